@@ -27,6 +27,17 @@ DROP = """async ([text, name]) => {
     document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, dataTransfer }));
 }"""
 
+# The same of several files, by their names: one that is no picture has another type.
+DROP_ALL = """async ([text, names]) => {
+    const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+    const dataTransfer = new DataTransfer();
+    for (const name of names) {
+        const type = name.endsWith("png") ? "image/png" : "text/plain";
+        dataTransfer.items.add(new File([bytes], name, { type }));
+    }
+    document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, dataTransfer }));
+}"""
+
 
 def sent(seen) -> list[str]:
     """What a page has uploaded."""
@@ -131,7 +142,7 @@ def test_the_server_is_asked_before_it_gets_a_photo(visit, own) -> None:
     assert not page.locator(".vv-consent").is_visible()
     seen.open_panel("Explanations")
     assert not [one for one in seen.requests[asked:] if "component_server" in one]
-    page.locator(".vv-consent button").click()
+    page.get_by_role("button", name="Send this photo").click()
     page.wait_for_function("!document.querySelector('.vv-here')")
     seen.ready("my photo.jpg")
     seen.is_(panel="explain", layer=3)
@@ -144,14 +155,49 @@ def test_the_server_is_asked_before_it_gets_a_photo(visit, own) -> None:
     assert page.locator(".vv-here").count() == 0
 
 
+def test_a_no_stands_for_the_photo_until_it_is_taken_back(visit, own) -> None:
+    seen = visit("?model=photos")
+    page = seen.page
+    question = page.locator(".vv-consent")
+    send, keep = (
+        question.get_by_role("button", name=one, exact=True)
+        for one in ("Send this photo", "Do not send")
+    )
+    seen.bring(own)
+    for name, says in (("SVG", QUESTION), ("PDF", "the photo was not sent")):  # asked once
+        page.locator("button", has_text="Save").first.click()
+        page.locator(".vv-save-items button", has_text=name).first.click()
+        page.locator(".vv-note", has_text=says).wait_for()
+        page.keyboard.press("Escape")
+        question.filter(has_text=says).wait_for()
+        assert send.is_visible()
+        if says == QUESTION:
+            keep.focus()
+            page.keyboard.press("Enter")
+        assert not keep.is_visible()
+        assert send.evaluate("one => one === document.activeElement") or says != QUESTION
+    seen.choose_model("tiny-cls")  # a new wish, so a new question
+    keep.click()
+    seen.model_is("Everyday photos, 100 kinds of things")
+    seen.ready("my photo.jpg")
+    assert page.locator(".vv-here").is_visible()
+    assert sent(seen) == []
+    seen.choose_model("tiny-cls")
+    send.click()
+    seen.ready("my photo.jpg · tiny-cls")
+    assert len(sent(seen)) == 1
+
+
 def test_a_model_that_is_not_shipped_asks(visit, own) -> None:
     seen = visit("?model=photos", locale="ko-KR")
     page = seen.page
     seen.bring(own)
-    seen.choose_model("tiny-cls")
-    page.locator(".vv-consent", has_text="서버로 보낼까요?").wait_for()
-    assert sent(seen) == []
-    page.locator(".vv-consent button").click()
+    for answer in ("보내지 않기", "사진 보내기"):
+        seen.choose_model("tiny-cls")
+        page.locator(".vv-consent", has_text="서버로 보낼까요?").wait_for()
+        assert sent(seen) == []
+        page.locator(".vv-consent button", has_text=answer).click()
+        seen.model_is("일상 사진, 100가지 사물" if answer == "보내지 않기" else "tiny-cls")
     seen.ready("my photo.jpg · tiny-cls")
     assert len(sent(seen)) == 1
 
@@ -209,6 +255,36 @@ def test_pasted_dropped_and_snapped_pictures_stay_too(visit, own, tmp_path) -> N
     assert page.locator(".vv-here").is_visible()
     assert not page.locator("#vv-photo").is_visible()
     assert sent(seen) == []
+
+
+@pytest.mark.parametrize(
+    ("locale", "says"),
+    [
+        ("en-US", "Of 3 files only $&.png was opened"),
+        ("ko-KR", "파일 3개 가운데 $&.png만 열었습니다"),
+    ],
+)
+def test_of_several_files_at_once_the_page_says_which_is_shown(visit, own, tmp_path, locale, says):
+    """The first was shown, and nothing was said of the others."""
+    small = tmp_path / "small.png"
+    Image.open(own).resize((200, 160)).save(small)
+    text = base64.b64encode(small.read_bytes()).decode()
+    seen = visit("?model=photos", locale=locale)
+    page, said = seen.page, seen.page.locator("#vv-said")
+    for model in ("", "tiny-cls"):  # in the page, and sent
+        if model:
+            page.get_by_role(
+                "button", name="개" if locale == "ko-KR" else "dog", exact=True
+            ).click()
+            seen.ready("dog.jpg")
+            seen.choose_model(model)
+            seen.ready(f"dog.jpg · {model}")
+        page.evaluate(DROP_ALL, [text, ["notes.txt", "$&.png", "b.png"]])
+        seen.ready("$&.png")
+        said.filter(has_text=says).wait_for()
+        page.evaluate(DROP_ALL, [text, ["alone.png"]])
+        seen.ready("alone.png")
+        assert not said.is_visible()
 
 
 def test_a_page_with_its_model_is_taken_home(visit, open_page, own, tmp_path) -> None:

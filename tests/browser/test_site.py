@@ -10,6 +10,7 @@ import pytest
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_beside import THERE, shows
 from tests.browser.test_experiment import answers, answers_are, table
+from tests.browser.test_here import DROP_ALL
 from tests.running import serving_files
 from vitviz import analyze, compare, load
 from vitviz.site import write_site
@@ -211,3 +212,16 @@ def test_a_page_of_one_file_takes_photos_and_experiments(open_page, tmp_path) ->
     assert tab.locator(".vv-title h2").inner_text() == before
     tab.evaluate(f"location.hash = '{LINK}'")
     experiment_is_that_of_python(tab)
+
+
+def test_of_several_files_at_once_the_site_says_which_is_shown(browser, address) -> None:
+    text = base64.b64encode((FOLDER / "cat.jpg").read_bytes()).decode()
+    with visiting(browser, address, locale="ko-KR") as page:
+        page.goto(address)
+        title(page)
+        page.evaluate(DROP_ALL, [text, ["notes.txt", "$&.png", "b.png"]])
+        page.locator(".vv-names", has_text="$&.png").wait_for()
+        page.locator(".vv-bar-note", has_text="파일 3개 가운데 $&.png만 열었습니다").wait_for()
+        page.evaluate(DROP_ALL, [text, ["alone.png"]])
+        page.locator(".vv-names", has_text="alone.png").wait_for()
+        assert not page.locator(".vv-bar-note").is_visible()

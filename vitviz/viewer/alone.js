@@ -4,7 +4,7 @@ import { fetchUrl, fetchWithShare, ofBase64 } from "./data/files.js";
 import { Recent } from "./data/recent.js";
 import { load } from "./load.js";
 import { el, setText, show } from "./parts/dom.js";
-import { fileField } from "./parts/drops.js";
+import { fileField, photoAmong } from "./parts/drops.js";
 import { recall, remember } from "./state/memory.js";
 
 /**
@@ -63,23 +63,25 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   if (isFile() && site.links) window.addEventListener("hashchange", () => location.reload()); // another link was opened in the same tab
   await choose(shown, more.selection);
 
-  /** Shows a model and a picture, unless something else is chosen before it has come. @param {Shown} wanted @param {any} [selection] */
+  /** Shows a model and a picture, unless something else is chosen before it has come; whether it is shown. @param {Shown} wanted @param {any} [selection] */
   async function choose(wanted, selection) {
     const mine = ++turn;
     bar.mark(wanted);
     try {
       const manifest = await manifestOf(wanted);
       const photo = photos.get(wanted.photo);
-      if (mine !== turn) return;
+      if (mine !== turn) return false;
       const opened = photo ? await mounted.analyse(manifest, photo) : true;
       if (!photo) mounted.update(manifest, selection);
-      if (mine !== turn) return;
+      if (mine !== turn) return false;
       if (opened) shown = wanted;
       else refuse("unopened");
+      return opened;
     } catch (error) {
-      if (mine !== turn) return;
+      if (mine !== turn) return false;
       refuse("lost", error.said);
       if (!error.said) throw error;
+      return false;
     }
   }
 
@@ -208,11 +210,11 @@ function addressOf({ links }) {
  * The controls above the viewer, in the language of the page.
  * @param {HTMLElement} strip
  * @param {Site} site
- * @param {{choose: (wanted: Shown) => void, take: (file: File) => void, draw: () => void, film: () => void, play: () => void}} on
+ * @param {{choose: (wanted: Shown) => void, take: (file: File) => Promise<boolean>, draw: () => void, film: () => void, play: () => void}} on
  */
 function createBar(strip, site, { choose, take, draw, film, play }) {
   const page = document.documentElement;
-  const textOf = (key, values = {}) => Object.entries(values).reduce((text, [name, value]) => text.replace("{" + name + "}", value),
+  const textOf = (key, values = {}) => Object.entries(values).reduce((text, [name, value]) => text.replace("{" + name + "}", () => String(value)),
     (site.texts[page.lang] ?? site.texts.en)[key]);
   let now = /** @type {Shown} */ (site.start);
   let said = { key: "", values: {}, sentences: /** @type {Record<string, string>|undefined} */ (undefined) };
@@ -239,7 +241,10 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
   const taste = recall(() => localStorage);
   page.classList.toggle("dark", taste.theme ? taste.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
   new MutationObserver(speak).observe(page, { attributeFilter: ["lang"] });
-  takesPhotos(take);
+  takesPhotos(async (files) => {
+    const file = photoAmong(files);
+    if (await take(file) && files.length > 1) tell("only", { name: file.name, count: files.length });
+  });
   dress();
   speak();
   return {
@@ -284,7 +289,7 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
   }
 }
 
-/** A picture can be dropped, and pasted, anywhere on the page, but where the viewer takes it itself. @param {(file: File) => void} take */
+/** A picture can be dropped, and pasted, anywhere on the page, but where the viewer takes it itself. @param {(files: FileList) => void} take */
 function takesPhotos(take) {
   const root = document.documentElement;
   for (const type of ["dragover", "drop"]) {
@@ -293,7 +298,7 @@ function takesPhotos(take) {
       if (!dataTransfer?.types.includes("Files") || /** @type {Element} */ (target).closest?.(".vv-takes-photos")) return;
       event.preventDefault();
       root.classList.toggle("vv-bar-dropping", type === "dragover");
-      if (type === "drop" && dataTransfer.files[0]) take(dataTransfer.files[0]);
+      if (type === "drop" && dataTransfer.files[0]) take(dataTransfer.files);
     });
   }
   document.addEventListener("dragleave", ({ relatedTarget }) => {
@@ -301,6 +306,6 @@ function takesPhotos(take) {
   });
   document.addEventListener("paste", ({ target, clipboardData }) => {
     const written = /** @type {Element} */ (target).closest?.("input, textarea");
-    if (!written && clipboardData?.files[0]) take(clipboardData.files[0]);
+    if (!written && clipboardData?.files[0]) take(clipboardData.files);
   });
 }

@@ -20,7 +20,7 @@ from ..model.untrained import draws, twin
 MOST_PARAMETERS = 25_000_000
 MOST_TOKENS = 1400
 MOST_KEPT = 2**26  # numbers that a pass leaves behind
-PAGE_TEXTS = ("examples", "model", "photo", "draw", "play")  # those that the app has, too
+PAGE_TEXTS = ("examples", "model", "photo", "draw", "play", "only")  # those that the app has, too
 # Names of the files of a payload that a page makes of its own pass, as `filesOf` in data/made.js.
 MADE = re.compile(r"(layer|tokens|mixing)-\d+|statistics|features|embedding|lens")
 # Those that the untrained twin of a page makes, or needs not.

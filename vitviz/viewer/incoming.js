@@ -14,10 +14,24 @@ import { refusal } from "./text/refusal.js";
 export function createIncoming(app, host, screen, render) {
   let image = /** @type {HTMLImageElement|null} */ (null);
   const note = el("p", { class: "vv-incoming-note", role: "status" });
+  const kept = new Set(); // addresses of photos that are not to be sent
   let turn = 0; // of what is wanted
   let model = /** @type {import("./types.js").Model|null} */ (null);
   return {
-    here: () => note.isConnected, end, need,
+    here: () => note.isConnected, end,
+    /** Whether the visitor keeps the photo that is shown from the host. */
+    staysHere: () => kept.has(shown()),
+    /** The visitor says no. */
+    keepHere() {
+      kept.add(shown());
+      host.kept?.();
+      render();
+    },
+    /** Asks whether the photo that is shown may be sent, for what the visitor has just chosen: also after a no to something else. */
+    need() {
+      kept.delete(shown());
+      need();
+    },
     /**
      * Shows a photo until its manifest is made, and then that, unless something else is wanted by then.
      * @param {import("./types.js").Manifest} template
@@ -51,9 +65,14 @@ export function createIncoming(app, host, screen, render) {
     /** @returns {never} */
     refuse() {
       need();
-      throw refusal("needsServer");
+      throw refusal(kept.has(shown()) ? "photoKept" : "needsServer");
     },
   };
+
+  /** The address of the photo that is shown. */
+  function shown() {
+    return app.source?.manifest.upload?.address;
+  }
 
   /** @param {import("./types.js").OwnPhoto} photo */
   function begin({ file, name }) {
@@ -80,7 +99,7 @@ export function createIncoming(app, host, screen, render) {
     note.remove();
   }
 
-  /** Asks whether the photo that is shown may be sent. */
+  /** What is looked at needs the host. */
   function need() {
     if (host.share) app.needed.add(app.selection.panel);
     render();

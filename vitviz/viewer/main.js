@@ -64,7 +64,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, send: null|((file: File) => Promise<string>), besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
- *   languages: boolean, hasChosen: () => boolean, unknown: string[], needed: Set<string>, share: () => Promise<void>, looksOpen: boolean, optionsOpen: boolean, tools: Record<string, boolean>, moved: boolean, forTeacher: boolean, operates: boolean, runner: ReturnType<typeof createComputing>["runner"], here: import("./data/source.js").Here, bench: import("./state/bench.js").Bench, sketching: ReturnType<typeof createSketching>,
+ *   languages: boolean, hasChosen: () => boolean, unknown: string[], needed: Set<string>, share: () => Promise<void>, staysHere: () => boolean, keepHere: () => void, looksOpen: boolean, optionsOpen: boolean, tools: Record<string, boolean>, moved: boolean, forTeacher: boolean, operates: boolean, runner: ReturnType<typeof createComputing>["runner"], here: import("./data/source.js").Here, bench: import("./state/bench.js").Bench, sketching: ReturnType<typeof createSketching>,
  *   album: any, manifestOf: (key: string) => Promise<import("./types.js").Manifest>, take: ((file: Blob, name: string) => any)|null,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void, speaksLessons: () => boolean, play: ((settings?: string) => Promise<void>)|null,
  *   room: null|import("./types.js").Room, guesses: ReturnType<typeof import("./state/memory.js").guessBook>, check: import("./lessons/check.js").Check, records: ReturnType<typeof import("./state/memory.js").recordBook>, takeHome: null|((wanted: any) => Promise<any>),
@@ -107,7 +107,7 @@ export function mount(host) {
     createChoosing(app, storage, (selected) => { render(); telling.settle(selected); }, sketch),
     createCurriculum(app, host, asking.results, storage, screen.root, render), {
       bench: createBench(app, render), sketching: createSketching(app, computing, screen, render), play: host.playing ? (settings) => screen.fetching(() => playing.open(settings)) : null,
-      share: () => { returning.expect(); return asking.share(); },
+      share: () => { returning.expect(); return asking.share(); }, staysHere: incoming.staysHere, keepHere: incoming.keepHere,
       ask: asking.ask, manifestOf: asking.manifestOf, take: host.take ?? null, send: asking.send, takeHome: asking.takeHome, operates: asking.operates, runner: computing.runner, here: computing,
       besides: () => asking.besides(app.source.manifest),
       /** The bounds of a selection: source, panels, lessons, and analyses that can be put beside it. */

@@ -170,7 +170,7 @@
  *   invert?: () => void, resize?: (size: string) => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
  *   send?: (file: File) => Promise<{address: string, name: string}>,
  *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void, filming?: (on: boolean) => void, weights?: Record<string, any>, fetchWeights?: (address: any, onShare: (share: number) => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./running.js").Running>, playing?: () => Promise<any>, digitsOf?: (part: "train"|"test") => Promise<ArrayBuffer>,
- *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, take?: (picture: Blob, name: string) => void, twin?: () => Promise<{like: Manifest, photo: OwnPhoto}>, awaited?: boolean, room?: Room|null}} Host
+ *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, kept?: () => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, take?: (picture: Blob, name: string) => void, twin?: () => Promise<{like: Manifest, photo: OwnPhoto}>, awaited?: boolean, room?: Room|null}} Host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.
@@ -186,7 +186,7 @@
  *   again: runs the analysis once more, when its files have expired.
  *   entitle: is told what is shown, for the title of the page; filming: whether the camera's living picture is open.
  *   resize: analyzes the photo in another size of the model's pictures, "144" or "144x192".
- *   own: a photo that has not left this page, by its address; share: sends the one that is shown to the host, which shows it then.
+ *   own: a photo that has not left this page, by its address; share: sends the one that is shown to the host, which shows it then; kept: is told that it is not to be sent.
  *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.
  *   go: opens an address: another model or picture, for a lesson.
  *   taken: what a page that was taken home has of the one it was made in: note, lesson, guesses, worksheet.

@@ -12,6 +12,9 @@ export function fileField(accept, take, multiple = false) {
   return input;
 }
 
+/** Of files that come at once where one photo is taken: the first that is a picture by its name. @param {FileList} files */
+export const photoAmong = (files) => [...files].find(({ type }) => type.startsWith("image/")) ?? files[0];
+
 /**
  * @template {HTMLElement} T
  * @param {T} node

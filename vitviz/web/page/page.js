@@ -25,10 +25,23 @@
     }
     return input();
   }
-  async function take(files) {
+  async function take(file) {
     const input = await fileInput();
-    input.files = files;
+    const files = new DataTransfer();
+    files.items.add(file);
+    input.files = files.files;
     input.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+  // Of several files that come at once one is shown, and the page says which.
+  let only = null; // {name, count}
+  async function takeOne(files) {
+    const file = [...files].find(({ type }) => type.startsWith("image/")) ?? files[0];
+    await take(file);
+    only = files.length > 1 ? { name: file.name, count: files.length } : null;
+    sayOnly();
+  }
+  function sayOnly() {
+    say(...(only ? [texts[language()].only.replace(/{(\w+)}/g, (_, key) => only[key])] : []));
   }
   function camera(on) {
     if (on) {
@@ -107,13 +120,14 @@
   }, true);
   async function give(file) {
     if (await vitvizKept.analyse(file)) return;
-    const files = new DataTransfer();
-    files.items.add(file);
     sends = true;
-    await take(files.files);
+    await take(file);
     sends = false;
   }
-  document.addEventListener("vitviz-said", ({ detail }) => say(...(detail ? [detail[language()]] : [])));
+  document.addEventListener("vitviz-said", ({ detail }) => {
+    if (detail) say(detail[language()]);
+    else sayOnly();
+  });
 
   // A picture can be dropped, and pasted, anywhere on the page.
   const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
@@ -127,7 +141,7 @@
       event.preventDefault();
       event.stopPropagation();
       page.classList.toggle("vv-dropping-on-page", type === "dragover");
-      if (type === "drop") take(event.dataTransfer.files);
+      if (type === "drop" && event.dataTransfer.files[0]) takeOne(event.dataTransfer.files);
     }, true);
   }
   document.addEventListener("dragleave", (event) => {
@@ -135,7 +149,7 @@
   });
   document.addEventListener("paste", (event) => {
     const written = event.target.closest?.("input, textarea");
-    if (!written && event.clipboardData?.files.length > 0) take(event.clipboardData.files);
+    if (!written && event.clipboardData?.files.length > 0) takeOne(event.clipboardData.files);
   });
 
   // The first stop of the Tab key leads past the strip, to the picture.
@@ -179,7 +193,11 @@
     }
   }).observe(document.body, { childList: true, subtree: true });
   for (const type of ["click", "change", "drop", "paste"]) {
-    document.addEventListener(type, ({ target }) => { if (type !== "click" || target.closest?.(".vv-toolbar button")) say(); }, true);
+    document.addEventListener(type, ({ target }) => {
+      if (type === "click" && !target.closest?.(".vv-toolbar button")) return;
+      only = null;
+      say();
+    }, true);
   }
 
   // The language of the address, else of the last visit; the viewer has a button for another one. Gradio offers no way to

@@ -173,6 +173,10 @@ function mount(viewer) {
     filming: (on) => document.getElementById('vv-camera')?.setAttribute('aria-expanded', String(on)),
     entitle: (title) => { document.title = title + ' · vitviz'; },
     own: vitvizKept.stays, share,
+    kept() {
+      wanted = {};
+      if (!runs(template.model.key)) trigger('retry'); // the menu goes back to the model that is shown
+    },
     invert() {
       const own = vitvizKept.own();
       if (own) take(own.file, !own.inverted, own.address);
