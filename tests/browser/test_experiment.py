@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PHONE, PHOTOS, middle_in, number, unfold
+from tests.browser.conftest import LAPTOP, PHONE, PHOTOS, middle_in, number, unfold
 from tests.browser.test_accessibility import AXE, RUN, SETTLED
 from tests.browser.test_beside import HERE, THERE, point
 from tests.browser.test_explain import DRAWN
@@ -373,3 +373,15 @@ def test_long_names_cut_off_no_number_of_a_changed_headline(visit) -> None:
         }"""
     )
     assert ends == sorted(ends)
+
+
+def test_the_answer_before_an_experiment_stands_whole_beside_the_answer_after_it(visit) -> None:
+    link = (
+        "?model=photos&example=bison&panel=experiment&experiment=remove_40.53.66.79.100"
+        "&beside=experiment"
+    )
+    page = visit(link, wait_for="bison.jpg", **LAPTOP).page
+    expect(page.locator(".vv-rivals b").first).to_contain_text("→")
+    cut = """all => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+        .map(({ outerHTML }) => outerHTML)"""
+    assert page.locator(".vv-title-line :is(.vv-was, .vv-was *, h2)").evaluate_all(cut) == []
