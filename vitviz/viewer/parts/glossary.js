@@ -51,7 +51,7 @@ export function createGlossary(app, places) {
         if (!GOES_ON.test(rest.data)) word.replaceWith(term);
         else {
           rest.splitText(1);
-          word.replaceWith(el("span", { class: "vv-whole" }, term, rest));
+          word.replaceWith(el("span", { class: "vv-unbroken" }, term, rest));
         }
       }
     }

@@ -38,9 +38,9 @@ export function createPage({ say, digits, runs, fixed, on }) {
   const changes = createChanges(say, fixed, (parts) => on.start({ ...runs.current.settings, ...parts }));
   const away = button({ text: say("takeAway"), title: say("takeAwayTitle"), onClick: () => on.start({ ...runs.current.settings, positions: "none" }, true) });
   away.classList.add("vv-play-away");
-  const result = el("section", { class: "vv-play-result", "aria-label": say("result") }, buttons, speed.root, el("p", { class: "vv-play-right" }, big, of), state, note, away, list, rights.root, losses.root);
+  const result = el("section", { "aria-label": say("result") }, buttons, speed.root, el("p", { class: "vv-play-right" }, big, of), state, note, away, list, rights.root, losses.root);
   const few = Math.min(SHOWN, test.labels.length);
-  const shown = el("section", { class: "vv-play-digits", "aria-label": say("guesses", { count: few }) }, el("h3", { text: say("guesses", { count: few }) }), el("p", { class: "vv-note", text: say("guessesNote") }), guesses.root);
+  const shown = el("section", { "aria-label": say("guesses", { count: few }) }, el("h3", { text: say("guesses", { count: few }) }), el("p", { class: "vv-note", text: say("guessesNote") }), guesses.root);
   const input = fileField(".safetensors", ([file]) => on.load(file));
   const files = el("div", { class: "vv-play-buttons" }, button({ text: say("show"), title: say("showTitle"), onClick: on.show }),
     button({ text: say("save"), title: say("saveTitle"), onClick: on.save }), button({ text: say("load"), title: say("loadTitle"), onClick: () => input.click() }), input);

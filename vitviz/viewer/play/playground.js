@@ -94,7 +94,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     page = one && createPage({ say, digits: one.digits, runs: one.runs, fixed: subject === SIGNS ? ["train"] : [],
       on: { start: one.start, play: one.play, save: one.save, show, load: take, choose: (at) => { chosen = at; later(); }, link: () => copyLink(say).then(page.hear) } });
     if (subject === SIGNS) signing ??= createSigning({ learn, asked: later });
-    const waiting = el("p", { class: "vv-play-waiting", role: "status", text: failure ? say("lost", { why: failure }) : say("coming") });
+    const waiting = el("p", { role: "status", text: failure ? say("lost", { why: failure }) : say("coming") });
     const parts = lots.digits ? [subjects(say, subject, turn), subject === SIGNS ? signing.build(say) : null, page?.root] : [waiting];
     dialog.replaceChildren(el("style", { text: RULES }), headOf(say, () => dialog.close()), ...parts.filter(Boolean));
     render();

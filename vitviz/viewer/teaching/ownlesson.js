@@ -28,7 +28,7 @@ export function createOwnLesson(app, linkTo, start) {
   const clear = named("ownClear", () => { title.value = ""; put(emptyLesson()); say(t("ownCleared")); });
   const root = el("div", { class: "vv-own" },
     el("p", { class: "vv-note", text: t("ownHelp") }),
-    el("label", { class: "vv-own-title" }, el("span", { text: t("ownTitle") }), title),
+    el("label", {}, el("span", { text: t("ownTitle") }), title),
     steps,
     el("div", { class: "vv-lesson-buttons" }, named("ownAdd", add), ...hand, named("ownOpen", () => file.click()),
       brought ? named("ownTake", () => { title.value = brought.title; put(brought); }) : null, clear),

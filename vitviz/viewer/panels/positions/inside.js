@@ -22,7 +22,7 @@ export function createInside(app) {
   const place = el("div");
   const legend = createLegend(t);
   const waiting = createFileWaiting(app, () => file, "insideLoading");
-  const root = el("div", { class: "vv-inside" }, ...(file.exists ? [found, intro, waiting.root, place, legend.root] : []));
+  const root = el("div", {}, ...(file.exists ? [found, intro, waiting.root, place, legend.root] : []));
   let maps = [];
   return { root, render };
 
