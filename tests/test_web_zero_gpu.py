@@ -5,6 +5,7 @@ import sys
 from types import ModuleType
 
 import gradio as gr
+import httpx
 import pytest
 
 from tests.desks import encoded, models_of
@@ -66,7 +67,14 @@ def test_large_models_borrow_the_gpu_and_small_ones_do_not(spaces, models, monke
     assert "no model" in engine.run(order("nonsense")).refused.text
 
 
-@pytest.mark.parametrize("error", [gr.Error("quota exceeded"), RuntimeError("GPU task aborted")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        gr.Error("quota exceeded"),
+        RuntimeError("GPU task aborted"),
+        httpx.ConnectError("connection refused"),
+    ],
+)
 def test_without_a_gpu_the_cpu_answers(spaces, models, monkeypatch, error):
     monkeypatch.setattr(zero_gpu, "LARGE", 0)
     spaces.error = error

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import gradio as gr
+import httpx
 
 from ...errors import VitvizError
 from ...model.key import ModelKey
@@ -82,6 +83,7 @@ class ZeroGpu(Local):
         if loaded.card.num_parameters >= LARGE:
             try:
                 return with_gpu(order)
-            except (gr.Error, RuntimeError) as error:  # no quota left, no GPU free, or it failed
+            # no quota left, no GPU free, it failed, or who lends it is not reached
+            except (gr.Error, RuntimeError, httpx.HTTPError) as error:
                 log.warning("no GPU for this order, the CPU takes it: %s", error)
         return super().run(order)
