@@ -84,11 +84,11 @@ class Pictures:
         boxes = None if self.boxes is None else self.boxes[index]
         return replace(self, images=self.images[index], targets=self.targets[index], boxes=boxes)
 
-    def some(self, n: int, seed: int = 0) -> "Pictures":
+    def some(self, n: int) -> "Pictures":
         """n pictures drawn without replacement; all of them if n is 0 or too large."""
         if not 0 < n < len(self):
             return self
-        order = torch.randperm(len(self), generator=torch.Generator().manual_seed(seed))
+        order = torch.randperm(len(self), generator=torch.Generator().manual_seed(0))
         return self.take(order[:n])
 
     def mean_std(self) -> tuple[tuple[float, ...], tuple[float, ...]]:

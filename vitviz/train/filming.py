@@ -21,9 +21,9 @@ MOMENTS = 20
 ON_SCREEN = 3  # pictures
 
 
-def moments(steps: int, count: int = MOMENTS) -> list[int]:
+def moments(steps: int) -> list[int]:
     """The steps to film: 0, ..., steps, denser at the beginning, when most changes."""
-    return sorted({round(steps * (i / (count - 1)) ** 2.5) for i in range(count)})
+    return sorted({round(steps * (i / (MOMENTS - 1)) ** 2.5) for i in range(MOMENTS)})
 
 
 def cast(test: Pictures, files: Sequence[Path], cut: Preprocess) -> tuple[Tensor, list[str]]:

@@ -8,7 +8,7 @@ wait longer for the GPU than they compute, so they stay on the CPU.
 import importlib
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 import gradio as gr
@@ -29,9 +29,9 @@ DEVICE = "cuda"
 log = logging.getLogger("vitviz.web")
 
 
-def is_here(environ: Mapping[str, str] = os.environ) -> bool:
+def is_here() -> bool:
     """Whether this is a ZeroGPU Space, as the package `spaces` decides it."""
-    return environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true")
+    return os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true")
 
 
 def gpu(function: Callable[..., Result]) -> Callable[..., Result]:
