@@ -1,6 +1,5 @@
 """The files of a pass that a page computed are those that Python makes of the same pass."""
 
-import base64
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load, load_file
 
+from tests.engine_fixture import in_base64
 from tests.node import JS, needs_node, node
 from vitviz import Analysis, analyze
 from vitviz import load as load_model
@@ -80,10 +80,6 @@ def _without_classes(folder: Path) -> Path:
     return path
 
 
-def _in_base64(analysis: Analysis) -> str:
-    return base64.b64encode(analysis.picture.numpy().tobytes()).decode()
-
-
 @pytest.fixture(
     scope="module",
     params=[
@@ -111,8 +107,8 @@ def made(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[Path, dict[s
     }
     question = {
         "weights": str(weights),
-        "picture": _in_base64(analyses["intact"]),
-        "other": {"name": donor.photo_name, "picture": _in_base64(donor)},
+        "picture": in_base64(analyses["intact"]),
+        "other": {"name": donor.photo_name, "picture": in_base64(donor)},
         "cases": [],
     }
     for of, analysis in analyses.items():
