@@ -109,6 +109,20 @@ def test_the_photo_is_there_before_the_weights_are(visit, own) -> None:
     assert sent(seen) == []
 
 
+def test_a_photo_that_would_hold_up_the_page_comes_with_its_answer(visit, tmp_path) -> None:
+    """A PNG of 62 megapixels was decoded twice, and the page stood still meanwhile."""
+    Image.new("L", (5000, 5000), 90).save(path := tmp_path / "large.png")
+    seen = visit("?model=photos", fresh=True)
+    page, held = seen.page, []
+    page.route(WEIGHTS, lambda route: held.append(route))
+    seen.upload(path)
+    page.locator(".vv-incoming-note", has_text="The model is coming: ").wait_for()
+    expect(page.locator("img.vv-incoming")).to_have_count(0)
+    held[0].continue_()
+    seen.ready("large.png")
+    assert sent(seen) == []
+
+
 def test_where_the_weights_do_not_come_the_photo_goes_the_way_it_went(visit, own) -> None:
     seen = visit("?model=photos", fresh=True)
     seen.page.route(WEIGHTS, lambda route: route.abort())

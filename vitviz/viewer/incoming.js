@@ -5,6 +5,16 @@ import { percent } from "./maths/numbers.js";
 import { isDrawn } from "./state/photos.js";
 import { refusal } from "./text/refusal.js";
 
+/** The browser decodes what stands there once more, and the page waits for large PNG and GIF files: those stand there with their answer. */
+const [MOST_BYTES, MOST_PIXELS, PNG] = [16e6, 24e6, 0x89504e47];
+
+/** @param {Blob} file */
+async function isLight(file) {
+  const head = new DataView(await file.slice(0, 24).arrayBuffer());
+  const pixels = head.byteLength === 24 && head.getUint32(0) === PNG ? head.getUint32(16) * head.getUint32(20) : 0;
+  return file.size <= MOST_BYTES && pixels <= MOST_PIXELS;
+}
+
 /**
  * @param {import("./main.js").App} app
  * @param {import("./types.js").Host} host
@@ -83,7 +93,13 @@ export function createIncoming(app, host, screen, render) {
     Object.assign(mine, { onload: forget, onerror() { mine.remove(); forget(); } });
     screen.board.root.querySelector(".vv-picture").append(mine, note);
     // The browser complains of a picture that it cannot read at all, such as a folder.
-    file.slice(0, 1).arrayBuffer().then(() => { mine.src = url; }, forget);
+    isLight(file).then((light) => {
+      if (light) mine.src = url;
+      else {
+        mine.remove();
+        forget();
+      }
+    }, forget);
     screen.setState("loading");
     render();
   }
