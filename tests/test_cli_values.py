@@ -12,11 +12,12 @@ from tests.running import save_tiny
 from tests.values import JSON, tried
 from vitviz import cli, look
 
-# A shell can pass any bytes but 0; those that are no text arrive as lone surrogates. No value names
-# a place outside of the folder that the test runs in.
-TEXT = st.text(
-    st.characters(exclude_characters="\0/") | st.characters(categories=["Cs"]), max_size=20
-).filter(lambda text: text.strip(". ") or not text)
+# A shell can pass any bytes but 0; those that are no text arrive as lone surrogates (PEP 383). No
+# value names a place outside of the folder that the test runs in.
+BYTES = st.characters(min_codepoint=0xDC80, max_codepoint=0xDCFF)
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0/") | BYTES, max_size=20).filter(
+    lambda text: text.strip(". ") or not text
+)
 NEARLY = [
     *("", " ", "-", "--", "-1", "0", "1", "99", "1.5", "1e3", "nan", "0x1", "٣", "²", "½", "+1"),
     *("9" * 5000, "1_0", ",", "0,0", "0,,0", "1,99", "1,2,3", "cls", "mean", "all", "class 1"),
