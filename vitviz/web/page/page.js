@@ -41,7 +41,8 @@
     sayOnly();
   }
   function sayOnly() {
-    say(...(only ? [texts[language()].only.replace(/{(\w+)}/g, (_, key) => only[key])] : []));
+    const t = texts[language()];
+    say(...(only ? [t.only.replace(/{(\w+)}/g, (_, key) => only[key])] : []));
   }
   function camera(on) {
     if (on) {
