@@ -415,11 +415,11 @@ def test_expired_files_are_asked_for_again_once_and_then_explained(visit):
     seen = visit()
     page = seen.page
     page.route("**/layer-*.safetensors", lambda route: route.fulfill(status=403))
-    before = sum("queue/join" in one for one in seen.requests)
-    page.get_by_role("button", name="bison").click()
-    page.wait_for_selector(".vv-place[data-state=error]")
-    while sum("queue/join" in one for one in seen.requests) < before + 2:
-        page.wait_for_event("request")
+    joins = lambda: sum("queue/join" in one for one in seen.requests)  # noqa: E731
+    before = joins()
+    # The analysis that is asked for again must be refused before files are let through.
+    with page.expect_response(lambda r: r.status == 403 and joins() >= before + 2):
+        page.get_by_role("button", name="bison").click()
     page.wait_for_selector(".vv-place[data-state=error]")
     page.get_by_text("This analysis has expired").first.wait_for()
     page.unroute("**/layer-*.safetensors")
