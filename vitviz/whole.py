@@ -33,9 +33,9 @@ def writes_whole(path: str | Path) -> Iterator[Path]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text, in UTF-8. Raises `OSError` if it cannot be written."""
+    """Write a text, in UTF-8, with the ends of lines that it has. Raises `OSError` if it cannot."""
     with writes_whole(path) as partial:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_text(text, encoding="utf-8", newline="")
 
 
 def _forget_killed(path: Path) -> None:
