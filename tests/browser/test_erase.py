@@ -16,6 +16,7 @@ ERASE = ".vv-modes .vv-option >> nth=1"
 SIZES = {
     "phone": {"viewport": PHONE["viewport"]},
     "small phone": {"viewport": {"width": 360, "height": 780}},  # the old answer has no room
+    "smallest phone": {"viewport": {"width": 320, "height": 780}},  # what says it takes two lines
     "projector": WALL,
     "laptop": LAPTOP,
     "desktop": DESK,

@@ -22,7 +22,8 @@ export function createHeadline(app) {
   const before = el("s", { text: intact });
   const was = el("p", { class: "vv-was" }, before, el("span", { text: "→", "aria-hidden": "true" }));
   const now = el("h2", { text: intact });
-  const says = el("p", { class: "vv-says" });
+  const saying = el("span");
+  const says = el("p", { class: "vv-says", "data-intact": about }, saying); // what it says of an experiment has as many lines
   const shares = createShares();
   const root = el("div", { class: "vv-title" }, el("div", { class: "vv-title-line" }, was, now, says, createCut(app)), shares.root);
   return { root, names, title: () => (now.textContent === names ? names : now.textContent + " · " + names), render };
@@ -39,8 +40,8 @@ export function createHeadline(app) {
     now.classList.toggle("vv-told", now.textContent !== names); // the name of a file stays as it is
     now.title = now.textContent; // a long one is cut off, so that what stands below keeps its place
     root.classList.toggle("vv-coming", coming);
-    setText(says, changes.length > 0 ? [after?.why ? after.note : "", distance && t("vectorMovedWhy"), t("afterChanges", { changes: said(changes) })].filter(Boolean).join("; ") : failed ? t("experimentFailed") : about);
-    says.title = says.textContent;
+    setText(saying, changes.length > 0 ? [after?.why ? after.note : "", distance && t("vectorMovedWhy"), t("afterChanges", { changes: said(changes) })].filter(Boolean).join("; ") : failed ? t("experimentFailed") : about);
+    says.title = saying.textContent;
     if (after) shares.draw(t("besideAnswers"), moved(app, other));
     else shares.draw(t("rivals"), rivalsOf(app).map((one) => ({ ...one, before: null })));
   }
