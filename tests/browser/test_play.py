@@ -377,6 +377,7 @@ def test_a_run_that_was_replaced_goes_on_at_another_speed(visit) -> None:
     playing(page)
     step_is_above(page, 5)
     page.get_by_role("radio", name="rotary").check(force=True)
+    page.locator(f'{PAGE}[data-runs="2"]').wait_for()
     step_is_above(page, 1)
     first = page.get_by_role("group", name="Runs").get_by_role("button").first
     pause(page)

@@ -146,6 +146,24 @@ test("a new run leaves the curve and the weights of the one before, unless that 
   assert.equal((await runs.weights(before)).byteLength, 4);
 });
 
+test("a pause that comes while a run prepares itself holds, and a second wish to learn does not double the first", async () => {
+  const { made, runs } = begun();
+  runs.play();
+  assert.ok(runs.playing); // the button says so at once
+  runs.pause();
+  assert.ok(!runs.playing);
+  await settled();
+  assert.deepEqual([runs.current.state, made[0].asked.includes("play")], ["ready", false]);
+  runs.start({ ...USUAL, patch: 14 });
+  runs.play();
+  runs.pause();
+  runs.play();
+  runs.play();
+  await settled();
+  assert.equal(runs.current.state, "playing");
+  assert.equal(made[1].asked.filter((what) => what === "play").length, 1);
+});
+
 test("a run that was replaced goes on where it was, and one from a file does not", async () => {
   const { made, runs, learns } = begun();
   await settled();

@@ -8,10 +8,10 @@ export const MOST_RUNS = 6;
 const MOST_LEARNERS = 2;
 
 /**
- * state: "coming": the learner prepares itself; "ready": nothing learned yet; "kept": has no learner any more, but `weights`, and `kept` to go on from if it
+ * state: "coming": the learner prepares itself; "ready": nothing learned yet; goes: it learns as soon as it can, unless it is paused before; "kept": has no learner any more, but `weights`, and `kept` to go on from if it
  * learned here. losses, rights: what was measured, by step, rights after the same steps in each run of the same settings; right: the last that was. answers: of every test digit, (count x classes); number: tells runs apart, and colours them; pace: steps a second; name: of a file.
  * @typedef {{number: number, settings: import("../learn/trainer.js").Settings, name: string|null, state: "coming"|"ready"|"playing"|"paused"|"done"|"kept"|"failed",
- *   step: number, steps: number, parameters: number, pace: number, losses: Point[], rights: Point[], right: number|null, answers: Float32Array|null,
+ *   goes: boolean, step: number, steps: number, parameters: number, pace: number, losses: Point[], rights: Point[], right: number|null, answers: Float32Array|null,
  *   learner: import("../learn/client.js").Learner|null, weights: ArrayBuffer|null, kept: import("../learn/client.js").Kept|null, why: string, begun: Promise<void>}} Run
  * @typedef {{step: number, value: number}} Point
  */
@@ -43,7 +43,7 @@ export class Runs {
   }
 
   get playing() {
-    return this.all.some(({ state }) => state === "playing");
+    return this.all.some(({ state, goes }) => state === "playing" || goes);
   }
 
   /**
@@ -91,7 +91,7 @@ export class Runs {
   #made(parts) {
     const number = this.all.reduce((next, one) => Math.max(next, one.number + 1), 0);
     /** @type {Run} */
-    const run = { number, settings: USUAL, name: null, state: "coming", step: 0, steps: 0, parameters: 0, pace: 0, losses: [], rights: [], right: null, answers: null,
+    const run = { number, settings: USUAL, name: null, state: "coming", goes: false, step: 0, steps: 0, parameters: 0, pace: 0, losses: [], rights: [], right: null, answers: null,
       learner: null, weights: null, kept: null, why: "", begun: Promise.resolve(), ...parts };
     this.current = run;
     this.all.push(run);
@@ -108,11 +108,15 @@ export class Runs {
     if (!this.canLearn(this.current)) this.current = this.#learning().findLast(this.canLearn) ?? this.current;
     if (!this.current.learner && this.canLearn(this.current)) this.#wake(this.current);
     for (const run of this.#learning()) {
-      if (run.state === "done" || run.state === "playing") continue;
+      if (run.goes || ["done", "failed", "playing"].includes(run.state)) continue;
+      run.goes = true;
       run.begun.then(() => {
-        if (!run.learner || run.state === "failed") return;
-        run.state = "playing";
-        this.#attempt(run, () => run.learner.play());
+        const goes = run.goes && run.state !== "failed";
+        run.goes = false;
+        if (goes) {
+          run.state = "playing";
+          this.#attempt(run, () => run.learner.play());
+        }
         this.#of.changed(run);
       });
     }
@@ -133,6 +137,7 @@ export class Runs {
 
   pause() {
     for (const run of this.#learning()) {
+      run.goes = false;
       if (run.state !== "playing") continue;
       run.state = "paused";
       this.#attempt(run, () => run.learner.pause()).then(() => this.#measure(run));
@@ -208,6 +213,7 @@ export class Runs {
   /** The learner goes; its weights stay, and what it would go on from. @param {Run} run */
   async #retire(run) {
     const { learner } = run;
+    run.goes = false;
     await this.#attempt(run, async () => {
       const { step } = await learner.pause();
       await this.#measure(run);
@@ -222,7 +228,7 @@ export class Runs {
   /** @param {Run} run */
   #drop(run) {
     const { learner } = run;
-    run.learner = null;
+    Object.assign(run, { learner: null, goes: false });
     learner?.stop();
     this.all = this.all.filter((one) => one !== run);
   }
