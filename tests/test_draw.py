@@ -364,7 +364,6 @@ def test_drawing_does_not_touch_pyplot() -> None:
     script = """
 import sys
 from tests.models import photo, tiny
-from tests.viewer_fixture import film
 from vitviz import analyze, draw
 draw.heads(analyze(tiny("cls"), photo()), 0)
 assert "matplotlib.pyplot" not in sys.modules

@@ -4,7 +4,6 @@ import json
 import math
 import re
 import runpy
-import sys
 import textwrap
 from pathlib import Path
 from types import SimpleNamespace
@@ -217,7 +216,7 @@ def test_every_known_mistake_was_planted_and_has_its_sentence() -> None:
     for language in ("en", "ko"):
         texts = dictionary(language, "exercise")
         assert {f"gap_{gap}" for gap in GAPS} | {f"name_{gap}" for gap in GAPS} <= set(texts)
-    assert not placeholders(texts["gap_cut"])
+        assert not placeholders(texts["gap_cut"])
 
 
 @pytest.mark.parametrize(
@@ -236,7 +235,6 @@ def test_whatever_else_is_wrong_is_said(
     monkeypatch.setattr(Attention, "shares", mistaken)
     report = check(ViT)
     assert sentence in report.sentences["shares"]
-    assert [key for key in keys(report).values() if key != "right"] != []
     assert str(report).splitlines()[2].startswith("3. softmax: ")
 
 
@@ -266,8 +264,6 @@ def test_a_change_outside_of_the_gaps_is_said(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_a_gap_changes_in_place_stays_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Block.forward
-
     def in_place(self: Any, x: torch.Tensor) -> torch.Tensor:
         x += self.attn(self.norm1(x))
         x += self.mlp(self.norm2(x))
@@ -275,7 +271,6 @@ def test_what_a_gap_changes_in_place_stays_its_own(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Block, "forward", in_place)
     assert check(ViT).right
-    assert right is not in_place
 
 
 def test_right_parts_worked_by_hand() -> None:
@@ -374,4 +369,3 @@ def test_the_command_writes_checks_and_refuses(tmp_path: Path, capsys: Any) -> N
     (tmp_path / "file").write_text("")
     assert main(["exercise", str(tmp_path / "file")]) == 1
     assert "nothing can be written" in capsys.readouterr().err
-    assert "vitviz.exercise.my_vit" in sys.modules

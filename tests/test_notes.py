@@ -82,7 +82,9 @@ def test_a_patch_of_the_digit_is_sixteen_numbers_and_of_the_photo_768() -> None:
 # 2. Three ways to cut patches.
 
 
-@pytest.mark.parametrize("example", [DIGIT, SIX_PHOTOS], ids=["a digit", "six photos"])
+@pytest.mark.parametrize(
+    "example", [DIGIT, SIX_PHOTOS, PHOTO], ids=["a digit", "six photos", "a photo"]
+)
 def test_rearranging_convolving_and_unfolding_give_the_same_tokens(example: tuple) -> None:
     shape, config = example
     pixels = noise(shape)

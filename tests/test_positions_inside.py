@@ -9,7 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from tests.models import spread
-from tests.test_parity import cut
+from tests.test_parity import wide
 from vitviz import ViT, WeightsError, from_timm
 from vitviz.model import positions, timm_config, timm_models
 from vitviz.model.config import Rotary, ViTConfig
@@ -147,14 +147,6 @@ def test_a_rotary_config_survives_json() -> None:
 # --- planted mistakes -----------------------------------------------------------------------------
 
 
-def wide(name: str) -> torch.nn.Module:
-    """A model of timm with two blocks, of 5 x 9 patches."""
-    with torch.device("meta"):
-        height, width = timm.create_model(name, **cut(name)).patch_embed.patch_size
-    model = timm.create_model(name, img_size=(5 * height, 9 * width), **cut(name))
-    return spread(model.eval(), seed=1)
-
-
 def reading(change):
     """Plant another `Rotary` than the model's own."""
 
@@ -237,7 +229,7 @@ def rows_for_columns(query, key, grid_size):
 )
 def test_planted_mistakes_are_caught(name: str, plant, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the picture that `from_timm` sends through both models, of 16 of 45 patches."""
-    model = wide(name)
+    model = spread(wide(name).eval(), seed=1)
     from_timm(model)
     plant(monkeypatch)
     with pytest.raises(WeightsError, match="its block 0 computes something else"):

@@ -2,11 +2,9 @@
 
 import base64
 import json
-import os
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,16 +86,6 @@ CASES = (
 )
 
 
-@contextmanager
-def inside(folder: Path) -> Iterator[None]:
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Photo, models and a film side by side, as the code expects them."""
@@ -151,7 +139,7 @@ def asked(payload: Payload, analysis: Analysis, selection: dict[str, Any]) -> Pa
 def run(code: str, folder: Path) -> list[np.ndarray]:
     """The arrays that a snippet calls `shown`, each as one row of numbers."""
     names: dict[str, Any] = {}
-    with inside(folder):
+    with chdir(folder):
         exec(compile(code, "snippet", "exec"), names)
     return arrays_of(names["shown"])
 
@@ -242,14 +230,14 @@ def test_snippets_are_short_and_every_panel_has_one(told: list) -> None:
         assert sum(size in one["code"]["vitviz"] for case in told for one in case[:1]) == 1
     for code in filter(None, (code["torch"] for code in snippets)):
         assert "analysis." not in code.replace("analysis.pixels[None]", "")
-    told_twice = [one for case in told for one in case if one["panel"] == "explain"]
-    assert any(one["code"]["torch"] for one in told_twice)
+    explained = [one for case in told for one in case if one["panel"] == "explain"]
+    assert any(one["code"]["torch"] for one in explained)
 
 
 def cells_run(kind: str, folder: Path) -> dict[str, list[np.ndarray]]:
     """What each cell of a file calls `shown`, of the file run from top to bottom as it is."""
     source, names, found = (FOLDER / f"with_{kind}.py").read_text("utf-8"), {}, {}
-    with inside(folder):
+    with chdir(folder):
         for cell in source.split("# %% ")[1:]:
             exec(compile(f"# {cell}", "cell", "exec"), names)
             found[re.match(r"\w+", cell)[0]] = arrays_of(names.get("shown", []))

@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -255,8 +256,6 @@ def test_some_pictures_are_always_the_same_ones():
 
 
 def test_torchvision_is_imported_only_for_its_own_sets():
-    import subprocess
-
     code = "import sys, vitviz.train.command; print('torchvision' in sys.modules)"
     words = [sys.executable, "-c", code]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "False\n"

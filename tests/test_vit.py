@@ -53,45 +53,20 @@ def test_attention_equals_torch_multihead_attention(name: str) -> None:
     assert_close(ours(x), theirs(x, x, x, need_weights=False)[0])
 
 
-@pytest.mark.parametrize(
-    ("images", "channels", "size", "patch", "dim"),
-    [(1, 1, 28, 4, 16), (6, 3, 96, 16, 768), (1, 3, 224, 16, 768), (2, 3, (24, 40), (8, 4), 12)],
-)
-def test_three_ways_to_cut_patches_are_one(
-    images: int, channels: int, size: int, patch: int, dim: int
-) -> None:
-    config = ViTConfig(
-        image_size=size, patch_size=patch, in_chans=channels, embed_dim=dim, num_heads=4
-    )
-    generator = torch.Generator().manual_seed(0)
-    pixels = torch.randn(images, channels, *config.image_size, generator=generator)
+def test_patches_that_are_not_square_are_cut_alike_in_three_ways() -> None:
+    """Square ones: test_notes.py."""
+    config = ViTConfig(image_size=(24, 40), patch_size=(8, 4), embed_dim=12, num_heads=4, depth=1)
+    pixels = torch.randn(2, 3, 24, 40, generator=torch.Generator().manual_seed(0))
     conv, rearranged, unfolded = share_weights(
         spread(ConvPatches(config)), RearrangePatches(config), UnfoldPatches(config)
     )
     tokens = conv(pixels)
-    assert tokens.shape == (images, config.num_patches, dim)
+    assert tokens.shape == (2, 30, 12)
     assert_close(rearranged(pixels), tokens)
     assert_close(unfolded(pixels), tokens)
-    vit = ViT(ViTConfig(**{**config.to_dict(), "depth": 1}))
+    vit = ViT(config)
     vit.patch_embed.proj.load_state_dict(conv[0].state_dict())
     assert_close(vit.patch_embed(pixels), tokens)
-    assert vit.embed(pixels).shape == (images, config.num_patches + 1, dim)
-
-
-def test_norms_around_the_projection_act_as_in_vit_pytorch() -> None:
-    config = ViTConfig(
-        image_size=16, patch_size=4, embed_dim=8, num_heads=2,
-        patch_norm_before=True, patch_norm_after=True,
-    )  # fmt: skip
-    embed = spread(ViT(config)).patch_embed
-    pixels = torch.randn(1, 3, 16, 16, generator=torch.Generator().manual_seed(0))
-    first = pixels[0, :, :4, :4].flatten()
-    projected = embed.norm_before(first) @ embed.proj.weight.flatten(1).T + embed.proj.bias
-    assert_close(embed(pixels)[0, 0], embed.norm(projected))
-    plain = ViT(ViTConfig(**{**config.to_dict(), "patch_norm_before": False})).patch_embed
-    plain.proj.load_state_dict(embed.proj.state_dict())
-    plain.norm.load_state_dict(embed.norm.state_dict())
-    assert not torch.allclose(plain(pixels), embed(pixels))
 
 
 @pytest.mark.parametrize("name", TINY)

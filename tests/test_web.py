@@ -263,10 +263,10 @@ def test_a_host_who_names_a_wrong_model_gets_a_sentence(folder):
 
 
 def test_the_page_asks_no_other_host(url):
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         page = answer.read().decode()
     assert "fonts.googleapis.com" not in page
-    with urllib.request.urlopen(f"{url}/theme.css", timeout=10) as answer:
+    with urllib.request.urlopen(f"{url}/theme.css", timeout=60) as answer:
         assert "http" not in answer.read().decode().replace("http://www.w3.org/2000/svg", "")
 
 

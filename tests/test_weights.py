@@ -4,6 +4,7 @@ import hashlib
 import json
 import pickle
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -213,8 +214,6 @@ def test_without_a_network_the_sentence_says_what_is_missing(monkeypatch, tmp_pa
     for name in ("deit_tiny_patch16_224.fb_in1k", "hf-hub:timm/nothing"):
         with pytest.raises(WeightsError, match="no connection to the Hugging Face hub"):
             load(name)
-    from huggingface_hub import constants
-
     assert constants.HF_HUB_OFFLINE is False
 
 
@@ -277,8 +276,6 @@ def test_a_patch_that_does_not_divide_the_image_leaves_a_margin() -> None:
 
 
 def test_labels_must_match_the_classes() -> None:
-    from dataclasses import replace
-
     with pytest.raises(WeightsError, match="2 labels for 7 classes"):
         replace(tiny("cls").card, labels=("a", "b"))
 
@@ -370,8 +367,6 @@ def test_a_model_in_the_cache_does_not_wait_for_a_download(monkeypatch, cache) -
     threads[1].join(20)
     try:
         assert [loaded.card.source for loaded in told] == ["timm, pretrained"]
-        from huggingface_hub import constants
-
         assert constants.HF_HUB_OFFLINE is False  # the download in the middle may go on
     finally:
         go_on.set()
@@ -381,7 +376,6 @@ def test_a_model_in_the_cache_does_not_wait_for_a_download(monkeypatch, cache) -
 
 
 def test_a_download_that_fails_is_told_and_the_next_one_is_tried(monkeypatch, cache) -> None:
-    from huggingface_hub import constants
     from huggingface_hub.errors import HfHubHTTPError
 
     tries = []
