@@ -84,6 +84,10 @@ def test_many_pictures_are_told_as_python_tells_them(visit, files) -> None:
     seen.ready("goldfish.jpg")
     expect(page.locator(TILES)).to_have_count(4)
     assert not [one for one in seen.requests if "/upload" in one and "progress" not in one]
+    # Another model sees the same photos.
+    seen.choose_model("Handwritten digits")
+    seen.ready("goldfish.jpg · Handwritten digits")
+    expect(page.locator(TILES)).to_have_count(4)
     page.get_by_role("button", name="Take all away").click()
     expect(page.locator(TILES)).to_have_count(0)
 

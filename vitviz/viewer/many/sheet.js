@@ -27,12 +27,9 @@ export function createMany(app, runner) {
   const { manifest: { model } } = app.source;
   const { here } = app;
   const say = (key, values = {}) => saidOf({ key, values })[app.language];
-  if (app.album?.runner !== runner) {
-    app.album?.stop();
-    const files = app.album?.items().flatMap(({ name, file }) => (file ? [{ name, file }] : [])) ?? []; // another model sees the same photos
-    app.album = Object.assign(createAlbum({ .../** @type {any} */ (runner), model, pixelsOf: here.pixelsOf }, () => app.album.changed()), { runner, changed() {} });
-    if (files.length > 0) add(files);
-  }
+  const before = app.album?.runner === runner ? null : app.album;
+  before?.stop();
+  if (app.album?.runner !== runner) app.album = Object.assign(createAlbum({ .../** @type {any} */ (runner), model, pixelsOf: here.pixelsOf }, () => app.album.changed()), { runner, changed() {} });
   const album = app.album;
   const named = model.head === "classes";
   let [sorted, failed, asked] = ["order", false, false];
@@ -52,6 +49,7 @@ export function createMany(app, runner) {
   order.set(sorted);
   album.changed = draw;
   draw();
+  if (before) add(before.items().filter(({ file }) => file).map(({ name, file }) => ({ name, file }))); // another model sees the same photos
   return { root, render() { if (album.drawn !== colours()) draw(); } };
 
   function press(name, onClick) {
@@ -71,7 +69,7 @@ export function createMany(app, runner) {
     }
   }
 
-  function add(more) { return run(app.album.add(more)); }
+  function add(more) { return run(album.add(more)); }
 
   function take(files) { return add([...files].map((file) => ({ name: file.name, file }))); }
 
