@@ -572,7 +572,9 @@ def test_a_film_shows_its_pictures_first_and_last(filmed, tiny_analysis, head) -
     assert "tiny cls" in text
 
 
-@pytest.mark.parametrize(("layer", "head"), [(3, None), (-1, 0), (0, 2), (True, 0), (0, False)])
+@pytest.mark.parametrize(
+    ("layer", "head"), [(3, None), (-1, 0), (0, 2), (0, -1), (True, 0), (0, False), (0, 1.0)]
+)
 def test_a_film_has_no_other_layers_and_heads(filmed, tiny_analysis, layer, head) -> None:
     with pytest.raises(SelectionError, match="must be a whole number"):
         draw.training(filmed, tiny_analysis.card, layer, head)

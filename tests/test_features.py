@@ -73,12 +73,6 @@ def test_very_few_patches_or_no_difference_between_them() -> None:
     assert_close(two.scores[:, 0], torch.tensor([0.5, -0.5]))
 
 
-def test_a_saved_analysis_has_the_same_features(tiny_analysis: Analysis, tmp_path) -> None:
-    tiny_analysis.save(tmp_path / "a.safetensors")
-    loaded = Analysis.load(tmp_path / "a.safetensors")
-    assert_close(patches_of(loaded, 1), patches_of(tiny_analysis, 1), rtol=0, atol=0)
-
-
 def test_nothing_is_written_into_the_trace(tiny_analysis: Analysis) -> None:
     before = tiny_analysis.trace.tokens.clone()
     analysis = replace(tiny_analysis)

@@ -44,11 +44,15 @@ def test_the_line_is_one_line_whatever_the_names(any_tiny_analysis):
     assert repr(named).isprintable()
 
 
+def without_id(html: str) -> str:
+    """Each analysis has a random one."""
+    return re.sub(r'"id": "[0-9a-f]{32}"', "", html)
+
+
 def test_a_cell_is_the_page_of_one_file_in_a_frame(analysis):
     html = analysis._repr_html_()
     (inside,) = re.findall(r'<iframe srcdoc="([^"]*)" sandbox="([^"]*)"', html)
-    strange = re.compile(r'"id": "[0-9a-f]{32}"')  # a random id
-    assert strange.sub("", unescape(inside[0])) == strange.sub("", page(analysis))
+    assert without_id(unescape(inside[0])) == without_id(page(analysis))
     assert "allow-same-origin" not in inside[1]
     assert html.endswith("</iframe>")
 
@@ -57,9 +61,7 @@ def test_a_comparison_shows_both_side_by_side(analysis):
     other = analyze(tiny("no_cls"), photo())
     html = compare(analysis, other)._repr_html_()
     (inside,) = re.findall(r'<iframe srcdoc="([^"]*)"', html)
-    strange = re.compile(r'"id": "[0-9a-f]{32}"')  # a random id
-    expected = page(analysis, beside=other)
-    assert strange.sub("", unescape(inside)) == strange.sub("", expected)
+    assert without_id(unescape(inside)) == without_id(page(analysis, beside=other))
 
 
 def test_names_from_outside_are_text(analysis):

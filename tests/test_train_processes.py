@@ -30,10 +30,23 @@ SETTINGS = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": st
 HERE = {"cwd": ROOT, "env": os.environ | SETTINGS}
 
 
-def two_processes(*words: str, script: Path | None = None) -> subprocess.CompletedProcess:
-    """The command of the README, started twice by torchrun."""
-    what = [str(script)] if script else ["-m", "vitviz.train"]
-    run = [*TORCHRUN, *what, *words]
+# The command, which leaves no thread of the group to abort the process at its end.
+LEAVES = """
+import sys
+from pathlib import Path
+from vitviz.train.command import main
+status = main(sys.argv[1:])
+tasks = Path("/proc/self/task")  # only Linux tells its threads
+names = [(task / "comm").read_text("utf-8") for task in tasks.iterdir()] if tasks.exists() else []
+assert not any("gloo" in name for name in names), names
+sys.exit(status)
+"""
+
+
+def two_processes(script: str, folder: Path, *words: str) -> subprocess.CompletedProcess:
+    """A script, started twice by torchrun."""
+    (folder / "script.py").write_text(script)
+    run = [*TORCHRUN, str(folder / "script.py"), *words]
     return subprocess.run(run, **HERE, capture_output=True, text=True, timeout=300, check=False)
 
 
@@ -47,7 +60,7 @@ def trained(pack, tmp_path, monkeypatch):  # noqa: F811
         if size == 1:
             assert main(words) == 0
         else:
-            done = two_processes(*words)
+            done = two_processes(LEAVES, tmp_path, *words)
             assert done.returncode == 0, done.stderr
             assert done.stdout.count("mnist.safetensors: ") == 1, "only one process speaks"
         return load_file(tmp_path / name / "mnist.safetensors")
@@ -89,37 +102,14 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_a_loss_that_is_not_a_number_in_one_process_stops_both(pack, tmp_path):  # noqa: F811
-    script = tmp_path / "nan.py"
-    script.write_text(NOT_A_NUMBER)
     words = ["--data", str(pack), "--out", str(tmp_path / "run"), *SMALL, *LONG]
-    done = two_processes(*words, script=script)
+    done = two_processes(NOT_A_NUMBER, tmp_path, *words)
     assert done.returncode != 0
     assert done.stderr.count("the loss is nan") == 2, done.stderr  # both processes print it
     assert "the state of step 5 is kept" in done.stderr
     state = read_state(tmp_path / "run")
     assert state["step"] == 5
     assert all(torch.isfinite(value).all() for value in state["vit"].values())
-
-
-LEAVES = """
-import sys
-from pathlib import Path
-from vitviz.train.command import main
-status = main(sys.argv[1:])
-tasks = Path("/proc/self/task").iterdir()
-names = [(task / "comm").read_text("utf-8") for task in tasks]
-assert not any("gloo" in name for name in names), names
-sys.exit(status)
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux tells its threads")
-def test_no_thread_of_the_group_is_left_to_abort_the_process_at_its_end(pack, tmp_path):  # noqa: F811
-    script = tmp_path / "leaves.py"
-    script.write_text(LEAVES)
-    words = ["--data", str(pack), "--out", str(tmp_path / "run"), *SMALL, *LONG]
-    done = two_processes(*words, script=script)
-    assert done.returncode == 0, done.stderr
 
 
 def test_two_processes_that_are_stopped_are_saved_and_go_on_as_if_never_stopped(

@@ -1,5 +1,6 @@
 """One app and one browser for all journeys; every page records its requests and errors."""
 
+import base64
 import json
 import os
 import re
@@ -102,6 +103,25 @@ def tap(page, row: int, col: int, touch: bool = False) -> None:
     x, y = middle_in({**box, "x": 0, "y": 0}, PHOTOS, row, col)
     place = {"x": x, "y": y}
     (picture.tap if touch else picture.click)(position=place)
+
+
+DROP = """(node, [text, names, pasted]) => {
+    const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+    const data = new DataTransfer();
+    for (const name of names) {
+        const type = { png: "image/png", jpg: "image/jpeg" }[name.split(".").pop()] ?? "text/plain";
+        data.items.add(new File([bytes], name, { type }));
+    }
+    const bubbles = { bubbles: true, cancelable: true };
+    node.dispatchEvent(pasted
+        ? new ClipboardEvent("paste", { ...bubbles, clipboardData: data })
+        : new DragEvent("drop", { ...bubbles, dataTransfer: data }));
+}"""
+
+
+def drop(place, data: bytes, *names: str, pasted: bool = False) -> None:
+    """Drop files of these names on a part of the page, or paste them there, as a person does."""
+    place.evaluate(DROP, [base64.b64encode(data).decode(), names, pasted])
 
 
 def number(text: str) -> float:

@@ -1,6 +1,5 @@
 """A photo for a shipped model is analyzed in the page; the server has it only when asked."""
 
-import base64
 import shutil
 from pathlib import Path
 
@@ -8,8 +7,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENCE_MS, comes_to
-from tests.browser.test_drawing import SEVEN, draw
+from tests.browser.conftest import PATIENCE_MS, comes_to, drop
+from tests.browser.test_drawing import SEVEN, answered, draw
 from tests.browser.test_experiment import table
 from tests.browser.test_links import address_says
 from tests.browser.test_returning import KEPT
@@ -19,24 +18,6 @@ from vitviz.web.store.examples import FOLDER
 
 HERE = "your photo stays on your device"
 QUESTION = "This needs the server: send this photo to it?"
-# A file that is dropped somewhere on the page, as a person drops it.
-DROP = """async ([text, name]) => {
-    const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
-    const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(new File([bytes], name));
-    document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, dataTransfer }));
-}"""
-
-# The same of several files, by their names: one that is no picture has another type.
-DROP_ALL = """async ([text, names]) => {
-    const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
-    const dataTransfer = new DataTransfer();
-    for (const name of names) {
-        const type = name.endsWith("png") ? "image/png" : "text/plain";
-        dataTransfer.items.add(new File([bytes], name, { type }));
-    }
-    document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, dataTransfer }));
-}"""
 
 
 def sent(seen) -> list[str]:
@@ -237,13 +218,8 @@ def test_a_drawn_digit_is_answered_and_not_uploaded(visit) -> None:
     page = seen.page
     page.locator("#vv-draw").click()
     for stroke in (SEVEN, ((0.3, 0.55), (0.75, 0.55))):
-        draw(page, stroke)
-        page.wait_for_function(
-            """() => {
-                const { sent, shown } = document.querySelector(".vv-drawing").dataset;
-                return sent && shown === sent;
-            }"""
-        )
+        with answered(seen):
+            draw(page, stroke)
     seen.model_is("Handwritten digits")
     assert page.locator(".vv-drawing-word").inner_text() != ""
     name = page.locator(".vv-drawing").get_attribute("data-shown")
@@ -256,11 +232,9 @@ def test_pasted_dropped_and_snapped_pictures_stay_too(visit, own, tmp_path) -> N
     page = seen.page
     small = tmp_path / "small.png"
     Image.open(own).resize((200, 160)).save(small)
-    page.evaluate(DROP, [base64.b64encode(small.read_bytes()).decode(), "dropped.png"])
+    drop(page.locator("body"), small.read_bytes(), "dropped.png")
     seen.ready("dropped.png")
-    page.evaluate(DROP.replace('DragEvent("drop", { bubbles: true, dataTransfer })',
-        'ClipboardEvent("paste", { bubbles: true, clipboardData: dataTransfer })'),
-        [base64.b64encode(own.read_bytes()).decode(), "pasted.jpg"])  # fmt: skip
+    drop(page.locator("body"), own.read_bytes(), "pasted.jpg", pasted=True)
     seen.ready("pasted.jpg")
     page.locator("#vv-camera").click()
     page.wait_for_function("document.querySelector('.vv-living')?.dataset.frames > 2")
@@ -282,7 +256,6 @@ def test_of_several_files_at_once_the_page_says_which_is_shown(visit, own, tmp_p
     """The first was shown, and nothing was said of the others."""
     small = tmp_path / "small.png"
     Image.open(own).resize((200, 160)).save(small)
-    text = base64.b64encode(small.read_bytes()).decode()
     seen = visit("?model=photos", locale=locale)
     page, said = seen.page, seen.page.locator("#vv-said")
     for model in ("", "tiny-cls"):  # in the page, and sent
@@ -293,10 +266,10 @@ def test_of_several_files_at_once_the_page_says_which_is_shown(visit, own, tmp_p
             seen.ready("dog.jpg")
             seen.choose_model(model)
             seen.ready(f"dog.jpg · {model}")
-        page.evaluate(DROP_ALL, [text, ["notes.txt", "$&.png", "b.png"]])
+        drop(page.locator("body"), small.read_bytes(), "notes.txt", "$&.png", "b.png")
         seen.ready("$&.png")
         said.filter(has_text=says).wait_for()
-        page.evaluate(DROP_ALL, [text, ["alone.png"]])
+        drop(page.locator("body"), small.read_bytes(), "alone.png")
         seen.ready("alone.png")
         assert not said.is_visible()
 

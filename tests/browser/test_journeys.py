@@ -13,6 +13,7 @@ from tests.browser.conftest import (
     ASKED,
     PATIENCE_MS,
     STATE,
+    drop,
     middle,
     middle_in,
     number,
@@ -372,21 +373,9 @@ def test_pasting_and_the_camera(visit):
 
 def test_a_picture_is_dropped_or_pasted_anywhere_on_the_page(visit):
     seen = visit()
-    for event, holder, name in (
-        ("drop", "dataTransfer", "a.jpg"),
-        ("paste", "clipboardData", "b.jpg"),
-    ):
-        seen.page.evaluate(
-            """async ([event, holder, name]) => {
-                const image = await fetch(document.querySelector("#vv-examples img").src);
-                const [bytes, data] = [await image.blob(), new DataTransfer()];
-                data.items.add(new File([bytes], name, {type: "image/jpeg"}));
-                const Kind = event === "drop" ? DragEvent : ClipboardEvent;
-                document.querySelector(".vv-tabs").dispatchEvent(
-                    new Kind(event, {[holder]: data, bubbles: true, cancelable: true}));
-            }""",
-            [event, holder, name],
-        )
+    cat = (FOLDER / "cat.jpg").read_bytes()
+    for name, pasted in (("a.jpg", False), ("b.jpg", True)):
+        drop(seen.page.locator(".vv-tabs"), cat, name, pasted=pasted)
         seen.ready(name)
 
 

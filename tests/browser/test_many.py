@@ -1,6 +1,5 @@
 """Many pictures: sheet, order and figures are what `vitviz.survey` says of the same files."""
 
-import base64
 import csv
 import io
 import shutil
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import drop
 from tests.browser.test_links import address_says
 from vitviz import load, survey
 from vitviz.web.store.examples import FOLDER
@@ -18,14 +18,6 @@ TILES = ".vv-sheet-tile"
 ORDER = (
     "[...document.querySelectorAll('.vv-sheet-tile .vv-note')].map((one) => one.textContent).join()"
 )
-
-# A file that is dropped on the panel, as a person drops it.
-DROP = """(node, [text, name]) => {
-    const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
-    const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(new File([bytes], name));
-    node.dispatchEvent(new DragEvent("drop", { bubbles: true, dataTransfer }));
-}"""
 
 
 @pytest.fixture
@@ -100,9 +92,8 @@ def test_the_examples_stand_on_the_sheet_and_beside_the_photo(visit, files) -> N
     assert count >= 6
     expect(page.locator(TILES)).to_have_count(count)
     assert "고양이" in page.locator(".vv-sheet-tile").first.inner_text()
-    page.locator(".vv-takes-photos:visible:has(.vv-sheet)").evaluate(
-        DROP, [base64.b64encode(files[1].read_bytes()).decode(), "dropped.jpg"]
-    )
+    sheet = page.locator(".vv-takes-photos:visible:has(.vv-sheet)")
+    drop(sheet, files[1].read_bytes(), "dropped.jpg")
     expect(page.locator(TILES)).to_have_count(count + 1)
     page.locator(".vv-sheet-tile").nth(1).click()
     beside = page.locator(".vv-beside-choice option[value^='example-']").first

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.browser.conftest import PATIENCE_MS, comes_to, stop_time
-from tests.browser.test_drawing import draw
+from tests.browser.test_drawing import answered, draw
 from tests.browser.test_links import JOIN, LAYER, address_says
 from tests.running import app_process, free_port
 
@@ -142,13 +142,8 @@ def test_a_drawn_digit_is_kept_and_not_every_stroke(visit):
     steps = page.evaluate("history.length")
     page.locator("#vv-draw").click()
     for x in (0.3, 0.7):
-        draw(page, [(x, 0.2), (x, 0.8)])
-    # On a slow machine a stroke has several names, one for each rest of the hand.
-    settled = """() => {
-        const { sent, shown } = document.querySelector(".vv-drawing").dataset;
-        return sent && sent === shown;
-    }"""
-    page.wait_for_function(settled)
+        with answered(seen):
+            draw(page, [(x, 0.2), (x, 0.8)])
     name = page.locator(".vv-drawing").get_attribute("data-shown")
     comes_to(page, KEPT, [name])
     assert page.evaluate("history.length") == steps + 1

@@ -256,16 +256,8 @@ def test_a_saved_picture_ends_below_its_caption(visit):
 
 def test_lines_of_a_saved_picture_break_as_its_language_wants(visit):
     page = visit().page
-    page.evaluate(
-        """() => {
-            const decode = Image.prototype.decode;
-            Image.prototype.decode = function () {
-                window.drawn = decodeURIComponent(this.src);
-                return decode.call(this);
-            };
-            document.documentElement.lang = "ko";
-        }"""
-    )
+    page.evaluate(DRAWN)
+    page.evaluate("document.documentElement.lang = 'ko'")
     page.locator(".vv-tools button", has_text="저장").click()
     saved(page, page.locator(SAVES).last.get_by_role("button", name="PNG"))
     assert ' lang="ko"' in page.evaluate("drawn")

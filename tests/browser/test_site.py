@@ -1,16 +1,14 @@
 """The site without a server of its own: over plain HTTP, and from a folder by a double click."""
 
-import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.conftest import PATIENCE_MS, drop
 from tests.browser.test_beside import THERE, shows
 from tests.browser.test_experiment import answers, answers_are, table
-from tests.browser.test_here import DROP_ALL
 from tests.running import serving_files
 from vitviz import analyze, compare, load
 from vitviz.site import write_site
@@ -186,24 +184,16 @@ def test_a_photo_and_a_digit_are_analyzed_where_they_are(browser, address: str, 
         page.locator(".vv-drawing-word", has_text="1").wait_for()
 
 
-def test_a_page_of_one_file_takes_photos_and_experiments(open_page, tmp_path) -> None:
+def test_a_page_of_one_file_takes_photos_and_experiments(open_page) -> None:
     loaded = load("photos")
     html = one_file(analyze(loaded, FOLDER / "dog.jpg"), engine=True)
     tab = open_page(html, locale="en-US")
     tab.locator("[data-state=ready]").wait_for()
     before = tab.locator(".vv-title h2").inner_text()
-    (mine := tmp_path / "mine.jpg").write_bytes((FOLDER / "bison.jpg").read_bytes())
-    drop = """async ([name, coded]) => {
-        const bytes = Uint8Array.from(atob(coded), (one) => one.charCodeAt(0));
-        const dataTransfer = new DataTransfer();
-        dataTransfer.items.add(new File([bytes], name, { type: "image/jpeg" }));
-        const dropped = new DragEvent("drop", { dataTransfer, bubbles: true });
-        document.querySelector(".vv-picture").dispatchEvent(dropped);
-    }"""
-    tab.evaluate(drop, [mine.name, base64.b64encode(mine.read_bytes()).decode()])
+    drop(tab.locator(".vv-picture").first, (FOLDER / "bison.jpg").read_bytes(), "mine.jpg")
     tab.locator(".vv-names", has_text="mine.jpg").wait_for()
     found = shares_of(tab)
-    exact = analyze(loaded, mine).predictions(len(found))
+    exact = analyze(loaded, FOLDER / "bison.jpg").predictions(len(found))
     probabilities = [one.probability for one in sorted(exact, key=lambda one: one.index)]
     assert found == pytest.approx(probabilities, abs=1e-5)
     # Its own picture comes back, and what is changed in its pass is computed here.
@@ -215,13 +205,13 @@ def test_a_page_of_one_file_takes_photos_and_experiments(open_page, tmp_path) ->
 
 
 def test_of_several_files_at_once_the_site_says_which_is_shown(browser, address) -> None:
-    text = base64.b64encode((FOLDER / "cat.jpg").read_bytes()).decode()
+    cat = (FOLDER / "cat.jpg").read_bytes()
     with visiting(browser, address, locale="ko-KR") as page:
         page.goto(address)
         title(page)
-        page.evaluate(DROP_ALL, [text, ["notes.txt", "$&.png", "b.png"]])
+        drop(page.locator("body"), cat, "notes.txt", "$&.png", "b.png")
         page.locator(".vv-names", has_text="$&.png").wait_for()
         page.locator(".vv-bar-note", has_text="파일 3개 가운데 $&.png만 열었습니다").wait_for()
-        page.evaluate(DROP_ALL, [text, ["alone.png"]])
+        drop(page.locator("body"), cat, "alone.png")
         page.locator(".vv-names", has_text="alone.png").wait_for()
         assert not page.locator(".vv-bar-note").is_visible()
