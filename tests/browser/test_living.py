@@ -145,6 +145,18 @@ def test_the_camera_is_off_when_nobody_looks(filming) -> None:
             living.wait_for()
 
 
+def test_a_button_that_goes_when_it_is_pressed_leaves_the_keyboard_on_the_picture(filming) -> None:
+    """It was on the page then, far from the camera."""
+    tab = filming()
+    answers(tab)
+    living = tab.locator(".vv-living")
+    for pressed, other in (("Stop", "Start"), ("Start", "Stop")):
+        living.get_by_role("button", name=pressed).press("Enter")
+        living.get_by_role("button", name=other).wait_for()
+        tab.wait_for_function("document.activeElement.matches('.vv-living .vv-picture')")
+        assert tab.evaluate(TRACKS)[-1] == f"video {'ended' if pressed == 'Stop' else 'live'}"
+
+
 REFUSED = (
     "navigator.mediaDevices.getUserMedia = async () => {{ throw new DOMException('', '{}'); }}"
 )

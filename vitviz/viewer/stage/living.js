@@ -60,7 +60,9 @@ export function createLiving(app, { runner, take, close }) {
     setText(note, state === "on" ? "" : say("camera_" + state, { share: percent(runner.share) }));
     show(note, state !== "on");
     const possible = { keep: answered, start: !["coming", "asking", "on", "no_model", "broken"].includes(state), stop: stream.isOn(), other: stream.others()[0], back: field.out.size > 0 };
+    const held = /** @type {HTMLElement|null} */ (document.activeElement);
     for (const [name, one] of Object.entries(possible)) show(tools[name], Boolean(one));
+    if (held?.hidden && Object.values(tools).includes(held)) field.root.focus({ preventScroll: true }); // a hidden button has no focus
   }
 
   function build() {
@@ -162,7 +164,7 @@ function createField(app, say, changed) {
   for (const side of ["width", "height"]) map.canvas.style[side] = marks.canvas.style[side];
   root.style.aspectRatio = model.image.width + " / " + model.image.height;
   root.style.setProperty("--vv-ratio", model.image.width / model.image.height);
-  return { root, out, build, shoot, draw, back() { out.clear(); root.focus({ preventScroll: true }); changed(); } };
+  return { root, out, build, shoot, draw, back() { out.clear(); changed(); } };
 
   /** @param {HTMLElement} heard  what a screen reader hears */
   function build(heard) {
