@@ -326,12 +326,12 @@ def test_what_is_dropped_on_the_playground_is_opened_or_refused(visit, tmp_path)
         (whole[:-4], "the file holds"),
         (tensors_to_bytes(tensors, metadata), "computes numbers that are not finite"),
     ):
-        drop(page, data, "damaged.safetensors")
+        drop(page, [("damaged.safetensors", data)])
         said = page.locator(f"{PAGE} .vv-play-note", has_text=why)
         said.wait_for()
         step_is_above(page, int(page.locator(PAGE).get_attribute("data-step")) + 3)
         assert said.inner_text().startswith("This file is no model of 28 x 28 digits")
-    drop(page, whole, "whole.safetensors")
+    drop(page, [("whole.safetensors", whole)])
     page.locator(".vv-play-run[aria-pressed=true]", has_text="whole").wait_for()
     page.get_by_text("This model came from a file").wait_for()
     assert page.locator(".vv-play-run").count() == 2
@@ -345,8 +345,16 @@ def test_what_is_dropped_on_the_playground_is_opened_or_refused(visit, tmp_path)
     state = spread(ViT(config)).state_dict()
     facts = {"config": config, "preprocess": preprocess, "labels": None, "details": {}}
     save_checkpoint(tmp_path / "a", state, **facts)
-    drop(page, (tmp_path / "a").read_bytes(), "registers.safetensors")
+    drop(page, [("registers.safetensors", (tmp_path / "a").read_bytes())])
     page.locator(".vv-play-run[aria-pressed=true]", has_text="registers").wait_for()
+    # Of several the first was taken without a word, even where it was no model by its name.
+    drop(page, [("notes.txt", b"x"), ("second.safetensors", whole), ("third.safetensors", b"")])
+    note = page.locator(f"{PAGE} .vv-play-note")
+    note.get_by_text("Of 3 files only second.safetensors was opened. This model came").wait_for()
+    page.locator(".vv-play-run[aria-pressed=true]", has_text="second").wait_for()
+    drop(page, [("a.safetensors", b""), ("b.safetensors", whole)])
+    note.get_by_text("Of 2 files only a.safetensors was opened. This file is no model").wait_for()
+    page.locator(".vv-play-run", has_text="registers").click()
     page.get_by_role("button", name="Open in the viewer").click()
     seen.ready("digit-")
     for panel in ("Predictions", "Model"):
@@ -354,19 +362,21 @@ def test_what_is_dropped_on_the_playground_is_opened_or_refused(visit, tmp_path)
         seen.is_(panel=panel.lower(), state="ready")
 
 
-def drop(page, data: bytes, name: str) -> None:
-    """Drop a file on the playground, as a person does."""
+def drop(page, files: list[tuple[str, bytes]]) -> None:
+    """Drop files on the playground, as a person does."""
     page.locator(".vv-play h2").evaluate(
-        """async (node, [text, name]) => {
-            const bytes = await (await fetch("data:;base64," + text)).arrayBuffer();
+        """async (node, files) => {
             const dataTransfer = new DataTransfer();
-            dataTransfer.items.add(new File([bytes], name));
+            for (const [name, text] of files) {
+                const bytes = await (await fetch("data:;base64," + text)).arrayBuffer();
+                dataTransfer.items.add(new File([bytes], name));
+            }
             for (const type of ["dragover", "drop"]) {
                 const event = { bubbles: true, cancelable: true, dataTransfer };
                 node.dispatchEvent(new DragEvent(type, event));
             }
         }""",
-        [base64.b64encode(data).decode(), name],
+        [(name, base64.b64encode(data).decode()) for name, data in files],
     )
 
 

@@ -35,8 +35,8 @@ DIGITS = HERE.parent / "train" / "digits"  # sheets, to train with
 LEFT = "document.currentScript.viewer"  # what load.js takes from the element of a file
 # Texts that say what an intervention does, see strings.js, and what a fair test found.
 CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
-# Texts of a pen field.
-PEN = re.compile(r"draw(Field|Help|Undo|Clear|Width|Ink|Pen)")
+# Texts of the viewer that the playground says, too: of a pen field, and of several files.
+SHARED = re.compile(r"draw(Field|Help|Undo|Clear|Width|Ink|Pen)|photoOnly$")
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(
@@ -202,9 +202,9 @@ def _photo(language: str) -> dict[str, str]:
 
 
 def _play(language: str) -> dict[str, str]:
-    """What the playground says, and what its pen field does."""
-    pen = {key: text for key, text in dictionary(language, "viewer").items() if PEN.match(key)}
-    return dictionary(language, "play") | pen
+    """What the playground says."""
+    viewer = dictionary(language, "viewer").items()
+    return dictionary(language, "play") | {key: text for key, text in viewer if SHARED.match(key)}
 
 
 def _strings(spoken: Collection[str] | None = None) -> str:

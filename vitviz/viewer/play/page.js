@@ -41,7 +41,7 @@ export function createPage({ say, digits, runs, fixed, on }) {
   const result = el("section", { "aria-label": say("result") }, buttons, speed.root, el("p", { class: "vv-play-right" }, big, of), state, note, away, list, rights.root, losses.root);
   const few = Math.min(SHOWN, test.labels.length);
   const shown = el("section", { "aria-label": say("guesses", { count: few }) }, el("h3", { text: say("guesses", { count: few }) }), el("p", { class: "vv-note", text: say("guessesNote") }), guesses.root);
-  const input = fileField(".safetensors", ([file]) => on.load(file));
+  const input = fileField(".safetensors", on.load);
   const files = el("div", { class: "vv-play-buttons" }, button({ text: say("show"), title: say("showTitle"), onClick: on.show }),
     button({ text: say("save"), title: say("saveTitle"), onClick: on.save }), button({ text: say("load"), title: say("loadTitle"), onClick: () => input.click() }), input);
   const inside = createInside(digits, say);
@@ -52,11 +52,16 @@ export function createPage({ say, digits, runs, fixed, on }) {
   const chips = new Map(); // by the numbers of runs
   let dressed = /** @type {boolean|null} */ (null);
   let [heard, last] = ["", ""]; // what was said stays until another run is looked at, or this one begins or ends something
-  return { root, render, inside, showsInside: () => within.getBoundingClientRect().top < innerHeight, speak: () => setText(live, spoken()), hear: (text) => setText(note, heard = text) };
+  return { root, render, inside, showsInside: () => within.getBoundingClientRect().top < innerHeight, speak: () => setText(live, spoken()), hear };
 
   function spoken() {
     const run = runs.current;
     return run.right !== null && run.steps > 0 ? say("spoken", { step: grouped(run.step), steps: grouped(run.steps), right: percent(run.right) }) : "";
+  }
+
+  function hear(text) {
+    [heard, last] = [text, nowOf(runs.current)];
+    setText(note, heard);
   }
 
   function render({ run, chosen, hidden }) {
@@ -75,7 +80,7 @@ export function createPage({ say, digits, runs, fixed, on }) {
     setText(of, say("ofDigits", { count: grouped(test.labels.length), chance: percent(1 / classes.length) }));
     setText(state, run.name !== null ? "" : run.steps ? say("state", { step: grouped(run.step), steps: grouped(run.steps), parameters: grouped(run.parameters), rate: Math.round(run.pace) }) : say("beginning"));
     const said = run.name === null ? { ready: "ready", done: "done", failed: "failed" }[run.state] : "ofFile";
-    const now = run.number + run.state;
+    const now = nowOf(run);
     if (now !== last) [heard, last] = ["", now];
     setText(note, heard || (hidden ? say("hidden") : said ? say(said, { why: run.why }) : ""));
     renderRuns(run);
@@ -106,3 +111,6 @@ export function createPage({ say, digits, runs, fixed, on }) {
     }
   }
 }
+
+/** Another one: another run is looked at, or it begins or ends something. @param {import("./runs.js").Run} run */
+const nowOf = ({ number, state }) => number + state;

@@ -35,11 +35,11 @@ const RULES = STYLE.replaceAll(".vitviz", ".vitviz:not(#vv)");
 /** @param {Place} place @returns {{open: (wanted?: string) => void}} */
 export function createPlayground({ element, address, fetchDigits, adopt }) {
   const { later, soon } = inFrames(() => render());
-  const dialog = takesDrops(el("dialog", { class: "vitviz vv-play", onclose: leave, onkeydown: (event) => onKey(event, lot()), onscroll: later }), ([file]) => take(file));
+  const dialog = takesDrops(el("dialog", { class: "vitviz vv-play", onclose: leave, onkeydown: (event) => onKey(event, lot()), onscroll: later }), (files) => take(files));
   element.append(dialog);
   const lots = /** @type {Record<Subject, import("./lot.js").Lot|null>} */ ({ digits: null, signs: null });
   let subject = /** @type {Subject} */ ("digits");
-  const [lot, take] = [() => lots[subject], (/** @type {File|undefined} */ file) => load(file, lot(), say, page?.hear)];
+  const [lot, take] = [() => lots[subject], (/** @type {Iterable<File>} */ files) => load([...files], lot(), say, page?.hear)];
   let [say, page, signing] = /** @type {[import("./saying.js").Say, any, ReturnType<typeof createSigning>|null]} */ ([sayingIn(document.documentElement.lang), null, null]);
   let [chosen, spokenAt, failure, told] = [0, 0, "", /** @type {string|null|undefined} */ (undefined)];
   const surroundings = watchSurroundings(dialog, dress);
@@ -184,14 +184,20 @@ function pictureIn({ test, classes }, chosen, signing) {
   return { key: signing ? "sign-" + chosen : "digit-" + classes[test.labels[chosen]], at: chosen, pixels: digitAt(test, chosen), own: false };
 }
 
-/** A file, chosen or dropped; nothing where none is dropped, or nothing learns yet. @param {File|undefined} file @param {import("./lot.js").Lot|null} lot @param {import("./saying.js").Say} say @param {(text: string) => void} hear */
-async function load(file, lot, say, hear) {
+/**
+ * Of files, chosen or dropped, the first that is a model by its name; nothing where none is dropped, or nothing learns yet.
+ * @param {File[]} files @param {import("./lot.js").Lot|null} lot @param {import("./saying.js").Say} say @param {(text: string) => void} hear
+ */
+async function load(files, lot, say, hear) {
+  const file = files.find(({ name }) => name.endsWith(".safetensors")) ?? files[0];
   if (!file || !lot) return;
+  const only = files.length > 1 ? say("photoOnly", { name: file.name, count: files.length }) : "";
   hear(say("reading"));
   try {
     await lot.carrying.load(file);
+    if (only) hear(only + " " + say("ofFile"));
   } catch (error) {
-    hear(say("unreadable", { why: error.message.slice(0, MOST_SAID) }));
+    hear((only && only + " ") + say("unreadable", { why: error.message.slice(0, MOST_SAID) }));
   }
 }
 
