@@ -141,6 +141,18 @@ class App(gr.Blocks):
         for names in self.temp_file_sets:
             names.clear()
 
+    def launch(self, *args: Any, **options: Any) -> Any:
+        """Launch it where Gradio does not reach its own page soon, or through a proxy.
+
+        Gradio asks its page twice. The first question waits, but goes to a proxy that the
+        environment names. The second one, of `_frontend`, waits three seconds; where a busy machine
+        takes longer, an app that answers was ended with the advice to open a public link.
+        """
+        named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY", "")
+        host = str(options.get("server_name") or "").strip("[]")
+        os.environ["no_proxy"] = ",".join(filter(None, (named, "localhost", host)))
+        return super().launch(*args, _frontend=False, **options)
+
     def idle(self) -> bool:
         """Whether no request waits or runs, which only `_queue` knows; else a stop cuts them."""
         return len(self._queue) == 0 and self._queue.get_active_worker_count() == 0

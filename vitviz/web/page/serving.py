@@ -35,9 +35,7 @@ def serve(demo: "App", options: dict[str, Any], begun: Callable[[], None] = lamb
         demo.warm()
         try:
             demo.launch(prevent_thread_lock=True, **options)
-        # No port is free, or no room for what Gradio writes; ValueError: a busy machine did not
-        # answer Gradio's own question within its three seconds.
-        except (OSError, ValueError) as error:
+        except OSError as error:  # no port is free, or no room for what Gradio writes
             raise VitvizError(f"the page cannot be served: {error}") from error
         begun()
         # After `launch`, in which Gradio may set a handler of its own, to end its Node process.
