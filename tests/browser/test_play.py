@@ -1,12 +1,12 @@
 """The playground: a model learns in the page, beside the viewer."""
 
-import base64
 import math
 import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.browser.conftest import drop
 from tests.browser.test_drawing import SEVEN, draw
 from tests.models import spread
 from vitviz import Analysis, Preprocess, ViT, ViTConfig, analyze, load
@@ -317,6 +317,7 @@ def test_what_is_dropped_on_the_playground_is_opened_or_refused(visit, tmp_path)
     seen = visit("?play=patch_14", wait_for="")
     page = seen.page
     page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    head = page.locator(".vv-play h2")
     whole = (WEIGHTS_DIR / "mnist-none.safetensors").read_bytes()
     tensors, metadata = tensors_from_bytes(whole)
     tensors["head.weight"] = tensors["head.weight"].float() * 1e38
@@ -326,12 +327,12 @@ def test_what_is_dropped_on_the_playground_is_opened_or_refused(visit, tmp_path)
         (whole[:-4], "the file holds"),
         (tensors_to_bytes(tensors, metadata), "computes numbers that are not finite"),
     ):
-        drop(page, [("damaged.safetensors", data)])
+        drop(head, data, "damaged.safetensors")
         said = page.locator(f"{PAGE} .vv-play-note", has_text=why)
         said.wait_for()
         step_is_above(page, int(page.locator(PAGE).get_attribute("data-step")) + 3)
         assert said.inner_text().startswith("This file is no model of 28 x 28 digits")
-    drop(page, [("whole.safetensors", whole)])
+    drop(head, whole, "whole.safetensors")
     page.locator(".vv-play-run[aria-pressed=true]", has_text="whole").wait_for()
     page.get_by_text("This model came from a file").wait_for()
     assert page.locator(".vv-play-run").count() == 2
@@ -345,14 +346,14 @@ def test_what_is_dropped_on_the_playground_is_opened_or_refused(visit, tmp_path)
     state = spread(ViT(config)).state_dict()
     facts = {"config": config, "preprocess": preprocess, "labels": None, "details": {}}
     save_checkpoint(tmp_path / "a", state, **facts)
-    drop(page, [("registers.safetensors", (tmp_path / "a").read_bytes())])
+    drop(head, (tmp_path / "a").read_bytes(), "registers.safetensors")
     page.locator(".vv-play-run[aria-pressed=true]", has_text="registers").wait_for()
     # Of several the first was taken without a word, even where it was no model by its name.
-    drop(page, [("notes.txt", b"x"), ("second.safetensors", whole), ("third.safetensors", b"")])
+    drop(head, whole, "notes.txt", "second.safetensors", "third.safetensors")
     note = page.locator(f"{PAGE} .vv-play-note")
     note.get_by_text("Of 3 files only second.safetensors was opened. This model came").wait_for()
     page.locator(".vv-play-run[aria-pressed=true]", has_text="second").wait_for()
-    drop(page, [("a.safetensors", b""), ("b.safetensors", whole)])
+    drop(head, b"", "a.safetensors", "b.safetensors")
     note.get_by_text("Of 2 files only a.safetensors was opened. This file is no model").wait_for()
     page.locator(".vv-play-run", has_text="registers").click()
     page.get_by_role("button", name="Open in the viewer").click()
@@ -360,24 +361,6 @@ def test_what_is_dropped_on_the_playground_is_opened_or_refused(visit, tmp_path)
     for panel in ("Predictions", "Model"):
         seen.open_panel(panel)
         seen.is_(panel=panel.lower(), state="ready")
-
-
-def drop(page, files: list[tuple[str, bytes]]) -> None:
-    """Drop files on the playground, as a person does."""
-    page.locator(".vv-play h2").evaluate(
-        """async (node, files) => {
-            const dataTransfer = new DataTransfer();
-            for (const [name, text] of files) {
-                const bytes = await (await fetch("data:;base64," + text)).arrayBuffer();
-                dataTransfer.items.add(new File([bytes], name));
-            }
-            for (const type of ["dragover", "drop"]) {
-                const event = { bubbles: true, cancelable: true, dataTransfer };
-                node.dispatchEvent(new DragEvent(type, event));
-            }
-        }""",
-        [(name, base64.b64encode(data).decode()) for name, data in files],
-    )
 
 
 def test_a_run_that_was_replaced_goes_on_at_another_speed(visit) -> None:
