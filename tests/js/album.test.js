@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { MOST, createAlbum, together } from "../../vitviz/viewer/many/album.js";
+import { assertClose } from "./fixture.js";
 
 // Two tokens of a model without CLS, but with a register: one layer, one head, of one number each.
 const model = /** @type {any} */ ({ depth: 1, num_heads: 1, num_tokens: 3, head_dim: 1, scale: 1, prefix_tokens: ["reg_token 1"], head: "classes", labels: { 0: "a", 1: "b" },
@@ -31,10 +32,10 @@ test("without CLS the map is of all tokens, and of each picture the numbers of i
   await many.add([item("one", 1)]);
   const [one] = many.done();
   // Of all that three tokens give to the two patches, 0 + .75 + .25 to the first and 1 + .25 + .75 to the second.
-  one.map.forEach((share, at) => assert.ok(Math.abs(share - [1 / 3, 2 / 3][at]) < 1e-6));
+  assertClose(one.map, [1 / 3, 2 / 3], 1e-6);
   // A patch gives 1/4 to the other one, a pixel away.
-  assert.ok(Math.abs(one.distance[0] - 0.25) < 1e-6);
-  assert.ok(Math.abs(one.results.predictions[0].probability - 0.75) < 1e-6);
+  assertClose(one.distance, [0.25], 1e-6);
+  assertClose([one.results.predictions[0].probability], [0.75], 1e-6);
   assert.deepEqual(many.tables().distances.rows.map((row) => row.slice(0, 2)), [[0, 0]]);
 });
 

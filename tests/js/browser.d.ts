@@ -2,7 +2,6 @@
 
 declare module "node:fs" {
   /** Under Node, where `text/strings.js` reads the dictionaries itself. */
-  export function existsSync(path: URL): boolean;
   export function readFileSync(path: URL, encoding: "utf8"): string;
   export function existsSync(path: any): boolean;
   export function readdirSync(path: URL, options: { withFileTypes: true }):

@@ -122,7 +122,9 @@ test("every way to fuse heads is there as soon as one of them is", async () => {
   for (const fusion of ["mean", "max", "min"]) assertClose(of(fusion), expected.rollout[fusion], 1e-5);
 });
 
-test("too many tokens: the host is asked when a question has rested, and for the newest next", async () => {
+test("too many tokens: the host is asked when a question has rested, and for the newest next", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const tick = async (ms) => { context.mock.timers.tick(ms); await new Promise(process.nextTick); };
   const large = withFacts(manifest, { model: { num_tokens: 1370 } });
   const store = new LayerStore(manifest, counting().fetchFile);
   const asked = [];
@@ -135,14 +137,18 @@ test("too many tokens: the host is asked when a question has rested, and for the
   const relevance = new Relevance(store, large, { id: "a" }, ask, () => {});
   for (const token of [1, 2, 3]) {
     assert.equal(relevance.of({ ...base, token }), null);
-    await new Promise((resolve) => setTimeout(resolve, 20)); // a slider on its way
+    await tick(149); // a slider on its way
   }
   assert.deepEqual(asked, []);
-  await until(() => asked.length === 1);
+  await tick(1);
+  assert.deepEqual(asked, [["rollout", 3]]);
   for (const token of [4, 5]) assert.equal(relevance.of({ ...base, token }), null);
-  await until(() => relevance.answers.size === 2);
+  await tick(150);
+  assert.equal(asked.length, 1, "one at a time");
+  await tick(50);
   assert.deepEqual(asked, [["rollout", 3], ["rollout", 5]]);
-  assert.equal(relevance.of({ ...base, token: 3 })[7], 3);
+  await tick(200);
+  assert.deepEqual([3, 5].map((token) => relevance.of({ ...base, token })[7]), [3, 5]);
   const alone = new Relevance(store, large, { id: "a" }, null, () => {});
   assert.equal(alone.possible, false);
   assert.equal(alone.of({ ...base, token: 1 }), null);

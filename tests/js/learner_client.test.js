@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { createLearner } from "../../vitviz/viewer/learn/client.js";
 import { serving } from "../../vitviz/viewer/learn/serving.js";
+import { rightOf } from "../../vitviz/viewer/learn/trainer.js";
 import { SETTINGS, noise } from "./learner.js";
 
 const LONG = { ...SETTINGS, epochs: 500 };
@@ -46,7 +47,7 @@ test("without a worker the page learns, and tells to the end how far it is", asy
   assert.deepEqual([(await learner.step()).step, (await learner.play()).state], [10, "done"]);
   const { right, probabilities } = await learner.measure(7);
   assert.equal(probabilities.length, 21);
-  assert.ok(right >= 0 && right <= 1);
+  assert.equal(right, rightOf(probabilities, noise().test.labels.subarray(0, 7)));
   assert.ok((await learner.weights()).byteLength > 4 * parameters);
   assert.equal((await learner.apart(3)).index, 3);
   learner.stop();
@@ -78,8 +79,8 @@ test("a pause takes effect within a step, and no two plays run at once", async (
   goOn();
   goOn();
   assert.equal(made.later.length, 1);
-  const { right } = await answered(learner.measure());
-  assert.ok(right >= 0);
+  const { right, probabilities } = await answered(learner.measure());
+  assert.equal(right, rightOf(probabilities, noise().test.labels));
   assert.deepEqual([(await answered(learner.pause())).state, (await answered(learner.step())).step], ["paused", 8]);
   await answered(learner.play());
   await answered(learner.begin(LONG, noise())); // a new run does not go on by itself

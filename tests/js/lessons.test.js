@@ -133,9 +133,7 @@ test("truths agree with what Python found in the small models", async () => {
 
 test("a filter that slides and a table give the same numbers, and another picture another CLS only later", async () => {
   const source = await open("cls");
-  source.embedding.get();
-  source.picture.get();
-  await new Promise((done) => { setTimeout(done, 20); });
+  await until(() => source.embedding.get() && source.picture.get());
   const at = { token: 0, partner: 1, layer: 0, head: 0 };
   assert.equal(truthOf("convolutionOrLinear", source, at, null), "same");
   assert.ok(truthOf("convolutionDifference", source, at, null) < 1e-4);

@@ -8,12 +8,12 @@ import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { createOutcomes } from "../../vitviz/viewer/lessons/outcomes.js";
 import { truthOf } from "../../vitviz/viewer/lessons/truths.js";
 import { isExperiment, read } from "../../vitviz/viewer/state/experiment.js";
-import { FIXTURES, sourceOf } from "./fixture.js";
+import { FIXTURES, sourceOf, until } from "./fixture.js";
 import { appOf, openStep } from "./walk.js";
 
 /** What an experiment is, once the map that it needs has come. */
 async function experimentFor(text, source) {
-  while (experimentIn(text, source) === null) await turn();
+  await until(() => experimentIn(text, source) !== null);
   return experimentIn(text, source);
 }
 

@@ -21,7 +21,7 @@ for (const { name, classes, labels, logits, by_hand: byHand, ...wanted } of EXAM
     const { probabilities, ...found } = resultsOf(Float32Array.from(logits), classes, labels ?? classes.labels, 5);
     delete wanted.name;
     assertSame(found, wanted, "results");
-    assert.deepEqual(found.predictions.map(({ index }) => index), byHand.order ?? found.predictions.map(({ index }) => index));
+    if (byHand.order) assert.deepEqual(found.predictions.map(({ index }) => index), byHand.order);
     assert.equal(probabilities.length, logits.length);
     for (const { index, probability } of found.predictions) assert.equal(probabilities[index], probability);
   });

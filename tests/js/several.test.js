@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { commonWithOthers, inTheMiddle, meanAndError } from "../../vitviz/viewer/maths/several.js";
+import { assertClose } from "./fixture.js";
 
-const close = (ours, expected) => ours.forEach((value, at) => assert.ok(Math.abs(value - expected[at]) < 1e-12, String(ours) + " is not " + String(expected)));
+const close = (ours, expected) => assertClose(ours, expected, 1e-12);
 
 test("a mean has the error of its deviation over the root of the number", () => {
   const { mean, error } = meanAndError([[1, 4], [3, 4], [5, 4]]);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { MOST_POINTS, MOST_STROKES, begun, broughtTo, extended, extentOf, liesElsewhere, moved } from "../../vitviz/viewer/state/strokes.js";
+import { assertClose } from "./fixture.js";
 
 test("a stroke begins, goes on, and stays within the field", () => {
   const one = extended(begun([], 0.1, [0.5, -3]), [2, 0.25]);
@@ -31,7 +32,7 @@ test("arrow keys move the pen by a step, and not out of the field", () => {
 // Two bars of one pen: 0.2 down and 0.1 to the right, in the upper left corner.
 const CORNER = [{ width: 0.1, points: [[0.1, 0.1], [0.1, 0.3]] }, { width: 0.1, points: [[0.1, 0.3], [0.2, 0.3]] }];
 const TAUGHT = { side: 0.7, least: 0.5, most: 0.9, off: 0.1 };
-const close = (one, two) => assert.ok(Math.abs(one - two) < 1e-9, one + " is not " + two);
+const close = (one, two) => assertClose([one], [two], 1e-9);
 
 test("the extent of strokes is that of their points, and ink lies along them", () => {
   const { side, pen, centre } = extentOf(CORNER);
