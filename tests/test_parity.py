@@ -82,14 +82,22 @@ def cut(name: str) -> dict:
     return {"depth": 2, "num_kv_heads": (heads, heads // 2)}
 
 
+def undrawn(name: str, **options: object) -> nn.Module:
+    """A model without storage, whose weights timm does not draw where it can be told so."""
+    rest = [*timm.list_models(module="eva"), *timm.list_models(module="beit")]
+    if name not in rest:
+        options["weight_init"] = "skip"
+    with torch.device("meta"):
+        return timm.create_model(name, **options)
+
+
 @functools.lru_cache
 def plain_names() -> tuple[str, ...]:
     """timm's names of plain ViTs; found by timm's classes, not by vitviz's opinion."""
     names = []
     for module in ("vision_transformer", "deit", "eva", "beit"):
         for name in timm.list_models(module=module):
-            with torch.device("meta"):
-                model = timm.create_model(name, **cut(name))
+            model = undrawn(name, **cut(name))
             block = type(model.blocks[0]).__name__
             attention = type(getattr(model.blocks[0], "attn", None)).__name__
             if (
@@ -127,8 +135,7 @@ def test_families_equal_timm(name: str) -> None:
 
 def wide(name: str) -> nn.Module:
     """For pictures of 5 x 9 patches: a row is no column, and a grid is not one of the training."""
-    with torch.device("meta"):
-        height, width = timm.create_model(name, **cut(name)).patch_embed.patch_size
+    height, width = undrawn(name, **cut(name)).patch_embed.patch_size
     return timm.create_model(name, img_size=(5 * height, 9 * width), **cut(name))
 
 
@@ -150,14 +157,12 @@ def test_every_plain_name_is_understood(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(ViT, "reset_parameters", lambda _: None)
     for draw in [name for name in vars(nn.init) if name.endswith("_") and name[0] != "_"]:
         monkeypatch.setattr(nn.init, draw, lambda tensor, *_, **__: tensor)
-    rest = [*timm.list_models(module="eva"), *timm.list_models(module="beit")]
     for module in ("eva", "beit"):
         monkeypatch.setattr(f"timm.models.{module}.trunc_normal_", lambda *_, **__: None)
     assert len(plain_names()) >= 240
     for name in plain_names():
-        skipped = {} if name in rest else {"weight_init": "skip"}
+        theirs = undrawn(name)
         with torch.device("meta"):
-            theirs = timm.create_model(name, **skipped)
             ours = ViT(config := config_from_timm(theirs, name))
         read = folded(theirs.state_dict(), config, interleaved=is_interleaved(theirs))
         shapes = [{key: v.shape for key, v in state.items()} for state in (ours.state_dict(), read)]
@@ -169,8 +174,7 @@ def test_full_size_equals_timm() -> None:
     """Every plain name that fits in memory, at full size; prints how many, and the worst."""
     differences = {}
     for name in plain_names():
-        with torch.device("meta"):
-            model = timm.create_model(name)
+        model = undrawn(name)
         if sum(parameter.numel() for parameter in model.parameters()) > MAX_PARAMETERS:
             continue
         differences[name] = largest_difference(model.to_empty(device="cpu"), 1.0)
@@ -186,8 +190,7 @@ def test_positions_inside_attention_equal_timm_in_every_model() -> None:
     differences = {}
     inside = [*timm.list_models(module="eva"), *timm.list_models(module="beit")]
     for name in inside:
-        with torch.device("meta"):
-            model = timm.create_model(name)
+        model = undrawn(name)
         if sum(parameter.numel() for parameter in model.parameters()) > MAX_PARAMETERS:
             model = timm.create_model(name, **cut(name))
         else:

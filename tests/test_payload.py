@@ -470,11 +470,18 @@ def test_a_page_asks_for_nothing(tiny_analysis: Analysis) -> None:
     assert not re.search(r"url\(|@import", css())
 
 
-def test_the_committed_numbers_are_those_of_this_code(tmp_path: Path) -> None:
-    viewer_fixture.write(tmp_path)
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The numbers that the viewer is held to, by this code."""
+    folder = tmp_path_factory.mktemp("numbers")
+    viewer_fixture.write_viewer(folder)
+    return folder
+
+
+def test_the_committed_numbers_are_those_of_this_code(written: Path) -> None:
     for name in viewer_fixture.NAMES:
         kept = json.loads((viewer_fixture.FOLDER / f"{name}.json").read_text("utf-8"))
-        fresh = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
+        fresh = json.loads((written / f"{name}.json").read_text("utf-8"))
         assert fresh["manifest"].keys() == kept["manifest"].keys()
         for key in ("attention_from", "attention_to", "mean_to", "similarity", "patch_pixel"):
             torch.testing.assert_close(
@@ -487,8 +494,7 @@ def test_the_committed_numbers_are_those_of_this_code(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_the_browser_finds_the_numbers_of_python(tmp_path: Path) -> None:
-    viewer_fixture.write_viewer(tmp_path)
+def test_the_browser_finds_the_numbers_of_python(written: Path) -> None:
     # The others are the same with any numbers, and tests/run.sh runs them; what the engine is held
     # to is compared with what this code makes of it: test_engine.py and its neighbours.
     texts = {path: path.read_text("utf-8") for path in JS.glob("*.test.js")}
@@ -498,7 +504,7 @@ def test_the_browser_finds_the_numbers_of_python(tmp_path: Path) -> None:
         if '"./fixture.js"' in text and not re.search(r'"\./(engine|learner)\.js"', text)
     ]
     assert str(JS / "numbers_of_python.test.js") in files
-    node("--test", *files, VITVIZ_FIXTURE=str(tmp_path))
+    node("--test", *files, VITVIZ_FIXTURE=str(written))
 
 
 def test_the_first_rows_are_those_of_their_layer(
