@@ -89,8 +89,10 @@ def test_it_is_played_by_keys_as_soon_as_it_is_there(visit) -> None:
     page.locator(f"{PAGE}[data-state=ready]").wait_for()
     page.keyboard.press("s")
     page.locator(f"{PAGE}[data-step='1']").wait_for()
+    page.locator(".vv-play").dispatch_event("keydown", {"key": "ㄴ", "code": "KeyS"})  # in Hangul
+    page.locator(f"{PAGE}[data-step='2']").wait_for()
     page.keyboard.press("Space")
-    step_is_above(page, 2)
+    step_is_above(page, 3)
     assert page.locator(PAGE).is_visible()
 
 
@@ -207,9 +209,27 @@ def test_a_playground_that_is_slow_or_does_not_come_is_said_and_asked_for_again(
     note = page.get_by_role("alert").filter(has_text="What was to be opened could not be loaded")
     note.wait_for()
     page.unroute("**/vitviz-play-*")
+    # Closed and opened again while its digits are on their way, it has one of each.
+    held.clear()
+    page.route(DIGITS, lambda route: held.append(route))
+    for _ in range(2):
+        page.get_by_role("button", name="Playground").click()
+        page.get_by_text("The digits are on their way").wait_for()
+        page.keyboard.press("Escape")
     page.get_by_role("button", name="Playground").click()
+    for route in held:
+        route.continue_()
     page.locator(f"{PAGE}[data-state=ready]").wait_for()
     assert note.is_hidden()
+    assert len(held) == 2
+    # It ends with its viewer.
+    assert len(page.workers) > 0
+    page.locator("vv-life").evaluate("node => node.remove()")
+    page.wait_for_function("!document.querySelector('.vv-play')")
+    assert page.locator("html.vv-plays").count() == 0
+    for _ in range(100):
+        page.wait_for_timeout(50 * (len(page.workers) > 0))
+    assert page.workers == []
     seen.forgive("ERR_FAILED", "no file at")
 
 
@@ -282,7 +302,8 @@ def test_signs_of_ones_own_are_learned_and_another_one_is_answered(visit, tmp_pa
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
     best.wait_for()
-    page.keyboard.press("Control+z")
+    hangul = {"key": "ㅋ", "code": "KeyZ", "ctrlKey": True}
+    page.locator(".vv-drawing-field").dispatch_event("keydown", hangul)
     page.wait_for_function("!document.querySelector('.vv-signs-answers .vv-best')")
     # An answer that comes after its drawing was taken back is nobody's.
     page.evaluate("() => { window.held = []; window.waits = 0; }")
@@ -294,6 +315,13 @@ def test_signs_of_ones_own_are_learned_and_another_one_is_answered(visit, tmp_pa
     page.evaluate(RELEASE)
     page.wait_for_function("window.waits <= 0")
     assert best.count() == 0
+    # Learned once more, what learned before is gone with its workers.
+    before = len(page.workers)
+    learn.click()
+    page.locator(f"{PAGE}[data-state=done]").wait_for()
+    draw(page, SEVEN)
+    best.wait_for()
+    assert len(page.workers) == before
     # A reload has the drawings still; a file adds what is not there yet, and is not trusted.
     page.reload()
     kinds = page.locator(".vv-signs-kind")

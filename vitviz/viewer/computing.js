@@ -13,11 +13,11 @@ import { granted, refusal } from "./text/refusal.js";
  * @param {any} [need]  refuses what a host would have to do with a photo that it does not have
  */
 export function createComputing({ weights = {}, running, ask, operate: operateThere, fetchWeights }, render, fetchFile, need) {
-  const { prepare, runner: runnerOf } = createRunners({ weights, running, fetchWeights, mayBeSlow: !operateThere }, render);
+  const { prepare, runner: runnerOf, stop } = createRunners({ weights, running, fetchWeights, mayBeSlow: !operateThere }, render);
   let count = 0;
   /** Whose layers are this page's, as those of a changed pass are. @type {WeakSet<import("./data/source.js").Source>} */
   const own = new WeakSet();
-  return { operate, analyse, sketch: (source, interventions) => answerTo(runnerOf(source.manifest.model), source, interventions), prepare, completed, explains, answer, pixelsOf, operates: Boolean(operateThere) || Object.keys(weights).length > 0, runner: runnerOf };
+  return { operate, analyse, sketch: (source, interventions) => answerTo(runnerOf(source.manifest.model), source, interventions), prepare, completed, explains, answer, pixelsOf, operates: Boolean(operateThere) || Object.keys(weights).length > 0, runner: runnerOf, stop };
 
   /**
    * The manifest of a photo that does not leave this page, in the model of another one; null where the host has to analyze it. Rejected for what

@@ -144,11 +144,7 @@ export function mount(host) {
     select: (wanted) => app.source && app.select(wanted),
     openLessons: app.openLessons, openDrawing: screen.openDrawing, openCamera: () => screen.fetching(camera.toggle), openPlayground: () => screen.fetching(playing.open),
     destroy() {
-      opening.destroy();
-      camera.close();
-      telling.stop();
-      deaf();
-      surroundings.stop();
+      for (const end of [opening.destroy, camera.close, telling.stop, computing.stop, playing.destroy, deaf, surroundings.stop]) end();
       screen.root.remove();
     },
   };

@@ -26,7 +26,11 @@ export const weightsName = ({ key: { name, untrained } }) => (untrained ? "untra
 export function createRunners({ weights = {}, running, fetchWeights = fetchWithShare, mayBeSlow }, render) {
   /** @type {Map<string, Runner>} */
   const runners = new Map(); // by the names of their models
-  return { prepare, runner: (model) => runners.get(weightsName(model)) };
+  return { prepare, runner: (model) => runners.get(weightsName(model)), stop };
+
+  function stop() {
+    for (const runner of runners.values()) runner.ready.then(() => runner.engine?.stop());
+  }
 
   /**
    * What runs a model here, once its weights have come: to be called when strokes are near.

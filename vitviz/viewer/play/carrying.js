@@ -23,7 +23,7 @@ const MOST_BYTES = 104e6; // of a file: 25 million parameters (engine/weights.js
 export function createCarrying(runs, digits, adopt) {
   let [looking, last, lookedAt, count] = [/** @type {ReturnType<typeof createLooking>|null} */ (null), "", 0, 0];
   const looker = () => (looking ??= createLooking());
-  return { look, show, save, load };
+  return { look, show, save, load, stop: () => looking?.stop() };
 
   /**
    * What is inside a run, if there is news, somebody sees it (`isSeen` is asked last: the page is laid out for it), and the last look is some

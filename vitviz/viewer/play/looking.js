@@ -23,6 +23,7 @@ export function createLooking() {
   /** @param {ArrayBuffer} buffer @returns {Promise<Known>} */
   const load = async (buffer) => ({ facts: await engine.load(buffer), described: JSON.parse(readMetadata(buffer).vitviz), tensors: parseSafetensors(buffer) });
   return {
+    stop: engine.stop,
     /** A model, and its pass of a digit. @param {ArrayBuffer} buffer @param {Uint8Array} picture */
     look: (buffer, picture) => alone(async () => ({ known: await load(buffer), pass: await engine.run({ picture }) })),
     /** What a model is. @param {ArrayBuffer} buffer */

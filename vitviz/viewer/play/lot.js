@@ -38,9 +38,15 @@ export function createLot(digits, settings, { adopt, changed, asked }) {
       asked();
     },
     save: () => carrying.save(runs.current),
-    /** All its learners end. */
+    /** It is looked at in the viewer. @param {import("./carrying.js").Shown} shown  with it */
+    show(shown) {
+      runs.pause();
+      return carrying.show(runs.current, shown);
+    },
+    /** All its workers end. */
     stop() {
-      for (const { learner } of runs.all) learner?.stop();
+      runs.stop();
+      carrying.stop();
     },
   };
 }

@@ -32,20 +32,25 @@ const RULES = STYLE.replaceAll(".vitviz", ".vitviz:not(#vv)");
  *   adopt: (model: import("../playing.js").Adopted) => Promise<any>}} Place
  */
 
-/** @param {Place} place @returns {{open: (wanted?: string) => void}} */
+/** @param {Place} place @returns {{open: (wanted?: string) => void, destroy: () => void}} */
 export function createPlayground({ element, address, fetchDigits, adopt }) {
   const { later, soon } = inFrames(() => render());
   const dialog = takesDrops(el("dialog", { class: "vitviz vv-play", onclose: leave, onkeydown: (event) => onKey(event, lot()), onscroll: later }), (files) => take(files));
   element.append(dialog);
+  const digits = once(() => fetchDigits().then(readDigits));
+  const lotOf = (pictures, settings) => createLot(pictures, settings, { adopt, changed: soon, asked: later });
   const lots = /** @type {Record<Subject, import("./lot.js").Lot|null>} */ ({ digits: null, signs: null });
   let subject = /** @type {Subject} */ ("digits");
   const [lot, take] = [() => lots[subject], (/** @type {Iterable<File>} */ files) => load([...files], lot(), say, page?.hear)];
   let [say, page, signing] = /** @type {[import("./saying.js").Say, any, ReturnType<typeof createSigning>|null]} */ ([sayingIn(document.documentElement.lang), null, null]);
   let [chosen, spokenAt, failure, told] = [0, 0, "", /** @type {string|null|undefined} */ (undefined)];
+  const picture = () => pictureIn(lot().digits, chosen, subject === SIGNS ? signing : null);
+  const show = () => { dialog.close(); return lot().show(picture()); };
   const surroundings = watchSurroundings(dialog, dress);
   dress(surroundings);
-  document.addEventListener("visibilitychange", () => { if (document.hidden) lot()?.hide(); });
-  return { open };
+  const gone = new AbortController();
+  document.addEventListener("visibilitychange", () => { if (document.hidden) lot()?.hide(); }, { signal: gone.signal });
+  return { open, destroy };
 
   function dress({ theme, size, language }) {
     Object.assign(dialog.dataset, { theme, size });
@@ -70,7 +75,9 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     build();
     const asked = wanted ?? (address && new URL(address.read()).searchParams.get(PLAY));
     try {
-      lots.digits = createLot(await readDigits(await fetchDigits()), read(asked ?? ""), { adopt, changed: soon, asked: later });
+      const pictures = await digits();
+      if (gone.signal.aborted) return;
+      lots.digits ??= lotOf(pictures, read(asked ?? ""));
     } catch (error) {
       failure = error.message;
       build();
@@ -85,6 +92,15 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     lot()?.runs.pause();
     document.documentElement.classList.remove("vv-plays");
     tell(address, told = null);
+  }
+
+  function destroy() {
+    gone.abort();
+    surroundings.stop();
+    for (const one of Object.values(lots)) one?.stop();
+    Object.assign(lots, { digits: null, signs: null });
+    dialog.close();
+    dialog.remove();
   }
 
   function build() {
@@ -110,21 +126,9 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
   /** Learns a visitor's own kinds at once; what was learned of others is gone. @param {import("./signs.js").Kind[]} kinds */
   function learn(kinds) {
     lots.signs?.stop();
-    lots.signs = createLot(setOf(kinds), { ...(lots.signs?.runs.current.settings ?? USUAL), epochs: SIGNS_EPOCHS }, { adopt, changed: soon, asked: later });
+    lots.signs = lotOf(setOf(kinds), { ...(lots.signs?.runs.current.settings ?? USUAL), epochs: SIGNS_EPOCHS });
     build();
     lots.signs.play();
-  }
-
-  /** What is looked at: what a visitor has drawn, or a picture of the test. */
-  function picture() {
-    return pictureIn(lot().digits, chosen, subject === SIGNS ? signing : null);
-  }
-
-  async function show() {
-    const { runs, carrying } = lot();
-    runs.pause();
-    dialog.close();
-    await carrying.show(runs.current, picture());
   }
 
   function render() {
@@ -137,22 +141,27 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     page.render({ run, chosen, hidden: one.hidden() });
     const shown = picture();
     if (subject === SIGNS && !shown.own) signing.answer(null);
-    one.carrying.look(run, shown, () => shown.own || page.showsInside()).then((found) => { if (found && lot() === one) looked(found, shown); });
+    one.carrying.look(run, shown, () => shown.own || page.showsInside()).then((found) => {
+      if (!found || lot() !== one) return;
+      // A drawing may have been taken back before its answer came.
+      if (shown.own && picture().key === shown.key) signing.answer(sharesOf(found, one.digits));
+      if (page.showsInside()) page.inside.draw(found);
+    }, (error) => { if (lot() === one) throw error; });
     const now = performance.now();
-    if (run.state !== "playing" || now > spokenAt + SPOKEN_MS) {
-      page.speak();
-      spokenAt = now;
-    }
-  }
-
-  /** @param {import("./inside.js").Looked} found @param {import("./carrying.js").Shown & {own: boolean}} shown  its picture; own: a visitor has drawn it */
-  function looked(found, shown) {
-    const { classes } = lot().digits;
-    // A drawing may have been taken back before its answer came.
-    if (shown.own && picture().key === shown.key) signing.answer([...softmax(found.pass.logits, 1)].map((share, label) => ({ name: classes[label], share })));
-    if (page.showsInside()) page.inside.draw(found);
+    if (run.state === "playing" && now <= spokenAt + SPOKEN_MS) return;
+    page.speak();
+    spokenAt = now;
   }
 }
+
+/** What is made for the first who asks is everybody's; after a failure it is made anew. @template Made @param {() => Promise<Made>} make */
+function once(make) {
+  let made = /** @type {Promise<Made>|null} */ (null);
+  return () => (made ??= make().catch((error) => { made = null; throw error; }));
+}
+
+/** @param {import("./inside.js").Looked} found @param {Digits} of */
+const sharesOf = ({ pass }, { classes }) => [...softmax(pass.logits, 1)].map((share, label) => ({ name: classes[label], share }));
 
 /**
  * What draws with the next frame, however often there is news. `soon`: for news that nobody waits for, not so often that the pointer would wait.
@@ -211,8 +220,8 @@ function subjects(say, subject, turn) {
 
 /** @param {KeyboardEvent} event @param {import("./lot.js").Lot|null} lot */
 function onKey(event, lot) {
-  const does = lot && { " ": lot.play, s: () => lot.runs.step() }[event.key];
-  const isTaken = event.defaultPrevented || /** @type {Element} */ (event.target).closest(event.key === " " ? "button, input, summary, a" : "input[type=text]");
+  const does = lot && { Space: lot.play, KeyS: () => lot.runs.step() }[event.code];
+  const isTaken = event.defaultPrevented || /** @type {Element} */ (event.target).closest(event.code === "Space" ? "button, input, summary, a" : "input[type=text]");
   if (!does || isTaken || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   does();

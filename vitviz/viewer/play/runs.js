@@ -225,6 +225,11 @@ export class Runs {
     this.#of.changed(run);
   }
 
+  /** Nothing learns any more. */
+  stop() {
+    for (const run of this.all) this.#drop(run);
+  }
+
   /** @param {Run} run */
   #drop(run) {
     const { learner } = run;

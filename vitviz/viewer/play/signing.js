@@ -63,7 +63,7 @@ export function createSigning({ learn, asked }) {
       return;
     }
     if (event.key === "Enter") add();
-    else if (event.key === "z" && (event.ctrlKey || event.metaKey)) { field.undo(); ask(); }
+    else if (event.code === "KeyZ" && (event.ctrlKey || event.metaKey)) { field.undo(); ask(); }
     else return;
     event.preventDefault();
   }

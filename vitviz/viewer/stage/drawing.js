@@ -33,7 +33,7 @@ export function createDrawing(app, send) {
   root.addEventListener("keydown", (event) => {
     event.stopPropagation();
     if (event.key === "Escape") close();
-    if (event.key === "z" && (event.ctrlKey || event.metaKey)) field.undo();
+    if (event.code === "KeyZ" && (event.ctrlKey || event.metaKey)) field.undo();
   });
   return {
     root,
