@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import Mock
 
+import httpx
 import pytest
 from gradio_client import Client, handle_file
 from PIL import Image
@@ -164,6 +165,7 @@ def test_a_start_that_is_broken_off_while_the_page_is_built_leaves_no_folder(tmp
     ("error", "raised", "says"),
     [
         (OSError("Cannot find empty port."), VitvizError, "cannot be served: Cannot find empty"),
+        (httpx.ConnectError("Connection refused"), VitvizError, "cannot be served: Connection"),
         (ValueError("a fault of ours"), ValueError, "^a fault of ours"),
     ],
 )

@@ -82,6 +82,28 @@ def test_without_a_gpu_the_cpu_answers(spaces, models, monkeypatch, error):
     assert spaces.calls == []
 
 
+@pytest.mark.parametrize(
+    ("package", "says"),
+    [
+        ("assert False, 'its address must be set'", "its address must be set"),
+        ("raise ImportError('it is not here')", "it is not here"),
+    ],
+)
+def test_where_nothing_lends_a_gpu_the_cpu_answers(package, says, monkeypatch, tmp_path, caplog):
+    """The address that a Space tells, or the package, was missing: the app did not start."""
+    (tmp_path / "spaces.py").write_text(package)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("SPACES_ZERO_GPU", "true")
+    try:
+        importlib.reload(zero_gpu)
+        assert not zero_gpu.is_here()
+    finally:
+        monkeypatch.delenv("SPACES_ZERO_GPU")
+        importlib.reload(zero_gpu)
+    (told,) = caplog.messages
+    assert told == f"SPACES_ZERO_GPU: no GPU can be borrowed, the CPU answers: {says}"
+
+
 def test_elsewhere_nothing_is_imported_or_wrapped(monkeypatch):
     monkeypatch.setitem(sys.modules, "spaces", None)  # an import would fail
 

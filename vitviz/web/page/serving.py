@@ -22,6 +22,8 @@ def serve(demo: "App", options: dict[str, Any], begun: Callable[[], None] = lamb
     running requests, and then ends the process by that signal. A second SIGTERM ends it at once;
     the next process then deletes its files. Raises `VitvizError` if it cannot be launched.
     """
+    import httpx
+
     from .gradio_inside import end_tunnels  # Gradio takes seconds to import
 
     asked = threading.Event()
@@ -35,7 +37,8 @@ def serve(demo: "App", options: dict[str, Any], begun: Callable[[], None] = lamb
         demo.warm()
         try:
             demo.launch(prevent_thread_lock=True, **options)
-        except OSError as error:  # no port is free, or no room for what Gradio writes
+        # No port is free, no room for what Gradio writes, or a ZeroGPU Space reaches no lender.
+        except (OSError, httpx.HTTPError) as error:
             raise VitvizError(f"the page cannot be served: {error}") from error
         begun()
         # After `launch`, in which Gradio may set a handler of its own, to end its Node process.

@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from types import ModuleType
 
 import gradio as gr
 import httpx
@@ -29,19 +30,31 @@ DEVICE = "cuda"
 log = logging.getLogger("vitviz.web")
 
 
+def _lender() -> ModuleType | None:
+    """The package `spaces` on a ZeroGPU Space; it has to come before anything asks CUDA.
+
+    None elsewhere, and where the package, or what the Space should tell it, is missing.
+    """
+    if os.environ.get("SPACES_ZERO_GPU", "").lower() not in ("1", "t", "true"):
+        return None
+    try:
+        return importlib.import_module("spaces")
+    except (ImportError, AssertionError) as error:  # it asserts that it knows an address
+        log.warning("SPACES_ZERO_GPU: no GPU can be borrowed, the CPU answers: %s", error)
+        return None
+
+
+_spaces = _lender()
+
+
 def is_here() -> bool:
-    """Whether this is a ZeroGPU Space, as the package `spaces` decides it."""
-    return os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true")
+    """Whether GPUs are lent here."""
+    return _spaces is not None
 
 
 def gpu(function: Callable[..., Result]) -> Callable[..., Result]:
-    """On a ZeroGPU Space, `spaces.GPU` of a function; elsewhere the function itself.
-
-    Only there is `spaces` imported; it has to be before anything asks CUDA.
-    """
-    if not is_here():
-        return function
-    return importlib.import_module("spaces").GPU(duration=SECONDS)(function)
+    """`spaces.GPU` of a function where GPUs are lent; elsewhere the function itself."""
+    return function if _spaces is None else _spaces.GPU(duration=SECONDS)(function)
 
 
 @gpu
