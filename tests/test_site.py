@@ -27,7 +27,7 @@ from vitviz.languages import dictionary, languages
 from vitviz.model.checkpoints import save_checkpoint
 from vitviz.model.loaded import ModelCard
 from vitviz.site import write_site
-from vitviz.site.site import ANSWERED, LIST, MOST_INLINE_BYTES, PARTIAL
+from vitviz.site.site import ANSWERED, LIST, MOST_INLINE_BYTES
 from vitviz.viewer import in_page, pack, page
 from vitviz.viewer.bundle import HERE, digits, playing
 from vitviz.web.service.questions import QUESTIONS
@@ -221,10 +221,32 @@ def test_a_site_that_cannot_be_written_leaves_the_one_before(
     assert {name: (target / name).read_bytes() for name in written(target)} == before
     assert not (tmp_path / "new").exists()
     monkeypatch.undo()
-    (target / PARTIAL / "files").mkdir(parents=True)  # of a command that was killed
-    (target / PARTIAL / "files/old.js").touch()
+    killed = target / f".{LIST}.{2**22 + 1}.x.partial"  # of a process that no Linux can have
+    (killed / "files").mkdir(parents=True)
+    (killed / "files/old.js").touch()
     write_site(target, [str(deit)])
     assert written(target) == {*json.loads((target / LIST).read_text("utf-8"))}
+
+
+def test_of_two_commands_at_once_one_writes_and_one_is_refused(
+    deit: Path, tmp_path: Path, monkeypatch
+) -> None:
+    """The second one deleted what the first one had written, and both mixed their files."""
+    target, write, said = tmp_path / "site", Path.write_bytes, []
+
+    def second(path: Path, data: bytes) -> int:
+        if path.name == "README.md":  # almost all is written by then
+            with pytest.raises(VitvizError, match="another command writes a site into") as refused:
+                write_site(target, ["mnist-none"])
+            said.append(str(refused.value))
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", second)
+    write_site(target, [str(deit)])
+    assert len(said) == 1
+    assert written(target) == {*json.loads((target / LIST).read_text("utf-8"))}
+    assert not any("mnist" in name for name in written(target))
+    assert [one.name for one in target.glob(".*")] == []
 
 
 @pytest.mark.parametrize("name", [name for name in TINY if in_page.unknown_switches(TINY[name])])

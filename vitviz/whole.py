@@ -24,12 +24,28 @@ def writes_whole(path: str | Path) -> Iterator[Path]:
     if path.exists() and not path.is_file():
         yield path
         return
-    _forget_killed(path)
-    names = {"prefix": f".{path.name}.{os.getpid()}.", "suffix": PARTIAL}
-    with TemporaryDirectory(**names, dir=path.parent, ignore_cleanup_errors=True) as folder:
-        partial = Path(folder, path.name)
+    with partial_folder(path) as folder:
+        partial = folder / path.name
         yield partial
         partial.replace(path)
+
+
+@contextmanager
+def partial_folder(path: Path) -> Iterator[Path]:
+    """A hidden folder beside `path`, of this writer alone, which goes at the end; those of writers
+    of `path` that were killed go before. Raises `OSError` if there can be none.
+    """
+    for left, process in _partials(path):
+        if not _runs(process):
+            shutil.rmtree(left, ignore_errors=True)
+    names = {"prefix": f".{path.name}.{os.getpid()}.", "suffix": PARTIAL}
+    with TemporaryDirectory(**names, dir=path.parent, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def others_write(path: Path, folder: Path) -> list[Path]:
+    """The partial folders of other writers of `path` than that of `folder`."""
+    return [one for one, _ in _partials(path) if one != folder]
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -38,12 +54,12 @@ def write_text(path: str | Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8", newline="")
 
 
-def _forget_killed(path: Path) -> None:
-    """Delete what writers of this file left behind that were killed."""
+def _partials(path: Path) -> Iterator[tuple[Path, int]]:
+    """The partial folders of a path, and the processes that made them."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}"):
         found = re.fullmatch(r"(\d{1,9})\.\w+", left.name[len(path.name) + 2 : -len(PARTIAL)])
-        if found and not _runs(int(found[1])):
-            shutil.rmtree(left, ignore_errors=True)
+        if found:
+            yield left, int(found[1])
 
 
 def _runs(process: int) -> bool:

@@ -5,7 +5,6 @@ import copy
 import hashlib
 import html
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -34,12 +33,11 @@ from ..viewer.bundle import (
 )
 from ..web.service.questions import QUESTIONS
 from ..web.store.examples import EXAMPLES, FOLDER, START, START_LINK, Example
-from ..whole import write_text
+from ..whole import others_write, partial_folder, write_text
 
 HERE = Path(__file__).resolve().parent
 FILES = "files"  # the folder of all that has a hash in its name
 LIST = "vitviz-site.json"  # of what was written: a folder that has it may be written anew
-PARTIAL = ".vitviz-partial"  # holds a site until the last of it is written; hidden, as .git is
 MOST_INLINE_BYTES = 8000  # of a file that comes with its manifest: a request would take longer
 # The questions of a viewer that a page answers itself, see alone.js.
 ANSWERED = {"rollout", "late", "fair", "beside", "operate"}
@@ -64,8 +62,8 @@ def write_site(
     `models`: as `load` takes them, of which the first is shown first; by default the shipped ones.
     `language`: what the page speaks until a visitor has chosen; by default that of the browser.
     Raises `WeightsError` for a model that no page can run, before anything is written, and
-    `VitvizError` for a folder that holds something else, or where a file cannot be written; the
-    site that the folder held is still there then.
+    `VitvizError` for a folder that holds something else, into which another command writes one,
+    or where a file cannot be written; the site that the folder held is still there then.
     """
     if language is not None and language not in languages():
         known = ", ".join(languages())
@@ -74,15 +72,18 @@ def write_site(
     examples = [one for one in EXAMPLES if one.model is None or one.model in offered]
     folder = Path(folder)
     new = not folder.exists()
-    old, partial = _claimed(folder), folder / PARTIAL
-    shutil.rmtree(partial, ignore_errors=True)  # of a command that was killed
     try:
-        report = _written(_Writer(partial), offered, examples, language)
-        _replaced(folder, old)
+        folder.mkdir(parents=True, exist_ok=True)
+        with partial_folder(folder / LIST) as partial:  # hidden, as .git is
+            if others := others_write(folder / LIST, partial):
+                wait = f"wait for it, or delete {others[0]} if none does"
+                raise VitvizError(f"another command writes a site into {folder}: {wait}")
+            old = _claimed(folder)
+            report = _written(_Writer(partial), offered, examples, language)
+            _replaced(folder, partial, old)
     except OSError as error:
         raise VitvizError(f"{folder} cannot be written: {error.strerror}") from error
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
         if new:
             with suppress(OSError):  # it holds the site
                 folder.rmdir()
@@ -149,13 +150,12 @@ class _Writer:
 
 
 def _claimed(folder: Path) -> set[Path]:
-    """Make the folder, or check that it has nothing but a site, whose files are returned.
+    """Check that a folder has nothing but a site, whose files are returned.
 
     What is hidden may stay. Raises `VitvizError` for a folder with anything else in it.
     """
     old: set[Path] = set()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         if (folder / LIST).is_file():
             named = (folder / str(one) for one in json.loads((folder / LIST).read_text("utf-8")))
             inside = folder.resolve()
@@ -169,15 +169,14 @@ def _claimed(folder: Path) -> set[Path]:
     return old
 
 
-def _replaced(folder: Path, old: set[Path]) -> None:
+def _replaced(folder: Path, partial: Path, old: set[Path]) -> None:
     """Put what was written in the place of the old site; the list of both first."""
-    written = [one for one in (folder / PARTIAL).rglob("*") if one.is_file()]
-    names = [one.relative_to(folder / PARTIAL) for one in written]
+    names = [one.relative_to(partial) for one in partial.rglob("*") if one.is_file()]
     both = {*names, *(one.relative_to(folder) for one in old)}
     write_text(folder / LIST, json.dumps([one.as_posix() for one in both]))
     (folder / FILES).mkdir(exist_ok=True)
     for name in sorted(names, key=lambda name: name.name == LIST):
-        (folder / PARTIAL / name).replace(folder / name)
+        (partial / name).replace(folder / name)
     for one in old - {folder / name for name in names}:
         one.unlink(missing_ok=True)
 
