@@ -108,6 +108,17 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     before = len(sit.asked)
     teacher.clock.run_for(30_000)
     assert sit.asked[before:] == []
+    # Nor does one that goes with its board.
+    press(teacher, "Poll the class")
+    expect(poll).to_contain_text("The vote is open")
+    teacher.evaluate("document.documentElement.lang = 'ko'")
+    expect(poll).to_have_count(0)
+    with teacher.expect_response("**/component_server/"):
+        teacher.clock.run_for(1000)
+    teacher.clock.run_for(1000)
+    before = len(sit.asked)
+    teacher.clock.run_for(30_000)
+    assert sit.asked[before:] == []
 
 
 def test_without_the_app_the_code_stands_in_and_an_old_guess_is_not_sent(sit, room) -> None:

@@ -109,6 +109,16 @@ function begun() {
   return { made, runs, learns };
 }
 
+test("a run whose learner dies when a step is taken apart has failed, and says why it did", async () => {
+  const { made: [{ learner }], runs } = begun();
+  await settled();
+  learner.apart = async () => { throw new Error("died"); };
+  assert.equal(await runs.apart(0), null);
+  learner.apart = async () => { throw new Error("is dead"); };
+  assert.equal(await runs.apart(0), null);
+  assert.deepEqual([runs.current.state, runs.current.why], ["failed", "died"]);
+});
+
 test("a curve has its points at the same steps however often a run was asked", async () => {
   const { made: [one], runs, learns } = begun();
   await settled();

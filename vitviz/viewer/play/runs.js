@@ -156,12 +156,14 @@ export class Runs {
     await this.#measure(run);
   }
 
-  /** A step of the run that is looked at, for one training digit, taken apart and not taken; null where it has no learner. @param {number} index */
+  /** A step of the run that is looked at, for one training digit, taken apart and not taken; null where nothing learns. @param {number} index */
   async apart(index) {
-    const { learner, begun } = this.current;
+    const run = this.current;
     this.pause();
-    await begun;
-    return learner && learner.apart(index);
+    await run.begun;
+    let found = null;
+    if (run.state !== "failed") await this.#attempt(run, async () => { found = run.learner && await run.learner.apart(index); });
+    return found;
   }
 
   /** Looks at another run. @param {Run} run */

@@ -84,14 +84,13 @@ export function createGathering(app, draw) {
   document.addEventListener("visibilitychange", again);
   look("tally");
   room.ask({ do: "address", teacher: room.teacher, query: linkOf(app) }).then(invite).catch(() => {});
-  return {
-    root, guesses: () => guesses,
-    stop() {
-      ended = true;
-      clearTimeout(timer);
-      document.removeEventListener("visibilitychange", again);
-    },
-  };
+  return { root, guesses: () => guesses, stop };
+
+  function stop() {
+    ended = true;
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", again);
+  }
 
   function again() {
     if (!document.hidden) look("tally");
@@ -103,6 +102,7 @@ export function createGathering(app, draw) {
     asked += 1;
     const mine = asked;
     const reply = await room.ask({ do: what, teacher: room.teacher, question }).catch(() => null);
+    if (!root.isConnected) stop(); // where the board is made anew, no dialog is closed
     if (ended || mine !== asked) return; // what was done meanwhile is newer
     if (!document.hidden) timer = setTimeout(look, LOOK_MS, "tally");
     const now = JSON.stringify(reply);

@@ -17,7 +17,7 @@ export function createLedger(app) {
   const ofBlock = manifest.model.steps.filter((step) => step.in_block);
   const after = manifest.model.steps.filter((step, at) => !step.in_block && at > firstOfBlock());
   const blocks = Array.from({ length: manifest.model.depth }, (_, layer) => createBlock(layer));
-  const table = createTable(t, ["step", "shape", "module"], el("tbody", { onkeydown: moveLine }, ...before.map((step) => line(step)),
+  const table = createTable(t, ["step", "shape", "module"], el("tbody", { onkeydown: moveLine, onfocusin: stopAt }, ...before.map((step) => line(step)),
     ...blocks.flatMap(({ head, lines }) => [head, ...lines]), ...after.map((step) => line(step))));
   // The table is one stop for the Tab key; the arrow keys go from line to line.
   lines()[0].tabIndex = 0;
@@ -73,6 +73,11 @@ export function createLedger(app) {
     return [...table.querySelectorAll("tbody tr")].filter((row) => !row.hidden);
   }
 
+  /** One that the pointer focuses, too: the line before may be folded away by that. */
+  function stopAt({ target }) {
+    for (const row of table.querySelectorAll("tbody tr")) row.tabIndex = row === target.closest("tr") ? 0 : -1;
+  }
+
   function moveLine(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const all = lines();
@@ -80,9 +85,6 @@ export function createLedger(app) {
     if (!step || at < 0) return;
     event.preventDefault();
     event.stopPropagation();
-    const next = all[Math.max(0, Math.min(all.length - 1, at + step))];
-    all[at].tabIndex = -1;
-    next.tabIndex = 0;
-    next.focus();
+    all[Math.max(0, Math.min(all.length - 1, at + step))].focus();
   }
 }
