@@ -645,7 +645,7 @@ def test_what_the_host_refuses_is_told_in_the_language_of_the_page(host) -> None
     says(host, state="empty")
     host.evaluate(
         """() => {
-            document.querySelector("#viewer").replaceChildren();
+            mounted.destroy();
             const ask = async () => ({
                 error: "Come back later.", errors: { ko: "나중에 오세요." } });
             window.other = viewer.mount({

@@ -12,7 +12,7 @@ import { FIXTURES, assertClose } from "./fixture.js";
 test("shares of the kinds of tokens", () => {
   const names = ["cls_token", "reg_token 1", "reg_token 2"];
   const found = shares([0.5, 0.1, 0.1, 0.2, 0.1], names);
-  assert.deepEqual(found.map(({ kind, count }) => [kind, count]), [["cls", 1], ["reg", 2], ["patch", 2]]);
+  assert.deepEqual(found.map(({ kind }) => kind), ["cls", "reg", "patch"]);
   assertClose(found.map(({ share }) => share), [0.5, 0.2, 0.3], 1e-12);
   const column = shares([1, 0.5, 0.5, 1, 1], names);
   assertClose(column.map(({ sum }) => sum), [1, 1, 2], 1e-12);

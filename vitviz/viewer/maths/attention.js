@@ -161,16 +161,15 @@ export function meanOfHeads(rows, heads) {
  * How a map divides among the kinds of tokens: the sum over each kind and its share of the total.
  * @param {ArrayLike<number>} map  (N)
  * @param {string[]} prefixTokens
- * @returns {{kind: "cls"|"dist"|"reg"|"patch", sum: number, share: number, count: number}[]}
+ * @returns {{kind: "cls"|"dist"|"reg"|"patch", sum: number, share: number}[]}
  */
 export function shares(map, prefixTokens) {
   const kinds = new Map();
   let total = 0;
   for (let token = 0; token < map.length; token++) {
     const kind = token < prefixTokens.length ? prefixKind(prefixTokens[token]) : "patch";
-    const entry = kinds.get(kind) ?? { kind, sum: 0, share: 0, count: 0 };
+    const entry = kinds.get(kind) ?? { kind, sum: 0, share: 0 };
     entry.sum += map[token];
-    entry.count += 1;
     total += map[token];
     kinds.set(kind, entry);
   }

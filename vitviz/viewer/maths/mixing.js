@@ -13,7 +13,7 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 /**
  * What one head adds to one token, and all heads together.
  * @typedef {{mixed: Float32Array, added: Float32Array, change: Float32Array, before: Float32Array,
- *   after: Float32Array, share: number, cosine: number, shares: number[]}} Mix
+ *   after: Float32Array, cosine: number, shares: number[]}} Mix
  *   mixed (d): the mix of the head; added, change, before, after (D)
  *   shares: how much of the change each head makes, and last the biases; they sum to 1, to 0 where nothing changes
  */
@@ -66,10 +66,10 @@ export function mixOf(mixing, rows, head, token) {
   const change = rest.map((value, i) => parts.reduce((sum, part) => sum + part[i], value));
   const added = parts[head];
   const total = dot(change, 0, change, 0, width) || 1; // heads can add nothing at all
-  const shares = [...parts, rest].map((part) => dot(part, 0, change, 0, width) / total);
   return {
     mixed: mixes.subarray(head * dim, (head + 1) * dim), added, change, before,
-    after: before.map((value, i) => value + change[i]), shares, share: shares[head],
+    after: before.map((value, i) => value + change[i]),
+    shares: [...parts, rest].map((part) => dot(part, 0, change, 0, width) / total),
     cosine: dot(added, 0, change, 0, width) / (lengthOf(added) * Math.sqrt(total) || 1),
   };
 }

@@ -122,8 +122,7 @@
   async function give(file) {
     if (await vitvizKept.analyse(file)) return;
     sends = true;
-    await take(file);
-    sends = false;
+    await take(file).finally(() => { sends = false; });
   }
   document.addEventListener("vitviz-said", ({ detail }) => {
     if (detail) say(detail[language()]);
