@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENCE_MS, comes_to, drop
+from tests.browser.conftest import LAPTOP, PATIENCE_MS, PHONE, comes_to, drop
 from tests.browser.test_drawing import SEVEN, answered, draw
 from tests.browser.test_experiment import table
 from tests.browser.test_links import address_says
@@ -181,6 +181,33 @@ def test_a_no_stands_for_the_photo_until_it_is_taken_back(visit, own) -> None:
     send.click()
     seen.ready("my photo.jpg · tiny-cls")
     assert len(sent(seen)) == 1
+
+
+@pytest.mark.parametrize("size", [PHONE, LAPTOP], ids=["phone", "laptop"])
+def test_the_question_is_in_sight_wherever_its_cause_was_pressed(visit, own, size) -> None:
+    """On a phone it stood a screen below what was pressed."""
+    seen = visit("?model=photos&panel=explain", viewport=size["viewport"])
+    page = seen.page
+    seen.bring(own)
+    if size is PHONE:
+        page.locator("summary", has_text="Head, colours, saving").click()
+    else:
+        page.mouse.wheel(0, 2000)
+        page.wait_for_function("scrollY > 100")
+    page.locator("select", has=page.locator("option[value=untrained]")).select_option("untrained")
+    question = page.locator(".vv-consent", has_text=QUESTION)
+    question.wait_for()
+    for one in question.locator("button").all():
+        expect(one).to_be_in_viewport(ratio=1)
+        box = one.bounding_box()
+        on_top = "([x, y]) => document.elementFromPoint(x, y).textContent"
+        middle = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+        assert page.evaluate(on_top, middle) == one.inner_text()
+    at = page.evaluate("scrollY")
+    question.get_by_role("button", name="Do not send").click()
+    page.locator(".vv-consent", has_text="the photo was not sent").wait_for()
+    assert page.evaluate("scrollY") == at
+    assert sent(seen) == []
 
 
 def test_a_model_that_is_not_shipped_asks(visit, own) -> None:

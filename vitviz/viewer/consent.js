@@ -27,7 +27,7 @@ export function createConsent(app) {
 
   function keep() {
     told = "";
-    yes.focus(); // this button goes
+    yes.focus({ preventScroll: !no.matches(":focus-visible") }); // this button goes
     app.keepHere();
   }
 
