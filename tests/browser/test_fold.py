@@ -221,3 +221,11 @@ def test_a_photo_that_comes_while_one_has_scrolled_down_is_seen(visit, pictures)
         "Math.abs(document.querySelector('.vv-place').getBoundingClientRect().top) < 1"
     )
     inside(seen, ".vv-title h2", ".vv-picture")
+
+
+def test_a_small_window_has_its_thumbnails_in_one_row(visit):
+    """The check box of the twin took their room between a phone and a tablet."""
+    page = visit("?model=photos", viewport={"width": 560, "height": 800}).page
+    page.locator("#vv-examples img").first.wait_for()
+    for one in page.locator("#vv-examples button").all():
+        expect(one).to_be_in_viewport(ratio=1)
