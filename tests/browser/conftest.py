@@ -424,6 +424,7 @@ def open_page(guests, empty, tmp_path) -> Iterator[Callable]:
     tabs = []
 
     def open_(html: str, **options):
+        assert "<meta charset=" in html, "a browser would guess how its letters are written"
         file = tmp_path / f"page-{len(tabs)}.html"
         file.write_text(html, encoding="utf-8")
         tab = guests.arrive(empty, **{"viewport": {"width": 1200, "height": 900}} | options)

@@ -63,7 +63,7 @@ def template(name: str) -> str:
 @pytest.fixture
 def page_of(open_page):
     def opened(name: str, before: str = ""):
-        tab = open_page("<!doctype html><title>analysed</title>")
+        tab = open_page("<!doctype html><meta charset=utf-8><title>analysed</title>")
         tab.evaluate(before or "0")
         weights = base64.b64encode((WEIGHTS_DIR / f"{name}.safetensors").read_bytes()).decode()
         tab.evaluate(f"window.running = {join(HERE / 'running.js', 'running.js', ())}.running; 0")

@@ -325,7 +325,7 @@ def test_the_page_of_one_file_does_not_deny_a_film_that_it_does_not_hold(open_pa
 def test_a_page_in_a_frame_without_an_address_works(open_page):
     html = one_file(analyze(tiny("cls"), photo()))
     frame = f'<iframe srcdoc="{escape(html)}" style="width: 100%; height: 800px"></iframe>'
-    tab = open_page(frame)
+    tab = open_page("<!doctype html><meta charset=utf-8>" + frame)
     inside = tab.frame_locator("iframe")
     inside.locator("[data-state=ready]").wait_for()
     stop_time(tab)

@@ -7,6 +7,7 @@ import pytest
 from tests.models import photo, tiny
 from vitviz import analyze
 
+START = "<!doctype html><meta charset=utf-8><body>"
 HOSTILE = '"><img src=x onerror="window.top.broken = window.broken = 1">'
 
 
@@ -14,7 +15,7 @@ def test_a_cell_shows_the_numbers_of_python_and_runs_no_name(open_page):
     analysis = analyze(tiny("cls"), photo())
     card = replace(analysis.card, labels=(HOSTILE,) * 7)
     analysis = replace(analysis, photo_name=HOSTILE, card=card)
-    tab = open_page(f"<!doctype html><body><pre>In [1]:</pre>{analysis._repr_html_()}</body>")
+    tab = open_page(f"{START}<pre>In [1]:</pre>{analysis._repr_html_()}</body>")
     cell = tab.frame_locator("iframe")
     cell.locator("#viewer[data-state=ready]").wait_for()
     assert not tab.get_by_text("Trust Notebook").is_visible()
@@ -40,7 +41,7 @@ def test_a_notebook_that_is_not_trusted_shows_a_picture_and_says_why(open_page):
     assert html.count("<iframe") == html.count("</style>") == 1
     left = html.partition("</style>")[2].partition("<iframe")[0]  # as a sanitizer leaves it
     for rest in (left, html.partition("<iframe")[0]):  # with and without our style
-        tab = open_page(f"<!doctype html><body>{rest}</body>")
+        tab = open_page(f"{START}{rest}</body>")
         assert tab.get_by_text("Trust Notebook").is_visible()
         picture = tab.locator("figure img")
         assert picture.is_visible()

@@ -37,7 +37,7 @@ DECODE = """async ([name, text]) => {
 
 @pytest.fixture
 def decode(open_page):
-    tab = open_page("<!doctype html><title>decoding</title>")
+    tab = open_page("<!doctype html><meta charset=utf-8><title>decoding</title>")
     for name, room in (("decoding", "data"), ("seeing", "engine")):
         tab.evaluate(f"window.{name} = {join(HERE / room / (name + '.js'), name + '.js')}; 0")
 

@@ -463,7 +463,7 @@ def host(open_page, analysis):
         manifest["photo"]["name"] = name
         manifests[name] = manifest
     return open_page(
-        f"<!doctype html><style>{css()}</style><div id=viewer></div><script>"
+        f"<!doctype html><meta charset=utf-8><style>{css()}</style><div id=viewer></div><script>"
         f"window.viewer = {bundle()};window.files = {json.dumps(files)};"
         f"window.first = {json.dumps(manifests['first'])};"
         f"window.second = {json.dumps(manifests['second'])};{HOST}</script>"
