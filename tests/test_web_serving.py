@@ -90,7 +90,7 @@ def test_a_second_signal_ends_it_at_once_and_the_next_start_sweeps(running, fold
         until(lambda: not left.exists())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_nobody_inside_means_no_wait(running, folder, number):
     url, process = running
     (folder / "go").touch()
@@ -118,7 +118,7 @@ def test_a_signal_is_heard_whichever_thread_it_reaches(monkeypatch):
         def launch(self, **_options) -> None:
             threading.Thread(target=to_another_thread).start()
 
-        def close(self) -> None:
+        def close(self, **_options) -> None:
             ended.set()
 
     def mine(number: int, _frame: object) -> None:

@@ -1,7 +1,6 @@
 """The words of the command line: each is listed, helps, starts what it says, and is guessed."""
 
 import os
-import signal
 import subprocess
 import sys
 
@@ -202,6 +201,7 @@ def test_what_a_word_cannot_do_is_one_sentence(capsys) -> None:
         assert err.count("\n") == 1
 
 
+ENDED = [("SIGTERM", -15), ("SIGHUP", -1), ("SIGINT", 130)]
 STOPPED = """
 import signal, sys
 from vitviz import cli
@@ -218,9 +218,9 @@ sys.exit(cli.main(["models", sys.argv[1]]))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
-@pytest.mark.parametrize(("name", "status"), [("SIGTERM", -signal.SIGTERM), ("SIGINT", 130)])
+@pytest.mark.parametrize(("name", "status"), ENDED)
 def test_a_word_that_is_told_to_end_closes_what_it_has_open(name: str, status: int) -> None:
-    """SIGTERM ended it where it was: a folder of pictures and half a site stayed."""
+    """SIGTERM, or a closed terminal, ended it there: pictures and half a site stayed."""
     command = [sys.executable, "-c", STOPPED, name]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (status, "closed\n", "")
@@ -256,7 +256,7 @@ sys.exit(cli.main(["models"]))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
-@pytest.mark.parametrize(("name", "status"), [("SIGTERM", -signal.SIGTERM), ("SIGINT", 130)])
+@pytest.mark.parametrize(("name", "status"), ENDED)
 def test_an_import_is_finished_before_a_word_is_told_to_end(tmp_path, name, status) -> None:
     """torch swallowed it, went on without the half of numpy, and ended in a traceback."""
     (tmp_path / "swallows.py").write_text(SWALLOWS.replace("NAME", name))

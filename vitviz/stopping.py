@@ -1,4 +1,4 @@
-"""Stopping: SIGTERM closes what is open, as Ctrl-C does, in every word of the command line."""
+"""Stopping: SIGTERM and SIGHUP close what is open, as Ctrl-C does, in every word."""
 
 import os
 import signal
@@ -9,18 +9,21 @@ from types import FrameType
 
 IMPORTS = "<frozen importlib._bootstrap>"
 AGAIN_SECONDS = 0.05
+# What ends a process; SIGHUP comes when its terminal is closed, and Windows has none.
+ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Terminated(BaseException):
-    """Raised by SIGTERM, so that whatever is open is closed, and partial files are deleted."""
+    """Raised by `ENDING`, so that whatever is open is closed, and partial files are deleted."""
 
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """Let SIGTERM raise `Terminated`, and end the process as it does when that has come through. A
-    second one ends it at once. Ctrl-C raises `KeyboardInterrupt`, as ever.
+    """Let SIGTERM and SIGHUP raise `Terminated`, and end the process as they do when that has come
+    through. A second one ends it at once; one that is ignored, as with nohup, stays so. Ctrl-C
+    raises `KeyboardInterrupt`, as ever.
 
-    Both wait for the end of an import: packages written in C swallow what is raised in one, and are
+    All wait for the end of an import: packages written in C swallow what is raised in one, and are
     half there afterwards.
     """
 
@@ -32,21 +35,24 @@ def signals_raise() -> Iterator[None]:
         elif number == signal.SIGINT:
             raise KeyboardInterrupt
         else:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            raise Terminated
+            signal.signal(number, signal.SIG_DFL)
+            raise Terminated(number)
 
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread hears signals
         return
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    signal.signal(signal.SIGTERM, asked)
+    before = {number: signal.getsignal(number) for number in (*ENDING, signal.SIGINT)}
+    for number in ENDING:
+        if before[number] is not signal.SIG_IGN:
+            signal.signal(number, asked)
     if before[signal.SIGINT] is signal.default_int_handler:  # else Ctrl-C is not for this process
         signal.signal(signal.SIGINT, asked)
     try:
         yield
-    except Terminated:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.raise_signal(signal.SIGTERM)
+    except Terminated as terminated:
+        (number,) = terminated.args
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -18,9 +18,10 @@ def serve(demo: "App", options: dict[str, Any], begun: Callable[[], None] = lamb
     """Load the model that a page begins with, launch the app, and serve until SIGTERM or Ctrl-C.
     `begun` is called once the app has an address.
 
-    Ctrl-C ends it at once. SIGTERM (of `docker stop`, systemd or a Space that is rebuilt) waits for
-    running requests, and then ends the process by that signal. A second SIGTERM ends it at once;
-    the next process then deletes its files. Raises `VitvizError` if it cannot be launched.
+    Ctrl-C, and SIGHUP of a terminal that is closed, end it at once. SIGTERM (of `docker stop`,
+    systemd or a Space that is rebuilt) waits for running requests, and then ends the process by
+    that signal. A second SIGTERM ends it at once; the next process then deletes its files. Raises
+    `VitvizError` if it cannot be launched.
     """
     import httpx
 
@@ -52,12 +53,12 @@ def serve(demo: "App", options: dict[str, Any], begun: Callable[[], None] = lamb
     finally:
         # Pictures first: closing takes seconds while a page is open, and may be cut short.
         demo.gate.cache.delete()
-        demo.close()
+        demo.close(verbose=False)  # its terminal may be closed
         demo.engine.close()
         demo.gate.cache.delete()  # files written meanwhile
-    # The signal does not wait for threads that still compute. It closes no tunnel either.
+        end_tunnels()  # a signal closes none
+    # The signal does not wait for threads that still compute.
     if asked.is_set():
-        end_tunnels()
         signal.signal(signal.SIGTERM, before)
         signal.raise_signal(signal.SIGTERM)
 
