@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 import pytest
-import torch
 from einops import rearrange
 from torch.testing import assert_close
 
-from tests.models import TINY, photo, spread, tiny, with_pass
-from vitviz import Analysis, ViT, ViTConfig, analyze
+from tests.models import TINY, photo, spread, tiny
+from vitviz import ViT, ViTConfig, analyze
 from vitviz.model.weights import LoadedModel
 from vitviz.probe.measure.embedding import Embedding
 
@@ -61,13 +60,3 @@ def test_it_does_not_keep_the_weights_of_the_model_alive() -> None:
     vit = tiny("cls").vit
     one = Embedding.of(vit, vit.patch_embed(analysis.pixels[None])[0], count=3)
     assert_close(one.content, analysis.embedding.content[:, :3])
-
-
-def test_it_is_saved_with_the_analysis(tmp_path) -> None:
-    analysis = analyze(tiny("cls"), photo())
-    analysis.save(tmp_path / "a.safetensors")
-    again = Analysis.load(tmp_path / "a.safetensors").embedding
-    for part in ("filters", "bias", "content", "position"):
-        assert torch.equal(getattr(again, part), getattr(analysis.embedding, part))
-    with_pass(analysis, embedding=None).save(tmp_path / "old.safetensors")
-    assert Analysis.load(tmp_path / "old.safetensors").embedding is None

@@ -9,6 +9,7 @@ import torch
 from tests.models import tiny
 from vitviz import draw, load
 from vitviz.draw.filters import as_picture, in_words
+from vitviz.model.untrained import twin
 from vitviz.model.weights import WEIGHTS_DIR
 from vitviz.probe.measure.filters import Filters, cosines, left_of_start
 
@@ -60,14 +61,13 @@ def test_how_much_is_left_of_the_start() -> None:
 @pytest.mark.parametrize("name", ["cls", "grey"])
 def test_the_figure_has_every_component_twice_trained_and_not(name: str) -> None:
     loaded = tiny(name)
-    found = Filters.of(loaded.vit.patch_embed.proj.weight)
+    both = [Filters.of(one.vit.patch_embed.proj.weight) for one in (loaded, twin(loaded))]
     figure = draw.filters(loaded)
     images = [np.asarray(image.get_array()) for ax in figure.axes for image in ax.images]
-    pictures = [as_picture(np.asarray(one)) for one in found.components]
-    assert len(images) == 2 * len(pictures)
-    for image, expected in zip(images, pictures, strict=False):
+    pictures = [as_picture(np.asarray(one)) for found in both for one in found.components]
+    for image, expected in zip(images, pictures, strict=True):
         assert np.array_equal(image.reshape(expected.shape), expected)
-    assert ("contrasts of colours" in in_words(found)) is (name == "cls")
+    assert ("contrasts of colours" in in_words(both[0])) is (name == "cls")
     assert "before training" in figure.get_suptitle()
     assert "before training" not in draw.filters(load("mnist", pretrained=False)).get_suptitle()
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from tests.models import photo, spread, tiny, with_pass
-from vitviz import Analysis, SelectionError, ViT, ViTConfig, analyze
+from tests.models import spread
+from vitviz import Analysis, SelectionError, ViT, ViTConfig
 from vitviz.probe.measure.lens import lines, logit_lens
 
 
@@ -55,13 +55,3 @@ def test_lines_follow_the_answer_and_every_layers_first() -> None:
     want = (logits / 2).softmax(dim=-1)
     for line in found:
         assert_close(torch.tensor(line.probabilities), want[:, line.index])
-
-
-def test_it_is_kept_with_the_analysis(tmp_path) -> None:
-    analysis = analyze(tiny("cls"), photo())
-    analysis.save(tmp_path / "a.safetensors")
-    again = Analysis.load(tmp_path / "a.safetensors")
-    assert torch.equal(again.lens, analysis.lens)
-    assert again.lens_lines() == analysis.lens_lines()
-    with_pass(analysis, lens=None).save(tmp_path / "old.safetensors")
-    assert Analysis.load(tmp_path / "old.safetensors").lens is None

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 import torch
 
-from tests.models import TINY, photo, tiny
+from tests.models import TINY, photo, tiny, with_pass
 from vitviz import Analysis, PatchGrid, analyze
 from vitviz.probe.forward import Pass
 
@@ -84,3 +84,9 @@ def test_a_saved_pass_is_read_back_whole(name: str, changes: list) -> None:
     assert read.lens is None or torch.equal(read.lens, was.lens)
     for layer in range(was.trace.depth):
         assert torch.equal(read.trace.attention(layer), was.trace.attention(layer)), layer
+
+
+@pytest.mark.parametrize("part", ["embedding", "lens"])
+def test_a_file_from_before_a_part_was_kept_has_none(part: str) -> None:
+    old = with_pass(analyze(tiny("cls"), photo()), **{part: None})
+    assert getattr(Analysis.from_bytes(old.to_bytes()), part) is None
