@@ -9,6 +9,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import gc
+import signal
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from gradio_client import Client
 
 OFF_BY_DEFAULT = ("network", "browser", "slow")
+
+# A shell lets what it starts in the background ignore Ctrl-C, and so would all that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 
+from tests.running import until
 from vitviz.web.host import limits
 from vitviz.web.page.door import Door, Gate
 from vitviz.web.store.cache import Cache
@@ -149,8 +150,7 @@ def test_what_arrived_before_the_disk_was_full_goes_with_the_last_upload_that_fa
 
     async def both():
         uploads = [asyncio.create_task(upload(*one)) for one in (("a", first), ("b", last))]
-        while len(list(gate.cache.folder.glob("?"))) < 2:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(until, lambda: len(list(gate.cache.folder.glob("?"))) == 2)
         for fails, task, left in zip((first, last), uploads, (["a", "b"], []), strict=True):
             fails.set()
             await task
