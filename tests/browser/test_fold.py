@@ -229,3 +229,11 @@ def test_a_small_window_has_its_thumbnails_in_one_row(visit):
     page.locator("#vv-examples img").first.wait_for()
     for one in page.locator("#vv-examples button").all():
         expect(one).to_be_in_viewport(ratio=1)
+
+
+def test_what_the_browser_draws_itself_is_dark_too(visit):
+    """The scrollbars of the page and of its dialogs were those of a light one."""
+    page = visit("?model=photos", color_scheme="dark").page
+    for place in ("html", ".vitviz", "dialog.vv-save"):
+        scheme = page.locator(place).first.evaluate("node => getComputedStyle(node).colorScheme")
+        assert scheme == "dark", place
