@@ -9,10 +9,8 @@ in here; see `browser.py`.
 import asyncio
 import io
 import json
-import os
 import random
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator
@@ -58,22 +56,19 @@ def votes(pupils: int = PUPILS, rounds: int = 5) -> None:
 
     The teacher's page is a browser, with its dialog open; pupils send what their pages send.
     """
-    from playwright.sync_api import sync_playwright
+    from tests.bench.browser import chromium
 
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
     environ, waits = {"VITVIZ_CLASS": "true"}, []
     with (
         tempfile.TemporaryDirectory() as folder,
         running_app(Path(folder), environ=environ) as url,
-        sync_playwright() as p,
+        chromium() as page,
         httpx.Client(base_url=url, timeout=60) as client,
         ThreadPoolExecutor(pupils) as pool,
     ):
         log = Path(folder, "app.log")
         until(lambda: "teacher=" in log.read_text())
         word = log.read_text().split("teacher=")[1].split()[0]
-        browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
         asked: list[dict[str, Any]] = []
         page.on("request", lambda one: asked.append(_sent(one)))
         page.goto(f"{url}/?{LESSON.replace('step=1', 'step=2')}&teacher={word}")
@@ -98,7 +93,6 @@ def votes(pupils: int = PUPILS, rounds: int = 5) -> None:
             poll.get_by_role("button", name="Empty").click()
             poll.get_by_text("Guesses: 0.").wait_for()
             time.sleep(random.random())  # at another moment of the second between two looks
-        browser.close()
     told = ", ".join(f"{wait:.2f}" for wait in waits)
     print(f"{pupils} guesses at once: the picture of the class stood after {told} s", flush=True)
     assert max(waits) < VOTES_SECONDS, f"{max(waits):.1f} s"
