@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -177,7 +178,9 @@ def test_html_writes_the_viewer(capsys, tmp_path, model, picture) -> None:
     code, _, _ = call(capsys, picture, "--model", model, "--out", tmp_path / "o", "--html")
     assert code == 0
     text = (tmp_path / "o" / "viewer.html").read_text("utf-8")
-    assert text.lstrip().lower().startswith("<!doctype html>")
+    assert text.lower().startswith("<!doctype html>")
+    manifest = json.loads(re.search(r'id="manifest">(.*?)</script>', text)[1])
+    assert (manifest["photo"]["name"], manifest["model"]["name"]) == (picture.name, model.stem)
 
 
 @pytest.mark.usefixtures("undrawn")
