@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.conftest import LAPTOP, PATIENCE_MS, PHONE, comes_to, drop
+from tests.browser.conftest import LAPTOP, PATIENCE_MS, PHONE, Held, comes_to, drop
+from tests.browser.test_arriving import QUEUE
 from tests.browser.test_drawing import SEVEN, answered, draw
 from tests.browser.test_experiment import table
 from tests.browser.test_links import address_says
@@ -238,6 +239,28 @@ def test_what_is_no_picture_is_said_and_the_photo_before_stays(visit, own, pictu
     assert not page.locator("#vv-said").is_visible()
     assert len(sent(seen)) == 1
     assert page.locator(".vv-here").count() == 0
+
+
+def test_what_is_no_picture_does_not_keep_back_the_example_that_comes(visit) -> None:
+    """Its answer asked for that file in its place: an error, and no example was shown."""
+    asked, weights = Held(), Held()
+    seen = visit("?model=photos", before=lambda page: page.route(WEIGHTS, weights.hold))
+    page = seen.page
+    page.route(QUEUE, asked.hold)
+    with page.expect_request(QUEUE):
+        page.locator("#vv-examples button").nth(1).click()
+    drop(page.locator("body"), b"hello", "none.jpg")
+    page.wait_for_function("vitvizKept.own()?.name === 'none.jpg'")
+    page.evaluate("""() => {
+        const { own } = vitvizKept;
+        vitvizKept.own = () => { window.answered = true; return own(); };
+    }""")
+    asked.go()
+    page.wait_for_function("window.answered")  # the example is here
+    weights.go()
+    page.locator("#vv-said").filter(has_text="'none.jpg' is not a picture").wait_for()
+    page.locator(".vv-names").filter(has_not_text="red-panda.jpg").wait_for()
+    assert page.evaluate("vitvizKept.own()") is None
 
 
 def test_a_drawn_digit_is_answered_and_not_uploaded(visit) -> None:

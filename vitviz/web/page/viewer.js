@@ -216,7 +216,15 @@ async function show() {
   const own = vitvizKept.own();
   wanted = {};
   if (own) {
-    if (!runs(template.model.key) || !await analyse(own)) mounted.need();
+    try {
+      if (!runs(template.model.key) || !await analyse(own)) mounted.need();
+    } catch (error) {
+      if (!error.said) throw error;
+      // What was given while this came is no picture: `take` goes back to the one before, or this is shown.
+      if (vitvizKept.own() === own) vitvizKept.hold(null);
+      said(error.said);
+      await show();
+    }
   } else {
     if (manifest.upload) vitvizKept.keep(manifest.upload, urlOf(manifest.upload.address));
     mounted.update(template); // a later analysis keeps what the visitor looks at
