@@ -215,3 +215,7 @@ def test_of_several_files_at_once_the_site_says_which_is_shown(browser, address)
         drop(page.locator("body"), cat, "alone.png")
         page.locator(".vv-names", has_text="alone.png").wait_for()
         assert not page.locator(".vv-bar-note").is_visible()
+        # What Python alone can open: it was told to be saved as PNG, also where it was one.
+        drop(page.locator("body"), b"II*\0", "scan.tiff")
+        page.locator(".vv-bar-note", has_text="채널당 8비트인 JPEG, PNG, WebP").wait_for()
+        assert page.locator(".vv-names").inner_text().startswith("alone.png")

@@ -31,6 +31,8 @@ test("a picture of very many pixels is not decoded", async () => {
   assert.deepEqual([key, values.megapixels, values.size.values], ["too_large", "81", { width: "9,000", height: "9,000" }]);
   size[19] = size[18] = 0;
   assert.equal((await toldOf(fileOf(size))).key, "nothing_to_see");
+  size[12] = 0; // no header: what stands there is no size
+  assert.deepEqual((await toldOf(fileOf(size))).values.what, { key: "is_damaged", values: { format: "PNG" } });
 });
 
 test("the size of a JPEG is that of its frame, whatever stands before it", () => {

@@ -58,7 +58,7 @@ export function lookOf(bytes) {
  */
 export function sizeIn(bytes, format) {
   const view = viewOf(bytes);
-  if (format === "PNG" && bytes.length >= 24) return [view.getUint32(16), view.getUint32(20)];
+  if (format === "PNG" && bytes.length >= 24 && letters(bytes, 12, 16) === "IHDR") return [view.getUint32(16), view.getUint32(20)];
   if (format === "GIF" && bytes.length >= 10) return [view.getUint16(6, true), view.getUint16(8, true)];
   const at = format === "JPEG" ? segmentsOf(view).find(({ kind }) => isFrame(kind))?.at : undefined;
   return at !== undefined && at + 9 <= bytes.length ? [view.getUint16(at + 7), view.getUint16(at + 5)] : null;
