@@ -577,6 +577,7 @@ def test_a_film_is_the_one_that_was_sent(desk, upload):
     assert re.search("[가-힣]", reply["errors"]["ko"])
     film.unlink()
     assert "has expired" in desk.ask("figure", wanted)["error"]
+    assert desk.ask("figure", {**wanted, "kind": "patches"})["data"]  # it shows no film
 
 
 def test_a_figure_as_pdf(desk, upload):

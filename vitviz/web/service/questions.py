@@ -107,7 +107,7 @@ class Questions:
         many = VitvizError(Message("web.many_figures"))
         # One at a time: matplotlib has settings that are global to the process.
         with self._drawing.take(limits.DRAWING_WAIT_SECONDS, many):
-            film = self._store.get(known.film) if known.film else None
+            film = self._store.get(known.film) if wanted.kind == "training" and known.film else None
             other = self._analyses.get(Asked.of(wanted.other)) if wanted.other else None
             given = Given(film=film, maps=maps, other=other, pool=pool)
             data = wanted.drawn(self._analyses.get(asked), given)
