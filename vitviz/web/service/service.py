@@ -41,7 +41,7 @@ class Service:
         self.analyses = Analyses(engine, menu, store, watch)
         self.menu, self.examples = menu, self.analyses.examples
         self._questions = Questions(engine, self.analyses, store)
-        self._engine, self._store = engine, store
+        self._store = store
         self._requests = PageRequests()
         self._opening: Made | None = None  # the newest of what a page opens with
 
