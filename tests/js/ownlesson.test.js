@@ -89,6 +89,7 @@ test("a question whose answer is not said is answered in words", () => {
   assert.deepEqual(["* a\nb", "a\n*b\n\nc"].map((right) => kind("choose", right)), ["choose", "choose"]);
   assert.deepEqual(["", "* a", "a\nb", "*a\n*b"].map((right) => kind("choose", right)), ["write", "write", "write", "write"]);
   assert.deepEqual(["3", " -2.5 ", "0,85", "", "many", "1e999"].map((right) => kind("number", right)), ["number", "number", "number", "write", "write", "write"]);
+  assert.deepEqual(["1e308", "-1e308"].map((right) => kind("number", right)), ["write", "write"]); // no line reaches beyond them
   const line = (right) => { const { min, max } = askedBy(step({ way: "number", right })).question; return [min, max]; };
   assert.deepEqual([line("144"), line("10"), line("0.3"), line("-7"), line("0")], [[0, 1000], [0, 100], [0, 1], [-10, 10], [0, 1]]);
   const kept = { title: "", steps: [step({ way: "choose", right: "*a\nb" })] };

@@ -100,8 +100,8 @@ export function askedBy({ way, right = "" }) {
       options: Object.fromEntries(named.map(([name, text]) => ["option_" + name, text])) };
   }
   const given = right.trim() === "" ? NaN : Number(right.trim().replace(",", "."));
-  if (way === "number" && Number.isFinite(given)) {
-    const end = 10 ** (given === 0 ? 0 : Math.floor(Math.log10(Math.abs(given))) + 1); // a line that does not end where the answer is
+  const end = 10 ** (given === 0 ? 0 : Math.floor(Math.log10(Math.abs(given))) + 1); // a line that does not end where the answer is
+  if (way === "number" && Number.isFinite(end)) {
     return { question: { kind: "number", truth: "given", at: { given }, min: given < 0 ? -end : 0, max: end, worked: true } };
   }
   return { question: { kind: "write", truth: "" } };
