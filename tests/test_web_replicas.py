@@ -4,11 +4,13 @@ import pickle
 import shutil
 import socket
 import sys
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+import torch
 
 import vitviz
 from tests.desks import encoded
@@ -100,6 +102,16 @@ def test_an_order_is_fulfilled_elsewhere_and_given_again_if_its_replica_dies(ray
     with pytest.raises(RayActorError):
         engine.run(order)
     assert engine.run(Order(photo=b"", name="b.png", model=ModelKey("tiny-cls"))).refused.of_picture
+
+
+@pytest.mark.parametrize("threads", [None, 3])
+def test_a_replica_computes_on_the_threads_of_the_settings(ray, settings, threads):
+    before = torch.get_num_threads()
+    try:
+        Replicas(replace(settings, threads=threads), environ={})
+        assert torch.get_num_threads() == (threads or before)
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("error", [BackPressureError("full"), TimeoutError()], ids=repr)

@@ -16,6 +16,8 @@ from collections.abc import Mapping, MutableMapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import torch
+
 from ...errors import VitvizError
 from ...languages import Message
 from ..host import limits
@@ -39,6 +41,8 @@ class Replica:
     def __init__(self, settings: Settings) -> None:
         """`settings`: those of the front; model files lie at the same place on every machine."""
         settings.apply()
+        if settings.threads is not None:
+            torch.set_num_threads(settings.threads)  # Ray gives one
         self._models = Models(
             settings.models, settings.default_model, settings.device, settings.weights
         )

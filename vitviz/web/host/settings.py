@@ -178,7 +178,8 @@ class Settings:
     )
     threads: int | None = _setting(
         _whole(1, 1024),
-        "threads of a forward pass on the CPU (default: the cores, shared by the passes that run)",
+        "threads of a forward pass on the CPU (default: the cores, shared by the passes that run;"
+        " with --engine ray one)",
     )
     engine: str | None = _setting(
         _engine,
