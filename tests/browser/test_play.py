@@ -410,3 +410,27 @@ def test_a_run_that_was_replaced_goes_on_at_another_speed(visit) -> None:
     step_is_above(page, kept)
     page.get_by_role("radio", name="full").check(force=True)
     step_is_above(page, 200)
+
+
+RECORDING = """window.workers = [];
+window.Worker = class extends Worker {
+    constructor(...of) { super(...of); window.workers.push(this); }
+};"""
+
+
+def test_a_run_whose_worker_died_says_so_and_has_nothing_to_open_or_save(visit) -> None:
+    seen = visit("?play=patch_14", wait_for="", before=lambda page: page.add_init_script(RECORDING))
+    page = seen.page
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    page.evaluate("for (const one of workers) one.dispatchEvent(new ErrorEvent('error'))")
+    page.get_by_role("button", name="One step").click()
+    page.locator(f"{PAGE}[data-state=failed]").wait_for()
+    buttons = page.locator(".vv-play-inside button")
+    taking = [buttons.filter(has_text=one) for one in ("Open in the viewer", "Save the model")]
+    for one in taking:
+        assert one.get_attribute("aria-disabled") == "true"
+        one.click(force=True)
+    assert page.locator("dialog.vv-play").evaluate("one => one.open")
+    page.get_by_role("button", name="Start again").click()
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    assert [one.get_attribute("aria-disabled") for one in taking] == ["false", "false"]

@@ -42,8 +42,9 @@ export function createPage({ say, digits, runs, fixed, on }) {
   const few = Math.min(SHOWN, test.labels.length);
   const shown = el("section", { "aria-label": say("guesses", { count: few }) }, el("h3", { text: say("guesses", { count: few }) }), el("p", { class: "vv-note", text: say("guessesNote") }), guesses.root);
   const input = fileField(".safetensors", on.load);
-  const files = el("div", { class: "vv-play-buttons" }, button({ text: say("show"), title: say("showTitle"), onClick: on.show }),
-    button({ text: say("save"), title: say("saveTitle"), onClick: on.save }), button({ text: say("load"), title: say("loadTitle"), onClick: () => input.click() }), input);
+  const taking = [{ text: say("show"), title: say("showTitle"), does: on.show }, { text: say("save"), title: say("saveTitle"), does: on.save }]
+    .map(({ does, ...named }) => button({ ...named, onClick: () => { if (hasModel(runs.current)) does(); } }));
+  const files = el("div", { class: "vv-play-buttons" }, ...taking, button({ text: say("load"), title: say("loadTitle"), onClick: () => input.click() }), input);
   const inside = createInside(digits, say);
   const within = el("section", { class: "vv-play-inside", "aria-label": say("inside") }, el("h3", { text: say("inside") }), files, inside.root, createApart(digits, say, (index) => runs.apart(index)).root);
   const columns = el("div", { class: "vv-play-columns" }, result, shown, changes.root, within);
@@ -74,6 +75,7 @@ export function createPage({ say, digits, runs, fixed, on }) {
     dressed = playing;
     allow(player, playing || runs.all.some(runs.canLearn));
     allow(step, runs.canLearn(run));
+    for (const one of taking) allow(one, hasModel(run));
     speed.set(runs.pace);
     show(again, run.name === null);
     setText(big, run.right === null ? "–" : percent(run.right));
@@ -111,6 +113,9 @@ export function createPage({ say, digits, runs, fixed, on }) {
     }
   }
 }
+
+/** Weights that can be taken: those of a run that failed went with its learner. @param {import("./runs.js").Run} run */
+const hasModel = ({ state }) => state !== "failed";
 
 /** Another one: another run is looked at, or it begins or ends something. @param {import("./runs.js").Run} run */
 const nowOf = ({ number, state }) => number + state;
