@@ -301,7 +301,7 @@ def shares(analysis: Analysis, name: str, values: np.ndarray, direction: Directi
         return f"{name}\nfrom {gives}" if gives else name
     kinds = dict.fromkeys(prefix)  # cls, dist, reg: each kind once, in order
     shares = {k: sum(values[i] for i, text in enumerate(prefix) if text == k) for k in kinds}
-    patches = values[len(prefix) :].sum()
+    patches = float(values[len(prefix) :].sum())
     rest = ", ".join(f"{kind} {percent(share)}" for kind, share in shares.items())
     return f"{name}: patches {percent(patches)}" + (f"\n{rest}" if rest else "")
 
