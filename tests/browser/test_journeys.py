@@ -35,12 +35,12 @@ def percent(text: str) -> float:
     return float(text.split("%")[0].lstrip("< ")) / 100
 
 
-# Wait until the page names what the pointer is on, and read the line.
+# Wait until the page names what the pointer is on, with its value, and read the line.
 READ = """([under, name, patience]) => new Promise((done, fail) => {
     const until = performance.now() + patience;
     const read = () => {
         const text = document.querySelector(under).innerText;
-        if (text.startsWith(name)) done(text);
+        if (text.startsWith(name + ":")) done(text);
         else if (performance.now() > until) fail(new Error(text));
         else requestAnimationFrame(read);
     };
@@ -63,12 +63,13 @@ def hover(visit, grid, *places: tuple[int, int]) -> list[float]:
 
 def values_on_screen(visit, analysis) -> np.ndarray:
     """The value of every token on the stage: of the tiles, then of each patch when pointed at."""
+    grid = analysis.grid
+    places = [(row, col) for row in range(grid.rows) for col in range(grid.cols)]
+    patches = hover(visit, grid, *places)  # first: it waits for the layer
     tiles = [
         float(text or "nan") for text in visit.page.locator(".vv-tile-value").all_inner_texts()
     ]
-    grid = analysis.grid
-    places = [(row, col) for row in range(grid.rows) for col in range(grid.cols)]
-    return np.array(tiles + hover(visit, grid, *places))
+    return np.array(tiles + patches)
 
 
 def same(shown: np.ndarray, computed, absolute: float = 1e-5) -> None:
