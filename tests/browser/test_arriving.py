@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import gradio
 import pytest
 
-from tests.bench.browser import DOCUMENT_KB, FIRST_KB, SECOND_KB, WATCH_READY, arrived
+from tests.bench.browser import BEHIND, DOCUMENT_KB, FIRST_KB, SECOND_KB, WATCH_READY, arrived
 from tests.browser.conftest import DESK, LAPTOP, PHONE, Held
 from tests.browser.test_fold import SHIFTED, WATCH
 from tests.running import running_app, save_tiny
@@ -158,6 +158,13 @@ def test_little_travels_until_the_viewer_is_ready_and_less_on_a_second_visit(
     assert 20 < document < DOCUMENT_KB
     assert document < first < FIRST_KB
     assert second < SECOND_KB
+
+
+def test_the_viewer_is_ready_without_what_is_not_counted(visit):
+    held = Held()
+    visit("?model=photos", before=lambda page: page.route(BEHIND, held.hold), fresh=True)
+    assert {"picture", "layer-01"} <= {BEHIND.search(one.request.url)[2] for one in held.waiting}
+    held.go()
 
 
 @pytest.mark.parametrize(
