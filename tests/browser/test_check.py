@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PHONE, WALL
-from tests.browser.test_accessibility import AXE, RUN, SETTLED
+from tests.browser.test_accessibility import faults
 from vitviz.languages import dictionary
 
 PANDA = "red-panda.jpg"
@@ -81,13 +81,6 @@ class Pupil:
         button.click()
 
 
-def audit(page, only: str | None) -> None:
-    if AXE.is_file():
-        page.evaluate(AXE.read_text("utf-8") + "; 0")
-        page.evaluate(SETTLED)
-        assert page.evaluate(RUN, only) == []
-
-
 @pytest.mark.parametrize(
     ("language", "options", "query"), [("en", PHONE, ""), ("ko", DARK, "&projector=true")]
 )
@@ -99,7 +92,7 @@ def test_before_lesson_after_and_what_has_changed(visit, language, options, quer
     pupil.open_list()
     after = page.locator(LIST).get_by_text(texts["after"], exact=True)
     expect(after).to_have_attribute("aria-disabled", "true")
-    audit(page, None)
+    assert faults(page) == []
     page.keyboard.press("Escape")
 
     pupil.begin("before")
@@ -107,7 +100,7 @@ def test_before_lesson_after_and_what_has_changed(visit, language, options, quer
         pupil.answer(at, right=at == 0)
         pupil.go_on()
     pupil.form(3)
-    audit(page, None)
+    assert faults(page) == []
     # What is missing is shown by who asks for more.
     pupil.choose(1, texts["percent_reason_right"])
     pupil.next().click(force=True)  # pale, but it helps
@@ -145,7 +138,7 @@ def test_before_lesson_after_and_what_has_changed(visit, language, options, quer
     expect(items).to_have_count(8)
     expect(items.nth(7)).to_contain_text(texts["untaught"])
     expect(items.nth(7)).to_contain_text(texts["photo_reason_weights"])
-    audit(page, None)
+    assert faults(page) == []
     code = page.locator(f"{CHECK} .vv-lesson-code").inner_text()
     items.nth(1).get_by_role("button").click()
     seen.ready(PANDA)
@@ -173,7 +166,7 @@ def class_of_one(pupil: Pupil, code: str) -> None:
         ["2 → 14", "14 → 2"],
     ]
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    audit(page, None)
+    assert faults(page) == []
     with page.expect_download() as saving:
         pupil.press(".vv-check-class", texts["csv"])
     with Path(saving.value.path()).open(encoding="utf-8-sig", newline="") as file:
