@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.browser.conftest import drop
+from tests.browser.conftest import Held, drop
 from tests.browser.test_drawing import SEVEN, draw
 from tests.models import spread
 from vitviz import Analysis, Preprocess, ViT, ViTConfig, analyze, load
@@ -204,24 +204,24 @@ def test_a_playground_that_is_slow_or_does_not_come_is_said_and_asked_for_again(
     page.route("**/vitviz-play-*", lambda route: held.append(route))
     page.get_by_role("button", name="Playground").click()
     page.get_by_role("alert").filter(has_text="What was to be opened is on its way").wait_for()
+    page.route("**/vitviz-play-*", lambda route: route.abort())  # what is asked for late, too
     for route in held:
         route.abort()
     note = page.get_by_role("alert").filter(has_text="What was to be opened could not be loaded")
     note.wait_for()
     page.unroute("**/vitviz-play-*")
     # Closed and opened again while its digits are on their way, it has one of each.
-    held.clear()
-    page.route(DIGITS, lambda route: held.append(route))
+    digits = Held()
+    page.route(DIGITS, digits.hold)
     for _ in range(2):
         page.get_by_role("button", name="Playground").click()
         page.get_by_text("The digits are on their way").wait_for()
         page.keyboard.press("Escape")
     page.get_by_role("button", name="Playground").click()
-    for route in held:
-        route.continue_()
+    digits.go()
     page.locator(f"{PAGE}[data-state=ready]").wait_for()
     assert note.is_hidden()
-    assert len(held) == 2
+    assert len([one for one in seen.requests if DIGITS.search(one)]) == 2
     # It ends with its viewer.
     assert len(page.workers) > 0
     page.locator("vv-life").evaluate("node => node.remove()")
