@@ -8,7 +8,7 @@ import gradio
 import pytest
 
 from tests.bench.browser import BEHIND, DOCUMENT_KB, FIRST_KB, SECOND_KB, WATCH_READY, arrived
-from tests.browser.conftest import DESK, LAPTOP, PHONE, Held
+from tests.browser.conftest import DESK, LAPTOP, PATIENCE_MS, PHONE, Held
 from tests.browser.test_fold import SHIFTED, WATCH
 from tests.running import running_app, save_tiny
 
@@ -166,8 +166,10 @@ def test_the_viewer_is_ready_without_what_is_not_counted(visit):
     options = {"wait_for": "", "before": lambda page: page.route(BEHIND, held.hold)}
     seen = visit("?model=photos", fresh=True, **options)
     seen.ready("red-panda.jpg")
-    while not any("layer-01" in route.request.url for route in held.waiting):
-        seen.page.wait_for_timeout(50)
+    for _ in range(PATIENCE_MS // 50):
+        came = any("layer-01" in route.request.url for route in held.waiting)
+        seen.page.wait_for_timeout(0 if came else 50)
+    assert came
     held.go()
 
 
