@@ -1,5 +1,6 @@
 """What `pip install` gives is whole: the wheel is built, unpacked, and used far from here."""
 
+import itertools
 import json
 import os
 import re
@@ -10,12 +11,14 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import yaml
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import vitviz
@@ -167,6 +170,29 @@ def test_the_command_of_an_installed_vitviz_runs(wheel: Path, tmp_path: Path) ->
     for word in WORDS:  # serve does not need the app.py of a checkout
         said = run(sys.executable, "-I", "-c", start, tmp_path, word, "--help", cwd=tmp_path)
         assert said.startswith(f"usage: vitviz {word} ")
+
+
+# Newest versions with a hole that a request or a photo reaches: requirements.txt, pyproject.toml.
+HOLES = {
+    "gradio": "6.15.2",  # GHSA-j36p-7w88-g82j
+    "h11": "0.15.0",
+    "mcp": "1.28.0",
+    "pillow": "12.2.0",  # PYSEC-2026-2253 to 2257
+    "python-multipart": "0.0.30",
+    "starlette": "1.3.0",
+}
+
+
+def test_no_version_with_a_known_hole_is_taken() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
+    lines += [*itertools.chain(*extras["optional-dependencies"].values())]
+    required = [Requirement(line.partition("#")[0]) for line in lines if line.partition("#")[0]]
+    assert HOLES.keys() <= {one.name for one in required}
+    for one in required:
+        assert HOLES.get(one.name, "0.0.dev0") not in one.specifier, one
+        if one.name != "ray":  # the only one that tests do not install
+            assert version(one.name) in one.specifier, one
 
 
 # --- the workflows of a build server ---
