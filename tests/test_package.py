@@ -198,6 +198,8 @@ def test_no_version_with_a_known_hole_is_taken() -> None:
 # --- the workflows of a build server ---
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").iterdir())
+# A tag can be moved to other code, a commit cannot. The comment is for readers and dependabot.
+PINNED = re.compile(r"(?:- )?uses: (actions/[a-z-]+@[0-9a-f]{40}) # v\d+\.\d+\.\d+")
 
 
 def jobs_of(workflow: Path) -> list[dict[str, Any]]:
@@ -209,18 +211,34 @@ def test_a_workflow_runs_files_of_the_checkout_and_may_only_read(workflow: Path)
     told = yaml.safe_load(workflow.read_text("utf-8"))
     assert told["permissions"] == {"contents": "read"}
     assert told["concurrency"]["cancel-in-progress"] is True
-    steps = [step for job in jobs_of(workflow) for step in job["steps"]]
-    used = [step["uses"] for step in steps if "uses" in step]
-    assert [one for one in used if not re.fullmatch(r"actions/[a-z-]+@v\d+", one)] == []
-    commands = [line for step in steps for line in step.get("run", "").splitlines()]
-    assert commands
-    for command in commands:
-        shell, script, *_ = shlex.split(command)
-        assert shell == "bash", command
-        assert (ROOT / script).is_file(), command
-    head = (ROOT / "tests/run.sh").read_text("utf-8")
-    for name in {name for step in steps for name in step.get("env", {})}:
-        assert f"#   {name}=..." in head, "tests/run.sh says what this variable is for"
+    running = [step for job in jobs_of(workflow) for step in job["steps"] if "run" in step]
+    assert running
+    for step in running:
+        for command in step["run"].splitlines():
+            shell, script, *_ = shlex.split(command)
+            assert shell == "bash", command
+            head = (ROOT / script).read_text("utf-8")
+            for name in step.get("env", {}):
+                assert f"#   {name}=..." in head, f"{script} says what this variable is for"
+
+
+def test_workflows_run_actions_by_their_commit_and_one_commit_of_each() -> None:
+    lines = [line.strip() for path in WORKFLOWS for line in path.read_text("utf-8").splitlines()]
+    used = [line for line in lines if "uses:" in line]
+    assert [line for line in used if not PINNED.fullmatch(line)] == []
+    commits = {PINNED.fullmatch(line)[1] for line in used}
+    assert len(commits) == len({one.partition("@")[0] for one in commits}) == 3
+    for moving in ("uses: actions/checkout@v5", "uses: actions/checkout@93cb6ef # v5.0.1"):
+        assert not PINNED.fullmatch(moving)
+
+
+def test_what_is_updated_by_itself_is_what_a_checkout_has() -> None:
+    told = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text("utf-8"))
+    files = {"pip": "requirements.txt", "npm": "package-lock.json", "github-actions": ".github"}
+    updates = {one["package-ecosystem"]: one["directory"] for one in told["updates"]}
+    assert updates.keys() == files.keys()
+    for kind, folder in updates.items():
+        assert (ROOT / folder.strip("/") / files[kind]).exists()
 
 
 def test_the_workflows_cover_the_pythons_and_the_oldest_torch() -> None:
@@ -228,7 +246,7 @@ def test_the_workflows_cover_the_pythons_and_the_oldest_torch() -> None:
         row
         for workflow in WORKFLOWS
         for job in jobs_of(workflow)
-        for row in job["strategy"]["matrix"]["include"]
+        for row in job.get("strategy", {"matrix": {"include": []}})["matrix"]["include"]
     ]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     allowed = list(SpecifierSet(project["requires-python"]).filter(f"3.{n}" for n in range(30)))
