@@ -1,7 +1,7 @@
 /** Explained: explanations and fair tests of a pass that are computed in this page, as a host makes them. */
 
 import { EXPLAINERS, centreMap } from "../engine/explain.js";
-import { KINDS } from "../engine/kinds.js";
+import { KINDS } from "../engine/tables.js";
 import { keptAt, planOf, removalOf } from "../maths/fairness.js";
 import { writeSafetensors } from "../maths/safetensors.js";
 import { notHere } from "./files.js";

@@ -1,6 +1,6 @@
 /** Made: the files of a pass that was computed in this page, as vitviz/viewer/payload.py makes those of others. */
 
-import { KINDS } from "../engine/kinds.js";
+import { KINDS } from "../engine/tables.js";
 import { attentionRows } from "../maths/attention.js";
 import { cutsOf } from "../maths/cuts.js";
 import { gridOf } from "../maths/geometry.js";

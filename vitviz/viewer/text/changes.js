@@ -1,6 +1,6 @@
 /** What an intervention does, in few words: the sentences of vitviz/probe/intervene/intervention.py. */
 
-import { KINDS } from "../engine/kinds.js";
+import { KINDS } from "../engine/tables.js";
 
 const NAMED = 6; // so many patches are named; of more, their number
 const SQUARES = 3; // and of squares, whose names are longer

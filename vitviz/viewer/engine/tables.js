@@ -1,0 +1,132 @@
+/** Tables: what Python and the engine of a page must agree on. They stand in Python. */
+
+// Written by `python -m vitviz.viewer.tables`.
+/**
+ * What a field of an intervention may hold, and what its kind is like (vitviz/probe/intervene/).
+ * @typedef {"number"|"list"|"pairs"|"word"|"picture"} Shape
+ * @typedef {{shape: Shape, of: string, words: string[], past: number, count: number|null,
+ *   needs: Record<string, string>, default: number|string|null}} Form
+ * @typedef {{touches: string, example: string, told_by: string, same: string[]|null,
+ *   again: boolean, joins: boolean, fields: Record<string, Form>}} Kind
+ */
+
+const KIND = { told_by: "", same: null, again: false, joins: false };
+const FORM = { of: "", words: [], past: 0, count: null, needs: {}, default: null };
+
+/** The kinds of interventions. @type {Record<string, Kind>} */
+export const KINDS = {
+  remove: {
+    ...KIND, touches: "tokens", example: "{\"kind\": \"remove\", \"patches\": [40, 41]}", joins: true,
+    fields: { patches: { ...FORM, shape: "list", of: "patches" } },
+  },
+  keep: {
+    ...KIND, touches: "tokens", example: "{\"kind\": \"keep\", \"patches\": [40, 41]}", joins: true,
+    fields: { patches: { ...FORM, shape: "list", of: "patches" } },
+  },
+  replace: {
+    ...KIND, touches: "pixels", example: "{\"kind\": \"replace\", \"patches\": [40], \"by\": \"black\"}",
+    told_by: "by", joins: true,
+    fields: {
+      patches: { ...FORM, shape: "list", of: "patches" },
+      by: { ...FORM, shape: "word", words: ["black", "mean", "blur", "noise"] },
+      seed: { ...FORM, shape: "number", of: "seeds", default: 0 },
+    },
+  },
+  shuffle: {
+    ...KIND, touches: "pixels", example: "{\"kind\": \"shuffle\", \"cells\": 4, \"seed\": 0}", same: [],
+    again: true,
+    fields: {
+      cells: { ...FORM, shape: "number", of: "cells" },
+      seed: { ...FORM, shape: "number", of: "seeds", default: 0 },
+    },
+  },
+  swap: {
+    ...KIND, touches: "pixels", example: "{\"kind\": \"swap\", \"patches\": [3, 77]}",
+    fields: { patches: { ...FORM, shape: "list", of: "patches", count: 2 } },
+  },
+  positions: {
+    ...KIND, touches: "tokens", example: "{\"kind\": \"positions\", \"by\": \"off\"}", told_by: "by", same: [],
+    fields: {
+      by: {
+        ...FORM, shape: "word", words: ["off", "shuffled", "learned off", "rotary off"],
+        needs: {
+          off: "positions", shuffled: "positions", "learned off": "learned positions",
+          "rotary off": "rotary positions",
+        },
+      },
+      seed: { ...FORM, shape: "number", of: "seeds", default: 0 },
+    },
+  },
+  head: {
+    ...KIND, touches: "heads", example: "{\"kind\": \"head\", \"layer\": 2, \"head\": 3, \"by\": \"zero\"}",
+    told_by: "by", same: ["layer", "head"],
+    fields: {
+      layer: { ...FORM, shape: "number", of: "layers" }, head: { ...FORM, shape: "number", of: "heads" },
+      by: { ...FORM, shape: "word", words: ["zero", "mean"], default: "zero" },
+    },
+  },
+  branch: {
+    ...KIND, touches: "heads", example: "{\"kind\": \"branch\", \"layer\": 2, \"branch\": \"mlp\"}",
+    told_by: "branch", same: ["layer", "branch"],
+    fields: {
+      layer: { ...FORM, shape: "number", of: "layers" },
+      branch: { ...FORM, shape: "word", words: ["attention", "mlp"] },
+    },
+  },
+  cut: {
+    ...KIND, touches: "edges",
+    example: "{\"kind\": \"cut\", \"edges\": \"patches to prefix\", \"layers\": [0, 1], \"heads\": \"all\"}",
+    told_by: "edges",
+    fields: {
+      edges: {
+        ...FORM, shape: "pairs", of: "tokens",
+        words: ["patches to prefix", "prefix to patches", "patches to others"],
+        needs: { "patches to prefix": "prefix", "prefix to patches": "prefix" },
+      },
+      layers: { ...FORM, shape: "list", of: "layers", words: ["all"], default: "all" },
+      heads: { ...FORM, shape: "list", of: "heads", words: ["all"], default: "all" },
+    },
+  },
+  even: {
+    ...KIND, touches: "edges", example: "{\"kind\": \"even\", \"rows\": \"cls\", \"layers\": [5]}",
+    told_by: "rows",
+    fields: {
+      rows: { ...FORM, shape: "word", words: ["cls", "patches", "all"], needs: { cls: "cls" } },
+      layers: { ...FORM, shape: "list", of: "layers", words: ["all"], default: "all" },
+    },
+  },
+  scramble: {
+    ...KIND, touches: "edges",
+    example: "{\"kind\": \"scramble\", \"rows\": \"patches\", \"layers\": [5], \"seed\": 0}",
+    fields: {
+      rows: { ...FORM, shape: "word", words: ["patches"], default: "patches" },
+      layers: { ...FORM, shape: "list", of: "layers", words: ["all"], default: "all" },
+      seed: { ...FORM, shape: "number", of: "seeds", default: 0 },
+    },
+  },
+  transplant: {
+    ...KIND, touches: "tokens",
+    example: "{\"kind\": \"transplant\", \"patches\": \"cls\", \"layer\": 3, \"from\": an analysis}",
+    told_by: "patches",
+    fields: {
+      patches: { ...FORM, shape: "list", of: "patches", words: ["cls", "all"], needs: { cls: "cls" } },
+      layer: { ...FORM, shape: "number", of: "layers", past: 1 }, from: { ...FORM, shape: "picture" },
+    },
+  },
+};
+
+/**
+ * What a model must have for a word of a field: one of these fields of its config is set.
+ * error: the text of experiments.json for a model that has none.
+ * @type {Record<string, {fields: string[], error: string}>}
+ */
+export const NEEDS = {
+  prefix: { fields: ["class_token", "dist_token", "reg_tokens"], error: "no_prefix" },
+  cls: { fields: ["class_token"], error: "no_prefix" },
+  positions: { fields: ["pos_embed", "rotary", "relative_bias"], error: "no_positions" },
+  "learned positions": { fields: ["pos_embed"], error: "no_positions" },
+  "rotary positions": { fields: ["rotary"], error: "no_positions" },
+};
+
+/** The value of a config that bounds the numbers of a field. @type {Record<string, string>} */
+export const COUNTS = { patches: "num_patches", tokens: "num_tokens", layers: "depth", heads: "num_heads" };

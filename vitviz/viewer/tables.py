@@ -1,0 +1,103 @@
+"""Writes `engine/tables.js`: what Python and the page's engine must agree on, as tables of Python.
+
+python -m vitviz.viewer.tables      after a change in one of them
+"""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+from ..probe.intervene.forms import COUNTS, NEEDS
+from ..probe.intervene.intervention import KINDS, Intervention
+
+FILE = Path(__file__).resolve().parent / "engine" / "tables.js"
+WIDTH = 116  # columns
+SPREAD = "..."  # in place of a name: the value is the name of another object
+# What most rows of KINDS and most of their fields have; a row names only what differs.
+KIND = {"told_by": "", "same": None, "again": False, "joins": False}
+FORM = {"of": "", "words": [], "past": 0, "count": None, "needs": {}, "default": None}
+# The file, with the name of a table in the place of each.
+TEXT = """\
+/** Tables: what Python and the engine of a page must agree on. They stand in Python. */
+
+// Written by `python -m vitviz.viewer.tables`.
+/**
+ * What a field of an intervention may hold, and what its kind is like (vitviz/probe/intervene/).
+ * @typedef {"number"|"list"|"pairs"|"word"|"picture"} Shape
+ * @typedef {{shape: Shape, of: string, words: string[], past: number, count: number|null,
+ *   needs: Record<string, string>, default: number|string|null}} Form
+ * @typedef {{touches: string, example: string, told_by: string, same: string[]|null,
+ *   again: boolean, joins: boolean, fields: Record<string, Form>}} Kind
+ */
+
+const KIND = {KIND};
+const FORM = {FORM};
+
+/** The kinds of interventions. @type {Record<string, Kind>} */
+export const KINDS = {KINDS};
+
+/**
+ * What a model must have for a word of a field: one of these fields of its config is set.
+ * error: the text of experiments.json for a model that has none.
+ * @type {Record<string, {fields: string[], error: string}>}
+ */
+export const NEEDS = {NEEDS};
+
+/** The value of a config that bounds the numbers of a field. @type {Record<string, string>} */
+export const COUNTS = {COUNTS};
+"""
+
+
+def text() -> str:
+    """The file."""
+    tables: dict[str, dict[str, Any]] = {
+        "KIND": KIND,
+        "FORM": FORM,
+        "KINDS": {name: _row(kind) for name, kind in KINDS.items()},
+        "NEEDS": {name: asdict(need) for name, need in NEEDS.items()},
+        "COUNTS": COUNTS,
+    }
+    written = TEXT
+    for name, table in tables.items():
+        written = written.replace(f"= {{{name}}};", f"= {_written(table, WIDTH)};")
+    return written
+
+
+def _row(kind: type[Intervention]) -> dict[str, Any]:
+    """A kind, in JSON's types, without what KIND and FORM have."""
+    row = json.loads(json.dumps(kind.described()))
+    row["fields"] = {name: _different("FORM", FORM, one) for name, one in row["fields"].items()}
+    return _different("KIND", KIND, row)
+
+
+def _different(name: str, usual: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+    return {SPREAD: name} | {
+        key: value for key, value in row.items() if key not in usual or usual[key] != value
+    }
+
+
+def _written(table: dict[str, Any], room: int) -> str:
+    """An object of JavaScript, in lines of at most so many columns."""
+    lines = [""]
+    for name, value in table.items():
+        part = f"...{value}," if name == SPREAD else f"{_name(name)}: {_value(value, room - 2)},"
+        if lines[-1] and ("\n" in lines[-1] + part or len(lines[-1] + part) >= room - 3):
+            lines.append("")
+        lines[-1] += f" {part}" if lines[-1] else part
+    if len(lines) == 1 and "\n" not in lines[0]:
+        return f"{{ {lines[0].removesuffix(',')} }}".replace("{  }", "{}")
+    return "{\n" + indent("\n".join(lines), "  ") + "\n}"
+
+
+def _name(name: str) -> str:
+    return name if name.isidentifier() else json.dumps(name)
+
+
+def _value(value: Any, room: int) -> str:
+    return _written(value, room) if isinstance(value, dict) else json.dumps(value)
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(), encoding="utf-8")
