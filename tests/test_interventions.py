@@ -29,7 +29,6 @@ from vitviz.probe.intervene.intervention import (
     read,
 )
 from vitviz.probe.intervene.surgery import Surgery
-from vitviz.viewer import tables
 
 POOLED = [name for name in TINY if TINY[name].global_pool]
 
@@ -111,7 +110,6 @@ PLAIN: dict = {"of": "", "words": (), "past": 0, "count": None, "needs": {}, "de
 
 def test_every_kind_describes_itself_for_the_page() -> None:
     """A row says all that links, captions and the bench of the page need to know of a kind."""
-    assert tables.FILE.read_text("utf-8") == tables.text(), "run python -m vitviz.viewer.tables"
     assert KINDS["head"].described() == {
         "touches": "heads",
         "example": '{"kind": "head", "layer": 2, "head": 3, "by": "zero"}',

@@ -272,16 +272,6 @@ def test_a_model_that_is_too_large_and_a_twin_are_refused() -> None:
             in_page.check(wrong)
 
 
-def test_the_bounds_are_those_of_the_engine() -> None:
-    weights = (HERE / "engine" / "weights.js").read_text("utf-8")
-    bounds = dict(re.findall(r"^const (MOST_\w+) = (.+);$", weights, re.MULTILINE))
-    ours = {name: getattr(in_page, name) for name in bounds}
-    assert {name: eval(text) for name, text in bounds.items()} == ours
-    config = (HERE / "engine" / "config.js").read_text("utf-8")
-    text = re.search(r"^const HERE = \{(.*)\};$", config, re.MULTILINE)[1]
-    assert yaml.safe_load(f"{{{text}}}") == in_page.HERE
-
-
 def test_the_command_says_what_it_wrote(capsys, deit: Path, tmp_path: Path) -> None:
     assert cli.main(["site", str(tmp_path / "site"), "--model", str(deit)]) == 0
     said = capsys.readouterr().out

@@ -9,12 +9,29 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+from ..model import config, photo
+from ..probe.intervene import forms, intervention
 from ..probe.intervene.forms import COUNTS, NEEDS
 from ..probe.intervene.intervention import KINDS, Intervention
+from . import in_page, payload
 
 FILE = Path(__file__).resolve().parent / "engine" / "tables.js"
 WIDTH = 116  # columns
 SPREAD = "..."  # in place of a name: the value is the name of another object
+LIMITS = {
+    "interventions": intervention.MOST,
+    "pairs": forms.MOST_PAIRS,
+    "number": forms.LARGEST,
+    "named": intervention.NAMED,
+    "donor_side": intervention.DONOR_SIDE,
+    "config": config.MOST,
+    "parameters": in_page.MOST_PARAMETERS,
+    "tokens": in_page.MOST_TOKENS,
+    "kept": in_page.MOST_KEPT,
+    "rollout_tokens": payload.MOST_TOKENS,
+    "photo_bytes": photo.MAX_BYTES,
+    "photo_pixels": photo.MAX_PIXELS,
+}
 # What most rows of KINDS and most of their fields have; a row names only what differs.
 KIND = {"told_by": "", "same": None, "again": False, "joins": False}
 FORM = {"of": "", "words": [], "past": 0, "count": None, "needs": {}, "default": None}
@@ -47,6 +64,20 @@ export const NEEDS = {NEEDS};
 
 /** The value of a config that bounds the numbers of a field. @type {Record<string, string>} */
 export const COUNTS = {COUNTS};
+
+/**
+ * Bounds. interventions: in a pass; pairs: of tokens in one of them; number: of every number in it;
+ * named: patches in a caption; donor_side: pixels; config: of every size and count in a config;
+ * parameters, tokens: of a model that runs in a page; kept: numbers that its pass leaves behind;
+ * rollout_tokens: of a model whose rollout a browser computes.
+ */
+export const LIMITS = {LIMITS};
+
+/**
+ * The values of a config's switches that this engine computes, where it lacks others.
+ * @type {Record<string, any[]>}
+ */
+export const SUPPORTED = {SUPPORTED};
 """
 
 
@@ -58,6 +89,8 @@ def text() -> str:
         "KINDS": {name: _row(kind) for name, kind in KINDS.items()},
         "NEEDS": {name: asdict(need) for name, need in NEEDS.items()},
         "COUNTS": COUNTS,
+        "LIMITS": LIMITS,
+        "SUPPORTED": in_page.SUPPORTED,
     }
     written = TEXT
     for name, table in tables.items():

@@ -1,6 +1,7 @@
 /** Config: every choice that makes one Vision Transformer differ from another, as vitviz/model/config.py has it. */
 
 import { FormatError } from "../maths/safetensors.js";
+import { SUPPORTED } from "./tables.js";
 
 const MOST = 2 ** 16;
 
@@ -97,15 +98,11 @@ function rotaryOf(value, head_dim) {
   return /** @type {any} */ (rotary);
 }
 
-/** Switches that the server alone has, with the values that they have here. */
-const HERE = { relative_bias: false, patch_norm_before: false, patch_norm_after: false, norm: "layernorm", post_norm: false };
-
 /**
  * The switches of a config that this engine does not know: such a model is the server's. [] for one that runs here.
  * @param {Config} config
  * @returns {string[]}
  */
 export function unknownSwitches(config) {
-  const others = Object.entries(HERE).filter(([name, usual]) => config[name] !== usual).map(([name]) => name);
-  return config.global_pool === "map" ? [...others, "global_pool"] : others;
+  return Object.keys(SUPPORTED).filter((name) => !SUPPORTED[name].includes(config[name]));
 }

@@ -3,13 +3,10 @@
 import { Chance } from "../maths/chance.js";
 import { cutsOf } from "../maths/cuts.js";
 import { pictureWith } from "./pictures.js";
-import { COUNTS, KINDS, NEEDS } from "./tables.js";
+import { COUNTS, KINDS, LIMITS, NEEDS } from "./tables.js";
 
 /** @typedef {{kind: string, [field: string]: any}} Intervention  as in JSON */
 
-const MOST = 64;
-const MOST_PAIRS = 4096;
-const LARGEST = 2 ** 31 - 1;
 
 /** Interventions that cannot be done. `key` and `values` are of a text of vitviz/languages/en/experiments.json. */
 export class SelectionError extends Error {
@@ -21,7 +18,7 @@ export class SelectionError extends Error {
 }
 
 const has = (some, number) => some === "all" || some.includes(number);
-const isNumber = (value, least = -LARGEST) => Number.isInteger(value) && value >= least && value <= LARGEST;
+const isNumber = (value, least = -LIMITS.number) => Number.isInteger(value) && value >= least && value <= LIMITS.number;
 
 const malformedError = (kind, value) => new SelectionError("malformed", { kind, example: KINDS[kind].example, value });
 
@@ -34,7 +31,7 @@ function checkField(one, name, { shape, of, words, count }) {
   if (shape !== "list" && shape !== "pairs" || !Array.isArray(value)) throw malformed;
   if (value.length === 0) throw new SelectionError("empty", { kind: one.kind, what: name });
   if (shape === "pairs") {
-    if (value.length > MOST_PAIRS) throw new SelectionError("many_edges", { most: MOST_PAIRS, count: value.length });
+    if (value.length > LIMITS.pairs) throw new SelectionError("many_edges", { most: LIMITS.pairs, count: value.length });
     if (!value.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((number) => isNumber(number)))) throw malformed;
     return;
   }
@@ -51,7 +48,7 @@ function checkField(one, name, { shape, of, words, count }) {
  */
 function readInterventions(values) {
   if (!Array.isArray(values)) throw new SelectionError("no_list", { value: values });
-  if (values.length > MOST) throw new SelectionError("many", { most: MOST, count: values.length });
+  if (values.length > LIMITS.interventions) throw new SelectionError("many", { most: LIMITS.interventions, count: values.length });
   return values.map((value) => {
     const kind = value?.kind;
     if (typeof kind !== "string" || !Object.hasOwn(KINDS, kind)) throw new SelectionError("no_kind", { kinds: Object.keys(KINDS), value });

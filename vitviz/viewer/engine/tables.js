@@ -130,3 +130,24 @@ export const NEEDS = {
 
 /** The value of a config that bounds the numbers of a field. @type {Record<string, string>} */
 export const COUNTS = { patches: "num_patches", tokens: "num_tokens", layers: "depth", heads: "num_heads" };
+
+/**
+ * Bounds. interventions: in a pass; pairs: of tokens in one of them; number: of every number in it;
+ * named: patches in a caption; donor_side: pixels; config: of every size and count in a config;
+ * parameters, tokens: of a model that runs in a page; kept: numbers that its pass leaves behind;
+ * rollout_tokens: of a model whose rollout a browser computes.
+ */
+export const LIMITS = {
+  interventions: 64, pairs: 4096, number: 2147483647, named: 6, donor_side: 72, config: 65536,
+  parameters: 25000000, tokens: 1400, kept: 67108864, rollout_tokens: 400, photo_bytes: 33554432,
+  photo_pixels: 64000000,
+};
+
+/**
+ * The values of a config's switches that this engine computes, where it lacks others.
+ * @type {Record<string, any[]>}
+ */
+export const SUPPORTED = {
+  relative_bias: [false], patch_norm_before: [false], patch_norm_after: [false], norm: ["layernorm"],
+  post_norm: [false], global_pool: ["token", "avg", "token_avg", ""],
+};
