@@ -4,7 +4,7 @@ python -m vitviz.viewer.tables      after a change in one of them
 """
 
 import json
-from dataclasses import asdict
+from dataclasses import MISSING, Field, asdict, fields
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -78,6 +78,19 @@ export const LIMITS = {LIMITS};
  * @type {Record<string, any[]>}
  */
 export const SUPPORTED = {SUPPORTED};
+
+/**
+ * What a field of a config may hold. default: null for one that follows from others, or that a
+ * model need not have; absent for one that must not be left out.
+ * @typedef {{default?: any, holds: "sides"|"count"|"number"|"word"|"switch"|"rotary",
+ *   least?: number, most?: number, words?: string[]}} Setting
+ */
+
+/** A config (vitviz/model/config.py). @type {Record<string, Setting>} */
+export const CONFIG = {CONFIG};
+
+/** Its rotary positions. @type {Record<string, Setting>} */
+export const ROTARY = {ROTARY};
 """
 
 
@@ -91,11 +104,28 @@ def text() -> str:
         "COUNTS": COUNTS,
         "LIMITS": LIMITS,
         "SUPPORTED": in_page.SUPPORTED,
+        "CONFIG": {one.name: _setting(one) for one in fields(config.ViTConfig)},
+        "ROTARY": {one.name: _setting(one) for one in fields(config.Rotary)},
     }
     written = TEXT
     for name, table in tables.items():
         written = written.replace(f"= {{{name}}};", f"= {_written(table, WIDTH)};")
     return written
+
+
+def _setting(one: Field[Any]) -> dict[str, Any]:
+    """What a field of a config may hold."""
+    default = {} if one.default is MISSING else {"default": one.default}
+    if one.name in config.NUMBERS:
+        least, most = config.NUMBERS[one.name]
+        return default | {"holds": "number", "least": least, "most": most}
+    if one.name in config.LEAST:
+        return default | {"holds": "count", "least": config.LEAST[one.name]}
+    if one.name in config.WORDS:
+        return default | {"holds": "word", "words": config.WORDS[one.name]}
+    if one.name in config.SIDES:
+        return default | {"holds": "sides"}
+    return default | {"holds": "switch" if one.type is bool else "rotary"}
 
 
 def _row(kind: type[Intervention]) -> dict[str, Any]:

@@ -151,3 +151,46 @@ export const SUPPORTED = {
   relative_bias: [false], patch_norm_before: [false], patch_norm_after: [false], norm: ["layernorm"],
   post_norm: [false], global_pool: ["token", "avg", "token_avg", ""],
 };
+
+/**
+ * What a field of a config may hold. default: null for one that follows from others, or that a
+ * model need not have; absent for one that must not be left out.
+ * @typedef {{default?: any, holds: "sides"|"count"|"number"|"word"|"switch"|"rotary",
+ *   least?: number, most?: number, words?: string[]}} Setting
+ */
+
+/** A config (vitviz/model/config.py). @type {Record<string, Setting>} */
+export const CONFIG = {
+  image_size: { default: [224, 224], holds: "sides" }, patch_size: { default: [16, 16], holds: "sides" },
+  in_chans: { default: 3, holds: "count", least: 1 }, num_classes: { default: 1000, holds: "count", least: 0 },
+  embed_dim: { default: 768, holds: "count", least: 1 }, depth: { default: 12, holds: "count", least: 1 },
+  num_heads: { default: 12, holds: "count", least: 1 },
+  mlp_hidden_dim: { default: null, holds: "count", least: 1 }, class_token: { default: true, holds: "switch" },
+  dist_token: { default: false, holds: "switch" }, reg_tokens: { default: 0, holds: "count", least: 0 },
+  pos_embed: { default: true, holds: "switch" }, pos_embed_prefix: { default: true, holds: "switch" },
+  rotary: { default: null, holds: "rotary" }, relative_bias: { default: false, holds: "switch" },
+  patch_bias: { default: true, holds: "switch" }, patch_norm_before: { default: false, holds: "switch" },
+  patch_norm_after: { default: false, holds: "switch" },
+  norm: { default: "layernorm", holds: "word", words: ["layernorm", "rmsnorm"] },
+  norm_eps: { default: 1e-06, holds: "number", least: 1e-30, most: 1 },
+  norm_pre: { default: false, holds: "switch" },
+  final_norm: { default: "before_pool", holds: "word", words: ["before_pool", "after_pool", "none"] },
+  post_norm: { default: false, holds: "switch" }, qkv_bias: { default: true, holds: "switch" },
+  qk_norm: { default: false, holds: "switch" }, attn_norm: { default: false, holds: "switch" },
+  proj_bias: { default: true, holds: "switch" }, layer_scale: { default: false, holds: "switch" },
+  mlp: { default: "mlp", holds: "word", words: ["mlp", "swiglu", "swiglu_packed"] },
+  mlp_norm: { default: false, holds: "switch" },
+  activation: { default: "gelu", holds: "word", words: ["gelu", "gelu_tanh", "quick_gelu", "silu"] },
+  global_pool: { default: "token", holds: "word", words: ["token", "avg", "token_avg", "map", ""] },
+  pool_prefix: { default: false, holds: "switch" }, pool_heads: { default: null, holds: "count", least: 1 },
+  pool_hidden_dim: { default: null, holds: "count", least: 1 },
+};
+
+/** Its rotary positions. @type {Record<string, Setting>} */
+export const ROTARY = {
+  kind: { holds: "word", words: ["normalised", "axial", "mixed"] },
+  temperature: { default: 100.0, holds: "number", least: 1, most: 1000000000.0 },
+  order: { default: "yx", holds: "word", words: ["yx", "xy"] },
+  offset: { default: 0.0, holds: "number", least: -65536, most: 65536 },
+  reference: { default: null, holds: "sides" },
+};
