@@ -23,6 +23,20 @@ PAGE_TEXTS = ("examples", "model", "photo", "draw", "play", "only")  # those tha
 MADE = re.compile(r"(layer|tokens|mixing)-\d+|statistics|features|embedding|lens")
 # Those that the untrained twin of a page makes, or needs not.
 NOT_OF_TWIN = re.compile(MADE.pattern + "|first|picture|photograph|whole|untrained")
+# The explainers that the engine computes, by their keys in probe/explain/explainers.py.
+EXPLAINERS = (
+    "attention",
+    "rollout",
+    "attention_norm",
+    "attention_gradient",
+    "generic",
+    "gradient_rollout",
+    "grad_cam",
+    "occlusion",
+    "integrated_gradients",
+    "centre",
+    "random",
+)
 # The values of a config's switches that the engine computes, where it lacks others.
 SUPPORTED: dict[str, tuple[object, ...]] = {
     "relative_bias": (False,),

@@ -91,12 +91,15 @@ export const CONFIG = {CONFIG};
 
 /** Its rotary positions. @type {Record<string, Setting>} */
 export const ROTARY = {ROTARY};
+
+/** The explainers that this engine computes (explain.js). @type {string[]} */
+export const EXPLAINER_KEYS = {EXPLAINERS};
 """
 
 
 def text() -> str:
     """The file."""
-    tables: dict[str, dict[str, Any]] = {
+    tables: dict[str, Any] = {
         "KIND": KIND,
         "FORM": FORM,
         "KINDS": {name: _row(kind) for name, kind in KINDS.items()},
@@ -104,6 +107,7 @@ def text() -> str:
         "COUNTS": COUNTS,
         "LIMITS": LIMITS,
         "SUPPORTED": in_page.SUPPORTED,
+        "EXPLAINERS": in_page.EXPLAINERS,
         "CONFIG": {one.name: _setting(one) for one in fields(config.ViTConfig)},
         "ROTARY": {one.name: _setting(one) for one in fields(config.Rotary)},
     }
@@ -141,25 +145,31 @@ def _different(name: str, usual: dict[str, Any], row: dict[str, Any]) -> dict[st
     }
 
 
-def _written(table: dict[str, Any], room: int) -> str:
-    """An object of JavaScript, in lines of at most so many columns."""
+def _written(value: Any, room: int) -> str:
+    """A value in JavaScript, in lines of at most so many columns."""
+    if isinstance(value, dict):
+        parts = [_part(name, one, room - 2) for name, one in value.items()]
+    elif isinstance(value, list | tuple) and len(json.dumps(value)) > room:
+        parts = [f"{json.dumps(one)}," for one in value]
+    else:
+        return json.dumps(value)
     lines = [""]
-    for name, value in table.items():
-        part = f"...{value}," if name == SPREAD else f"{_name(name)}: {_value(value, room - 2)},"
+    for part in parts:
         if lines[-1] and ("\n" in lines[-1] + part or len(lines[-1] + part) >= room - 3):
             lines.append("")
         lines[-1] += f" {part}" if lines[-1] else part
+    left, right = "{}" if isinstance(value, dict) else "[]"
     if len(lines) == 1 and "\n" not in lines[0]:
-        return f"{{ {lines[0].removesuffix(',')} }}".replace("{  }", "{}")
-    return "{\n" + indent("\n".join(lines), "  ") + "\n}"
+        return f"{left} {lines[0].removesuffix(',')} {right}" if lines[0] else left + right
+    return left + "\n" + indent("\n".join(lines), "  ") + f"\n{right}"
 
 
-def _name(name: str) -> str:
-    return name if name.isidentifier() else json.dumps(name)
-
-
-def _value(value: Any, room: int) -> str:
-    return _written(value, room) if isinstance(value, dict) else json.dumps(value)
+def _part(name: str, value: Any, room: int) -> str:
+    """A name and its value in an object."""
+    if name == SPREAD:
+        return f"...{value},"
+    key = name if name.isidentifier() else json.dumps(name)
+    return f"{key}: {_written(value, room)},"
 
 
 if __name__ == "__main__":

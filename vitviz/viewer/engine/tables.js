@@ -194,3 +194,9 @@ export const ROTARY = {
   offset: { default: 0.0, holds: "number", least: -65536, most: 65536 },
   reference: { default: null, holds: "sides" },
 };
+
+/** The explainers that this engine computes (explain.js). @type {string[]} */
+export const EXPLAINER_KEYS = [
+  "attention", "rollout", "attention_norm", "attention_gradient", "generic", "gradient_rollout", "grad_cam",
+  "occlusion", "integrated_gradients", "centre", "random",
+];
