@@ -64,9 +64,13 @@ export function checkpointOf({ config, preprocess, parameters }, change = /** @t
   return fileOf(tensors, { vitviz: JSON.stringify(meta) });
 }
 
-/** Asserts that numbers are Python's, relative to the largest of them. */
-function assertAlike(actual, expected, tolerance = 1e-4) {
-  assertClose(actual, expected, tolerance * Math.max(1e-3, ...expected.map(Math.abs)));
+/** Asserts that numbers are as expected, relative to the largest of them. */
+export function assertAlike(actual, expected, tolerance = 1e-4, where = "") {
+  try {
+    assertClose(actual, expected, tolerance * Math.max(1e-3, ...expected.map(Math.abs)));
+  } catch (error) {
+    throw new Error(where + error.message);
+  }
 }
 
 /** The attention of a token in a layer of a pass, as the viewer draws it. (H * N) */
