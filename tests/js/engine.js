@@ -12,9 +12,9 @@ import { attentionRows } from "../../vitviz/viewer/maths/attention.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
 import { keptAt, planOf, removalOf } from "../../vitviz/viewer/maths/fairness.js";
 import { normalised } from "../../vitviz/viewer/maths/pixels.js";
-import { assertClose, told } from "./fixture.js";
+import { assertClose, namesIn, told } from "./fixture.js";
 
-const NAMES = ["cls", "no_cls", "distilled", "registers", "token_avg", "no_pool", "rotary", "grey", "switches", "quick", "tanh"];
+const NAMES = namesIn("gradients");
 
 /** The passes of every small model, by Python. */
 export const MODELS = NAMES.map((name) => ({ name, ...told("engine/" + name) }));
@@ -25,8 +25,7 @@ export const SERVERS = told("engine/servers");
 export const GRADIENTS = Object.fromEntries(NAMES.map((name) => [name, told("gradients/" + name)]));
 
 /** Explanations and fair tests of those that have classes, by Python. @type {Record<string, any[]>} */
-export const EXPLAINED = Object.fromEntries(NAMES.filter((name) => !["registers", "no_pool"].includes(name))
-  .map((name) => [name, told("explained/" + name)]));
+export const EXPLAINED = Object.fromEntries(namesIn("explained").map((name) => [name, told("explained/" + name)]));
 
 /** The numbers of a text in base64. */
 export const bytesOf = (text) => Uint8Array.from(Buffer.from(text, "base64"));
