@@ -4,7 +4,7 @@
  *     remove_40-43.60*replace_12_blur_0*head_2_3_zero*cut_patches-to-prefix_all_all
  *
  * Interventions are joined by *, their fields by _ and numbers by a full stop; 40-43 are four numbers. Fields
- * and their order are those of kinds.js, and none may be left out: `written` makes such a text.
+ * and their order are those of engine/tables.js, and none may be left out: `written` makes such a text.
  *
  * The text is the field `experiment` of a selection; with `beside: OPERATED` the operated analysis stands beside the
  * intact one. A link has both, and so can a step of a lesson, beside whatever else its state selects:
@@ -15,7 +15,7 @@
  */
 
 import { Chance } from "../maths/chance.js";
-import { KINDS } from "../engine/kinds.js";
+import { KINDS } from "../engine/tables.js";
 import { OWN_PHOTO } from "./photos.js";
 
 /** The key of the analysis that stands beside as the experiment changed it. */
@@ -69,7 +69,7 @@ const picture = { write: String, read: (text) => (/^example-[a-z0-9-]{1,60}$/.te
 
 const SHAPES = { number, list, pairs, picture, word: { write: String, read: () => undefined } };
 
-/** The text of a field, and the field of a text: one of its words, or numbers. @param {import("../engine/kinds.js").Form} form */
+/** The text of a field, and the field of a text: one of its words, or numbers. @param {import("../engine/tables.js").Form} form */
 const formOf = ({ shape, words }) => ({
   write: (value) => (words.includes(value) ? value.replaceAll(" ", "-") : SHAPES[shape].write(value)),
   read: (text) => words.find((word) => word.replaceAll(" ", "-") === text) ?? SHAPES[shape].read(text),
