@@ -56,9 +56,9 @@ function readInterventions(values) {
     const kind = value?.kind;
     if (typeof kind !== "string" || !Object.hasOwn(KINDS, kind)) throw new SelectionError("no_kind", { kinds: Object.keys(KINDS), value });
     const { fields } = KINDS[kind];
-    const usual = Object.entries({ ...USUAL, ...USUAL_OF[kind] }).filter(([name]) => name in fields);
+    const usual = Object.entries({ ...USUAL, ...USUAL_OF[kind] }).filter(([name]) => Object.hasOwn(fields, name));
     const one = { ...Object.fromEntries(usual), ...value };
-    const wrong = Object.keys(fields).some((name) => !(name in one)) || Object.keys(one).some((name) => name !== "kind" && !(name in fields));
+    const wrong = Object.keys(fields).some((name) => !Object.hasOwn(one, name)) || Object.keys(one).some((name) => name !== "kind" && !Object.hasOwn(fields, name));
     if (wrong || (kind === "swap" && one.patches?.length !== 2)) throw new SelectionError("malformed", { kind, value });
     for (const [name, form] of Object.entries(fields)) checkField(one, name, form);
     return one;
@@ -138,7 +138,7 @@ export class Surgery {
     const { config } = this;
     const ends = { patches: config.num_patches, tokens: config.num_tokens, layers: config.depth, heads: config.num_heads };
     for (const [name, { of, past, shape }] of Object.entries(KINDS[one.kind].fields)) {
-      if (!(of in ends) || shape === "picture") continue;
+      if (!Object.hasOwn(ends, of) || shape === "picture") continue;
       const wrong = [one[name]].flat(2).find((value) => typeof value === "number" && !(value >= 0 && value < ends[of] + past));
       if (wrong !== undefined) throw new SelectionError("out_of_range", { kind: one.kind, what: name, last: ends[of] + past - 1, value: wrong });
     }
