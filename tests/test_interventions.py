@@ -628,6 +628,7 @@ def test_what_cannot_be_done_is_a_sentence_in_both_languages(subtests: pytest.Su
         ([{"kind": "remove", "patches": [True]}], "remove is written like"),
         ([{"kind": "remove", "patches": []}], "remove names no patches"),
         ([{"kind": "remove", "patches": [1, 1]}], "remove names 1 twice"),
+        ([{"kind": "remove", "patches": [*range(10**5), 99_999]}], "remove names 99999 twice"),
         ([{"kind": "remove", "patches": [P]}], f"count from 0 to {P - 1} in this model, got {P}"),
         ([{"kind": "remove", "patches": [-1]}], "got -1"),
         ([{"kind": "remove", "patches": list(range(P))}], "nothing would be left"),

@@ -1,5 +1,6 @@
 """Forms: what a field of an intervention may hold, told once for Python, JSON and the page."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -85,8 +86,9 @@ class Form:
             case "list":
                 numbers = _numbers(value)
                 _not_empty(numbers, kind, name)
-                if len(set(numbers)) < len(numbers):
-                    twice = next(one for one in numbers if numbers.count(one) > 1)
+                times = Counter(numbers)
+                if len(times) < len(numbers):
+                    twice = next(one for one in numbers if times[one] > 1)
                     raise SelectionError(
                         Message("experiments.twice", kind=kind, what=name, number=twice)
                     )

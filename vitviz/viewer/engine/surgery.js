@@ -55,7 +55,8 @@ function readInterventions(values) {
     const { fields } = KINDS[kind];
     const defaults = Object.entries(fields).flatMap(([name, form]) => (form.default === null ? [] : [[name, form.default]]));
     const one = { ...Object.fromEntries(defaults), ...value };
-    const wrong = Object.keys(fields).some((name) => !(name in one)) || Object.keys(one).some((name) => name !== "kind" && !(name in fields));
+    const lacks = Object.keys(fields).some((name) => !Object.hasOwn(one, name));
+    const wrong = lacks || Object.keys(one).some((name) => name !== "kind" && !Object.hasOwn(fields, name));
     if (wrong) throw malformedError(kind, value);
     for (const [name, form] of Object.entries(fields)) checkField(one, name, form);
     return one;
@@ -136,7 +137,7 @@ export class Surgery {
     const { kind } = one;
     const fields = Object.entries(KINDS[kind].fields);
     for (const [name, { of, past }] of fields) {
-      if (!(of in COUNTS)) continue;
+      if (!Object.hasOwn(COUNTS, of)) continue;
       const end = config[COUNTS[of]] + past;
       const wrong = [one[name]].flat(2).find((value) => typeof value === "number" && !(value >= 0 && value < end));
       if (wrong !== undefined) throw new SelectionError("out_of_range", { kind, what: name, last: end - 1, value: wrong });

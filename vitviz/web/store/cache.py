@@ -126,6 +126,8 @@ class Cache:
             raise ExpiredError from error
 
     def __contains__(self, address: str) -> bool:
+        if len(address) > limits.ADDRESS_LETTERS:  # to resolve it takes time by the square of that
+            return False
         try:
             path = Path(address).resolve()
             return path.is_relative_to(self.folder) and path.is_file()
