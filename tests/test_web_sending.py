@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
@@ -245,38 +245,6 @@ def test_the_document_brings_what_will_be_shown_while_its_files_are_there(first)
     (hinted,) = re.findall(r'as="fetch" href="([^"]+)"', brought)
     assert hinted == "gradio_api/file=/cache/a%20b/%3C/script%3E"
     assert "vitvizFirst" not in made.html("en").decode()  # its files were swept
-
-
-def test_a_file_that_the_browser_has_is_not_sent_again():
-    changing = {"etag": '"0f"'}  # Gradio's mark, of size and time
-    at = f"/gradio_api/file=/cache/{HASH}/layer"
-    client = light(layer=Response(b"numbers", headers=changing))
-    first = client.get(at)
-    assert (first.status_code, first.content, first.headers["etag"]) == (
-        200,
-        b"numbers",
-        f'"{HASH}"',
-    )
-    again = client.get(at, headers={"if-none-match": first.headers["etag"]})
-    assert (again.status_code, again.content) == (304, b"")
-    assert "content-length" not in again.headers
-    other = client.get(at, headers={"if-none-match": '"0f"'})
-    assert (other.status_code, other.content) == (200, b"numbers")
-
-
-def test_a_file_beside_the_cache_keeps_the_mark_of_gradio():
-    client = light(a=Response(b"12", headers={"etag": '"0f"'}), b=Response(b"12"))
-    assert client.get("/gradio_api/file=/a", headers={"if-none-match": '"0f"'}).status_code == 304
-    assert client.get("/gradio_api/file=/a", headers={"if-none-match": '"00"'}).status_code == 200
-    assert client.get("/gradio_api/file=/b", headers={"if-none-match": ""}).status_code == 200
-
-
-@pytest.mark.parametrize("status", [206, 401, 403])
-def test_only_a_whole_file_is_left_out(status):
-    at = f"/gradio_api/file=/cache/{HASH}/layer"
-    client = light(layer=Response(b"part", status, {"etag": '"0f"'}))
-    reply = client.get(at, headers={"if-none-match": f'"{HASH}"'})
-    assert (reply.status_code, reply.content, reply.headers["etag"]) == (status, b"part", '"0f"')
 
 
 def test_what_a_page_says_without_the_viewer_stands_in_its_template():

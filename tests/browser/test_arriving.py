@@ -31,12 +31,7 @@ def test_the_viewer_is_asked_for_once_and_a_second_visit_has_it(visit):
     page.reload()
     seen.ready("red-panda.jpg")
     second = page.evaluate(SENT)
-    # 0: from the cache of the browser. A file of the analysis is asked for, and not sent again.
-    assert second[address][0] == 0
-    again = {name: sent for name, (sent, _) in second.items() if name in first}
-    layers = [sent for name, sent in again.items() if name.endswith(".safetensors")]
-    assert layers
-    assert max(layers) < 1000
+    assert second[address][0] == 0  # from the cache of the browser
 
 
 BOXES = """(places) => places.map((place) => {

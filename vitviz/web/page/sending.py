@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import re
 import zlib
 from functools import cache
 from pathlib import Path
@@ -101,14 +100,12 @@ class Light:
     does so by the ending of an address, and these have none. The document names the files of the
     viewer in its headers, and those of Gradio's page in its body (`hints`), so that browsers ask
     for them before Gradio's scripts have run; one that is asked for nothing has what will be shown
-    (`First`) before Gradio's app. A file that a browser has is not sent again: Gradio marks files,
-    and does not look whether a browser shows the mark.
+    (`First`) before Gradio's app.
     """
 
     DOCUMENT, APP = "/", b"<gradio-app"
     COMPRESSED = (DOCUMENT, "/config", "/gradio_api/info")
-    FILES, EVENTS = "/gradio_api/file=", "/gradio_api/queue/data"
-    HASHED = re.compile(r"/([0-9a-f]{64})/[^/]+$")  # the folder of a file in the cache
+    EVENTS = "/gradio_api/queue/data"
 
     def __init__(
         self, app: ASGIApp, first: First, hints: bytes = b"", aliases: Aliases | None = None
@@ -121,10 +118,6 @@ class Light:
         path = scope["path"] if scope["type"] == "http" else ""
         if path == self.DOCUMENT:
             send = _hinting(send, _language_of(scope))
-        elif path.startswith(self.FILES):
-            hashed = self.HASHED.search(path)
-            has = Headers(scope=scope).get("if-none-match", "")
-            send = _unless_known(has, hashed and f'"{hashed[1]}"', send)
         elif path == self.EVENTS and "gzip" in Headers(scope=scope).get("accept-encoding", ""):
             send = _piece_by_piece(send)
         await (self.compressing if path in self.COMPRESSED else self.app)(scope, receive, send)
@@ -191,29 +184,3 @@ def _hinting(send: Send, language: str) -> Send:
         await send(message)
 
     return hinting
-
-
-def _unless_known(has: str, mark: str | None, send: Send) -> Send:
-    """`send`, which leaves the body out where the browser has the file.
-
-    `has`: the mark that the browser shows. `mark`: the hash of the content, which is better than
-    Gradio's mark: that one changes whenever the file is used again.
-    """
-    known = False
-
-    async def sending(message: Message) -> None:
-        nonlocal known
-        if message["type"] == "http.response.start":
-            headers, whole = MutableHeaders(scope=message), message["status"] == 200
-            if whole and mark:
-                headers["etag"] = mark
-            known = whole and has != "" and headers.get("etag") == has
-            if known:
-                message["status"] = 304
-                del headers["content-length"]
-        elif known:
-            message["body"] = b""
-        if not (known and message.get("more_body")):
-            await send(message)
-
-    return sending
