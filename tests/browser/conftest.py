@@ -27,6 +27,7 @@ SWITCHES = (
     " --use-fake-device-for-media-stream --use-fake-ui-for-media-stream"
     " --process-per-site"  # see Guests
 )
+NAMES = "--host-resolver-rules=MAP *.example 127.0.0.1"  # hosts that are this machine
 SIZE = {"width": 1280, "height": 1000}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 LAPTOP = {"viewport": {"width": 1366, "height": 768}}
@@ -200,7 +201,7 @@ def browser():
     if path is None:
         pytest.skip("no Chromium on this machine; name one in the variable CHROMIUM")
     with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=path, args=SWITCHES.split())
+        browser = p.chromium.launch(executable_path=path, args=[*SWITCHES.split(), NAMES])
         yield browser
         browser.close()
 
