@@ -55,10 +55,16 @@ class RefusedError(Exception):
 
 
 class Visitor:
-    """One client with connections of its own, as a browser has."""
+    """One client with connections of its own, as a browser has, unless one is given."""
 
-    def __init__(self, url: str, model: str, config: dict[str, Any]) -> None:
-        self._client = httpx.AsyncClient(base_url=url, timeout=PATIENCE)
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        config: dict[str, Any],
+        client: httpx.AsyncClient | None = None,
+    ) -> None:
+        self._client = client or httpx.AsyncClient(base_url=url, timeout=PATIENCE)
         self._model = model
         named = {one["props"].get("elem_id"): one["id"] for one in config["components"]}
         photo, self._viewer = named["vv-photo"], named["vv-viewer"]
