@@ -18,9 +18,10 @@ from vitviz import Analysis, LoadedModel, ViT, analyze
 from vitviz.model.config import Rotary, ViTConfig
 from vitviz.model.positions import Angles
 from vitviz.probe.intervene.chance import Chance
+from vitviz.viewer.in_page import unknown_switches
 
-# Models that the page runs; of the others the server does.
-NAMES = ("cls", "no_cls", "distilled", "registers", "token_avg", "no_pool", "rotary", "grey")
+# Models that the page runs; the server runs the others.
+NAMES = tuple(name for name in TINY if not unknown_switches(TINY[name]))
 # Switches that none of those has.
 OTHERS = {
     "switches": ViTConfig(
@@ -41,6 +42,7 @@ OTHERS = {
 }  # fmt: skip
 SERVERS = tuple(name for name in TINY if name not in NAMES)
 ALL = (*NAMES, *OTHERS)
+CONFIGS = {name: TINY[name] for name in NAMES} | OTHERS
 ROTARY = (
     Rotary(kind="normalised", temperature=100.0),
     Rotary(kind="axial", temperature=10000.0, order="xy", offset=1, reference=(4, 6)),

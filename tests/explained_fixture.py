@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.engine_fixture import drawn
+from tests.engine_fixture import CONFIGS, drawn
 from tests.gradients_fixture import MORE
 from tests.models import photo
 from tests.operated_fixture import CASES
@@ -12,7 +12,7 @@ from vitviz.probe.explain.explainers import EXPLAINERS
 from vitviz.probe.explain.explanation import explained
 
 # Models with classes, which Python explains.
-NAMES = ("cls", "no_cls", "distilled", "token_avg", "rotary", "grey", "switches", "quick", "tanh")
+NAMES = tuple(name for name, one in CONFIGS.items() if one.num_classes and one.global_pool)
 TESTED = ("generic", "random")
 
 

@@ -249,11 +249,6 @@ def pictures(folder: Path) -> list[Path]:
     return [path for path in (folder / "cache").rglob("*") if path.is_file()]
 
 
-def arriving(folder: Path) -> list[Path]:
-    """Files of uploads that are not complete: they lie in no folder of their own yet."""
-    return [path for path in (folder / "cache").glob("vitviz-*/*") if path.is_file()]
-
-
 def refuses(url: str) -> bool:
     """Whether an app takes no new request, because it ends."""
     try:
@@ -265,14 +260,12 @@ def refuses(url: str) -> bool:
     return False
 
 
-def upload_breaks_off(url: str, folder: Path) -> None:
-    """Begin to upload a picture to the app in `folder`, and leave when a part has arrived."""
-    before = set(arriving(folder))
+def upload_breaks_off(url: str) -> None:
+    """Begin to upload a picture to an app, and leave when a part has been sent."""
     host, port = urllib.parse.urlsplit(url).netloc.split(":")
     head = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.png"\r\n\r\n'
     with socket.create_connection((host, int(port)), timeout=30) as connection:
         connection.sendall(
-            b"POST /gradio_api/upload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n"
-            b"Content-Type: multipart/form-data; boundary=x\r\n\r\n" + head + b"x" * 200_000
+            b"POST /gradio_api/upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000000\r\n"
+            b"Content-Type: multipart/form-data; boundary=x\r\n\r\n" + head + b"x" * 2_000_000
         )
-        until(lambda: set(arriving(folder)) - before)

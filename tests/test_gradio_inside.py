@@ -28,6 +28,7 @@ BLOCKS = [
     "validate_inputs",
     "_queue.__len__",
     "_queue.event_analytics",
+    "_queue.event_queue_per_concurrency_id",
     "_queue.get_active_worker_count",
     "_queue.pending_event_ids_session",
     "_queue.pending_messages_per_session",

@@ -3,7 +3,7 @@
 import copy
 import json
 import threading
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 
 import numpy as np
@@ -15,10 +15,10 @@ from tests.models import TINY, photo, tiny
 from tests.running import at_once
 from tests.test_trace import CLASSIFIERS, hooks
 from vitviz import Analysis, LoadedModel, SelectionError, analyze
-from vitviz.languages import say
+from vitviz.languages import dictionary, say
 from vitviz.model.config import ViTConfig
 from vitviz.probe.intervene.chance import Chance
-from vitviz.probe.intervene.forms import Form, FormError
+from vitviz.probe.intervene.forms import NEEDS, Form, FormError
 from vitviz.probe.intervene.intervention import (
     KINDS,
     Donor,
@@ -29,7 +29,6 @@ from vitviz.probe.intervene.intervention import (
     read,
 )
 from vitviz.probe.intervene.surgery import Surgery
-from vitviz.viewer import kinds
 
 POOLED = [name for name in TINY if TINY[name].global_pool]
 
@@ -105,19 +104,23 @@ def test_every_kind_is_among_them() -> None:
     assert {one["kind"] for one in one_of_each("cls")} == set(KINDS)
 
 
+# A field of an intervention that holds neither words nor numbers and must not be left out.
+PLAIN: dict = {"of": "", "words": (), "past": 0, "count": None, "needs": {}, "default": None}
+
+
 def test_every_kind_describes_itself_for_the_page() -> None:
     """A row says all that links, captions and the bench of the page need to know of a kind."""
-    assert kinds.FILE.read_text("utf-8") == kinds.text(), "run python -m vitviz.viewer.kinds"
     assert KINDS["head"].described() == {
         "touches": "heads",
+        "example": '{"kind": "head", "layer": 2, "head": 3, "by": "zero"}',
         "told_by": "by",
         "same": ("layer", "head"),
         "again": False,
         "joins": False,
         "fields": {
-            "layer": {"shape": "number", "of": "layers", "words": (), "past": 0},
-            "head": {"shape": "number", "of": "heads", "words": (), "past": 0},
-            "by": {"shape": "word", "of": "", "words": ("zero", "mean"), "past": 0},
+            "layer": {**PLAIN, "shape": "number", "of": "layers"},
+            "head": {**PLAIN, "shape": "number", "of": "heads"},
+            "by": {**PLAIN, "shape": "word", "words": ("zero", "mean"), "default": "zero"},
         },
     }
     assert list(KINDS["transplant"].described()["fields"]) == ["patches", "layer", "from"]
@@ -127,6 +130,26 @@ def test_every_kind_describes_itself_for_the_page() -> None:
         if kind is not Transplant:
             (one,) = read([json.loads(kind.example)])
             assert isinstance(one, kind)
+        for form in kind.forms().values():
+            assert form.needs.keys() <= set(form.words)
+            assert set(form.needs.values()) <= NEEDS.keys()
+
+
+def test_a_model_without_what_a_word_needs_refuses_it() -> None:
+    names = {one.name for one in fields(ViTConfig)}
+    for need in NEEDS.values():
+        assert set(need.fields) <= names
+        assert need.error in dictionary("en", "experiments")
+    for value, name, key in (
+        ({"kind": "even", "rows": "cls"}, "no_cls", "no_prefix"),
+        ({"kind": "cut", "edges": "prefix to patches"}, "no_cls", "no_prefix"),
+        ({"kind": "positions", "by": "rotary off"}, "cls", "no_positions"),
+        ({"kind": "positions", "by": "learned off"}, "relative", "no_positions"),
+    ):
+        with pytest.raises(SelectionError) as refused:
+            operated(name, value)
+        assert refused.value.args[0].key == f"experiments.{key}", value
+    operated("relative", {"kind": "positions", "by": "off"})
 
 
 def test_a_form_reads_numbers_and_words_and_nothing_else() -> None:
@@ -605,6 +628,7 @@ def test_what_cannot_be_done_is_a_sentence_in_both_languages(subtests: pytest.Su
         ([{"kind": "remove", "patches": [True]}], "remove is written like"),
         ([{"kind": "remove", "patches": []}], "remove names no patches"),
         ([{"kind": "remove", "patches": [1, 1]}], "remove names 1 twice"),
+        ([{"kind": "remove", "patches": [*range(10**5), 99_999]}], "remove names 99999 twice"),
         ([{"kind": "remove", "patches": [P]}], f"count from 0 to {P - 1} in this model, got {P}"),
         ([{"kind": "remove", "patches": [-1]}], "got -1"),
         ([{"kind": "remove", "patches": list(range(P))}], "nothing would be left"),

@@ -11,11 +11,12 @@ from safetensors.torch import load as read_tensors
 
 from tests.models import spread
 from tests.node import needs_node, node
-from vitviz import analyze, load
+from vitviz import EXPLAINERS, analyze, load
 from vitviz.model.config import Rotary, ViTConfig
 from vitviz.model.preprocess import Preprocess
 from vitviz.model.vit import ViT
 from vitviz.model.weights import save_checkpoint
+from vitviz.viewer import in_page
 from vitviz.viewer.bundle import HERE, as_file, digits, join, playing_file
 from vitviz.viewer.explanations import of_digits
 from vitviz.viewer.payload import late_file, pack
@@ -114,4 +115,5 @@ def test_every_explainer_is_offered_for_each_size_of_patch() -> None:
     listed = of_digits()
     assert sorted(listed) == [4, 7, 14]
     passes = {side: {one["key"]: one["passes"] for one in listed[side]} for side in listed}
+    assert {*passes[4]} == {*in_page.EXPLAINERS} <= EXPLAINERS.keys()
     assert passes[4]["occlusion"] > passes[7]["occlusion"] > passes[14]["occlusion"]

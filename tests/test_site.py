@@ -249,6 +249,20 @@ def test_of_two_commands_at_once_one_writes_and_one_is_refused(
     assert [one.name for one in target.glob(".*")] == []
 
 
+def test_an_explainer_that_the_engine_lacks_is_not_offered(
+    site: Path, deit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offered(folder: Path) -> list[list[str]]:
+        model = told(folder)["models"]["own deit"]
+        both = [value(folder / model["path"]), value(folder / model["twin"]["like"])["model"]]
+        return [[explainer["key"] for explainer in one["explainers"]] for one in both]
+
+    monkeypatch.setattr(in_page, "EXPLAINERS", ("attention", "generic"))
+    write_site(tmp_path / "site", [str(deit)])
+    assert offered(tmp_path / "site") == [["attention", "generic"]] * 2
+    assert "rollout" in offered(site)[0]
+
+
 @pytest.mark.parametrize("name", [name for name in TINY if in_page.unknown_switches(TINY[name])])
 def test_what_the_engine_does_not_know_is_refused(name: str, tmp_path: Path) -> None:
     path = save_tiny(tmp_path, name)
@@ -270,16 +284,6 @@ def test_a_model_that_is_too_large_and_a_twin_are_refused() -> None:
     for wrong, said in wrongs:
         with pytest.raises(WeightsError, match=said):
             in_page.check(wrong)
-
-
-def test_the_bounds_are_those_of_the_engine() -> None:
-    weights = (HERE / "engine" / "weights.js").read_text("utf-8")
-    bounds = dict(re.findall(r"^const (MOST_\w+) = (.+);$", weights, re.MULTILINE))
-    ours = {name: getattr(in_page, name) for name in bounds}
-    assert {name: eval(text) for name, text in bounds.items()} == ours
-    config = (HERE / "engine" / "config.js").read_text("utf-8")
-    text = re.search(r"^const HERE = \{(.*)\};$", config, re.MULTILINE)[1]
-    assert yaml.safe_load(f"{{{text}}}") == in_page.HERE
 
 
 def test_the_command_says_what_it_wrote(capsys, deit: Path, tmp_path: Path) -> None:

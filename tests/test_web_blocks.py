@@ -26,7 +26,7 @@ demo.queue(max_size=0)  # always full
 
 async def push(function, language):
     body = SimpleNamespace(fn_index=function)
-    request = SimpleNamespace(headers={"accept-language": language})
+    request = SimpleNamespace(headers={"accept-language": language}, scope={})
     try:
         return await demo._queue.push(body=body, request=request, username=None)
     except HTTPException as error:
@@ -149,3 +149,41 @@ def test_of_who_was_answered_little_is_kept(tmp_path):
     assert kept["files"] == 1
     assert kept["sessions"] == 10  # of which `SESSIONS_KNOWN` bounds the number
     assert kept["described"] == 0
+
+
+# Fills the queue from two addresses, and says who gets turns, and who is refused.
+TURNS = """
+import asyncio, json
+from types import SimpleNamespace
+import gradio as gr
+from vitviz.web.host import limits
+from vitviz.web.page.gradio_inside import App
+
+limits.QUEUE_SIZE = 10
+with App(analytics_enabled=False) as demo:
+    gr.Button().click(lambda: None, api_name="asked")
+demo.queue(max_size=limits.QUEUE_SIZE)
+
+async def push(address):
+    body = SimpleNamespace(fn_index=0, session_hash=None, event_id=None)
+    request = SimpleNamespace(headers={}, scope={"client": (address, 1)})
+    done, _, state = await demo._queue.push(body=body, request=request, username=None)
+    return state
+
+async def main():
+    states = [await push(address) for address in "aaaaaaabc" + "b"]
+    (line,) = demo._queue.event_queue_per_concurrency_id.values()
+    turns = [event.request.scope["client"][0] for event in line.queue]
+    print(json.dumps([states, turns]))
+
+asyncio.run(main())
+"""
+
+
+def test_addresses_take_turns_in_the_queue_and_none_fills_it():
+    done = subprocess.run(
+        [sys.executable, "-c", TURNS], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    states, turns = json.loads(done.stdout)
+    assert states == ["success"] * 5 + ["queue_full"] * 2 + ["success"] * 3
+    assert turns == list("abcabaaa")

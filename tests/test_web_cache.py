@@ -41,6 +41,14 @@ def aged(path: Path, age: float) -> Path:
     return path
 
 
+def test_an_address_longer_than_any_path_is_none(cache):
+    address = Path(cache.put(b"abc", "a.png"))
+    long_way = f"{address.parent}/{'./' * limits.ADDRESS_LETTERS}{address.name}"
+    assert long_way not in cache
+    with pytest.raises(ExpiredError):
+        cache.get(long_way)
+
+
 def test_a_second_app_has_a_folder_beside_the_first(base, cache):
     assert cache.folder.parent == Cache(cache.folder).folder.parent == base
     assert cache.folder.is_dir()

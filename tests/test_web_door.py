@@ -7,10 +7,9 @@ import re
 
 import pytest
 from starlette.exceptions import HTTPException
-from starlette.formparsers import MultiPartException
 
-from tests.running import until
 from vitviz.web.host import limits
+from vitviz.web.host.passwords import WrongPasswords
 from vitviz.web.page.door import Door, Gate
 from vitviz.web.store.cache import Cache
 
@@ -20,18 +19,11 @@ QUESTION, UPLOAD = "/gradio_api/component_server", "/gradio_api/upload"
 class App:
     """A stand-in for Gradio, which reads the whole body and answers its length."""
 
-    def __init__(self):
-        self.error = None
-
     async def __call__(self, scope, receive, send):
         body, more = b"", scope["method"] == "POST"
-        try:
-            while more:
-                message = await receive()
-                body, more = body + message["body"], message["more_body"]
-        except MultiPartException as error:
-            self.error = error.message
-            return
+        while more:
+            message = await receive()
+            body, more = body + message["body"], message["more_body"]
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": str(len(body)).encode()})
 
@@ -68,7 +60,7 @@ def test_what_is_short_passes_as_it_came(gate):
 
 
 def test_a_long_body_is_refused_before_it_is_read(gate):
-    length = [(b"Content-Length", b"9000000")]
+    length = [(b"content-length", b"9000000")]
     status, text, read = ask(gate, QUESTION, [b"[" * 9_000_000], headers=length)
     assert (status, read) == (413, 0)
     assert text == "This request is larger than what is taken here."
@@ -89,29 +81,111 @@ def test_a_length_that_is_no_number_is_refused(gate, length):
 def test_an_upload_may_have_the_size_of_a_picture_but_no_more(gate, monkeypatch):
     monkeypatch.setattr(limits, "UPLOAD_BYTES", 100_000)
     assert ask(gate, UPLOAD, [b"x" * 50_000] * 2)[:2] == (200, "100000")
-    app = App()  # several files, none of which is too large for Gradio
-    assert ask(gate, UPLOAD, [b"x" * 50_000] * 9, app)[2] == 4
-    assert app.error == "Larger than the maximum allowed size."  # Gradio answers 413 to it
+    status, text, read = ask(gate, UPLOAD, [b"x" * 50_000] * 9)
+    assert (status, text, read) == (413, "This request is larger than what is taken here.", 4)
     assert ask(gate, UPLOAD, [b""], headers=[(b"content-length", b"300000")])[0] == 413
     assert ask(gate, "/not" + UPLOAD + "/either", [b"x" * 50_000] * 2)[0] == 413
 
 
-def test_an_upload_that_breaks_off_ends_as_an_error_that_deletes_its_file(gate):
-    app = App()
-    assert ask(gate, UPLOAD, [b"x"], app, cut=True)[0] is None
-    assert app.error == "The upload broke off."
-
-
-def test_an_upload_that_never_ends_is_ended(gate, monkeypatch):
-    monkeypatch.setattr(limits, "UPLOAD_SECONDS", 0)
-    app = App()
+@pytest.mark.parametrize(
+    ("path", "limit"), [(UPLOAD, "UPLOAD_SECONDS"), (QUESTION, "BODY_SECONDS")]
+)
+def test_a_body_that_never_ends_is_ended(gate, monkeypatch, path, limit):
+    monkeypatch.setattr(limits, limit, 0)
+    sent = []
 
     async def trickle():
         await asyncio.Event().wait()
 
-    scope = {"type": "http", "method": "POST", "path": UPLOAD, "headers": []}
-    asyncio.run(Door(app, gate)(scope, trickle, None))
-    assert app.error == "The upload took too long."
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": path, "headers": []}
+    asyncio.run(Door(App(), gate)(scope, trickle, send))
+    assert sent[0]["status"] == 408
+
+
+def test_uploads_at_a_time_are_bounded_in_all_and_for_each_address(gate, monkeypatch):
+    monkeypatch.setattr(limits, "UPLOADS", 3)
+    monkeypatch.setattr(limits, "UPLOADS_OF_ADDRESS", 2)
+    statuses = {}
+
+    async def upload(address, others):
+        """An upload during which others arrive."""
+
+        async def app(scope, receive, send):
+            if others:
+                await upload(*others)
+            await reply_with(send)
+
+        async def send(message):
+            if message["type"] == "http.response.start":
+                statuses[address, len(others)] = message["status"]
+
+        scope = {"type": "http", "method": "POST", "path": UPLOAD, "headers": []}
+        message = {"type": "http.request", "body": b"x", "more_body": False}
+        await Door(app, gate)(scope | {"client": (address, 1)}, reply(message), send)
+
+    def nested(*addresses):
+        return (addresses[0], nested(*addresses[1:]) if addresses[1:] else ())
+
+    for addresses, last in ((("a", "a", "a"), 503), (("a", "a", "b"), 200), ("abcd", 503)):
+        statuses.clear()
+        asyncio.run(upload(*nested(*addresses)))
+        assert next(iter(statuses.values())) == last, addresses  # the innermost answers first
+        assert not gate.uploads
+
+
+async def reply_with(send):
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def test_each_wrong_password_lets_the_next_one_of_its_address_wait_longer(gate, monkeypatch):
+    now, slept = [0.0], []
+    monkeypatch.setattr("vitviz.web.host.passwords.time.monotonic", lambda: now[0])
+
+    async def sleep(seconds):
+        slept.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr("vitviz.web.page.door.asyncio.sleep", sleep)
+
+    def log_in(address, status):
+        async def app(scope, receive, send):
+            await send({"type": "http.response.start", "status": status, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {"type": "http", "method": "POST", "path": "/login", "headers": []}
+        message = {"type": "http.request", "body": b"x", "more_body": False}
+        asyncio.run(Door(app, gate)(scope | {"client": (address, 1)}, reply(message), send))
+        return sent[0]["status"]
+
+    for _ in range(9):
+        assert log_in("10.0.0.1", 400) == 400
+    assert slept == [0, 1, 2, 4, 8, 16, 32, 60, 60]
+    slept.clear()
+    assert log_in("10.0.0.2", 400) == 400  # another address does not wait
+    assert log_in("2001:db8::1", 400) == log_in("2001:db8::2", 400) == 400  # one network
+    assert slept == [0, 0, 1]
+    slept.clear()
+    assert (log_in("10.0.0.1", 200), log_in("10.0.0.1", 400)) == (200, 400)
+    assert slept == [59, 0]  # a right one ends the row
+
+
+def test_passwords_that_come_at_once_wait_for_one_another_and_the_last_are_refused(monkeypatch):
+    monkeypatch.setattr("vitviz.web.host.passwords.time.monotonic", lambda: 0.0)
+    passwords = WrongPasswords()
+    waits = [passwords.wait("a") for _ in range(10)]
+    assert waits == [0, 1, 3, 7, 15, 31, 63, 63, 63, 63]  # the row ends at 60
+    assert passwords.wait("b") == 0
+    passwords.forget("a")
+    assert passwords.wait("a") == 0
 
 
 def test_where_the_disk_is_full_no_upload_is_taken(gate, monkeypatch):
@@ -129,35 +203,6 @@ def test_a_disk_that_fills_up_while_an_upload_arrives_is_told_and_no_status_500(
 
     status, text, _ = ask(gate, UPLOAD, [b"x"], full)
     assert (status, text[:27]) == (507, "This server has no room for")
-
-
-def test_what_arrived_before_the_disk_was_full_goes_with_the_last_upload_that_fails(gate):
-    """Gradio deletes it after other failures, but not after this one."""
-    whole = gate.cache.folder / "whole" / "a.png"
-    whole.parent.mkdir()
-    whole.touch()
-    first, last = asyncio.Event(), asyncio.Event()
-
-    async def full(scope, receive, send):
-        (gate.cache.folder / scope["name"]).touch()
-        await scope["fails"].wait()
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    async def upload(name, fails):
-        scope = {"type": "http", "method": "POST", "path": UPLOAD, "headers": []}
-        message = {"type": "http.request", "body": b"x", "more_body": False}
-        await Door(full, gate)(scope | {"name": name, "fails": fails}, reply(message), reply(None))
-
-    async def both():
-        uploads = [asyncio.create_task(upload(*one)) for one in (("a", first), ("b", last))]
-        await asyncio.to_thread(until, lambda: len(list(gate.cache.folder.glob("?"))) == 2)
-        for fails, task, left in zip((first, last), uploads, (["a", "b"], []), strict=True):
-            fails.set()
-            await task
-            assert sorted(one.name for one in gate.cache.folder.glob("?")) == left
-
-    asyncio.run(both())
-    assert whole.exists()
 
 
 def reply(message):

@@ -15,6 +15,8 @@ from vitviz.web.host.error_messages import preferred
 TAGS = {
     **dict.fromkeys(("ko", "ko-KR", "KO", "ko_KR", "ko-Hang-KR", " ko "), "ko"),
     **dict.fromkeys(("kok", "kok-IN", "kos", "en", "en-KO", "fr", "", "*"), "en"),
+    "ko-" + "a" * 32: "ko",  # 35 letters
+    **dict.fromkeys(("ko-" + "a" * 33, "ko" + "-a" * 17, "ko-" * 20_000), "en"),
 }
 
 KINDS = ("py", "js", "css", "html")
@@ -47,6 +49,10 @@ def test_the_browser_says_the_same():
         ("ko; Q=1.000", "ko"),
         (",;,;q=,ko", "ko"),
         ("*", "en"),
+        ("fr," * 19 + "ko", "ko"),
+        ("fr," * 20 + "ko", "en"),  # more entries than are read
+        ("," * 60_000 + "ko", "en"),
+        ("ko-" + "a" * 60_000, "en"),
     ],
 )
 def test_quality_values_decide(header, language):

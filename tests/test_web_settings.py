@@ -91,6 +91,13 @@ GOOD_AND_BAD = {
     "cache_mb": ("500", 500, "1", "from 100 to"),
     "cache_minutes": ("10", 10, "1.5", "from 1 to"),
     "disk_reserve_mb": ("0", 0, "x", "from 0 to"),
+    "hostname": ("Vit.example, b.c", ("vit.example", "b.c"), "vit.example:80", "without a port"),
+    "allow_origin": (
+        "https://School.example:443/,http://b:81",
+        ("https://school.example", "http://b:81"),
+        "https://school.example/page",
+        "origin of a site",
+    ),
     "log_level": ("INFO", "info", "loud", "debug, info, warning, error"),
 }
 
@@ -109,6 +116,12 @@ def test_each_setting_is_a_flag_and_a_variable_and_the_flag_wins(one, capsys):
         said = " ".join(capsys.readouterr().err.split())
         assert f"{source} must" in said
         assert words in said
+
+
+def test_an_option_that_may_be_repeated_has_all_its_values():
+    argv = ["--hostname", "a.b", "--hostname", "c.d", "--allow-origin", "https://e"]
+    settings = Settings.from_args(argv, {})
+    assert (settings.hostname, settings.allow_origin) == (("a.b", "c.d"), ("https://e",))
 
 
 def test_every_setting_stands_in_the_help_and_in_the_page_for_hosts(capsys):

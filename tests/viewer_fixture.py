@@ -232,7 +232,9 @@ def compare(fresh: Any, kept: Any, where: str) -> None:
 def compare_committed(room: str, made: Callable[[str], Any], names: Iterable[str]) -> None:
     """The same of the files in a folder of the fixture."""
     for name in names:
-        kept = json.loads((FOLDER / room / f"{name}.json").read_text("utf-8"))
+        path = FOLDER / room / f"{name}.json"
+        assert path.is_file(), f"{path.name} is missing: run python -m tests.viewer_fixture"
+        kept = json.loads(path.read_text("utf-8"))
         compare(json.loads(json.dumps(made(name))), kept, name)
 
 

@@ -98,6 +98,17 @@ def test_a_visit_over_http(browser, address: str) -> None:
         title(page)
 
 
+@pytest.mark.parametrize("name", ["nobody", "constructor", "__proto__", "toString"])
+def test_a_link_to_what_is_not_here_opens_where_the_site_begins(browser, address, name) -> None:
+    with visiting(browser, address, locale="en-US") as page:
+        page.goto(address)
+        begins = title(page)
+        for asked in (f"model={name}", f"example={name}", f"model={name}&example={name}"):
+            page.goto(f"{address}?{asked}&panel={name}&beside={name}&explainer={name}&lens={name}")
+            assert title(page) == begins
+            page.get_by_text(f"This link names what is not here: {name}").first.wait_for()
+
+
 def test_a_visit_to_the_folder_itself(browser, site: Path) -> None:
     address = (site / "index.html").as_uri()
     with visiting(browser, address, color_scheme="dark") as page:

@@ -12,9 +12,9 @@ import { attentionRows } from "../../vitviz/viewer/maths/attention.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
 import { keptAt, planOf, removalOf } from "../../vitviz/viewer/maths/fairness.js";
 import { normalised } from "../../vitviz/viewer/maths/pixels.js";
-import { assertClose, told } from "./fixture.js";
+import { assertClose, namesIn, told } from "./fixture.js";
 
-const NAMES = ["cls", "no_cls", "distilled", "registers", "token_avg", "no_pool", "rotary", "grey", "switches", "quick", "tanh"];
+const NAMES = namesIn("gradients");
 
 /** The passes of every small model, by Python. */
 export const MODELS = NAMES.map((name) => ({ name, ...told("engine/" + name) }));
@@ -25,8 +25,7 @@ export const SERVERS = told("engine/servers");
 export const GRADIENTS = Object.fromEntries(NAMES.map((name) => [name, told("gradients/" + name)]));
 
 /** Explanations and fair tests of those that have classes, by Python. @type {Record<string, any[]>} */
-export const EXPLAINED = Object.fromEntries(NAMES.filter((name) => !["registers", "no_pool"].includes(name))
-  .map((name) => [name, told("explained/" + name)]));
+export const EXPLAINED = Object.fromEntries(namesIn("explained").map((name) => [name, told("explained/" + name)]));
 
 /** The numbers of a text in base64. */
 export const bytesOf = (text) => Uint8Array.from(Buffer.from(text, "base64"));
@@ -64,9 +63,13 @@ export function checkpointOf({ config, preprocess, parameters }, change = /** @t
   return fileOf(tensors, { vitviz: JSON.stringify(meta) });
 }
 
-/** Asserts that numbers are Python's, relative to the largest of them. */
-function assertAlike(actual, expected, tolerance = 1e-4) {
-  assertClose(actual, expected, tolerance * Math.max(1e-3, ...expected.map(Math.abs)));
+/** Asserts that numbers are as expected, relative to the largest of them. */
+export function assertAlike(actual, expected, tolerance = 1e-4, where = "") {
+  try {
+    assertClose(actual, expected, tolerance * Math.max(1e-3, ...expected.map(Math.abs)));
+  } catch (error) {
+    throw new Error(where + error.message);
+  }
 }
 
 /** The attention of a token in a layer of a pass, as the viewer draws it. (H * N) */

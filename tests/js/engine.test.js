@@ -8,7 +8,7 @@ import { anglesOf } from "../../vitviz/viewer/engine/angles.js";
 import { readConfig, unknownSwitches } from "../../vitviz/viewer/engine/config.js";
 import { Core } from "../../vitviz/viewer/engine/core.js";
 import { bestKernels, plainKernels } from "../../vitviz/viewer/engine/kernels.js";
-import { KINDS } from "../../vitviz/viewer/engine/kinds.js";
+import { KINDS } from "../../vitviz/viewer/engine/tables.js";
 import { pack } from "../../vitviz/viewer/engine/machine.js";
 import { SelectionError } from "../../vitviz/viewer/engine/surgery.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
@@ -175,6 +175,8 @@ test("interventions that cannot be done are refused for the reason that Python h
   }
   const donors = [{ tokens: new Float32Array(15 * 32), width: 32 }];
   assert.throws(() => core.run({ picture, interventions: refusals.needs_donor, donors }), { key: "donor_shape" });
+  assert.throws(() => core.run({ picture, interventions: [{ kind: "swap", patches: [] }] }), { key: "empty" });
+  assert.throws(() => core.run({ picture, interventions: refusals.malformed }), (error) => error.values.example === KINDS.swap.example);
   const known = JSON.parse(readFileSync(new URL("../../vitviz/languages/en/experiments.json", import.meta.url), "utf8"));
   assert.deepEqual([...Object.keys(refusals), "donor_shape"].filter((key) => !known[key]), []);
 });

@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { readConfig } from "../../vitviz/viewer/engine/config.js";
 import { Core } from "../../vitviz/viewer/engine/core.js";
+import { CONFIG, ROTARY } from "../../vitviz/viewer/engine/tables.js";
 import { readModel } from "../../vitviz/viewer/engine/weights.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
 import { FormatError } from "../../vitviz/viewer/maths/safetensors.js";
@@ -40,7 +42,9 @@ const FILES = {
   "config must be a dictionary": told((meta) => { meta.config = null; }),
   "fields that vitviz does not know: __proto__, future": told((meta) => { meta.config = JSON.parse('{"__proto__": 1, "future": 2}'); }),
   "embed_dim must be a whole number from 1 to 65536, got 1000000000": configured({ embed_dim: 1e9 }),
-  "norm_eps must be a number": configured({ norm_eps: "1" }),
+  "mlp_hidden_dim must be a whole number from 1 to 65536, got 131072": configured({ embed_dim: 32768, mlp_hidden_dim: null }),
+  "norm_eps must be a number from 1e-30 to 1, got": configured({ norm_eps: "1" }),
+  "image_size must be height and width from 1 to 65536 pixels, got": configured({ image_size: [28, 0] }),
   "class_token must be true or false": configured({ class_token: 1 }),
   "the height 30 is not a multiple of the patch's 7": configured({ image_size: [30, 28] }),
   "embed_dim 16 is not a multiple of num_heads 5": configured({ num_heads: 5 }),
@@ -69,6 +73,18 @@ test("a file that is damaged or of a stranger is refused with a sentence", () =>
     assert.throws(() => readModel(file), (error) => error instanceof FormatError && error.message.includes(sentence), sentence);
   }
   assert.deepEqual(readModel(good).unknown, []);
+});
+
+test("every field of a config is checked, and can be left out if it has a default", () => {
+  const { config } = MODEL;
+  for (const name of Object.keys(CONFIG)) {
+    assert.throws(() => readConfig({ ...config, [name]: {} }), (error) => error instanceof FormatError && error.message.startsWith(name), name);
+  }
+  for (const name of Object.keys(ROTARY)) {
+    assert.throws(() => readConfig({ ...config, rotary: { kind: "axial", [name]: {} } }), FormatError, name);
+  }
+  assert.deepEqual(readConfig({}).mlp_hidden_dim, 4 * 768);
+  assert.equal(readConfig({ ...config, rotary: { kind: "axial" } }).rotary?.order, "yx");
 });
 
 test("whatever single byte of a header is another, a file is read or refused", () => {

@@ -15,7 +15,7 @@ const gradio = Object.fromEntries(
 const page = Object.fromEntries(
   ["__TEXTS__", "__NAMES__", "__LANGUAGE_OF__"].map((name) => [name, "readonly"]));
 const node = Object.fromEntries([
-  "AbortController", "Buffer", "DOMException", "TextDecoder", "TextEncoder", "URL", "process", "setTimeout", "structuredClone",
+  "AbortController", "Buffer", "DOMException", "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "process", "setTimeout", "structuredClone",
 ].map((name) => [name, "readonly"]));
 
 const mistakes = {
@@ -42,8 +42,12 @@ const mistakes = {
   "no-useless-escape": "error", "no-useless-return": "error", "no-var": "error", "no-with": "error",
   "prefer-const": "error", "require-yield": "error", "use-isnan": "error", "valid-typeof": "error",
 };
-// Text enters a page as text only, and nothing is fetched from other servers.
+// Text enters a page as text only, nothing is fetched from other servers, and a name from a link finds only what is in a table.
 const house = {
+  "no-restricted-syntax": ["error", {
+    selector: "BinaryExpression[operator='in'][left.type!='Literal']",
+    message: "Object.hasOwn(table, name): `in` finds constructor and __proto__ in every table",
+  }],
   "no-restricted-properties": ["error",
     ...["innerHTML", "outerHTML", "insertAdjacentHTML"].map((property) => ({ property }))],
 };

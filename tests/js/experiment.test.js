@@ -43,7 +43,8 @@ test("what no list writes is no experiment, and neither is what the model does n
   const cls = fixtureOf("cls"); // 4 x 4 patches, 3 layers, 2 heads
   const bounds = boundsOf(cls);
   for (const text of ["remove", "remove_", "remove_3-1", "remove_-1", "remove_1.5.x", "remove_1*", "remove_0-999999999", "head_1_1", "head_1_1_off",
-    "cut_0.1.2_all_all", "even_cls_1_1", "hug_1", "constructor_1", "__proto___1", "shuffle_2_1e3", "*", 7, null, ["remove_1"]]) {
+    "cut_0.1.2_all_all", "even_cls_1_1", "hug_1", "constructor_1", "__proto___1", "shuffle_2_1e3", "*", "remove_0-60000.0-60000",
+    "remove_0-60000*keep_0-60000", 7, null, ["remove_1"]]) {
     assert.equal(read(text), null, String(text));
     assert.equal(isExperiment(text, bounds), false);
   }

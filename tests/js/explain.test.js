@@ -131,6 +131,15 @@ test("a map of the host's is not said to be computed in this page", async () => 
   }
 });
 
+test("in a page without a host an explainer that its engine lacks has only what the page brought", () => {
+  const [one] = cls.manifest.model.explainers;
+  const explainers = [one, { ...one, key: "new_one" }].map((each) => ({ ...each, late: false }));
+  const manifest = withFacts(cls.manifest, { model: { explainers }, files: Object.fromEntries(Object.entries(cls.manifest.files).filter(([name]) => !name.startsWith("explain-"))) });
+  const here = /** @type {any} */ ({ explains: () => true });
+  const { explanations } = new Source(manifest, async ({ path }) => cls.buffers[path], null, () => {}, null, here);
+  assert.deepEqual(explainers.map(({ key }) => explanations.of({ key, token: 0, target: 0 }).exists), [true, false]);
+});
+
 test("classes have their names, and where too many are to be sent only those that are listed", () => {
   const app = appFor(cls);
   assert.deepEqual(cls.manifest.model.labels.map((_, index) => className(index, app)), cls.manifest.model.labels);

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { Core } from "../../vitviz/viewer/engine/core.js";
 import { EXPLAINERS } from "../../vitviz/viewer/engine/explain.js";
 import { bestKernels, plainKernels } from "../../vitviz/viewer/engine/kernels.js";
+import { EXPLAINER_KEYS } from "../../vitviz/viewer/engine/tables.js";
 import { SelectionError } from "../../vitviz/viewer/engine/surgery.js";
 import { EXPLAINED, MODELS, bytesOf, checkExplained, checkpointOf, drained } from "./engine.js";
 
@@ -24,8 +25,13 @@ for (const [name, cases] of Object.entries(EXPLAINED)) {
   }
 }
 
-test("the cases hold every explainer of the page", () => {
-  for (const key of Object.keys(EXPLAINERS)) assert.ok(EXPLAINED.cls[0].values[key], key);
+test("explainers that are listed are computed here, and the cases hold them", () => {
+  const here = Object.keys(EXPLAINERS);
+  const missing = EXPLAINER_KEYS.filter((key) => !here.includes(key));
+  assert.deepEqual(missing, [], "add a function to EXPLAINERS in vitviz/viewer/engine/explain.js, or take the key out of EXPLAINERS in vitviz/viewer/in_page.py");
+  const unlisted = here.filter((key) => !EXPLAINER_KEYS.includes(key));
+  assert.deepEqual(unlisted, [], "add the key to EXPLAINERS in vitviz/viewer/in_page.py, then run python -m vitviz.viewer.tables");
+  assert.deepEqual(here.filter((key) => !EXPLAINED.cls[0].values[key]), [], "run python -m tests.viewer_fixture");
 });
 
 test("passes between two slices of a task change nothing of it", () => {

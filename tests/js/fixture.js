@@ -19,6 +19,9 @@ function bytes(text) {
 /** A file of the fixture, by its name. */
 export const told = (name) => JSON.parse(readFileSync(new URL(name + ".json", FOLDER), "utf8"));
 
+/** The names of the files in a folder of the fixtures. @param {string} folder */
+export const namesIn = (folder) => readdirSync(new URL(folder + "/", FOLDER)).map((name) => name.replace(".json", ""));
+
 /** Every fixture by name, with its files decoded. */
 export const FIXTURES = decoded(FOLDER);
 export const fixtureOf = (name) => FIXTURES.find((one) => one.name === name);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { bestKernels, plainKernels } from "../../vitviz/viewer/engine/kernels.js";
-import { KINDS } from "../../vitviz/viewer/engine/kinds.js";
+import { KINDS } from "../../vitviz/viewer/engine/tables.js";
 import { GRADIENTS, MODELS, checkGradients, checkpointOf } from "./engine.js";
 
 for (const [kernels, makeKernels] of Object.entries({ plain: plainKernels, simd: bestKernels })) {

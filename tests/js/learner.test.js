@@ -13,11 +13,12 @@ import { Twister } from "../../vitviz/viewer/maths/twister.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
 import { assertSome } from "./engine.js";
 import { assertClose } from "./fixture.js";
-import { RUNS, STARTS, checkRun } from "./learner.js";
+import { RUNS, STARTS, checkBatch, checkRun } from "./learner.js";
 
 for (const [kernels, makeKernels] of Object.entries({ plain: plainKernels, simd: bestKernels })) {
   for (const run of RUNS) {
     test(run.name + ": gradients and ten steps are torch's, with " + kernels + " kernels", () => checkRun(run, makeKernels));
+    test(run.name + ": a batch has the logits and gradients of its pictures one by one, with " + kernels + " kernels", () => checkBatch(run, makeKernels));
   }
 }
 

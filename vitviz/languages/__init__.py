@@ -16,6 +16,7 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
 ENGLISH = "en"
+TAG_LETTERS = 35  # of the longest tag that is read: RFC 5646, section 4.4.1
 SUBJECTS = frozenset(path.stem for path in (FOLDER / ENGLISH).glob("*.json"))
 
 
@@ -41,9 +42,11 @@ def language_of(tag: str) -> str:
 
 
 def spoken(tag: str) -> str | None:
-    """The language that a tag asks for; None if it is none of ours."""
+    """The language that a tag asks for; None if it is none of ours, or longer than any tag is."""
+    if len(tag := tag.strip()) > TAG_LETTERS:
+        return None
     known = {language.lower(): language for language in languages()}
-    parts = tag.strip().lower().replace("_", "-").split("-")
+    parts = tag.lower().replace("_", "-").split("-")
     beginnings = ("-".join(parts[:count]) for count in range(len(parts), 0, -1))
     return next((known[asked] for asked in beginnings if asked in known), None)
 

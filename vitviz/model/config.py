@@ -16,6 +16,30 @@ FINAL_NORMS = ("before_pool", "after_pool", "none")
 ROTARY = ("normalised", "axial", "mixed")
 ORDERS = ("yx", "xy")
 MOST = 2**16  # bound of every size and count: a damaged file must not exhaust the memory
+# What each field may hold, here and in the page's engine (vitviz/viewer/tables.py); the others are
+# true or false.
+SIDES = ("image_size", "patch_size", "reference")
+LEAST = {  # of each count
+    "in_chans": 1,
+    "num_classes": 0,
+    "embed_dim": 1,
+    "depth": 1,
+    "num_heads": 1,
+    "mlp_hidden_dim": 1,
+    "reg_tokens": 0,
+    "pool_heads": 1,
+    "pool_hidden_dim": 1,
+}
+NUMBERS = {"norm_eps": (1e-30, 1), "temperature": (1, 1e9), "offset": (-MOST, MOST)}
+WORDS = {
+    "norm": NORMS,
+    "activation": ACTIVATIONS,
+    "mlp": MLPS,
+    "global_pool": POOLS,
+    "final_norm": FINAL_NORMS,
+    "kind": ROTARY,
+    "order": ORDERS,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +68,9 @@ class Rotary:
     def __post_init__(self) -> None:
         for name, right in (
             ("kind", self.kind in ROTARY),
-            ("temperature", is_number(self.temperature, 1, 1e9)),
+            ("temperature", is_number(self.temperature, *NUMBERS["temperature"])),
             ("order", self.order in ORDERS),
-            ("offset", is_number(self.offset, -MOST, MOST)),
+            ("offset", is_number(self.offset, *NUMBERS["offset"])),
         ):
             if not right:
                 raise WeightsError(
@@ -132,21 +156,21 @@ class ViTConfig:
         for name in ("image_size", "patch_size"):
             object.__setattr__(self, name, sides_of(name, getattr(self, name)))
         for name in ("in_chans", "embed_dim", "depth", "num_heads"):
-            self._check_count(name, 1)
+            self._check_count(name)
         if self.mlp_hidden_dim is None:
             object.__setattr__(self, "mlp_hidden_dim", 4 * self.embed_dim)
         for name, blocks in (("pool_heads", "num_heads"), ("pool_hidden_dim", "mlp_hidden_dim")):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, getattr(self, blocks))
         for name in ("mlp_hidden_dim", "pool_heads", "pool_hidden_dim"):
-            self._check_count(name, 1)
+            self._check_count(name)
         object.__setattr__(self, "rotary", Rotary.of(self.rotary))
         for name in ("num_classes", "reg_tokens"):
-            self._check_count(name, 0)
+            self._check_count(name)
         for field in fields(self):
             if field.type is bool and not isinstance(value := getattr(self, field.name), bool):
                 raise WeightsError(f"{field.name} must be true or false, got {short(value)}")
-        if not is_number(self.norm_eps, 1e-30, 1):
+        if not is_number(self.norm_eps, *NUMBERS["norm_eps"]):
             raise WeightsError(
                 f"norm_eps must be a number from 1e-30 to 1, got {short(self.norm_eps)}"
             )
@@ -163,14 +187,8 @@ class ViTConfig:
                     f"embed_dim {self.embed_dim} is not a multiple of {name} {heads}"
                 )
         self._check_positions()
-        for name, allowed in (
-            ("norm", NORMS),
-            ("activation", ACTIVATIONS),
-            ("mlp", MLPS),
-            ("global_pool", POOLS),
-            ("final_norm", FINAL_NORMS),
-        ):
-            if (value := getattr(self, name)) not in allowed:
+        for name in ("norm", "activation", "mlp", "global_pool", "final_norm"):
+            if (value := getattr(self, name)) not in (allowed := WORDS[name]):
                 raise WeightsError(
                     f"{name} must be one of {', '.join(map(repr, allowed))}, got {short(value)}"
                 )
@@ -193,8 +211,8 @@ class ViTConfig:
         if self.relative_bias and (not self.class_token or self.num_prefix_tokens > 1):
             raise WeightsError("relative_bias is of CLS and the patches: it needs no more, no less")
 
-    def _check_count(self, name: str, least: int) -> None:
-        value = getattr(self, name)
+    def _check_count(self, name: str) -> None:
+        value, least = getattr(self, name), LEAST[name]
         if not is_whole(value) or value < least:
             raise WeightsError(
                 f"{name} must be a whole number of at least {least}, got {short(value)}"

@@ -20,7 +20,7 @@ from ..model.loaded import LoadedModel
 from ..model.menu import CURATED, list_models
 from ..model.weights import load
 from ..probe.analysis import analyze
-from ..viewer import css, in_page, pack
+from ..viewer import css, explanations, in_page, pack
 from ..viewer.bundle import (
     alone,
     alone_css,
@@ -205,7 +205,7 @@ def _model(
         begins = {"model": key, "example": _key(example)} == START_LINK
         wanted = (START["layer"], START["token"]) if begins else None
         payload = pack(analyze(loaded, Path(example.path)), film=True, first=wanted)
-        subject = {**payload.manifest["model"], "sizes": []}
+        subject = _here(payload.manifest["model"])
         subject["key"]["name"] = key
         sent = {name: one for name, one in payload.manifest.items() if name != "model"}
         sent["pass"]["id"] = f"{key}/{_key(example)}"  # the same site whenever it is written
@@ -230,6 +230,12 @@ def _model(
     }
 
 
+def _here(model: dict[str, Any]) -> dict[str, Any]:
+    """A model of a manifest, without what only a server has: other sizes, and some explainers."""
+    explainers = explanations.without_host(model["explainers"])
+    return {**model, "sizes": [], "explainers": explainers}
+
+
 def _twin(
     writer: _Writer, key: str, loaded: LoadedModel, example: Example
 ) -> dict[str, str] | None:
@@ -239,7 +245,7 @@ def _twin(
     (other, drawn), stem = found, f"{_stem(key)}-untrained"
     payload = pack(analyze(other, Path(example.path)))
     told = payload.manifest
-    told["model"]["sizes"] = []
+    told["model"] = _here(told["model"])
     told["model"]["key"]["name"] = key
     told["files"] = {
         name: _placed(writer, f"{stem}-{name}.js", payload.files[file["path"]])

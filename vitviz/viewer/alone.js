@@ -125,13 +125,8 @@ export async function open({ element, strip, site, viewer: given, read = readBes
 
   /** What the address names; for the rest, where the page begins. @returns {Shown} */
   function named() {
-    const asked = new URL(address.read()).searchParams;
-    const [model, example] = [asked.get("model") ?? "", asked.get("example") ?? ""];
     const photo = address.view?.()?.photo;
-    if (photos.get(photo) && model in site.models) return { ...site.start, model, photo };
-    if (!(model in site.models)) return example in site.examples ? fitting(site, example, site.start.model) : site.start;
-    if (example in site.examples) return { model, example };
-    return fitting(site, Object.keys(site.examples).find((key) => site.examples[key].model === model) ?? site.start.example, model);
+    return namedIn(site, new URL(address.read()).searchParams, photos.get(photo) && photo);
   }
 
   async function fetchWeights({ path, script, draws }, onShare) {
@@ -148,6 +143,23 @@ export async function open({ element, strip, site, viewer: given, read = readBes
       bar.come(1);
     }
   }
+}
+
+/**
+ * What a link names of a site; for the rest, where the site begins.
+ * @param {Pick<Site, "models"|"examples"|"start">} site
+ * @param {URLSearchParams} asked
+ * @param {string} [photo]  the address of a photo of the visitor's, in place of an example
+ * @returns {Shown}
+ */
+export function namedIn(site, asked, photo) {
+  const { models, examples, start } = site;
+  const [model, example] = [asked.get("model") ?? "", asked.get("example") ?? ""];
+  const [hasModel, hasExample] = [Object.hasOwn(models, model), Object.hasOwn(examples, example)];
+  if (!hasModel) return hasExample ? fitting(site, example, start.model) : start;
+  if (photo) return { ...start, model, photo };
+  if (hasExample) return { model, example };
+  return fitting(site, Object.keys(examples).find((key) => examples[key].model === model) ?? start.example, model);
 }
 
 /** The photos of the visitor: they are in the memory of this page alone. */
@@ -181,7 +193,10 @@ function besides(site, { model, example }) {
   return [...untrained, ...Object.keys(site.examples).filter((key) => key !== example).map((key) => pictureOf(site, key)), ...models];
 }
 
-/** An example in the model that it is made for; one for any is not shown to a model that has examples of its own. @returns {Shown} */
+/**
+ * An example in the model that it is made for; one for any is not shown to a model that has examples of its own.
+ * @param {Pick<Site, "examples"|"start">} site @returns {Shown}
+ */
 function fitting({ examples, start }, example, model) {
   const special = Object.values(examples).some((one) => one.model === model);
   return { example, model: examples[example].model ?? (special ? start.model : model) };

@@ -2,7 +2,7 @@
 
 import { readPicture, readResults } from "./data/analysis.js";
 import { fetchChecked, notHere } from "./data/files.js";
-import { createRunners, weightsName } from "./runners.js";
+import { createRunners, weightsOf } from "./runners.js";
 import { takesFromOthers, touches } from "./state/experiment.js";
 import { granted, refusal } from "./text/refusal.js";
 
@@ -72,7 +72,7 @@ export function createComputing({ weights = {}, running, ask, operate: operateTh
 
   /** Whether explanations of a pass can be had: its model may come here. @param {import("./types.js").Manifest} manifest */
   function explains({ model, pass }) {
-    return Boolean(weights[weightsName(model)]) && !model.key.image_size && !takesFromOthers(pass.changes);
+    return Boolean(weightsOf(weights, model)) && !model.key.image_size && !takesFromOthers(pass.changes);
   }
 
   /**
@@ -104,7 +104,7 @@ export function createComputing({ weights = {}, running, ask, operate: operateTh
    * @param {any} manifest  what is none stays as it is
    */
   function completed(manifest) {
-    if (ask || !manifest?.files || !weights[weightsName(manifest.model)]) return manifest;
+    if (ask || !manifest?.files || !weightsOf(weights, manifest.model)) return manifest;
     let files = /** @type {Promise<Record<string, import("./types.js").PayloadFile>>|null} */ (null);
     const make = (name) => async (signal) => {
       files ??= intact(manifest).catch((error) => { files = null; throw error; });

@@ -1,7 +1,7 @@
 """Explanations for the viewer: the list of explainers, and the values of one as a late file."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,6 +14,7 @@ from ..probe.capture.grid import PatchGrid
 from ..probe.explain.explainers import EXPLAINERS, Explainer
 from ..probe.explain.explanation import explained
 from ..probe.measure.measurements import fair_tests_of
+from . import in_page
 
 if TYPE_CHECKING:
     from ..probe.analysis import Analysis
@@ -111,15 +112,20 @@ def _described(one: Explainer, grid: PatchGrid) -> dict[str, Any]:
     }
 
 
+def without_host(listed: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The explainers of a list that the page's engine computes: those of a page without a host."""
+    return [one for one in listed if one["key"] in in_page.EXPLAINERS]
+
+
 def of_digits() -> dict[int, list[dict[str, Any]]]:
-    """Of the models that learn digits in the page, by the side of a patch in pixels: as `_listed`,
-    all made by the page.
+    """Explainers of the models that learn digits in the page, by the side of a patch in pixels: as
+    `_listed`, all made by the page.
     """
     grids = {side: PatchGrid((28, 28), (side, side), 1) for side in (4, 7, 14)}
     return {
-        side: [
+        side: without_host(
             _described(one, grid) | {"measured": None, "late": True} for one in EXPLAINERS.values()
-        ]
+        )
         for side, grid in grids.items()
     }
 

@@ -11,11 +11,9 @@ import torch
 from ..errors import WeightsError
 from ..languages import ENGLISH, dictionary, languages
 from ..model.checkpoints import describe, save_checkpoint
-from ..model.config import ViTConfig
+from ..model.config import POOLS, ViTConfig
 from ..model.loaded import LoadedModel, ModelCard
 from ..model.untrained import draws, twin
-
-# As in engine/weights.js.
 
 MOST_PARAMETERS = 25_000_000
 MOST_TOKENS = 1400
@@ -25,20 +23,34 @@ PAGE_TEXTS = ("examples", "model", "photo", "draw", "play", "only")  # those tha
 MADE = re.compile(r"(layer|tokens|mixing)-\d+|statistics|features|embedding|lens")
 # Those that the untrained twin of a page makes, or needs not.
 NOT_OF_TWIN = re.compile(MADE.pattern + "|first|picture|photograph|whole|untrained")
-# The values that switches have here which the engine does not know, as in engine/config.js.
-HERE = {
-    "relative_bias": False,
-    "patch_norm_before": False,
-    "patch_norm_after": False,
-    "norm": "layernorm",
-    "post_norm": False,
+# The explainers that the engine computes, by their keys in probe/explain/explainers.py.
+EXPLAINERS = (
+    "attention",
+    "rollout",
+    "attention_norm",
+    "attention_gradient",
+    "generic",
+    "gradient_rollout",
+    "grad_cam",
+    "occlusion",
+    "integrated_gradients",
+    "centre",
+    "random",
+)
+# The values of a config's switches that the engine computes, where it lacks others.
+SUPPORTED: dict[str, tuple[object, ...]] = {
+    "relative_bias": (False,),
+    "patch_norm_before": (False,),
+    "patch_norm_after": (False,),
+    "norm": ("layernorm",),
+    "post_norm": (False,),
+    "global_pool": tuple(name for name in POOLS if name != "map"),
 }
 
 
 def unknown_switches(config: ViTConfig) -> list[str]:
     """The switches of a config that the page's engine does not know; [] for one that runs there."""
-    others = [name for name, usual in HERE.items() if getattr(config, name) != usual]
-    return [*others, *(["global_pool"] if config.global_pool == "map" else [])]
+    return [name for name, values in SUPPORTED.items() if getattr(config, name) not in values]
 
 
 def check(card: ModelCard) -> None:

@@ -16,7 +16,13 @@ const MOST_PLAIN = 1e8;
  */
 
 /** What the weights of a model are known by: its name, and of its untrained twin another one. @param {import("./types.js").Model} model */
-export const weightsName = ({ key: { name, untrained } }) => (untrained ? "untrained " + name : name);
+const weightsName = ({ key: { name, untrained } }) => (untrained ? "untrained " + name : name);
+
+/** The weights of a model, or their address; undefined where this page has none. @returns {any} */
+export function weightsOf(weights, model) {
+  const name = weightsName(model);
+  return Object.hasOwn(weights, name) ? weights[name] : undefined;
+}
 
 /**
  * `mayBeSlow`: nobody else is there to run a model.
@@ -38,13 +44,14 @@ export function createRunners({ weights = {}, running, fetchWeights = fetchWithS
    */
   function prepare(model) {
     const name = weightsName(model);
-    if (!weights[name] || model.key.image_size) return undefined;
+    const address = weightsOf(weights, model);
+    if (!address || model.key.image_size) return undefined;
     const known = runners.get(name);
     if (known && (known.state !== "failed" || known.tries === MOST_TRIES)) return known;
     /** @type {Runner} */
     const runner = { state: "coming", tries: 1 + (known?.tries ?? 0), share: 0, plain: false, engine: null, tools: null, known: null, ready: Promise.resolve() };
     runners.set(name, runner);
-    runner.ready = start(runner, model, weights[name]);
+    runner.ready = start(runner, model, address);
     return runner;
   }
 

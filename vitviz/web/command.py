@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from . import build_app, serve
 from .host.address import check_listens
+from .host.descriptors import Rarely, raise_descriptors
 from .host.settings import Settings
 
 
@@ -19,11 +20,15 @@ def serve_page(argv: Sequence[str]) -> None:
     logging.basicConfig(
         level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s"
     )
+    logging.getLogger("asyncio").addFilter(Rarely())
+    raise_descriptors()
     logging.getLogger("vitviz").setLevel(settings.log_level.upper())
     print("vitviz starts: its address comes in some seconds", flush=True)
     demo, options = build_app(settings)
 
     def begun() -> None:
+        if demo.share_url:
+            demo.origins.add(demo.share_url)
         if demo.classroom:
             port = urlsplit(demo.local_url).port or 80
             print(demo.classroom.opened(demo.server_name, port), flush=True)

@@ -1,5 +1,6 @@
 """Forms: what a field of an intervention may hold, told once for Python, JSON and the page."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -11,6 +12,36 @@ from ..capture.selection import whole
 
 LARGEST = 2**31 - 1  # of every number: more than any model has of anything
 MOST_PAIRS = 4096
+# The attribute of a config that bounds the numbers of a field, by what they count.
+COUNTS = {
+    "patches": "num_patches",
+    "tokens": "num_tokens",
+    "layers": "depth",
+    "heads": "num_heads",
+}
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a model must have: at least one of these fields of its config is set.
+
+    error  the text of experiments.json for a model that has none of them
+    """
+
+    fields: tuple[str, ...]
+    error: str
+
+    def met(self, config: ViTConfig) -> bool:
+        return any(getattr(config, name) for name in self.fields)
+
+
+NEEDS = {
+    "prefix": Need(("class_token", "dist_token", "reg_tokens"), "no_prefix"),
+    "cls": Need(("class_token",), "no_prefix"),
+    "positions": Need(("pos_embed", "rotary", "relative_bias"), "no_positions"),
+    "learned positions": Need(("pos_embed",), "no_positions"),
+    "rotary positions": Need(("rotary",), "no_positions"),
+}
 
 
 class FormError(ValueError):
@@ -23,14 +54,19 @@ class Form:
 
     shape  "number", "list" (different numbers, at least one), "pairs" (at least one), "word" (no
            number), or "picture" (whose tokens are taken: the name of a picture or an analysis)
-    of     what the numbers count: "patches", "tokens", "layers", "heads", or else "cells", "seeds"
+    of     what the numbers count: one of `COUNTS`, or else "cells", "seeds"
+    words  the words that may stand in place of numbers
     past   how many more there may be than the model has of these: behind the last block is a place
+    count  how many numbers a list must have; None: any number of them
+    needs  what the model must have for a word, by the names of `NEEDS`
     """
 
     shape: Literal["number", "list", "pairs", "word", "picture"]
     of: str = ""
     words: tuple[str, ...] = ()
     past: int = 0
+    count: int | None = None
+    needs: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, value: Any, *, kind: str, name: str) -> Any:
         """The value in Python's types: an int, a tuple, pairs as tuples, or a word.
@@ -50,12 +86,13 @@ class Form:
             case "list":
                 numbers = _numbers(value)
                 _not_empty(numbers, kind, name)
-                if len(set(numbers)) < len(numbers):
-                    twice = next(one for one in numbers if numbers.count(one) > 1)
+                times = Counter(numbers)
+                if len(times) < len(numbers):
+                    twice = next(one for one in numbers if times[one] > 1)
                     raise SelectionError(
                         Message("experiments.twice", kind=kind, what=name, number=twice)
                     )
-                return numbers
+                return _good(numbers, self.count in (None, len(numbers)))
             case "pairs":
                 _good(value, isinstance(value, list | tuple))
                 _not_empty(value, kind, name)
@@ -78,13 +115,11 @@ class Form:
 
     def end(self, config: ViTConfig) -> int | None:
         """What the numbers must be smaller than in this model; None: the model sets no bound."""
-        has = {
-            "patches": config.num_patches,
-            "tokens": config.num_tokens,
-            "layers": config.depth,
-            "heads": config.num_heads,
-        }
-        return has[self.of] + self.past if self.of in has else None
+        return getattr(config, COUNTS[self.of]) + self.past if self.of in COUNTS else None
+
+    def need(self, value: Any) -> Need | None:
+        """What the model must have for a value that was read; None: nothing."""
+        return NEEDS[self.needs[value]] if isinstance(value, str) and value in self.needs else None
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -107,20 +142,26 @@ def _not_empty(value: Any, kind: str, name: str) -> None:
         raise SelectionError(Message("experiments.empty", kind=kind, what=name))
 
 
+Needs = Mapping[str, str] | None
+
+
 def number(of: str, *, past: int = 0, **default: Any) -> Any:
     return field(metadata={"form": Form("number", of, past=past)}, **default)
 
 
-def numbers(of: str, *words: str, **default: Any) -> Any:
-    return field(metadata={"form": Form("list", of, words)}, **default)
+def numbers(
+    of: str, *words: str, count: int | None = None, needs: Needs = None, **default: Any
+) -> Any:
+    form = Form("list", of, words, count=count, needs=needs or {})
+    return field(metadata={"form": form}, **default)
 
 
-def pairs(of: str, *words: str, **default: Any) -> Any:
-    return field(metadata={"form": Form("pairs", of, words)}, **default)
+def pairs(of: str, *words: str, needs: Needs = None, **default: Any) -> Any:
+    return field(metadata={"form": Form("pairs", of, words, needs=needs or {})}, **default)
 
 
-def word(*words: str, **default: Any) -> Any:
-    return field(metadata={"form": Form("word", words=words)}, **default)
+def word(*words: str, needs: Needs = None, **default: Any) -> Any:
+    return field(metadata={"form": Form("word", words=words, needs=needs or {})}, **default)
 
 
 def picture() -> Any:

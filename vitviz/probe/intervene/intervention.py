@@ -17,13 +17,13 @@
 Patches, layers and heads count from 0, patches row by row without prefix tokens; queries and keys
 are tokens. "seed", "layers" and "heads" may be left out: 0, "all" and "all". A seed is a whole
 number from 0 to 2**31 - 1 (in a link to 999999999), with which `chance.py` draws. Each kind
-describes itself here; the page reads the same table (vitviz/viewer/kinds.py writes it), and
+describes itself here; the page reads the same table (vitviz/viewer/tables.py writes it), and
 `surgery.py` applies a list of them.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from torch import Tensor
@@ -81,9 +81,16 @@ class Intervention:
 
     @classmethod
     def described(cls) -> dict[str, Any]:
-        """Everything about the kind that a page needs, in JSON's types."""
-        names = ("touches", "told_by", "same", "again", "joins")
-        forms = {_outside(name): form.to_dict() for name, form in cls.forms().items()}
+        """Everything about the kind that a page needs, in JSON's types.
+
+        "default" of a field is null where it must not be left out.
+        """
+        names = ("touches", "example", "told_by", "same", "again", "joins")
+        forms = {
+            _outside(one.name): one.metadata["form"].to_dict()
+            | {"default": None if one.default is MISSING else one.default}
+            for one in fields(cls)
+        }
         return {name: getattr(cls, name) for name in names} | {"fields": forms}
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,6 +124,10 @@ class Intervention:
         for name, form in self.forms().items():
             if (end := form.end(config)) is not None:
                 self._check_range(name, form.numbers(getattr(self, name)), end)
+        for name, form in self.forms().items():
+            need = form.need(getattr(self, name))
+            if need is not None and not need.met(config):
+                raise SelectionError(Message(f"experiments.{need.error}", kind=self.kind))
 
     def malformed(self) -> SelectionError:
         given = {name: getattr(self, name) for name in self.forms()}
@@ -141,11 +152,6 @@ class Intervention:
                         value=value,
                     )
                 )
-
-    def _needs_prefix(self, config: ViTConfig, name: str = "") -> None:
-        names = config.prefix_names
-        if not names or (name and name not in names):
-            raise SelectionError(Message("experiments.no_prefix", kind=self.kind))
 
 
 @dataclass(frozen=True)
@@ -203,15 +209,10 @@ class Shuffle(Intervention):
 class Swap(Intervention):
     """The pixels of two patches, each in the place of the other."""
 
-    patches: tuple[int, ...] = numbers("patches")
+    patches: tuple[int, ...] = numbers("patches", count=2)
 
     kind, touches = "swap", "pixels"
     example = '{"kind": "swap", "patches": [3, 77]}'
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.patches) != 2:
-            raise self.malformed()
 
 
 @dataclass(frozen=True)
@@ -224,18 +225,16 @@ class ChangePositions(Intervention):
     """
 
     by: Literal["off", "shuffled", "learned off", "rotary off"] = word(
-        "off", "shuffled", "learned off", "rotary off"
-    )
+        "off", "shuffled", "learned off", "rotary off",
+        needs={
+            "off": "positions", "shuffled": "positions",
+            "learned off": "learned positions", "rotary off": "rotary positions",
+        },
+    )  # fmt: skip
     seed: int = number("seeds", default=0)
 
     kind, touches, told_by, same = "positions", "tokens", "by", ()
     example = '{"kind": "positions", "by": "off"}'
-
-    def check(self, config: ViTConfig) -> None:
-        learned, rotary = config.pos_embed, config.rotary is not None
-        there = {"learned off": learned, "rotary off": rotary}
-        if not there.get(self.by, learned or rotary or config.relative_bias):
-            raise SelectionError(Message("experiments.no_positions"))
 
 
 @dataclass(frozen=True)
@@ -272,33 +271,26 @@ class Cut(Intervention):
     edges: (
         tuple[tuple[int, int], ...]
         | Literal["patches to prefix", "prefix to patches", "patches to others"]
-    ) = pairs("tokens", "patches to prefix", "prefix to patches", "patches to others")
+    ) = pairs(
+        "tokens", "patches to prefix", "prefix to patches", "patches to others",
+        needs={"patches to prefix": "prefix", "prefix to patches": "prefix"},
+    )  # fmt: skip
     layers: Some = numbers("layers", "all", default="all")
     heads: Some = numbers("heads", "all", default="all")
 
     kind, touches, told_by = "cut", "edges", "edges"
     example = '{"kind": "cut", "edges": "patches to prefix", "layers": [0, 1], "heads": "all"}'
 
-    def check(self, config: ViTConfig) -> None:
-        super().check(config)
-        if "prefix" in self.edges:
-            self._needs_prefix(config)
-
 
 @dataclass(frozen=True)
 class Even(Intervention):
     """Tokens look at all tokens alike: rows of the attention map made even (q set to 0)."""
 
-    rows: Literal["cls", "patches", "all"] = word("cls", "patches", "all")
+    rows: Literal["cls", "patches", "all"] = word("cls", "patches", "all", needs={"cls": "cls"})
     layers: Some = numbers("layers", "all", default="all")
 
     kind, touches, told_by = "even", "edges", "rows"
     example = '{"kind": "even", "rows": "cls", "layers": [5]}'
-
-    def check(self, config: ViTConfig) -> None:
-        super().check(config)
-        if self.rows == "cls":
-            self._needs_prefix(config, "cls_token")
 
 
 @dataclass(frozen=True)
@@ -346,7 +338,9 @@ class Transplant(Intervention):
     Those of some patches, of CLS alone, or all of them, CLS too.
     """
 
-    patches: tuple[int, ...] | Literal["cls", "all"] = numbers("patches", "cls", "all")
+    patches: tuple[int, ...] | Literal["cls", "all"] = numbers(
+        "patches", "cls", "all", needs={"cls": "cls"}
+    )
     layer: int = number("layers", past=1)
     donor: Donor = picture()
 
@@ -377,8 +371,6 @@ class Transplant(Intervention):
 
     def check(self, config: ViTConfig) -> None:
         super().check(config)
-        if self.patches == "cls":
-            self._needs_prefix(config, "cls_token")
         theirs, ours = tuple(self.donor.tokens.shape), (config.num_tokens, config.embed_dim)
         # CLS is the first token of both, so that the number of patches does not matter.
         if theirs[1:] != ours[1:] or (self.patches != "cls" and theirs != ours):

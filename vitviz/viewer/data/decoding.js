@@ -1,11 +1,11 @@
 /** Decoding: a photo in a file becomes pixels, in this browser, or one sentence says why not. */
 
+import { LIMITS } from "../engine/tables.js";
 import { formatOf, framesIn, isInInks, isTurned, lookOf, sizeIn } from "../maths/photofile.js";
 
-/** As in vitviz/model/photo.py. */
-const MOST_BYTES = 32 * 1024 * 1024;
-const MOST_PIXELS = 64e6;
-const ALLOWED = { key: "allowed", values: { megabytes: 32, megapixels: 64 } };
+const MEGABYTES = LIMITS.photo_bytes / 2 ** 20;
+const MEGAPIXELS = LIMITS.photo_pixels / 1e6;
+const ALLOWED = { key: "allowed", values: { megabytes: MEGABYTES, megapixels: MEGAPIXELS } };
 
 /** Formats whose files say their size at once. */
 const TELL = ["JPEG", "PNG", "GIF"];
@@ -31,7 +31,7 @@ export class PhotoError extends Error {
 export async function decoded(file, name) {
   const quoted = quotedAsPython(name);
   if (file.size === 0) throw new PhotoError("empty", { name: quoted, allowed: ALLOWED });
-  if (file.size > MOST_BYTES) throw new PhotoError("too_long", { name: quoted, megabytes: 32, allowed: ALLOWED });
+  if (file.size > LIMITS.photo_bytes) throw new PhotoError("too_long", { name: quoted, megabytes: MEGABYTES, allowed: ALLOWED });
   const bytes = new Uint8Array(await file.arrayBuffer().catch(() => { throw new PhotoError("unreadable", { name: quoted, reason: { key: "is_gone", values: {} } }); }));
   const format = formatOf(bytes);
   if (format === "") return null;
@@ -79,8 +79,8 @@ function checkSize(name, size) {
   if (!size) return;
   const [width, height] = size;
   if (width < 1 || height < 1) throw new PhotoError("nothing_to_see", { name, width, height });
-  if (width * height <= MOST_PIXELS) return;
+  if (width * height <= LIMITS.photo_pixels) return;
   const grouped = (number) => number.toLocaleString("en");
   throw new PhotoError("too_large", { name, size: { key: "size", values: { width: grouped(width), height: grouped(height) } },
-    megapixels: (width * height / 1e6).toFixed(0), most: 64 });
+    megapixels: (width * height / 1e6).toFixed(0), most: MEGAPIXELS });
 }

@@ -1,7 +1,7 @@
 /** Explained: explanations and fair tests of a pass that are computed in this page, as a host makes them. */
 
-import { EXPLAINERS, centreMap } from "../engine/explain.js";
-import { KINDS } from "../engine/kinds.js";
+import { centreMap } from "../engine/explain.js";
+import { EXPLAINER_KEYS, KINDS } from "../engine/tables.js";
 import { keptAt, planOf, removalOf } from "../maths/fairness.js";
 import { writeSafetensors } from "../maths/safetensors.js";
 import { notHere } from "./files.js";
@@ -28,7 +28,7 @@ function passOf({ source: { manifest: { pass }, picture } }) {
  */
 export async function explanationFile(name, wanted) {
   const [, explainer, token, target] = /** @type {RegExpExecArray} */ (NAME.exec(name));
-  if (!Object.hasOwn(EXPLAINERS, explainer)) throw notHere(name); // Python alone has it
+  if (!EXPLAINER_KEYS.includes(explainer)) throw notHere(name); // Python alone has it
   const begun = performance.now();
   const task = { ...passOf(wanted), explainer, token: Number(token), target: target === "any" ? -1 : Number(target) };
   const { values, forward, backward } = await wanted.engine.work(task, { told: wanted.told, signal: wanted.source.store.stop.signal });

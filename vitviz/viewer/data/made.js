@@ -1,6 +1,6 @@
 /** Made: the files of a pass that was computed in this page, as vitviz/viewer/payload.py makes those of others. */
 
-import { KINDS } from "../engine/kinds.js";
+import { KINDS, LIMITS } from "../engine/tables.js";
 import { attentionRows } from "../maths/attention.js";
 import { cutsOf } from "../maths/cuts.js";
 import { gridOf } from "../maths/geometry.js";
@@ -19,9 +19,6 @@ import { layerName } from "./layers.js";
  * @typedef {{name: string, pass: import("../engine/core.js").Pass}} Donor
  * @typedef {import("../engine/core.js").Pass & {donors?: (Donor|undefined)[]}} Found
  */
-
-/** The picture of a donor has at most so many pixels a side, as in vitviz/probe/intervene/intervention.py. */
-const DONOR_SIDE = 72;
 
 /**
  * The files that follow from a pass, each written when somebody needs it. Numbers have 32 bits: nothing is rounded for a way
@@ -97,7 +94,7 @@ export function named(run, donors) {
 
 /** Every so many pixels of the pictures whose tokens were put in. */
 function donated({ donors = [] }, { height, width, channels }) {
-  const step = Math.ceil(Math.max(height, width) / DONOR_SIDE);
+  const step = Math.ceil(Math.max(height, width) / LIMITS.donor_side);
   const [rows, cols] = [Math.ceil(height / step), Math.ceil(width / step)];
   const small = ({ pass: { picture } }) => Uint8Array.from({ length: rows * cols * channels }, (_, at) =>
     picture[(Math.floor(at / (cols * channels)) * width + Math.floor(at / channels) % cols) * step * channels + at % channels]);

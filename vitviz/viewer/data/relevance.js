@@ -1,13 +1,11 @@
 /** Rollout for a token: computed from matrices that are built while idle, or by the host. */
 
+import { LIMITS } from "../engine/tables.js";
 import { inSlices } from "./idle.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 import { FUSIONS, fuseRows, rolloutRow, rowSums } from "../maths/rollout.js";
 import { newestOf } from "./newest.js";
 import { Recent } from "./recent.js";
-
-/** Above this many tokens the matrices (N * N numbers per layer) are too much for a browser tab. */
-export const MOST_TOKENS = 400;
 
 /** At most this many rollouts of one analysis are remembered. */
 const MOST_ANSWERS = 512;
@@ -31,9 +29,10 @@ export class Relevance {
     this.store = store;
     this.asked = asked;
     this.manifest = manifest;
-    this.ask = manifest.model.num_tokens > MOST_TOKENS ? ask : null;
+    // The matrices of more tokens (N * N numbers per layer) are too much for a browser tab.
+    this.ask = manifest.model.num_tokens > LIMITS.rollout_tokens ? ask : null;
     this.brought = brought?.exists ? brought : null;
-    this.possible = manifest.model.num_tokens <= MOST_TOKENS || Boolean(ask);
+    this.possible = manifest.model.num_tokens <= LIMITS.rollout_tokens || Boolean(ask);
     this.onProgress = onProgress;
     this.fused = new Map(); // fusion -> {matrix, sums}[] by layer
     this.answers = new Recent(MOST_ANSWERS);

@@ -8,6 +8,7 @@ import { FairTest } from "./fairtest.js";
 import { Features } from "./features.js";
 import { explainFailure, fetchChecked, fetchOrAsk, fileOf, notHere } from "./files.js";
 import { readFilm } from "./film.js";
+import { EXPLAINER_KEYS } from "../engine/tables.js";
 import { gridOf } from "../maths/geometry.js";
 import { LazyFile } from "./lazyfile.js";
 import { LayerStore, layerName } from "./layers.js";
@@ -27,8 +28,8 @@ const MOST_MIXINGS = 6; // layers whose values are kept: 4 MB each of ViT-B/16
  *   prepare: (model: import("../types.js").Model) => any, pixelsOf: (manifest: import("../types.js").Manifest) => Promise<Uint8Array>}} Here
  */
 
-/** A model any of whose explanations can be had. @param {import("../types.js").Model} model */
-const explained = (model) => ({ ...model, explainers: (model.explainers ?? []).map((one) => ({ ...one, late: true })) });
+/** A model whose explanations this page makes where it can. @param {import("../types.js").Model} model */
+const explained = (model) => ({ ...model, explainers: (model.explainers ?? []).map((one) => ({ ...one, late: one.late || EXPLAINER_KEYS.includes(one.key) })) });
 
 /**
  * The picture, the maps and the files of one analysis. Sources are independent of each other; a source

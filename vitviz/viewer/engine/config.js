@@ -1,22 +1,7 @@
 /** Config: every choice that makes one Vision Transformer differ from another, as vitviz/model/config.py has it. */
 
 import { FormatError } from "../maths/safetensors.js";
-
-const MOST = 2 ** 16;
-
-const DEFAULTS = {
-  image_size: [224, 224], patch_size: [16, 16], in_chans: 3, num_classes: 1000, embed_dim: 768, depth: 12, num_heads: 12,
-  mlp_hidden_dim: null, class_token: true, dist_token: false, reg_tokens: 0, pos_embed: true, pos_embed_prefix: true, rotary: null,
-  relative_bias: false, patch_bias: true, patch_norm_before: false, patch_norm_after: false, norm: "layernorm", norm_eps: 1e-6,
-  norm_pre: false, final_norm: "before_pool", post_norm: false, qkv_bias: true, qk_norm: false, attn_norm: false, proj_bias: true,
-  layer_scale: false, mlp: "mlp", mlp_norm: false, activation: "gelu", global_pool: "token", pool_prefix: false, pool_heads: null,
-  pool_hidden_dim: null,
-};
-const WORDS = {
-  norm: ["layernorm", "rmsnorm"], activation: ["gelu", "gelu_tanh", "quick_gelu", "silu"], mlp: ["mlp", "swiglu", "swiglu_packed"],
-  global_pool: ["token", "avg", "token_avg", "map", ""], final_norm: ["before_pool", "after_pool", "none"],
-};
-const ROTARY = { kind: "", temperature: 100, order: "yx", offset: 0, reference: null };
+import { CONFIG, LIMITS, ROTARY, SUPPORTED } from "./tables.js";
 
 /**
  * @typedef {{kind: "normalised"|"axial"|"mixed", temperature: number, order: "yx"|"xy", offset: number, reference: [number, number]|null}} Rotary
@@ -31,9 +16,30 @@ const ROTARY = { kind: "", temperature: 100, order: "yx", offset: 0, reference: 
  *   as Python has it, with what follows from it: the grid, and the number of tokens
  */
 
-const isWhole = (value, least) => Number.isInteger(value) && value >= least && value <= MOST;
+/** @typedef {import("./tables.js").Setting} Setting */
+
 const isNumber = (value, least, most) => typeof value === "number" && value >= least && value <= most;
+const isWhole = (value, least) => Number.isInteger(value) && isNumber(value, least, LIMITS.config);
 const isSides = (value) => Array.isArray(value) && value.length === 2 && value.every((side) => isWhole(side, 1));
+
+/**
+ * What fields may hold: whether a value fits, and how a sentence goes on that says what would.
+ * @type {Record<Setting["holds"], {fits: (value: any, setting: any) => boolean, wanted: (setting: any) => string}>}
+ */
+const HOLDS = {
+  sides: { fits: isSides, wanted: () => "height and width from 1 to " + LIMITS.config + " pixels" },
+  count: { fits: (value, { least }) => isWhole(value, least), wanted: ({ least }) => "a whole number from " + least + " to " + LIMITS.config },
+  number: { fits: (value, { least, most }) => isNumber(value, least, most), wanted: ({ least, most }) => "a number from " + least + " to " + most },
+  word: { fits: (value, { words }) => words.includes(value), wanted: ({ words }) => "one of " + words.join(", ") },
+  switch: { fits: (value) => typeof value === "boolean", wanted: () => "true or false" },
+  rotary: { fits: () => true, wanted: () => "" }, // `rotaryOf` checks it
+};
+
+/** @param {Setting} setting */
+const fits = (value, setting) => (value === null && setting.default === null) || HOLDS[setting.holds].fits(value, setting);
+
+/** Values, and the defaults of those that are left out. @param {Record<string, Setting>} settings @returns {any} */
+const withDefaults = (settings, values) => ({ ...Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, setting.default])), ...values });
 
 /** A value of a file, cut to a length that a sentence can quote. */
 const short = (value) => String(JSON.stringify(value)).slice(0, 80);
@@ -49,24 +55,14 @@ function expect(good, sentence) {
  */
 export function readConfig(values) {
   expect(values !== null && typeof values === "object" && !Array.isArray(values), "a model's config must be a dictionary, got " + short(values));
-  const unknown = Object.keys(values).filter((name) => !Object.hasOwn(DEFAULTS, name)).sort();
+  const unknown = Object.keys(values).filter((name) => !Object.hasOwn(CONFIG, name)).sort();
   expect(unknown.length === 0, "the model's config has fields that vitviz does not know: " + unknown.slice(0, 5).join(", "));
-  const config = { ...DEFAULTS, ...values };
-  for (const name of ["image_size", "patch_size"]) {
-    if (isWhole(config[name], 1)) config[name] = [config[name], config[name]];
-    expect(isSides(config[name]), name + " must be height and width from 1 to " + MOST + " pixels, got " + short(config[name]));
-  }
+  const config = withDefaults(CONFIG, values);
   config.mlp_hidden_dim ??= 4 * config.embed_dim;
-  for (const [name, least] of Object.entries({ in_chans: 1, embed_dim: 1, depth: 1, num_heads: 1, mlp_hidden_dim: 1, num_classes: 0, reg_tokens: 0 })) {
-    expect(isWhole(config[name], least), name + " must be a whole number from " + least + " to " + MOST + ", got " + short(config[name]));
+  for (const [name, setting] of Object.entries(CONFIG)) {
+    if (setting.holds === "sides" && isWhole(config[name], 1)) config[name] = [config[name], config[name]];
+    expect(fits(config[name], setting), name + " must be " + HOLDS[setting.holds].wanted(setting) + ", got " + short(config[name]));
   }
-  for (const [name, usual] of Object.entries(DEFAULTS)) {
-    expect(typeof usual !== "boolean" || typeof config[name] === "boolean", name + " must be true or false, got " + short(config[name]));
-  }
-  for (const [name, words] of Object.entries(WORDS)) {
-    expect(words.includes(config[name]), name + " must be one of " + words.join(", ") + ", got " + short(config[name]));
-  }
-  expect(isNumber(config.norm_eps, 1e-30, 1), "norm_eps must be a number from 1e-30 to 1, got " + short(config.norm_eps));
   for (const [at, axis] of ["height", "width"].entries()) {
     const [size, patch] = [config.image_size[at], config.patch_size[at]];
     expect(size % patch === 0, "image_size: the " + axis + " " + size + " is not a multiple of the patch's " + patch);
@@ -89,16 +85,12 @@ function withSizes(config) {
 function rotaryOf(value, head_dim) {
   if (value === null) return null;
   expect(typeof value === "object" && Object.keys(value).every((name) => Object.hasOwn(ROTARY, name)), "rotary must have a kind, got " + short(value));
-  const rotary = { ...ROTARY, ...value };
-  const good = ["normalised", "axial", "mixed"].includes(rotary.kind) && isNumber(rotary.temperature, 1, 1e9) && ["yx", "xy"].includes(rotary.order)
-    && isNumber(rotary.offset, -MOST, MOST) && (rotary.reference === null || isSides(rotary.reference));
+  const rotary = withDefaults(ROTARY, value);
+  const good = Object.entries(ROTARY).every(([name, setting]) => fits(rotary[name], setting));
   expect(good, "rotary has a kind, an order and numbers that vitviz does not know: " + short(value));
   expect(head_dim % 4 === 0, "rotary needs heads of a multiple of 4 channels, half of them for each axis, got " + head_dim);
   return /** @type {any} */ (rotary);
 }
-
-/** Switches that the server alone has, with the values that they have here. */
-const HERE = { relative_bias: false, patch_norm_before: false, patch_norm_after: false, norm: "layernorm", post_norm: false };
 
 /**
  * The switches of a config that this engine does not know: such a model is the server's. [] for one that runs here.
@@ -106,6 +98,5 @@ const HERE = { relative_bias: false, patch_norm_before: false, patch_norm_after:
  * @returns {string[]}
  */
 export function unknownSwitches(config) {
-  const others = Object.entries(HERE).filter(([name, usual]) => config[name] !== usual).map(([name]) => name);
-  return config.global_pool === "map" ? [...others, "global_pool"] : others;
+  return Object.keys(SUPPORTED).filter((name) => !SUPPORTED[name].includes(config[name]));
 }

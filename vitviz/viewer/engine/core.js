@@ -1,6 +1,6 @@
 /** Core: a model that runs passes, one after the other, and begins where an earlier one was the same. */
 
-import { KINDS } from "./kinds.js";
+import { KINDS } from "./tables.js";
 import { plainKernels } from "./kernels.js";
 import { makeMachine } from "./machine.js";
 import { SelectionError, Surgery } from "./surgery.js";

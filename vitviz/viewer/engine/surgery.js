@@ -2,17 +2,11 @@
 
 import { Chance } from "../maths/chance.js";
 import { cutsOf } from "../maths/cuts.js";
-import { KINDS } from "./kinds.js";
 import { pictureWith } from "./pictures.js";
+import { COUNTS, KINDS, LIMITS, NEEDS } from "./tables.js";
 
 /** @typedef {{kind: string, [field: string]: any}} Intervention  as in JSON */
 
-const MOST = 64;
-const MOST_PAIRS = 4096;
-const LARGEST = 2 ** 31 - 1;
-/** What may be left out. */
-const USUAL = { seed: 0, layers: "all", heads: "all" };
-const USUAL_OF = { head: { by: "zero" }, scramble: { rows: "patches" } };
 
 /** Interventions that cannot be done. `key` and `values` are of a text of vitviz/languages/en/experiments.json. */
 export class SelectionError extends Error {
@@ -24,24 +18,27 @@ export class SelectionError extends Error {
 }
 
 const has = (some, number) => some === "all" || some.includes(number);
-const isNumber = (value, least = -LARGEST) => Number.isInteger(value) && value >= least && value <= LARGEST;
+const isNumber = (value, least = -LIMITS.number) => Number.isInteger(value) && value >= least && value <= LIMITS.number;
+
+const malformedError = (kind, value) => new SelectionError("malformed", { kind, example: KINDS[kind].example, value });
 
 /** Throws a SelectionError for a field that does not hold what its form says. */
-function checkField(one, name, { shape, of, words }) {
+function checkField(one, name, { shape, of, words, count }) {
   const value = one[name];
-  const malformed = new SelectionError("malformed", { kind: one.kind, value: one });
+  const malformed = malformedError(one.kind, one);
   if (shape === "picture" || (typeof value === "string" && words.includes(value))) return;
   if (shape === "number" && isNumber(value, of === "seeds" ? 0 : undefined)) return;
   if (shape !== "list" && shape !== "pairs" || !Array.isArray(value)) throw malformed;
   if (value.length === 0) throw new SelectionError("empty", { kind: one.kind, what: name });
   if (shape === "pairs") {
-    if (value.length > MOST_PAIRS) throw new SelectionError("many_edges", { most: MOST_PAIRS, count: value.length });
+    if (value.length > LIMITS.pairs) throw new SelectionError("many_edges", { most: LIMITS.pairs, count: value.length });
     if (!value.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((number) => isNumber(number)))) throw malformed;
     return;
   }
   if (!value.every((number) => isNumber(number))) throw malformed;
   const twice = value.find((number, at) => value.indexOf(number) < at);
   if (twice !== undefined) throw new SelectionError("twice", { kind: one.kind, what: name, number: twice });
+  if (count !== null && value.length !== count) throw malformed;
 }
 
 /**
@@ -51,15 +48,16 @@ function checkField(one, name, { shape, of, words }) {
  */
 function readInterventions(values) {
   if (!Array.isArray(values)) throw new SelectionError("no_list", { value: values });
-  if (values.length > MOST) throw new SelectionError("many", { most: MOST, count: values.length });
+  if (values.length > LIMITS.interventions) throw new SelectionError("many", { most: LIMITS.interventions, count: values.length });
   return values.map((value) => {
     const kind = value?.kind;
     if (typeof kind !== "string" || !Object.hasOwn(KINDS, kind)) throw new SelectionError("no_kind", { kinds: Object.keys(KINDS), value });
     const { fields } = KINDS[kind];
-    const usual = Object.entries({ ...USUAL, ...USUAL_OF[kind] }).filter(([name]) => name in fields);
-    const one = { ...Object.fromEntries(usual), ...value };
-    const wrong = Object.keys(fields).some((name) => !(name in one)) || Object.keys(one).some((name) => name !== "kind" && !(name in fields));
-    if (wrong || (kind === "swap" && one.patches?.length !== 2)) throw new SelectionError("malformed", { kind, value });
+    const defaults = Object.entries(fields).flatMap(([name, form]) => (form.default === null ? [] : [[name, form.default]]));
+    const one = { ...Object.fromEntries(defaults), ...value };
+    const lacks = Object.keys(fields).some((name) => !Object.hasOwn(one, name));
+    const wrong = lacks || Object.keys(one).some((name) => name !== "kind" && !Object.hasOwn(fields, name));
+    if (wrong) throw malformedError(kind, value);
     for (const [name, form] of Object.entries(fields)) checkField(one, name, form);
     return one;
   });
@@ -136,21 +134,26 @@ export class Surgery {
 
   #check(one, donor) {
     const { config } = this;
-    const ends = { patches: config.num_patches, tokens: config.num_tokens, layers: config.depth, heads: config.num_heads };
-    for (const [name, { of, past, shape }] of Object.entries(KINDS[one.kind].fields)) {
-      if (!(of in ends) || shape === "picture") continue;
-      const wrong = [one[name]].flat(2).find((value) => typeof value === "number" && !(value >= 0 && value < ends[of] + past));
-      if (wrong !== undefined) throw new SelectionError("out_of_range", { kind: one.kind, what: name, last: ends[of] + past - 1, value: wrong });
+    const { kind } = one;
+    const fields = Object.entries(KINDS[kind].fields);
+    for (const [name, { of, past }] of fields) {
+      if (!Object.hasOwn(COUNTS, of)) continue;
+      const end = config[COUNTS[of]] + past;
+      const wrong = [one[name]].flat(2).find((value) => typeof value === "number" && !(value >= 0 && value < end));
+      if (wrong !== undefined) throw new SelectionError("out_of_range", { kind, what: name, last: end - 1, value: wrong });
     }
-    const { rows, cols } = config;
-    if (one.kind === "shuffle" && (!(one.cells > 0) || rows % one.cells || cols % one.cells || (rows === one.cells && cols === one.cells))) throw new SelectionError("cells", { cells: one.cells, rows, cols });
-    const rotary = config.rotary !== null;
-    const there = { "learned off": config.pos_embed, "rotary off": rotary }[one.by] ?? (config.pos_embed || rotary);
-    if (one.kind === "positions" && !there) throw new SelectionError("no_positions");
-    const needsPrefix = one.kind === "cut" && typeof one.edges === "string" && one.edges.includes("prefix") && config.num_prefix_tokens === 0;
-    const needsCls = (one.rows === "cls" || one.patches === "cls") && !config.class_token;
-    if (needsPrefix || needsCls) throw new SelectionError("no_prefix", { kind: one.kind });
-    if (one.kind === "transplant") this.#checkDonor(one, donor);
+    for (const [name, { needs }] of fields) {
+      const need = NEEDS[needs[one[name]]];
+      if (need && !need.fields.some((field) => config[field])) throw new SelectionError(need.error, { kind });
+    }
+    if (kind === "shuffle") this.#checkCells(one);
+    if (kind === "transplant") this.#checkDonor(one, donor);
+  }
+
+  #checkCells({ cells }) {
+    const { rows, cols } = this.config;
+    const fits = cells > 0 && rows % cells === 0 && cols % cells === 0 && (rows !== cells || cols !== cells);
+    if (!fits) throw new SelectionError("cells", { cells, rows, cols });
   }
 
   #checkDonor({ patches }, donor) {

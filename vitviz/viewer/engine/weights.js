@@ -2,11 +2,7 @@
 
 import { FormatError, parseSafetensors, readMetadata, readShapes, toFloat32 } from "../maths/safetensors.js";
 import { readConfig, unknownSwitches } from "./config.js";
-
-/** So many numbers a page holds: parameters, tokens, and what a pass leaves behind. */
-const MOST_PARAMETERS = 25e6;
-const MOST_TOKENS = 1400;
-const MOST_KEPT = 2 ** 26;
+import { LIMITS } from "./tables.js";
 
 /**
  * A model as a file has it. `weights`: by the names of vitviz/model/vit.py; `unknown`: switches that this engine does not
@@ -60,10 +56,10 @@ function parametersOf(buffer, config) {
   const wanted = shapesOf(config);
   const count = (shape) => shape.reduce((product, side) => product * side, 1);
   const total = Object.values(wanted).reduce((sum, shape) => sum + count(shape), 0);
-  if (total > MOST_PARAMETERS) throw new FormatError("this model has " + total + " parameters; a page runs models of at most " + MOST_PARAMETERS);
-  if (config.num_tokens > MOST_TOKENS) throw new FormatError("this model has " + config.num_tokens + " tokens; a page runs models of at most " + MOST_TOKENS);
+  if (total > LIMITS.parameters) throw new FormatError("this model has " + total + " parameters; a page runs models of at most " + LIMITS.parameters);
+  if (config.num_tokens > LIMITS.tokens) throw new FormatError("this model has " + config.num_tokens + " tokens; a page runs models of at most " + LIMITS.tokens);
   const kept = 4 * (config.depth + 1) * config.num_tokens * config.embed_dim;
-  if (kept > MOST_KEPT) throw new FormatError("a pass of this model leaves " + kept + " numbers behind; a page keeps at most " + MOST_KEPT);
+  if (kept > LIMITS.kept) throw new FormatError("a pass of this model leaves " + kept + " numbers behind; a page keeps at most " + LIMITS.kept);
   const found = readShapes(buffer);
   const wrong = [
     ...Object.keys(wanted).filter((name) => !found.has(name)).map((name) => name + " is missing"),

@@ -101,7 +101,7 @@ export function layersOf(app) {
 export function keyOf({ key, options }, look) {
   if (typeof key === "string") return key;
   const found = key(look);
-  if (found in options) return found;
+  if (Object.hasOwn(options, found)) return found;
   const names = Object.keys(options);
   return names.find((name) => options[name]?.(look) === found) ?? names.find((name) => options[name] === null);
 }
@@ -176,7 +176,7 @@ export function createCheck(book, lot = Math.random) {
 function checked(found, item, form) {
   const { answer, reason, sure, right } = found ?? {};
   const entry = { answer: Object.keys(item[form].options).includes(answer) ? answer : undefined,
-    reason: item.reasons.includes(reason) ? reason : undefined, sure: Number.isInteger(sure) && sure in LEVELS ? sure : undefined };
+    reason: item.reasons.includes(reason) ? reason : undefined, sure: Number.isInteger(sure) && Object.hasOwn(LEVELS, sure) ? sure : undefined };
   const whole = Object.values(entry).every((one) => one !== undefined);
   return { ...entry, right: whole && Array.isArray(right) && right.length === 2 ? right.map(Boolean) : undefined };
 }

@@ -206,7 +206,7 @@ function isFrom(origin, { link, model: { name, key }, photo }) {
 /** Model and example of a step: its own, else those of its lesson; what else the host reads where it is asked for. */
 export function originOf({ model, example }, step) {
   const { state = {} } = step ?? {};
-  const more = HOSTS.filter((name) => name in state).map((name) => [name, String(state[name])]);
+  const more = HOSTS.filter((name) => Object.hasOwn(state, name)).map((name) => [name, String(state[name])]);
   return /** @type {import("../state/link.js").Origin} */ ({ model, example, ...Object.fromEntries(more) });
 }
 

@@ -53,7 +53,7 @@ function checkedStep(step, at) {
   if (fields.length > MOST.field) throw new Misfit("ownNoView", { step: at + 1 });
   for (const [name, value] of fields) {
     const short = typeof value === "boolean" || Number.isFinite(value) || (typeof value === "string" && value.length <= MOST.field);
-    if (!short || name.length > MOST.field || name in Object.prototype) throw new Misfit("ownNoView", { step: at + 1 });
+    if (!short || name.length > MOST.field || Object.hasOwn(Object.prototype, name)) throw new Misfit("ownNoView", { step: at + 1 });
   }
   const right = textOf(step, "right");
   return { view: { ...view }, ...Object.fromEntries(["text", "question", "answer"].map((name) => [name, textOf(step, name)])), way, ...(right ? { right } : {}) };
@@ -74,7 +74,7 @@ function textOf(from, name) {
  */
 export function stepOf(selection, link, names) {
   if (!link?.example) return null;
-  const fields = [...names, "token", "overlay"].filter((name) => name in selection && !["lesson", "step"].includes(name));
+  const fields = [...names, "token", "overlay"].filter((name) => Object.hasOwn(selection, name) && !["lesson", "step"].includes(name));
   return { view: { ...link, ...Object.fromEntries(fields.map((name) => [name, selection[name]])) },
     text: "", question: "", answer: "", way: "look" };
 }

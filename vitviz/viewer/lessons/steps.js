@@ -54,7 +54,7 @@ export const firstOf = ({ recall }) => (recall ? 0 : 1);
  */
 function cardOf({ title, steps }) {
   const { state = {} } = steps.at(-1) ?? {};
-  const origin = Object.fromEntries(HOSTS.filter((name) => name in state).map((name) => [name, state[name]]));
+  const origin = Object.fromEntries(HOSTS.filter((name) => Object.hasOwn(state, name)).map((name) => [name, state[name]]));
   return { id: CARD, state: origin, ...(title === undefined ? {} : { texts: {} }) };
 }
 

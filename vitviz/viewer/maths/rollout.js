@@ -20,7 +20,7 @@ export const FUSIONS = ["mean", "max", "min"];
 export function fuseRows(layer, from, to, matrices) {
   const { heads, tokens } = layer;
   const row = new Float32Array(tokens);
-  const wanted = FUSIONS.filter((fusion) => fusion in matrices);
+  const wanted = FUSIONS.filter((fusion) => Object.hasOwn(matrices, fusion));
   for (let query = from; query < to; query++) {
     const at = query * tokens;
     for (let head = 0; head < heads; head++) {

@@ -77,6 +77,6 @@ function saves(app) {
   }
   const known = Object.keys(columns).length > 0;
   // A figure does not begin what nobody has looked at: some maps cost hundreds of passes.
-  const figures = shown.every(({ key }) => key in columns) ? ["explanations"] : [];
+  const figures = shown.every(({ key }) => Object.hasOwn(columns, key)) ? ["explanations"] : [];
   return { tables: { ...(known ? { explanations: tokenTable(app, columns) } : {}), ...fairTables(app) }, figures };
 }

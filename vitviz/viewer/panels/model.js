@@ -46,7 +46,7 @@ function accuracy(app) {
   const { num_classes: classes } = model;
   if (manifest.pass.predictions.length === 0) return null;
   const { measurements } = model;
-  const rows = ["top1", "top5", "group", "ece"].filter((name) => name in measurements);
+  const rows = ["top1", "top5", "group", "ece"].filter((name) => Object.hasOwn(measurements, name));
   const shares = percents(rows.map((name) => measurements[name]));
   const chance = chanceOf(classes);
   let body;
@@ -54,7 +54,7 @@ function accuracy(app) {
   else if (rows.length > 0) {
     body = el("table", { class: "vv-ledger" }, el("tbody", {}, ...rows.map((name, at) => el("tr", {},
       el("th", { scope: "row", text: t("figure_" + name) }), el("td", { class: "vv-shape", text: shares[at] }),
-      el("td", { class: "vv-note", text: name in chance ? t("figureChance", { share: percent(chance[name]) }) : "" })))));
+      el("td", { class: "vv-note", text: Object.hasOwn(chance, name) ? t("figureChance", { share: percent(chance[name]) }) : "" })))));
   } else body = el("p", { class: "vv-text", text: translated(model.details.accuracy ?? t("cardNoFigures"), app) });
   const tested = rows.length > 0 && measurements.pictures
     ? el("p", { class: "vv-note", text: t("cardPictures", { count: grouped(measurements.pictures) }) }) : null;
@@ -103,14 +103,14 @@ function knows(app) {
   const { model } = manifest;
   const { data = "", terms, license } = model.details;
   const set = "lacks_" + data.split(":")[0];
-  const lacks = model.light_ink_only === false && set + "_both" in STRINGS.en ? set + "_both" : set;
+  const lacks = model.light_ink_only === false && Object.hasOwn(STRINGS.en, set + "_both") ? set + "_both" : set;
   const rows = [[t("fact_data"), data], [t("fact_terms"), terms], [t("fact_license"), license]]
     .filter(([, text]) => text).map(([name, text]) => [name, inGroups(translated(text, app))]);
   const byGroup = classesByGroup(model);
   if (rows.length === 0 && byGroup.length === 0) return null;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardKnows") }),
     model.trained === false ? el("p", { class: "vv-text", text: t("cardUnseen") })
-      : lacks in STRINGS.en ? el("p", { class: "vv-text", text: t(lacks) + " " + t(manifest.pass.known_or_not ? "lacksTells" : "lacksAnswers") })
+      : Object.hasOwn(STRINGS.en, lacks) ? el("p", { class: "vv-text", text: t(lacks) + " " + t(manifest.pass.known_or_not ? "lacksTells" : "lacksAnswers") })
         : null,
     facts(rows), ...kinds(byGroup, app));
 }
@@ -130,7 +130,7 @@ function origin(app) {
   const { model } = manifest;
   const name = (key) => {
     const own = "fact_" + key.replace(/[^A-Za-z0-9]+/g, "_");
-    return own in STRINGS.en ? t(own) : key;
+    return Object.hasOwn(STRINGS.en, own) ? t(own) : key;
   };
   const rows = [[t("model"), model.name], [t("source"), translated(model.source, app)],
     ...(model.details.temperature ? [[t("temperature"), digits(model.temperature)]] : []),
@@ -162,6 +162,6 @@ function saves({ source: { manifest } }) {
     ...(boxes ? { boxes: { columns: ["map", "energy", "pointing"],
       rows: Object.entries(boxes).map(([map, { energy, pointing }]) => [map, energy, pointing]) } } : {}),
   };
-  const drawn = boxes || ["top1", "top5", "group"].some((name) => name in measurements);
+  const drawn = boxes || ["top1", "top5", "group"].some((name) => Object.hasOwn(measurements, name));
   return { tables, figures: drawn ? ["measured"] : [] };
 }

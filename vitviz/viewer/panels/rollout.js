@@ -11,7 +11,7 @@ import { cited } from "../parts/cited.js";
 import { LEAST_TIMES, patchScale } from "../maths/scales.js";
 import { opposite, scaleOfBoth } from "../state/sharedscale.js";
 import { createShares } from "../stage/readout.js";
-import { MOST_TOKENS } from "../data/relevance.js";
+import { LIMITS } from "../engine/tables.js";
 import { FUSIONS } from "../maths/rollout.js";
 import { layersFrom } from "../state/panels.js";
 import { tokenTable } from "../state/saves.js";
@@ -118,7 +118,7 @@ function create(app) {
     else if (!relevance.possible && relevance.brought) {
       text = values ? "" : t("rolloutBrought", { token: tokenName(manifest.pass.first.token, app) });
     } else if (!relevance.possible) {
-      text = t("rolloutTooLarge", { tokens: grid.tokens, most: MOST_TOKENS });
+      text = t("rolloutTooLarge", { tokens: grid.tokens, most: LIMITS.rollout_tokens });
     } else if (!values && relevance.error) {
       text = t("rolloutFailed", { reason: reasonOf(relevance.error, app.language) });
     } else if (!values) text = t("missing_asking");

@@ -1,5 +1,6 @@
 /** Carrying: what becomes of a model of the playground: it is looked into, shown in the viewer, saved, and read back. */
 
+import { LIMITS } from "../engine/tables.js";
 import { grouped } from "../maths/numbers.js";
 import { FormatError } from "../maths/safetensors.js";
 import { download } from "../parts/download.js";
@@ -12,7 +13,7 @@ import { nameOf, written } from "./settings.js";
 
 const LOOKED_MS = 1500; // so often it is looked inside while it learns
 const LONGEST_NAME = 40;
-const MOST_BYTES = 104e6; // of a file: 25 million parameters (engine/weights.js), and what describes them
+const MOST_BYTES = 4 * LIMITS.parameters + 4e6; // of a file: the parameters, and what describes them
 
 /** A picture that is looked at, (28 * 28), and what it is called. @typedef {{key: string, at?: number, pixels: Uint8Array}} Shown  at: its place in the test */
 

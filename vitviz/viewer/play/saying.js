@@ -12,8 +12,8 @@ const OWN = "_signs";
 export function sayingIn(language, signs = false) {
   const texts = { ...TEXTS.en, ...TEXTS[language] };
   return (key, values = {}) => {
-    if (!(key in texts)) throw new Error("no text named " + key);
-    const text = texts[signs && key + OWN in texts ? key + OWN : key];
+    if (!Object.hasOwn(texts, key)) throw new Error("no text named " + key);
+    const text = texts[signs && Object.hasOwn(texts, key + OWN) ? key + OWN : key];
     return withParticles(text.replace(/\{(\w+)\}/g, (_, name) => String(values[name])));
   };
 }

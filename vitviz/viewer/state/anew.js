@@ -32,7 +32,7 @@ export function hasChosen(selection, began, { grid, panels }) {
  */
 export function begunAnew(selection, begins) {
   const [lent, own] = [true, false].map((borrowed) => Object.fromEntries(LOOKS
-    .filter((field) => (field in selection.lent) === borrowed).map((field) => [field, begins[field]])));
+    .filter((field) => Object.hasOwn(selection.lent, field) === borrowed).map((field) => [field, begins[field]])));
   return { ...selection, ...own, lent: { ...selection.lent, ...lent } };
 }
 
@@ -50,7 +50,7 @@ export function begunAnew(selection, begins) {
 export function arriving(selection, seen, { manifest, grid }, linked, shape, back = null) {
   const start = startSelection(shape);
   const chosen = back ? back.chosen : selection && seen ? hasChosen(selection, seen.began, { grid: seen.grid, panels: shape.panels })
-    : [...LOOKS, "lesson"].some((name) => name in (linked ?? {}));
+    : [...LOOKS, "lesson"].some((name) => Object.hasOwn(linked ?? {}, name));
   const photo = manifest.upload?.address ?? manifest.link?.example ?? manifest.photo.name;
   const anew = !back && !chosen && photo !== seen?.photo;
   const begins = validSelection(anew ? manifest.start : null, start, shape);

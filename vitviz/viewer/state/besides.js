@@ -19,6 +19,6 @@ export function besidesOf(manifest, kept, offers, operates = false, photos = [])
   const offered = [...(offers ? [...manifest.beside ?? [], ...own] : []), ...(operates ? [{ key: OPERATED, kind: /** @type {"operated"} */ ("operated") }] : [])];
   if (!kept) return offered;
   const { title } = kept.model;
-  const names = Object.fromEntries(Object.entries(kept.model.words).map(([language, { texts = {} }]) => [language, texts[title] ?? title]));
+  const names = Object.fromEntries(Object.entries(kept.model.words).map(([language, { texts = {} }]) => [language, Object.hasOwn(texts, title) ? texts[title] : title]));
   return [...offered, { key: KEPT, kind: "kept", photo: kept.photo.name, name: title, names }];
 }

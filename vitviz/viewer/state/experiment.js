@@ -4,7 +4,7 @@
  *     remove_40-43.60*replace_12_blur_0*head_2_3_zero*cut_patches-to-prefix_all_all
  *
  * Interventions are joined by *, their fields by _ and numbers by a full stop; 40-43 are four numbers. Fields
- * and their order are those of kinds.js, and none may be left out: `written` makes such a text.
+ * and their order are those of engine/tables.js, and none may be left out: `written` makes such a text.
  *
  * The text is the field `experiment` of a selection; with `beside: OPERATED` the operated analysis stands beside the
  * intact one. A link has both, and so can a step of a lesson, beside whatever else its state selects:
@@ -15,15 +15,15 @@
  */
 
 import { Chance } from "../maths/chance.js";
-import { KINDS } from "../engine/kinds.js";
+import { KINDS } from "../engine/tables.js";
 import { OWN_PHOTO } from "./photos.js";
 
 /** The key of the analysis that stands beside as the experiment changed it. */
 export const OPERATED = "experiment";
 
-/** The longest text that stands in a link, and the longest that a selection holds. */
+/** The longest text that stands in a link, the longest that a selection holds, and the most numbers that its ranges stand for. */
 export const MOST_IN_LINK = 1200;
-const MOST_TEXT = 40_000;
+const [MOST_TEXT, MOST_NUMBERS] = [40_000, 1e5];
 
 /** @typedef {{kind: string, [field: string]: any}} Intervention */
 /** @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid}} Bounds */
@@ -47,7 +47,7 @@ const list = {
     const values = [];
     for (const part of text.split(".")) {
       const [from, to = from] = part.split("-").map(number.read);
-      if (!/^\d+(-\d+)?$/.test(part) || from === undefined || to === undefined || to < from || to - from > 1e5) return undefined;
+      if (!/^\d+(-\d+)?$/.test(part) || from === undefined || to === undefined || to < from) return undefined;
       for (let value = from; value <= to; value++) values.push(value);
     }
     return values;
@@ -69,7 +69,7 @@ const picture = { write: String, read: (text) => (/^example-[a-z0-9-]{1,60}$/.te
 
 const SHAPES = { number, list, pairs, picture, word: { write: String, read: () => undefined } };
 
-/** The text of a field, and the field of a text: one of its words, or numbers. @param {import("../engine/kinds.js").Form} form */
+/** The text of a field, and the field of a text: one of its words, or numbers. @param {import("../engine/tables.js").Form} form */
 const formOf = ({ shape, words }) => ({
   write: (value) => (words.includes(value) ? value.replaceAll(" ", "-") : SHAPES[shape].write(value)),
   read: (text) => words.find((word) => word.replaceAll(" ", "-") === text) ?? SHAPES[shape].read(text),
@@ -90,13 +90,17 @@ export function written(interventions) {
     .map(([name, form]) => formOf(form).write(one[name]))].join("_")).join("*");
 }
 
+/** The numbers that the ranges of a text stand for: a few letters can stand for many. @param {string} text */
+const spanned = (text) => [...text.matchAll(/(\d{1,9})-(\d{1,9})/g)]
+  .reduce((sum, [, from, to]) => sum + Math.max(0, Number(to) - Number(from)), 0);
+
 /**
  * The interventions of a text.
  * @param {any} text  anything, also from an address
  * @returns {Intervention[]|null}  null for a text that `written` does not write
  */
 export function read(text) {
-  if (typeof text !== "string" || text.length > MOST_TEXT) return null;
+  if (typeof text !== "string" || text.length > MOST_TEXT || spanned(text) > MOST_NUMBERS) return null;
   if (text === "") return [];
   const all = text.split("*").map((one) => {
     const [kind, ...given] = one.split("_");
@@ -115,7 +119,7 @@ export function read(text) {
  */
 export function isExperiment(text, { depth, heads, grid }) {
   const ends = { patches: grid.tokens - grid.prefix, tokens: grid.tokens, layers: depth, heads };
-  const fits = (value, { of, past }) => [value].flat(2).every((one) => typeof one === "string" || !(of in ends) || one < ends[of] + past);
+  const fits = (value, { of, past }) => [value].flat(2).every((one) => typeof one === "string" || !Object.hasOwn(ends, of) || one < ends[of] + past);
   return read(text)?.every((one) => fieldsOf(one.kind).every(([name, form]) => fits(one[name], form))) ?? false;
 }
 

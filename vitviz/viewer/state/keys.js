@@ -36,7 +36,7 @@ export function keyAction(event, selection, shape, onStage, pointed = null) {
     const at = (head === "mean" ? -1 : head) + (key === "." ? 1 : -1);
     return { select: { head: at < 0 ? "mean" : Math.min(shape.heads - 1, at) } };
   }
-  if (code in PROJECTING) return { command: PROJECTING[code] };
+  if (Object.hasOwn(PROJECTING, code)) return { command: PROJECTING[code] };
   if (key === "?") return { command: "help" };
   if (key === "Escape" && selection.pinned) return { command: "release" };
   if (code === "KeyM") return { select: { head: "mean" } };

@@ -85,7 +85,7 @@ export function writeLink(href, selection, taste, origin, shape, more = {}) {
   const url = new URL(href);
   const values = { ...origin, ...taste, ...selection, ...more };
   const own = [...linkOf(panelOf(shape.panels, selection.panel) ?? {}), ...(overlayNamed(selection.overlay).link ?? [])];
-  for (const name of HOSTS) put(name, name in origin);
+  for (const name of HOSTS) put(name, Object.hasOwn(origin, name));
   for (const name of namesOf(shape.panels)) {
     if (name !== "lang" || more.lang) put(name, stands(name));
   }

@@ -124,7 +124,7 @@ export function carried(selection, from, to) {
 export function complete(wanted, base, shape) {
   const { lent, ...visit } = wanted?.panel ? visitPanel(wanted.panel, base, shape) : /** @type {any} */ ({});
   // A field that the address names is not borrowed.
-  const borrowed = Object.entries(lent ?? {}).filter(([name]) => !(name in wanted));
+  const borrowed = Object.entries(lent ?? {}).filter(([name]) => !Object.hasOwn(wanted, name));
   return {
     ...visit,
     ...(lent ? { lent: Object.fromEntries(borrowed) } : {}),

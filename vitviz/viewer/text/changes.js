@@ -1,9 +1,8 @@
 /** What an intervention does, in few words: the sentences of vitviz/probe/intervene/intervention.py. */
 
-import { KINDS } from "../engine/kinds.js";
+import { KINDS, LIMITS } from "../engine/tables.js";
 
-const NAMED = 6; // so many patches are named; of more, their number
-const SQUARES = 3; // and of squares, whose names are longer
+const SQUARES = 3; // so many squares are named; of more, their number
 
 /**
  * @param {import("../state/experiment.js").Intervention} one  with all of its fields, as in a manifest
@@ -40,6 +39,6 @@ function named(patches, say, names) {
   if (names && patches.length <= SQUARES) return patches.map(names.square).join("; ");
   if (names) return say("many_patches", { count: patches.length });
   if (patches.length === 1) return say("one_patch", { patch: patches[0] });
-  if (patches.length <= NAMED) return say("few_patches", { patches: patches.join(", ") });
+  if (patches.length <= LIMITS.named) return say("few_patches", { patches: patches.join(", ") });
   return say("many_patches", { count: patches.length });
 }

@@ -2,16 +2,19 @@
 
 import { STRINGS } from "./strings.js";
 
+const TAG_LETTERS = 35; // of the longest tag that is read: RFC 5646, section 4.4.1
+
 /** @typedef {string} Language  the name of a folder in `vitviz/languages` */
 
 /**
  * The language of the viewer for a language tag: "ko-KR" is Korean, "kok" is Konkani and not Korean;
- * an unknown tag gives English. RFC 4647, section 3.4 (lookup).
+ * an unknown tag, or one that is longer than any, gives English. RFC 4647, section 3.4 (lookup).
  * @param {any} tag  as in `<html lang>`: BCP 47, in any case, also with underscores; or nothing
  * @returns {Language}
  */
 export function languageOf(tag) {
-  const parts = String(tag ?? "").trim().toLowerCase().split(/[-_]/);
+  const text = String(tag ?? "").trim().toLowerCase();
+  const parts = text.length > TAG_LETTERS ? [] : text.split(/[-_]/);
   for (let count = parts.length; count > 0; count--) {
     const asked = parts.slice(0, count).join("-");
     const found = Object.keys(STRINGS).find((language) => language.toLowerCase() === asked);

@@ -24,7 +24,7 @@ export function translator(language) {
 
 /** Whether there is a text with this key. */
 export function hasText(key) {
-  return Object.values(STRINGS).some((texts) => key in texts);
+  return Object.values(STRINGS).some((texts) => Object.hasOwn(texts, key));
 }
 
 /** The names of the values that a text has places for. */
@@ -118,7 +118,7 @@ export const headName = (head, { t }) => t(head === "mean" ? "headMean" : "headN
  */
 export function stepName(name, t) {
   const key = "step_" + name.replace(/[^A-Za-z0-9]+/g, "_");
-  return key in STRINGS.en ? t(key) : name;
+  return Object.hasOwn(STRINGS.en, key) ? t(key) : name;
 }
 
 /**

@@ -37,6 +37,16 @@ def address_here(host: str = "0.0.0.0") -> str | None:
     return next((one for one in _own() if not _is_alone(one)), None)
 
 
+def visitor_of(address: str) -> str:
+    """Whom an address belongs to: itself, or the network of an IPv6 address (64 bits), in which
+    everybody has as many addresses as they like.
+    """
+    found = _read(address)
+    if not isinstance(found, ipaddress.IPv6Address) or found.ipv4_mapped:
+        return address
+    return str(ipaddress.ip_network((found, 64), strict=False))
+
+
 def _own() -> Iterator[str]:
     """Addresses of this machine: the one towards other networks, then those of its name."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:

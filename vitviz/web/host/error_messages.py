@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 
 from ...languages import ENGLISH, Message, languages, say, spoken
+from . import limits
 
 APOLOGY = Message("web.apology")
 
@@ -28,10 +29,11 @@ def told_in(text: str, accept_language: str) -> str:
 def preferred(accept_language: str) -> str:
     """The language of highest quality in an Accept-Language header, of those the app has.
 
-    RFC 9110, section 12.5.4: "en-US,ko;q=0.5" is English, "fr,ko;q=0.5" is Korean.
+    RFC 9110, section 12.5.4: "en-US,ko;q=0.5" is English, "fr,ko;q=0.5" is Korean. Only its first
+    `LANGUAGES_READ` entries are read: it comes with every request, and can be of any length.
     """
     best, weight = ENGLISH, 0.0
-    for entry in accept_language.split(","):
+    for entry in accept_language.split(",", limits.LANGUAGES_READ)[: limits.LANGUAGES_READ]:
         tag, *parameters = (part.strip() for part in entry.split(";"))
         language, quality = spoken(tag), _quality(parameters)
         if language and quality > weight:

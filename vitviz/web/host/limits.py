@@ -43,10 +43,24 @@ def workers(computing: int) -> int:
 
 UPLOAD_BYTES = MAX_BYTES  # of one file; larger uploads are cut off while they arrive
 UPLOAD_SECONDS = 600  # for a file to arrive
+UPLOAD_PARTS = 4  # files of one upload, and as many fields beside them
+UPLOAD_FIELD_BYTES = 1000  # of a field, which lies in memory
+UPLOADS = 64  # that arrive at a time
+UPLOADS_OF_ADDRESS = 16  # of them; more are refused
 PASS_OVER_SECONDS = 5  # for the rest of a body that is refused
 BODY_BYTES = 64_000  # of any other request; a viewer's question has some hundred bytes
+BODY_SECONDS = 60  # for it to arrive
 TOOL_BYTES = 2_000_000  # of a question of a language model, which can hold a picture
+LANGUAGES_READ = 20  # entries of an Accept-Language header; browsers send fewer than ten
+ADDRESS_LETTERS = 4096  # of a file's address or path, as Linux allows
 QUEUE_SIZE = 64  # requests that may wait; further ones are refused
+QUEUE_SHARE = 0.5  # of them that may come from one address
+STREAMS = 400  # of events that are open at a time; a page has one or two
+STREAMS_OF_ADDRESS = 200  # of them; a school can share one address
+DESCRIPTORS = 65_536  # open files and connections, where the system allows as many
+EXHAUSTED_LOG_SECONDS = 60  # between two lines that say that none is left
+LOGIN_ADDRESSES = 1000  # that sent wrong passwords lately
+LOGIN_SECONDS = 60  # longest wait for an answer after wrong passwords; the first one takes 1
 DRAWING_WAIT_SECONDS = 30  # for other figures; one is drawn at a time
 LINE = 8  # callers that may wait for a turn of one kind; Gradio has 40 threads in all
 OPERATING_LINE = 48  # visitors whose experiment may wait for a turn: a class that brushes at once

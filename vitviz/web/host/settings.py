@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ...arguments import Arguments
 from ...errors import VitvizError
 from ...model.weight_options import add_weight_options
 from . import limits
+from .origins import Origins, read_origin
 
 LEVELS = ("debug", "info", "warning", "error")
 IN_PAGE = ("nothing", "experiments", "photos")
@@ -90,6 +92,22 @@ def _root_path(text: str) -> str:
     return text.strip()
 
 
+def _origins(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(read_origin(part) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        raise SettingsError(
+            f"must be the origin of a site, such as https://school.example, got {text!r}"
+        ) from error
+
+
+def _hostnames(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    if not all(re.fullmatch(r"[\w.-]+", name) for name in names):
+        raise SettingsError(f"must be a name without a port, such as vit.example, got {text!r}")
+    return names
+
+
 def _login(text: str) -> str:
     if not Path(text).is_file():
         raise SettingsError(f"must be a file with a line NAME:PASSWORD per visitor, got {text!r}")
@@ -104,13 +122,15 @@ def _setting(
     metavar: str = "N",
     limit: str = "",
     times: int = 1,
+    repeated: bool = False,
 ) -> Any:
     """A field with what reads it, its help, and the name in `limits` that it replaces.
 
     `times`: what one unit of the setting is in the unit of the limit, such as bytes of a megabyte.
+    `repeated`: whether the option may be repeated; a variable has several values with commas.
     """
     metadata = {"read": read, "help": help, "metavar": metavar, "limit": limit, "times": times}
-    return field(default=default, metadata=metadata)
+    return field(default=default, metadata={**metadata, "repeated": repeated})
 
 
 class _OfModel(argparse.Action):
@@ -157,6 +177,22 @@ class Settings:
     )
     login: str | None = _setting(
         _login, "ask for a name and a password: a file with lines NAME:PASSWORD", metavar="FILE"
+    )
+    hostname: tuple[str, ...] = _setting(
+        _hostnames,
+        "a name under which visitors open the app, such as that of a proxy; may be repeated (an IP"
+        " address, localhost, this machine's name and .local need none)",
+        metavar="NAME",
+        default=(),
+        repeated=True,
+    )
+    allow_origin: tuple[str, ...] = _setting(
+        _origins,
+        "another site whose pages may ask the app and show it in a frame, such as"
+        " https://school.example; may be repeated",
+        metavar="ORIGIN",
+        default=(),
+        repeated=True,
     )
     class_: bool | None = _setting(
         _switch,
@@ -290,7 +326,8 @@ class Settings:
                     help=told["help"],
                 )
             else:
-                parser.add_argument(flag, metavar=told["metavar"], help=_help(one))
+                action = "append" if told["repeated"] else "store"
+                parser.add_argument(flag, metavar=told["metavar"], help=_help(one), action=action)
         given = parser.parse_args(argv)
         named = (name.strip() for name in environ.get("VITVIZ_MODELS", "").split(","))
         values: dict[str, Any] = {
@@ -308,6 +345,7 @@ class Settings:
             variable, text = variable_of(one.name), getattr(given, one.name)
             source = flag_of(one.name) if text is not None else variable
             text = text if text is not None else environ.get(variable)
+            text = ",".join(text) if isinstance(text, list) else text
             if text is not None:
                 values[one.name] = value_of(one.metadata["read"], text, source)
         for variable, read in GRADIOS.items():
@@ -331,6 +369,11 @@ class Settings:
         """The address to listen on; for a class every network, unless the host says otherwise."""
         given = self.host or os.environ.get("GRADIO_SERVER_NAME")
         return given or ("0.0.0.0" if self.class_ else "127.0.0.1")
+
+    def origins(self) -> Origins:
+        """The names of the app, and the sites whose pages may ask it."""
+        own = urlsplit(self.root_path or "").hostname
+        return Origins(filter(None, (self.address(), own, *self.hostname)), self.allow_origin)
 
     def ray_address(self) -> str | None:
         """HOST:PORT of the Ray cluster to join; None: one of our own, or no Ray at all."""

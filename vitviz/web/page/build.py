@@ -4,8 +4,10 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import gradio as gr
 from anyio import CapacityLimiter, to_thread
@@ -34,8 +36,10 @@ from ..store.cache import Cache
 from ..store.examples import FOLDER, Example
 from ..store.store import Upload
 from . import endpoints, zero_gpu
+from .aliases import Aliased, Aliases
 from .components import Manifest, Viewer
 from .door import Door, Gate
+from .entrance import Entrance
 from .first import First
 from .gradio_inside import (
     NOT_UPLOADED,
@@ -44,13 +48,16 @@ from .gradio_inside import (
     PhotoInput,
     hints,
     leave_in_place,
+    outermost,
     sent_with,
     upload_folder,
 )
 from .guard import guard
+from .routes import RULES, TOOL_RULES, own_rules
 from .sending import OUR_FILES, KeptFile, Light, thumbnail_file, weights_file
 from .texts import TEXTS, translated
 from .theme import PAGE_CSS, theme
+from .uploads import upload_routes
 from .zero_gpu import ZeroGpu
 
 PAGE_JS, KEEPING_JS, ROOM_JS = (
@@ -104,6 +111,7 @@ def _built(
             endpoints.add_tools(Programs(service.analyses, cache, "mcp"))
         endpoints.add(Programs(service.analyses, cache))
     demo.gate, demo.engine, demo.classroom = Gate(cache), engine, classroom
+    demo.origins = settings.origins()
 
     def warm() -> None:
         saved = service.warm()
@@ -111,6 +119,11 @@ def _built(
             first.make(saved, service.example)
 
     demo.warm = warm
+    public = [
+        *watch.routes(lambda: demo.gate.closing, cache.check_room),
+        *(file.route() for file in (*OUR_FILES, *weights.values())),
+        *(thumbnail_file(example).route() for example in service.examples),
+    ]
     cache.sweep_for_ever()
     demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
     return demo, {
@@ -125,15 +138,9 @@ def _built(
         "run_history": False,  # it would keep pictures and dead links in the browser
         "footer_links": ["api"],
         "app_kwargs": {
-            "middleware": [
-                Middleware(Door, gate=demo.gate),
-                Middleware(Light, first=first, hints=hints(demo)),
-            ],
-            "routes": [
-                *watch.routes(lambda: demo.gate.closing, cache.check_room),
-                *(file.route() for file in (*OUR_FILES, *weights.values())),
-                *(thumbnail_file(example).route() for example in service.examples),
-            ],
+            "middleware": _middleware(demo, first),
+            "routes": [*public, *upload_routes(cache)],
+            "lifespan": outermost(_entrance(settings, demo, [route.path for route in public])),
         },
         "root_path": settings.root_path,
         "auth": settings.visitors(),
@@ -145,6 +152,23 @@ def _built(
         "enable_monitoring": False,
         "pwa": False,
     }
+
+
+def _middleware(demo: App, first: First) -> list[Middleware]:
+    """The middleware between Gradio's own and its routes."""
+    aliases = Aliases({"cache": demo.gate.cache.folder, "examples": FOLDER})
+    return [
+        Middleware(Door, gate=demo.gate),
+        Middleware(Light, first=first, hints=hints(demo), aliases=aliases),
+        Middleware(Aliased, aliases=aliases),
+    ]
+
+
+def _entrance(settings: Settings, demo: App, public: Sequence[str]) -> Callable[[Any], Entrance]:
+    """The middleware that stands before all. `public`: paths of ours that are open to everybody."""
+    tools = TOOL_RULES if settings.tools() else ()
+    rules, root = (*own_rules(public), *RULES, *tools), urlsplit(settings.root_path or "").path
+    return partial(Entrance, rules=rules, origins=demo.origins, root=root.rstrip("/"))
 
 
 def _in_page(

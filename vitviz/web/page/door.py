@@ -3,29 +3,35 @@
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.formparsers import MultiPartException
 from starlette.responses import PlainTextResponse
 
 from ...errors import VitvizError
 from ...languages import Message
 from ...model.json_values import parse
 from ..host import limits
+from ..host.address import visitor_of
 from ..host.error_messages import told_in
+from ..host.passwords import WrongPasswords
 from ..store.cache import FULL, NO_ROOM, Cache
+from .routes import HEARTBEAT, LOGIN, TOOLS, UPLOAD
 
 Event = MutableMapping[str, Any]  # an ASGI message
 Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
 
 TOO_LARGE = VitvizError(Message("web.too_large"))
+TOO_SLOW = VitvizError(Message("web.too_slow"))
 NOT_TAKEN = VitvizError(Message("web.not_taken"))
-TOOLS = ("/gradio_api/mcp", "/gradio_api/mcp/http")
 CLOSING = VitvizError(Message("web.closing"))
+MANY_UPLOADS = VitvizError(Message("web.many_uploads"))
+MANY_PASSWORDS = VitvizError(Message("web.many_passwords"))
 
 log = logging.getLogger("vitviz.web")
 
@@ -37,22 +43,38 @@ class Gate:
         self.cache = cache
         self.closing = False
         self.inside = 0
-        self.uploads = 0  # of them
+        self.uploads: Counter[str] = Counter()  # of them, by address
+        self.passwords = WrongPasswords()
         self.last = time.monotonic()  # when a request began or ended
 
     def quiet(self, seconds: float) -> bool:
         """Whether no request is running or has ended within these seconds."""
         return self.inside == 0 and time.monotonic() - self.last > seconds
 
+    def has_room_for_upload(self, address: str) -> bool:
+        """Whether another upload may arrive from an address."""
+        of_address = self.uploads[address] < limits.UPLOADS_OF_ADDRESS
+        return of_address and self.uploads.total() < limits.UPLOADS
+
+
+class RefusedError(Exception):
+    """Ends a request with a status and a sentence.
+
+    is_read  whether its body was read, or is too large to be
+    """
+
+    def __init__(self, status: int, error: VitvizError, *, is_read: bool = True) -> None:
+        super().__init__(str(error))
+        self.status, self.error, self.is_read = status, error, is_read
+
 
 class Door:
     """The middleware. Without it, Gradio reads a body of any length before it checks anything.
 
     The body of an upload is bounded by the size of a picture, that of a call of a tool by
-    `TOOL_BYTES`, that of any other request by `BODY_BYTES`. The partial file of an upload that
-    breaks off or takes too long is deleted. Functions of ours answer with sentences whatever they
-    are asked; for what names no function, or is no request at all, Gradio has status 500 and a
-    traceback in the log, which the door replaces by a sentence and a line.
+    `TOOL_BYTES`, that of any other request by `BODY_BYTES`. Functions of ours answer with sentences
+    whatever they are asked; for what names no function, or is no request at all, Gradio has status
+    500 and a traceback in the log, which the door replaces by a sentence and a line.
     """
 
     def __init__(self, app: Callable[..., Awaitable[None]], gate: Gate) -> None:
@@ -60,74 +82,76 @@ class Door:
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
         # Gradio keeps a heartbeat request open as long as the page.
-        if scope["type"] != "http" or "/heartbeat/" in scope["path"]:
+        if scope["type"] != "http" or HEARTBEAT.fullmatch(scope["path"]):
             await self.app(scope, receive, send)
             return
         self.gate.inside += 1
         self.gate.last = time.monotonic()
         try:
             await self._let_in(scope, receive, send)
+        except RefusedError as refusal:
+            if not refusal.is_read:
+                await _pass_over(receive)
+            await refused(scope, refusal.status, refusal.error)(scope, receive, send)
         finally:
             self.gate.inside -= 1
             self.gate.last = time.monotonic()
 
     async def _let_in(self, scope: Event, receive: Receive, send: Send) -> None:
-        headers = {key.lower(): value for key, value in scope["headers"]}
-
-        async def refuse(status: int, error: VitvizError) -> None:
-            wanted = headers.get(b"accept-language", b"").decode("latin-1")
-            said = told_in(error.message, wanted)
-            # The rest of a body that is too large is not read.
-            response = PlainTextResponse(said, status, {"Connection": "close"})
-            await response(scope, receive, send)
-
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
-            if "/gradio_api/" in scope["path"]:
-                await self._answered(scope, receive, send, refuse)
-            else:
-                await self.app(scope, receive, send)
+            asks = "/gradio_api/" in scope["path"]
+            await (self._answer if asks else self.app)(scope, receive, send)
             return
         if self.gate.closing:
-            await _pass_over(receive)
-            await refuse(503, CLOSING)
+            raise RefusedError(503, CLOSING, is_read=False)
+        is_upload, is_tool, is_login = (
+            bool(path.fullmatch(scope["path"])) for path in (UPLOAD, TOOLS, LOGIN)
+        )
+        most = limits.TOOL_BYTES if is_tool else limits.BODY_BYTES
+        most += limits.UPLOAD_BYTES if is_upload else 0
+        length = Headers(scope=scope).get("content-length", "0")
+        if not length.isdecimal() or int(length) > most:
+            raise RefusedError(413, TOO_LARGE)
+        if is_upload:
+            await self._upload(scope, _bounded(receive, most), send)
             return
-        path = scope["path"].rstrip("/")
-        upload, tool = path.endswith("/gradio_api/upload"), path.endswith(TOOLS)
-        most = limits.TOOL_BYTES if tool else limits.BODY_BYTES
-        most += limits.UPLOAD_BYTES if upload else 0
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > most:
-            await refuse(413, TOO_LARGE)
-            return
-        if upload:
-            try:
-                await run_in_threadpool(self.gate.cache.check_room)
-            except VitvizError as error:
-                await _pass_over(receive)
-                await refuse(507, error)
-                return
-            receive = _bounded(receive, most)
-        else:
-            body = await _read(receive, most)
-            if body is None:
-                await refuse(413, TOO_LARGE)
-                return
-            if tool and not _is_json(body):
-                await refuse(400, NOT_TAKEN)
-                return
-            receive = _replayed(body, receive)
-        self.gate.uploads += upload
-        try:
-            answered = await self._answered(scope, receive, send, refuse)
-        finally:
-            self.gate.uploads -= upload
-        if upload and not answered and not self.gate.uploads:
-            self.gate.cache.forget_arriving()
+        body = await _read(receive, most)
+        if is_tool and not _is_json(body):
+            raise RefusedError(400, NOT_TAKEN)
+        ask = self._log_in if is_login else self._answer
+        await ask(scope, _replayed(body, receive), send)
 
-    async def _answered(
-        self, scope: Event, receive: Receive, send: Send, refuse: Callable[..., Awaitable[None]]
-    ) -> bool:
-        """Let Gradio answer; whether it did, and raised nothing."""
+    async def _upload(self, scope: Event, receive: Receive, send: Send) -> None:
+        try:
+            await run_in_threadpool(self.gate.cache.check_room)
+        except VitvizError as error:
+            raise RefusedError(507, error, is_read=False) from error
+        address = address_of(scope)
+        if not self.gate.has_room_for_upload(address):
+            raise RefusedError(503, MANY_UPLOADS, is_read=False)
+        self.gate.uploads[address] += 1
+        try:
+            await self._answer(scope, receive, send)
+        finally:
+            self.gate.uploads -= Counter([address])  # forgets an address that has none left
+
+    async def _log_in(self, scope: Event, receive: Receive, send: Send) -> None:
+        """Let a password wait, the longer the more wrong ones came before it."""
+        passwords, address = self.gate.passwords, address_of(scope)
+        seconds = passwords.wait(address)
+        if seconds > limits.LOGIN_SECONDS:  # others of this address wait already
+            raise RefusedError(429, MANY_PASSWORDS)
+        await asyncio.sleep(seconds)
+
+        async def sending(message: Event) -> None:
+            if message["type"] == "http.response.start" and message["status"] < 400:
+                passwords.forget(address)
+            await send(message)
+
+        await self._answer(scope, receive, sending)
+
+    async def _answer(self, scope: Event, receive: Receive, send: Send) -> None:
+        """Let Gradio answer. Raises `RefusedError` if it cannot, and has not begun."""
         begun = False
 
         async def sending(message: Event) -> None:
@@ -141,17 +165,24 @@ class Door:
             if begun and isinstance(error.__cause__, HTTPException):
                 # A stream of Gradio's has told in its last event what was not found.
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
-                return False
-            if begun:
+                return
+            if begun or isinstance(error, RefusedError):
                 raise
+            if isinstance(error, VitvizError):
+                raise RefusedError(400, error) from error
             if isinstance(error, OSError) and error.errno in FULL:
-                await refuse(507, VitvizError(NO_ROOM))
-                return False
-            told, debugging = repr(error)[:200], log.isEnabledFor(logging.DEBUG)
-            log.warning("%.80r was not taken: %s", scope["path"], told, exc_info=debugging)
-            await refuse(400, NOT_TAKEN)
-            return False
-        return True
+                raise RefusedError(507, VitvizError(NO_ROOM)) from error
+            text, debugging = repr(error)[:200], log.isEnabledFor(logging.DEBUG)
+            log.warning("%.80r was not taken: %s", scope["path"], text, exc_info=debugging)
+            raise RefusedError(400, NOT_TAKEN) from error
+
+
+def refused(scope: Event, status: int, error: VitvizError) -> PlainTextResponse:
+    """A refusal in the language of the request. The rest of a body that is too large is not read,
+    so the connection ends with it.
+    """
+    wanted = Headers(scope=scope).get("accept-language", "")
+    return PlainTextResponse(told_in(error.message, wanted), status, {"Connection": "close"})
 
 
 def _is_json(body: bytes) -> bool:
@@ -175,15 +206,21 @@ async def _pass_over(receive: Receive) -> None:
         return
 
 
-async def _read(receive: Receive, most: int) -> bytes | None:
-    """Read a body; None if it is longer than `most` bytes. One that breaks off ends there."""
+async def _read(receive: Receive, most: int) -> bytes:
+    """Read a body. One that breaks off ends there. Raises `RefusedError` for one that is longer
+    than `most` bytes, or takes longer than `BODY_SECONDS`.
+    """
     body, more = b"", True
-    while more:
-        message = await receive()
-        body += message.get("body", b"")
-        if len(body) > most:
-            return None
-        more = message.get("more_body", False)
+    try:
+        async with asyncio.timeout(limits.BODY_SECONDS):
+            while more:
+                message = await receive()
+                body += message.get("body", b"")
+                if len(body) > most:
+                    raise RefusedError(413, TOO_LARGE)
+                more = message.get("more_body", False)
+    except TimeoutError as error:
+        raise RefusedError(408, TOO_SLOW) from error
     return body
 
 
@@ -197,7 +234,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def _bounded(receive: Receive, most: int) -> Receive:
-    """Bound `receive` in bytes and time with the error on which Gradio deletes the partial file."""
+    """`receive`, which raises `RefusedError` for a body that is too long or takes too long."""
     until, left, done = time.monotonic() + limits.UPLOAD_SECONDS, most, False
 
     async def bounded() -> Event:
@@ -206,14 +243,17 @@ def _bounded(receive: Receive, most: int) -> Receive:
             return await receive()
         try:
             message = await asyncio.wait_for(receive(), max(0, until - time.monotonic()))
-        except TimeoutError:
-            raise MultiPartException("The upload took too long.") from None
-        if message["type"] == "http.disconnect":
-            raise MultiPartException("The upload broke off.")
+        except TimeoutError as error:
+            raise RefusedError(408, TOO_SLOW) from error
         left -= len(message.get("body", b""))
         if left < 0:
-            raise MultiPartException("Larger than the maximum allowed size.")
+            raise RefusedError(413, TOO_LARGE)
         done = not message.get("more_body", False)
         return message
 
     return bounded
+
+
+def address_of(scope: Event) -> str:
+    """The address that a request comes from; a proxy on this machine names it (X-Forwarded-For)."""
+    return visitor_of((scope.get("client") or ("", 0))[0])

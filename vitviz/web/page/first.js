@@ -10,7 +10,7 @@ const vitvizOwn = Boolean(history.state?.vitviz?.photo || location.hash); // a p
   } catch {
     // nothing is remembered, or the browser refuses
   }
-  if (spoken in said) Object.assign(first.querySelector("p"), { lang: spoken, textContent: said[spoken] });
+  if (Object.hasOwn(said, spoken)) Object.assign(first.querySelector("p"), { lang: spoken, textContent: said[spoken] });
   if (vitvizOwn) first.remove();
   new MutationObserver((_, observer) => {
     const place = document.querySelector(IN_ITS_PLACE);

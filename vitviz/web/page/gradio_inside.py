@@ -8,7 +8,9 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +25,17 @@ from gradio.utils import get_upload_folder
 from gradio_client.utils import is_file_obj_with_meta, is_http_url_like, traverse
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
-from starlette.types import Scope
+from starlette.requests import Request
+from starlette.types import ASGIApp, Scope
 
 from ...languages import Message
 from ..compute.engine import Engine
+from ..host import limits
 from ..host.error_messages import as_html, in_all, sentence, told_in
+from ..host.origins import Origins
 from ..service.classroom import Classroom
 from ..store.store import Upload
-from .door import Gate
+from .door import Gate, address_of
 
 log = logging.getLogger("vitviz.web")
 
@@ -58,6 +63,7 @@ class App(gr.Blocks):
 
     gate: Gate
     engine: Engine
+    origins: Origins
     warm: Callable[[], None]  # called once, before it is launched
     classroom: Classroom | None = None
 
@@ -116,15 +122,40 @@ class App(gr.Blocks):
 
         async def pushed(body: Any, request: Any, username: str | None) -> tuple[bool, Any, str]:
             self._forget()
-            done, event, state = await push(body=body, request=request, username=username)
+            state = "queue_full"
+            if self._has_room_for(address_of(request.scope)):
+                done, event, state = await push(body=body, request=request, username=username)
             if state != "queue_full":
+                self._take_turns()
                 return done, event, state
             if _of_page(self.fns.get(body.fn_index)):
                 raise HTTPException(429, in_all(BUSY))
-            return done, told_in(BUSY, request.headers.get("accept-language", "")), state
+            return False, told_in(BUSY, request.headers.get("accept-language", "")), state
 
         inside.push = pushed
         return self
+
+    def _has_room_for(self, address: str) -> bool:
+        """Whether an address has not filled its share of the queue."""
+        waiting = Counter(
+            address_of(event.request.scope)
+            for line in self._queue.event_queue_per_concurrency_id.values()
+            for event in line.queue
+        )
+        return waiting[address] < limits.QUEUE_SIZE * limits.QUEUE_SHARE
+
+    def _take_turns(self) -> None:
+        """Let addresses take turns in each line of the queue: who asked for much waits for who
+        asked for little. Gradio takes the first event; requests of one address keep their order.
+        """
+        for line in self._queue.event_queue_per_concurrency_id.values():
+            before: Counter[str] = Counter()
+            turns: list[tuple[int, Any]] = []
+            for event in line.queue:
+                address = address_of(event.request.scope)
+                turns.append((before[address], event))
+                before[address] += 1
+            line.queue[:] = [event for _, event in sorted(turns, key=lambda turn: turn[0])]
 
     def _forget(self) -> None:
         """Forget what Gradio keeps of each request for ever; without it, memory grows.
@@ -296,6 +327,30 @@ def no_tool(endpoint: Any) -> None:
     missing. Without it, each endpoint would be a tool beside the one that is made for models.
     """
     endpoint._mcp_type = "endpoint"
+
+
+def is_logged_in(scope: Scope) -> bool:
+    """Whether a request has the cookie of a login, or the app asks for none. Without it, routes
+    that Gradio leaves open, and ours, would answer anybody.
+    """
+    app, cookies = scope["app"], Request(scope).cookies
+    names = (f"access-token-{app.cookie_id}", f"access-token-unsecure-{app.cookie_id}")
+    return app.auth is None or any(cookies.get(name) in app.tokens for name in names)
+
+
+def outermost(
+    middleware: Callable[[ASGIApp], ASGIApp],
+) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """A lifespan that puts a middleware before all others of an app when it starts: those that
+    Gradio adds itself stand before those that it is given.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        app.middleware_stack = middleware(app.middleware_stack)
+        yield
+
+    return lifespan
 
 
 def upload_folder() -> str:

@@ -17,6 +17,7 @@ from ...languages import spoken
 from ...viewer.bundle import as_file, digits, playing_file, running_file, texts_files
 from ..host.error_messages import preferred
 from ..store.examples import Example
+from .aliases import Aliases
 from .first import First
 from .gradio_inside import Compressing
 
@@ -109,8 +110,11 @@ class Light:
     FILES, EVENTS = "/gradio_api/file=", "/gradio_api/queue/data"
     HASHED = re.compile(r"/([0-9a-f]{64})/[^/]+$")  # the folder of a file in the cache
 
-    def __init__(self, app: ASGIApp, first: First, hints: bytes = b"") -> None:
+    def __init__(
+        self, app: ASGIApp, first: First, hints: bytes = b"", aliases: Aliases | None = None
+    ) -> None:
         self.app, self.first, self.hints = app, first, hints
+        self.aliases = aliases or Aliases({})
         self.compressing = Compressing(self._open, quality=5)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -130,7 +134,7 @@ class Light:
         asked = QueryParams(scope["query_string"]).keys() - {"lang"}
         first = b"" if asked else self.first.html(_language_of(scope))
         if scope["path"] == self.DOCUMENT and (self.hints or first):
-            send = _before(self.APP, first + self.hints, send)
+            send = _before(self.APP, self.aliases.outward(first) + self.hints, send)
         await self.app(scope, receive, send)
 
 

@@ -76,7 +76,7 @@ function placed(reply) {
 }
 
 // Whether the page analyzes photos with the model of a manifest itself.
-const runs = ({ name, untrained, image_size: size }) => props.photos && name in weights && !untrained && !size;
+const runs = ({ name, untrained, image_size: size }) => props.photos && Object.hasOwn(weights, name) && !untrained && !size;
 
 // What the server made last, of an example where the photo has not left this page.
 let template = null;

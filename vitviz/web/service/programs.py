@@ -354,7 +354,8 @@ class Programs:
         if photo.startswith("data:"):
             self._store.check_room()
             return Upload(self._store.put(_decoded(photo), "picture"), "picture")
-        path = unquote(urlsplit(photo).path) if "://" in photo else photo
+        path = photo[: limits.ADDRESS_LETTERS + 1]  # the store has none as long as that
+        path = unquote(urlsplit(path).path) if "://" in path else path
         path = path.partition(FILE)[2] or path
         if path not in self._store:
             raise ImageError(Message("web.not_ours", names=tuple(examples)))

@@ -7,6 +7,7 @@ that broke off, would stay for ever; so the cache looks at the disk itself.
 import errno
 import logging
 import os
+import secrets
 import shutil
 import tempfile
 import threading
@@ -14,12 +15,12 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from ...errors import VitvizError
 from ...languages import Message
 from ..host import limits
-from .files import place_of, save_atomic
+from .files import place_of, save_atomic, upload_name
 from .store import ExpiredError
 
 try:
@@ -98,6 +99,23 @@ class Cache:
             raise
         return done
 
+    def take(self, upload: BinaryIO, name: str) -> str:
+        """Write an upload and return its path: a folder of its own, even for the same picture.
+
+        name  what the visitor calls it; any text
+        """
+        path = self.folder / secrets.token_hex(32) / upload_name(name)
+        try:
+            path.parent.mkdir(parents=True)
+            with path.open("wb") as file:
+                shutil.copyfileobj(upload, file)
+        except BaseException:
+            shutil.rmtree(path.parent, ignore_errors=True)
+            raise
+        with self._lock:
+            self._written += path.stat().st_size
+        return str(path)
+
     def get(self, address: str) -> bytes:
         """Read a file of the folder, and no other. Raises `ExpiredError` if it is not there."""
         if address not in self:
@@ -108,6 +126,8 @@ class Cache:
             raise ExpiredError from error
 
     def __contains__(self, address: str) -> bool:
+        if len(address) > limits.ADDRESS_LETTERS:  # to resolve it takes time by the square of that
+            return False
         try:
             path = Path(address).resolve()
             return path.is_relative_to(self.folder) and path.is_file()
@@ -175,12 +195,6 @@ class Cache:
             if str(inner) not in filled and _age(inner) > limits.CACHE_SWEEP_SECONDS:
                 with suppress(OSError):  # it is no folder, or not empty
                     inner.rmdir()
-
-    def forget_arriving(self) -> None:
-        """Delete what uploads left that failed, when no other arrives."""
-        for entry in self.folder.iterdir():
-            if entry.is_file():  # a complete upload has its own folder
-                entry.unlink(missing_ok=True)
 
     def sweep_for_ever(self) -> None:
         """Sweep now and every `CACHE_SWEEP_SECONDS`, in a thread that ends with the process."""

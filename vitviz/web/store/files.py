@@ -16,8 +16,13 @@ _KEY = secrets.token_bytes(32)
 
 
 def place_of(data: bytes, name: str, cache: str | Path) -> Path:
-    """The path of bytes in the cache; the same bytes share one."""
-    return Path(cache) / hashlib.blake2b(data, key=_KEY, digest_size=32).hexdigest() / name
+    """The path of bytes in the cache; the same bytes of the same name share one.
+
+    The name counts, or whoever has the same picture could ask in its folder for other names.
+    """
+    named = hashlib.sha256(name.encode()).digest()[:16]
+    content = hashlib.blake2b(data, key=_KEY, digest_size=32, person=named)
+    return Path(cache) / content.hexdigest() / name
 
 
 def save_atomic(data: bytes, path: Path) -> bool:
@@ -60,6 +65,19 @@ def file_name(*parts: str) -> str:
     name = "-".join(filter(None, words)) or "analysis"
     whole = name.encode()[:NAME_BYTES].decode(errors="ignore")
     return whole.strip("-._") or "analysis"
+
+
+def upload_name(name: str) -> str:
+    """The name of an upload as a file name: what it is called, without folders and characters that
+    some system has no files with, and with its ending.
+    """
+    last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
+    plain = "".join(letter for letter in last if letter.isprintable() and letter not in '<>:"|?*')
+    stem, dot, ending = plain.rstrip(" .").rpartition(".")
+    if not dot or len(ending) > 5:
+        stem, ending = stem + dot + ending, ""
+    short = stem.encode()[:NAME_BYTES].decode(errors="ignore").strip(" .") or "photo"
+    return f"{short}.{ending}" if ending else short
 
 
 def _word(name: str) -> str:

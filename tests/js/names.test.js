@@ -1,0 +1,41 @@
+/** Names from links and manifests: constructor, __proto__ and the like, which every object has, are names like any other. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { namedIn } from "../../vitviz/viewer/alone.js";
+import { createRunners, weightsOf } from "../../vitviz/viewer/runners.js";
+import { besidesOf } from "../../vitviz/viewer/state/besides.js";
+import { hasText, stepName, translator } from "../../vitviz/viewer/text/words.js";
+
+const NAMES = Object.getOwnPropertyNames(Object.prototype);
+const SITE = /** @type {any} */ ({
+  models: { photos: {}, digits: {} },
+  examples: { dog: { model: null }, digit: { model: "digits" } },
+  start: { model: "photos", example: "dog" },
+});
+
+test("a site opens where it begins for a model or an example that it has not", () => {
+  const named = (query, photo) => namedIn(SITE, new URLSearchParams(query), photo);
+  for (const name of ["", "nobody", ...NAMES]) {
+    assert.deepEqual(named({ model: name }), SITE.start, "model " + name);
+    assert.deepEqual(named({ model: name }, "own-1"), SITE.start, "model of a photo " + name);
+    assert.deepEqual(named({ example: name }), SITE.start, "example " + name);
+    assert.deepEqual(named({ model: name, example: "digit" }), { model: "digits", example: "digit" });
+    assert.deepEqual(named({ model: "digits", example: name }), { model: "digits", example: "digit" });
+  }
+  assert.deepEqual(named({ model: "digits", example: "dog" }), { model: "digits", example: "dog" });
+  assert.deepEqual(named({ model: "digits" }, "own-1"), { model: "digits", example: "dog", photo: "own-1" });
+});
+
+test("a model of such a name has no weights, no title in other languages and no text", () => {
+  for (const name of NAMES) {
+    const model = /** @type {any} */ ({ key: { name, untrained: false, image_size: null } });
+    assert.equal(weightsOf({}, model), undefined);
+    assert.equal(createRunners({ mayBeSlow: false }, () => {}).prepare(model), undefined);
+    const kept = /** @type {any} */ ({ model: { title: name, words: { ko: { texts: {} } } }, photo: { name: "a.png" } });
+    assert.deepEqual(besidesOf(kept, kept, false).at(-1)?.names, { ko: name });
+    assert.equal(hasText(name), false);
+    assert.equal(stepName(name, translator("en")), name);
+  }
+});

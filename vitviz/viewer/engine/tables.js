@@ -1,0 +1,202 @@
+/** Tables: what Python and the engine of a page must agree on. They stand in Python. */
+
+// Written by `python -m vitviz.viewer.tables`.
+/**
+ * What a field of an intervention may hold, and what its kind is like (vitviz/probe/intervene/).
+ * @typedef {"number"|"list"|"pairs"|"word"|"picture"} Shape
+ * @typedef {{shape: Shape, of: string, words: string[], past: number, count: number|null,
+ *   needs: Record<string, string>, default: number|string|null}} Form
+ * @typedef {{touches: string, example: string, told_by: string, same: string[]|null,
+ *   again: boolean, joins: boolean, fields: Record<string, Form>}} Kind
+ */
+
+const KIND = { told_by: "", same: null, again: false, joins: false };
+const FORM = { of: "", words: [], past: 0, count: null, needs: {}, default: null };
+
+/** The kinds of interventions. @type {Record<string, Kind>} */
+export const KINDS = {
+  remove: {
+    ...KIND, touches: "tokens", example: "{\"kind\": \"remove\", \"patches\": [40, 41]}", joins: true,
+    fields: { patches: { ...FORM, shape: "list", of: "patches" } },
+  },
+  keep: {
+    ...KIND, touches: "tokens", example: "{\"kind\": \"keep\", \"patches\": [40, 41]}", joins: true,
+    fields: { patches: { ...FORM, shape: "list", of: "patches" } },
+  },
+  replace: {
+    ...KIND, touches: "pixels", example: "{\"kind\": \"replace\", \"patches\": [40], \"by\": \"black\"}",
+    told_by: "by", joins: true,
+    fields: {
+      patches: { ...FORM, shape: "list", of: "patches" },
+      by: { ...FORM, shape: "word", words: ["black", "mean", "blur", "noise"] },
+      seed: { ...FORM, shape: "number", of: "seeds", default: 0 },
+    },
+  },
+  shuffle: {
+    ...KIND, touches: "pixels", example: "{\"kind\": \"shuffle\", \"cells\": 4, \"seed\": 0}", same: [],
+    again: true,
+    fields: {
+      cells: { ...FORM, shape: "number", of: "cells" },
+      seed: { ...FORM, shape: "number", of: "seeds", default: 0 },
+    },
+  },
+  swap: {
+    ...KIND, touches: "pixels", example: "{\"kind\": \"swap\", \"patches\": [3, 77]}",
+    fields: { patches: { ...FORM, shape: "list", of: "patches", count: 2 } },
+  },
+  positions: {
+    ...KIND, touches: "tokens", example: "{\"kind\": \"positions\", \"by\": \"off\"}", told_by: "by", same: [],
+    fields: {
+      by: {
+        ...FORM, shape: "word", words: ["off", "shuffled", "learned off", "rotary off"],
+        needs: {
+          off: "positions", shuffled: "positions", "learned off": "learned positions",
+          "rotary off": "rotary positions",
+        },
+      },
+      seed: { ...FORM, shape: "number", of: "seeds", default: 0 },
+    },
+  },
+  head: {
+    ...KIND, touches: "heads", example: "{\"kind\": \"head\", \"layer\": 2, \"head\": 3, \"by\": \"zero\"}",
+    told_by: "by", same: ["layer", "head"],
+    fields: {
+      layer: { ...FORM, shape: "number", of: "layers" }, head: { ...FORM, shape: "number", of: "heads" },
+      by: { ...FORM, shape: "word", words: ["zero", "mean"], default: "zero" },
+    },
+  },
+  branch: {
+    ...KIND, touches: "heads", example: "{\"kind\": \"branch\", \"layer\": 2, \"branch\": \"mlp\"}",
+    told_by: "branch", same: ["layer", "branch"],
+    fields: {
+      layer: { ...FORM, shape: "number", of: "layers" },
+      branch: { ...FORM, shape: "word", words: ["attention", "mlp"] },
+    },
+  },
+  cut: {
+    ...KIND, touches: "edges",
+    example: "{\"kind\": \"cut\", \"edges\": \"patches to prefix\", \"layers\": [0, 1], \"heads\": \"all\"}",
+    told_by: "edges",
+    fields: {
+      edges: {
+        ...FORM, shape: "pairs", of: "tokens",
+        words: ["patches to prefix", "prefix to patches", "patches to others"],
+        needs: { "patches to prefix": "prefix", "prefix to patches": "prefix" },
+      },
+      layers: { ...FORM, shape: "list", of: "layers", words: ["all"], default: "all" },
+      heads: { ...FORM, shape: "list", of: "heads", words: ["all"], default: "all" },
+    },
+  },
+  even: {
+    ...KIND, touches: "edges", example: "{\"kind\": \"even\", \"rows\": \"cls\", \"layers\": [5]}",
+    told_by: "rows",
+    fields: {
+      rows: { ...FORM, shape: "word", words: ["cls", "patches", "all"], needs: { cls: "cls" } },
+      layers: { ...FORM, shape: "list", of: "layers", words: ["all"], default: "all" },
+    },
+  },
+  scramble: {
+    ...KIND, touches: "edges",
+    example: "{\"kind\": \"scramble\", \"rows\": \"patches\", \"layers\": [5], \"seed\": 0}",
+    fields: {
+      rows: { ...FORM, shape: "word", words: ["patches"], default: "patches" },
+      layers: { ...FORM, shape: "list", of: "layers", words: ["all"], default: "all" },
+      seed: { ...FORM, shape: "number", of: "seeds", default: 0 },
+    },
+  },
+  transplant: {
+    ...KIND, touches: "tokens",
+    example: "{\"kind\": \"transplant\", \"patches\": \"cls\", \"layer\": 3, \"from\": an analysis}",
+    told_by: "patches",
+    fields: {
+      patches: { ...FORM, shape: "list", of: "patches", words: ["cls", "all"], needs: { cls: "cls" } },
+      layer: { ...FORM, shape: "number", of: "layers", past: 1 }, from: { ...FORM, shape: "picture" },
+    },
+  },
+};
+
+/**
+ * What a model must have for a word of a field: one of these fields of its config is set.
+ * error: the text of experiments.json for a model that has none.
+ * @type {Record<string, {fields: string[], error: string}>}
+ */
+export const NEEDS = {
+  prefix: { fields: ["class_token", "dist_token", "reg_tokens"], error: "no_prefix" },
+  cls: { fields: ["class_token"], error: "no_prefix" },
+  positions: { fields: ["pos_embed", "rotary", "relative_bias"], error: "no_positions" },
+  "learned positions": { fields: ["pos_embed"], error: "no_positions" },
+  "rotary positions": { fields: ["rotary"], error: "no_positions" },
+};
+
+/** The value of a config that bounds the numbers of a field. @type {Record<string, string>} */
+export const COUNTS = { patches: "num_patches", tokens: "num_tokens", layers: "depth", heads: "num_heads" };
+
+/**
+ * Bounds. interventions: in a pass; pairs: of tokens in one of them; number: of every number in it;
+ * named: patches in a caption; donor_side: pixels; config: of every size and count in a config;
+ * parameters, tokens: of a model that runs in a page; kept: numbers that its pass leaves behind;
+ * rollout_tokens: of a model whose rollout a browser computes.
+ */
+export const LIMITS = {
+  interventions: 64, pairs: 4096, number: 2147483647, named: 6, donor_side: 72, config: 65536,
+  parameters: 25000000, tokens: 1400, kept: 67108864, rollout_tokens: 400, photo_bytes: 33554432,
+  photo_pixels: 64000000,
+};
+
+/**
+ * The values of a config's switches that this engine computes, where it lacks others.
+ * @type {Record<string, any[]>}
+ */
+export const SUPPORTED = {
+  relative_bias: [false], patch_norm_before: [false], patch_norm_after: [false], norm: ["layernorm"],
+  post_norm: [false], global_pool: ["token", "avg", "token_avg", ""],
+};
+
+/**
+ * What a field of a config may hold. default: null for one that follows from others, or that a
+ * model need not have; absent for one that must not be left out.
+ * @typedef {{default?: any, holds: "sides"|"count"|"number"|"word"|"switch"|"rotary",
+ *   least?: number, most?: number, words?: string[]}} Setting
+ */
+
+/** A config (vitviz/model/config.py). @type {Record<string, Setting>} */
+export const CONFIG = {
+  image_size: { default: [224, 224], holds: "sides" }, patch_size: { default: [16, 16], holds: "sides" },
+  in_chans: { default: 3, holds: "count", least: 1 }, num_classes: { default: 1000, holds: "count", least: 0 },
+  embed_dim: { default: 768, holds: "count", least: 1 }, depth: { default: 12, holds: "count", least: 1 },
+  num_heads: { default: 12, holds: "count", least: 1 },
+  mlp_hidden_dim: { default: null, holds: "count", least: 1 }, class_token: { default: true, holds: "switch" },
+  dist_token: { default: false, holds: "switch" }, reg_tokens: { default: 0, holds: "count", least: 0 },
+  pos_embed: { default: true, holds: "switch" }, pos_embed_prefix: { default: true, holds: "switch" },
+  rotary: { default: null, holds: "rotary" }, relative_bias: { default: false, holds: "switch" },
+  patch_bias: { default: true, holds: "switch" }, patch_norm_before: { default: false, holds: "switch" },
+  patch_norm_after: { default: false, holds: "switch" },
+  norm: { default: "layernorm", holds: "word", words: ["layernorm", "rmsnorm"] },
+  norm_eps: { default: 1e-06, holds: "number", least: 1e-30, most: 1 },
+  norm_pre: { default: false, holds: "switch" },
+  final_norm: { default: "before_pool", holds: "word", words: ["before_pool", "after_pool", "none"] },
+  post_norm: { default: false, holds: "switch" }, qkv_bias: { default: true, holds: "switch" },
+  qk_norm: { default: false, holds: "switch" }, attn_norm: { default: false, holds: "switch" },
+  proj_bias: { default: true, holds: "switch" }, layer_scale: { default: false, holds: "switch" },
+  mlp: { default: "mlp", holds: "word", words: ["mlp", "swiglu", "swiglu_packed"] },
+  mlp_norm: { default: false, holds: "switch" },
+  activation: { default: "gelu", holds: "word", words: ["gelu", "gelu_tanh", "quick_gelu", "silu"] },
+  global_pool: { default: "token", holds: "word", words: ["token", "avg", "token_avg", "map", ""] },
+  pool_prefix: { default: false, holds: "switch" }, pool_heads: { default: null, holds: "count", least: 1 },
+  pool_hidden_dim: { default: null, holds: "count", least: 1 },
+};
+
+/** Its rotary positions. @type {Record<string, Setting>} */
+export const ROTARY = {
+  kind: { holds: "word", words: ["normalised", "axial", "mixed"] },
+  temperature: { default: 100.0, holds: "number", least: 1, most: 1000000000.0 },
+  order: { default: "yx", holds: "word", words: ["yx", "xy"] },
+  offset: { default: 0.0, holds: "number", least: -65536, most: 65536 },
+  reference: { default: null, holds: "sides" },
+};
+
+/** The explainers that this engine computes (explain.js). @type {string[]} */
+export const EXPLAINER_KEYS = [
+  "attention", "rollout", "attention_norm", "attention_gradient", "generic", "gradient_rollout", "grad_cam",
+  "occlusion", "integrated_gradients", "centre", "random",
+];

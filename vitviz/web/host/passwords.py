@@ -1,0 +1,42 @@
+"""Wrong passwords: the longer the row of them from one address, the longer the next one waits."""
+
+import time
+from collections import OrderedDict
+from typing import NamedTuple
+
+from . import limits
+from .limits import keep
+
+
+class _Row(NamedTuple):
+    wrong: int
+    until: float  # when the next may be looked at, in seconds of time.monotonic()
+
+
+class WrongPasswords:
+    """The rows of wrong passwords by address, of the `LOGIN_ADDRESSES` that came last.
+
+    After the first wrong password the next one waits for a second, then two, four and so on, at
+    most `LOGIN_SECONDS`. A password counts as wrong until it proves right, so passwords that come
+    at once wait for one another.
+    """
+
+    def __init__(self) -> None:
+        self._rows: OrderedDict[str, _Row] = OrderedDict()
+
+    def wait(self, address: str) -> float:
+        """Seconds until a password of an address may be looked at. More than `LOGIN_SECONDS`: it
+        must not be, and is not counted.
+        """
+        now = time.monotonic()
+        wrong, until = self._rows.get(address, _Row(0, now))
+        seconds = max(0.0, until - now)
+        if seconds <= limits.LOGIN_SECONDS:
+            pause = min(2.0**wrong, limits.LOGIN_SECONDS)
+            row = _Row(wrong + 1, now + seconds + pause)
+            keep(self._rows, address, row, limits.LOGIN_ADDRESSES)
+        return seconds
+
+    def forget(self, address: str) -> None:
+        """End the row of an address, whose password was right."""
+        self._rows.pop(address, None)

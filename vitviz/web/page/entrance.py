@@ -1,0 +1,163 @@
+"""Entrance: the outermost middleware, which decides who is let in and sets headers of answers.
+
+It stands before Gradio's own middleware, which would allow pages of any site to read answers
+(CORS). Each request is checked for its route, the name of the app, the page that sends it, a login,
+and the number of streams that are open.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ...errors import VitvizError
+from ...languages import Message as Text
+from ..host import limits
+from ..host.origins import Origins
+from .door import address_of, refused
+from .gradio_inside import is_logged_in
+from .routes import FILES, LOGIN, Rule, rule_of
+
+# Gradio writes scripts and styles into its document, and makes functions of text.
+PAGE_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:;"
+    " style-src 'self' 'unsafe-inline'{styles}; font-src 'self' data:{fonts};"
+    " img-src 'self' data: blob:{site}; media-src 'self' data: blob:;"
+    " connect-src 'self' data: blob:{site}; worker-src 'self' blob:; object-src 'none';"
+    " base-uri 'self'; form-action 'self'; frame-ancestors {frames}"
+)
+# The bar that Gradio draws over a Space.
+OF_SPACE = {
+    "styles": " https://fonts.googleapis.com",
+    "fonts": " https://fonts.gstatic.com",
+    "site": " https://huggingface.co https://*.huggingface.co",
+}
+FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors {frames}"
+# Gradio answers a part of a file with the headers of the request, its cookies among them.
+OF_PART = {
+    *("content-type", "content-length", "content-range", "content-disposition"),
+    *("accept-ranges", "etag", "last-modified", "cache-control"),
+}
+
+
+class Entrance:
+    """The middleware of one app.
+
+    rules  the routes that are answered
+    root   the path under which a proxy shows the app, which some proxies leave in a request
+    """
+
+    def __init__(
+        self, app: ASGIApp, rules: Sequence[Rule], origins: Origins, root: str = ""
+    ) -> None:
+        self.app, self.rules, self.origins, self.root = app, rules, origins, root
+        self._streams: Counter[str] = Counter()  # that are open, by address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, self._with_headers(scope, send))
+        else:  # a websocket: the app has none
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers, path = Headers(scope=scope), self._path_of(scope)
+        is_preflight = scope["method"] == "OPTIONS"
+        method = (
+            headers.get("access-control-request-method", "") if is_preflight else scope["method"]
+        )
+        rule = rule_of(self.rules, method, path)
+        refusal = self._refusal(rule, scope, headers)
+        if refusal:
+            await refused(scope, *refusal)(scope, receive, send)
+        elif is_preflight:
+            await Response(status_code=204)(scope, receive, send)
+        elif rule and rule.stays_open:
+            await self._stream(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _refusal(
+        self, rule: Rule | None, scope: Scope, headers: Headers
+    ) -> tuple[int, VitvizError] | None:
+        """HTTP status and sentence of a request that is not let in."""
+        host, origin = headers.get("host", ""), headers.get("origin", "")
+        if not self.origins.serves(host):
+            return 403, VitvizError(Text("web.other_name", host=repr(host[:100])))
+        if rule is None:
+            return 404, VitvizError(Text("web.not_here"))
+        if not self.origins.allows(headers, following_link=rule.is_linked):
+            shown = repr(origin[:100]) if origin else "?"
+            return 403, VitvizError(Text("web.other_site", origin=shown))
+        if not rule.is_open and scope["method"] != "OPTIONS" and not is_logged_in(scope):
+            return 401, VitvizError(Text("web.log_in"))
+        if rule.stays_open and not self._has_room(address_of(scope)):
+            return 503, VitvizError(Text("web.many_open"))
+        return None
+
+    def _has_room(self, address: str) -> bool:
+        return (
+            self._streams.total() < limits.STREAMS
+            and self._streams[address] < limits.STREAMS_OF_ADDRESS
+        )
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        address = address_of(scope)
+        self._streams[address] += 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._streams[address] -= 1
+            if not self._streams[address]:
+                del self._streams[address]
+
+    def _path_of(self, scope: Scope) -> str:
+        path = scope["path"]
+        return path.removeprefix(self.root) or "/" if self.root else path
+
+    def _with_headers(self, scope: Scope, send: Send) -> Send:
+        """`send`, which sets the headers of an answer."""
+        request, path = Headers(scope=scope), self._path_of(scope)
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._set_headers(MutableHeaders(scope=message), message["status"], path, request)
+            await send(message)
+
+        return sending
+
+    def _set_headers(
+        self, headers: MutableHeaders, status: int, path: str, request: Headers
+    ) -> None:
+        for name in list(headers):
+            if name.startswith("access-control-") or (status == 206 and name not in OF_PART):
+                del headers[name]
+        headers["X-Content-Type-Options"] = "nosniff"
+        headers["Referrer-Policy"] = "same-origin"
+        if path.startswith(("/gradio_api/", "/config")):
+            headers.setdefault("Cache-Control", "private, no-store")
+        policy = FILE_POLICY if path.startswith(FILES) else PAGE_POLICY
+        extra = OF_SPACE if self.origins.on_space else dict.fromkeys(OF_SPACE, "")
+        headers["Content-Security-Policy"] = policy.format(frames=self.origins.frames(), **extra)
+        if LOGIN.fullmatch(path) and not self.origins.has_guests():
+            _keep_at_home(headers)
+        origin = request.get("origin")
+        if origin in self.origins.allowed:
+            headers["Access-Control-Allow-Origin"] = origin
+            headers["Access-Control-Allow-Credentials"] = "true"
+            headers.add_vary_header("Origin")
+            if wanted := request.get("access-control-request-headers"):
+                headers["Access-Control-Allow-Headers"] = wanted
+                headers["Access-Control-Allow-Methods"] = "GET, HEAD, POST, DELETE"
+                headers["Access-Control-Max-Age"] = "600"
+
+
+def _keep_at_home(headers: MutableHeaders) -> None:
+    """Let browsers send the cookies of a login along with requests of the app's own pages only."""
+    cookies = headers.getlist("set-cookie")
+    del headers["set-cookie"]
+    for cookie in cookies:
+        headers.append("set-cookie", cookie.replace("SameSite=none", "SameSite=lax"))

@@ -1,0 +1,83 @@
+"""Routes: the requests that are answered, each with what it is. All others are refused.
+
+Gradio mounts routes for everything that any app of its can do: it would fetch other addresses,
+record, proxy and profile for whoever asks. A list of what this app needs stays right when a new
+version of Gradio adds one; a test compares it with all routes of the app.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Rule(NamedTuple):
+    """One route.
+
+    path         a regular expression for the whole path
+    is_open      answered without a login
+    stays_open   a stream of events, which lasts as long as its page
+    is_linked    what a link from another site may lead to
+    """
+
+    methods: tuple[str, ...]
+    path: re.Pattern[str]
+    is_open: bool = False
+    stays_open: bool = False
+    is_linked: bool = False
+
+
+def _rule(methods: str, path: str, *marks: str) -> Rule:
+    return Rule(tuple(methods.split()), re.compile(path), **dict.fromkeys(marks, True))
+
+
+UPLOAD = re.compile(r"/gradio_api/upload/?")
+LOGIN = re.compile(r"/login/?")
+TOOLS = re.compile(r"/gradio_api/mcp(/http)?/?")
+HEARTBEAT = re.compile(r"/gradio_api/heartbeat/[^/]+")
+FILES = "/gradio_api/file="
+NAME, SEGMENT = r"[\w-]+", r"[^/]+"
+
+RULES = (
+    # The page. Gradio's document asks for a password itself.
+    _rule("GET HEAD", r"/", "is_open", "is_linked"),
+    _rule("GET HEAD", r"/(assets|static)/.+", "is_open"),
+    _rule(
+        "GET HEAD", r"/(favicon\.ico|robots\.txt|theme\.css|manifest\.json)", "is_open", "is_linked"
+    ),
+    _rule("GET", r"/gradio_api/(startup-events|theme\.css)", "is_open"),
+    _rule("POST", LOGIN.pattern, "is_open"),
+    _rule("GET", r"/logout", "is_open"),
+    _rule("GET", r"/config/?"),
+    _rule("GET", r"/gradio_api/info/?"),
+    # What it asks, and what comes back.
+    _rule("POST", r"/gradio_api/(queue/join|component_server/?|cancel|reset/?)"),
+    _rule("GET", r"/gradio_api/queue/data", "stays_open"),
+    _rule("GET", HEARTBEAT.pattern, "stays_open"),
+    _rule("POST", UPLOAD.pattern),
+    _rule("GET", r"/gradio_api/upload_progress"),
+    _rule("GET HEAD", re.escape(FILES) + r"(?!\w+:).+", "is_linked"),
+    # Programs: gradio_client, @gradio/client, curl.
+    _rule("POST", rf"/gradio_api/call/(v2/)?{NAME}/?"),
+    _rule("GET", rf"/gradio_api/call/(v2/)?{NAME}/{SEGMENT}", "stays_open"),
+    _rule("POST", rf"/gradio_api/(run|api)/{NAME}/?"),
+)
+# Tools for language models; where there are none, no rule.
+TOOL_RULES = (
+    _rule("POST DELETE", TOOLS.pattern),
+    _rule("GET", TOOLS.pattern, "stays_open"),
+    _rule("GET", r"/gradio_api/mcp/schema"),
+)
+
+
+def own_rules(paths: Iterable[str]) -> tuple[Rule, ...]:
+    """The rules of routes of ours, which know nothing about a visitor."""
+    return tuple(
+        _rule("GET HEAD", re.escape(path), "is_open", "is_linked") for path in sorted(paths)
+    )
+
+
+def rule_of(rules: Iterable[Rule], method: str, path: str) -> Rule | None:
+    """The first rule for a request; None if it is not answered."""
+    return next(
+        (rule for rule in rules if method in rule.methods and rule.path.fullmatch(path)), None
+    )

@@ -1,0 +1,59 @@
+"""Uploads: pictures that arrive, each put into a folder that nobody can guess.
+
+Gradio's own route takes a thousand files and fields at once, keeps fields of any length in memory,
+and names a folder by the content of its file, so that whoever has the same picture learns where it
+lies.
+"""
+
+import json
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from ...errors import VitvizError
+from ...languages import Message
+from ..host import limits
+from ..store.cache import Cache
+
+NOT_A_FILE = Message("web.one_file", most=limits.UPLOAD_PARTS)
+DONE = f"data: {json.dumps({'msg': 'done'})}\n\n"
+
+
+class NotUploadedError(VitvizError):
+    """Raised for a request that is no form with a file, or breaks off."""
+
+
+def upload_routes(cache: Cache) -> list[Route]:
+    """The routes of an upload and of its progress, in place of Gradio's."""
+
+    async def upload(request: Request) -> Response:
+        try:
+            async with request.form(
+                max_files=limits.UPLOAD_PARTS,
+                max_fields=limits.UPLOAD_PARTS,
+                max_part_size=limits.UPLOAD_FIELD_BYTES,
+            ) as form:
+                files = [part for part in form.getlist("files") if isinstance(part, UploadFile)]
+                if not files:
+                    raise NotUploadedError(NOT_A_FILE)
+                paths = [
+                    await run_in_threadpool(cache.take, file.file, file.filename or "")
+                    for file in files
+                ]
+        except (HTTPException, ClientDisconnect) as error:  # no form, too many parts; it broke off
+            raise NotUploadedError(NOT_A_FILE) from error
+        return JSONResponse(paths)
+
+    async def progress(_request: Request) -> Response:
+        """Say that it is done. Gradio's pages ask; the app shows no such progress."""
+        return Response(DONE, media_type="text/event-stream")
+
+    return [
+        Route("/gradio_api/upload", upload, methods=["POST"]),
+        Route("/gradio_api/upload/", upload, methods=["POST"]),
+        Route("/gradio_api/upload_progress", progress),
+    ]
