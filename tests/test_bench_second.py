@@ -1,11 +1,14 @@
 """The table of a second visitor: what counts as held, and a picture that is slow on purpose."""
 
 import io
+import ipaddress
+import sys
 from collections import Counter
 
 import pytest
 from PIL import Image
 
+from tests.bench.load import own_address
 from tests.bench.second import KINDS, Row, slow_jpeg
 
 QUICK = {kind: [0.1, 0.3] for kind in KINDS}
@@ -40,3 +43,11 @@ def test_the_slow_picture_is_one_and_has_as_many_scans_as_it_says() -> None:
     with Image.open(io.BytesIO(data)) as picture:
         picture.load()
         assert (picture.size, picture.mode) == ((64, 64), "L")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8")
+def test_each_visitor_has_an_address_of_this_machine_of_their_own() -> None:
+    addresses = {own_address() for _ in range(300)}
+    assert len(addresses) == 300
+    assert all(ipaddress.ip_address(one).is_loopback for one in addresses)
+    assert not addresses & {"127.0.0.1", "127.0.0.2"}  # of second.py

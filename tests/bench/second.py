@@ -203,7 +203,8 @@ def questions(first: Attacker) -> None:
     viewer = next(
         one["id"] for one in config["components"] if one["props"].get("elem_id") == "vv-viewer"
     )
-    opened = Visitor(str(first.client.base_url), "photos", config).open(picture_of((7, 7, 7)), "a")
+    page = httpx.AsyncClient(base_url=first.client.base_url, timeout=PATIENCE)
+    opened = Visitor("", "photos", config, page).open(picture_of((7, 7, 7)), "a.png")
     key = json.loads(asyncio.run(opened)["text"])["pass"]["id"]
     names = ("fair", "operate", "figure", "rollout")
 
