@@ -5,6 +5,9 @@ from collections import OrderedDict
 
 import pytest
 
+from tests.running import ROOT
+from vitviz.model.photo import MAX_BYTES, MAX_PIXELS
+from vitviz.web.host import limits
 from vitviz.web.host.limits import keep, usable_cores
 
 
@@ -39,3 +42,30 @@ def test_what_is_kept_anew_is_not_lost_to_another_thread_that_drops_the_oldest()
         OrderedDict.__setitem__(known, key, 0)
     keep(known, "a", 1, 2)
     assert dict(known) == {"a": 1}
+
+
+def test_the_page_on_security_says_what_a_host_gives() -> None:
+    page = (ROOT / ".github/SECURITY.md").read_text("utf-8")
+    mb, kb = 10**6, 1000
+    waiting = int(limits.QUEUE_SIZE * limits.QUEUE_SHARE)
+    rows = {
+        "descriptors": f"{limits.STREAMS} streams of events at a time, {limits.STREAMS_OF_ADDRESS}"
+        f" of one address; {limits.UPLOADS} uploads, {limits.UPLOADS_OF_ADDRESS} of one address."
+        f" The app asks the system for {limits.DESCRIPTORS:,}",
+        "memory": f"{MAX_BYTES // mb} MB and {MAX_PIXELS // mb} megapixels of a picture,"
+        f" {limits.UPLOAD_PARTS} files and {limits.UPLOAD_PARTS} fields of"
+        f" {limits.UPLOAD_FIELD_BYTES // kb} kB in an upload; {limits.BODY_BYTES // kb} kB in any"
+        f" other request, {limits.TOOL_BYTES // kb:,} kB for a tool of language models;"
+        f" {limits.MODELS_BYTES // mb:,} MB of models",
+        "disk": f"{limits.CACHE_BYTES // mb:,} MB of pictures and results, for"
+        f" {limits.CACHE_AGE_SECONDS // 60} minutes each; nothing new while less than"
+        f" {limits.DISK_RESERVE_BYTES // mb:,} MB are free",
+        "time": f"{limits.QUEUE_SIZE} requests wait, at most {waiting} of one address, and"
+        f" addresses take turns; {limits.UPLOAD_SECONDS} s for an upload to arrive,"
+        f" {limits.BODY_SECONDS} s for any other body; after wrong passwords the next one of that"
+        f" address waits for up to {limits.LOGIN_SECONDS} s",
+    }
+    for name, most in rows.items():
+        assert f"| {name} | {most} |" in page.splitlines(), name
+    table = page.partition("| of a host | at most |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert len(table) == len(rows)  # no row whose figures nothing holds

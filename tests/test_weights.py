@@ -4,6 +4,7 @@ import hashlib
 import json
 import pickle
 import threading
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -138,6 +139,19 @@ def test_a_pickle_that_runs_code_is_refused_and_does_not_run(tmp_path) -> None:
         load(path)
 
 
+def test_an_archive_of_a_program_is_refused_under_the_name_of_weights(tmp_path) -> None:
+    path = tmp_path / "exported.pt"
+    with zipfile.ZipFile(path, "w") as archive:  # as torch.export.save begins
+        archive.writestr("exported/archive_format", "pt2")
+        archive.writestr("exported/archive_version", "0")
+        archive.writestr("exported/models/model.json", "{}")
+    with pytest.raises(WeightsError, match="could run code and is not opened"):
+        load(path)
+    path.rename(tmp_path / "exported.pt2")
+    with pytest.raises(WeightsError, match="could run code and is not opened"):
+        load(tmp_path / "exported.pt2")
+
+
 def test_torchvision_checkpoint_gives_torchvisions_logits(tmp_path) -> None:
     from torchvision.models import VisionTransformer
 
@@ -203,7 +217,7 @@ def test_renamed_torchvision_weights_are_known_by_their_bytes(tmp_path, monkeypa
 def test_unknown_names_get_a_hint() -> None:
     with pytest.raises(WeightsError, match=r"did you mean .*vit_tiny_patch16_224"):
         load("vit_tiny_patch16_22", pretrained=False)
-    with pytest.raises(WeightsError, match="is not a shipped model"):
+    with pytest.raises(WeightsError, match="could run code and is not opened"):
         load("../../etc/passwd")
 
 

@@ -1,6 +1,7 @@
 """Hostile uploads and values, through every door of an app that runs here.
 
     python -m tests.bench.abuse --uploads 200 --values 300
+    python -m tests.bench.abuse --second     what another visitor waits for meanwhile: second.py
 
 Uploads are pictures cut off, with bytes turned, or claiming to be huge, and what is no picture at
 all. Values are good requests, of each endpoint, function of the page, question of the viewer and
@@ -84,7 +85,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.abuse", description=__doc__)
     parser.add_argument("--uploads", type=int, default=200)
     parser.add_argument("--values", type=int, default=300, help="for each door")
+    parser.add_argument("--second", nargs="?", const="", metavar="WORD", help="see second.py")
     arguments = parser.parse_args()
+    if arguments.second is not None:
+        from tests.bench.second import second
+
+        second(arguments.second)
+        return
     environ = {"VITVIZ_CLASS": "true", "VITVIZ_HOST": "127.0.0.1"}
     with tempfile.TemporaryDirectory() as folder, running_app(Path(folder), environ=environ) as url:
         client = httpx.Client(base_url=url, timeout=120)

@@ -4,6 +4,7 @@
     python -m tests.bench.load --url http://...      asks an app that runs, on this machine
     python -m tests.bench.load --door page --visitors 16 --requests 160
     python -m tests.bench.load --door experiments --visitors 40      see experiments.py
+    python -m tests.bench.load --visitors 40 --one-address           a school behind one router
 
 Each visitor uploads pictures of one colour that no other picture has, and looks whether the answer
 shows it. Prints Markdown: answers per second, seconds at p50, p95 and p99, and how many answers
@@ -13,9 +14,12 @@ were wrong (of another picture), refused (with a sentence) or lost (no answer at
 import argparse
 import asyncio
 import io
+import ipaddress
+import itertools
 import json
 import random
 import statistics
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -50,15 +54,35 @@ class Tally:
         return " | ".join(["", door, str(visitors), rate, *points, *counts, ""]).strip()
 
 
+NUMBERS = itertools.count()
+
+
+def own_address() -> str | None:
+    """Another address of this machine each time; the app bounds what comes from one. None where
+    the system has one alone: Linux listens on all of 127.0.0.0/8.
+    """
+    first = ipaddress.ip_address("127.0.1.0")
+    return str(first + next(NUMBERS)) if sys.platform == "linux" else None
+
+
 class RefusedError(Exception):
     """The app refused with a sentence."""
 
 
 class Visitor:
-    """One client with connections of its own, as a browser has."""
+    """One client with connections and an address of its own, unless one is given."""
 
-    def __init__(self, url: str, model: str, config: dict[str, Any]) -> None:
-        self._client = httpx.AsyncClient(base_url=url, timeout=PATIENCE)
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        config: dict[str, Any],
+        client: httpx.AsyncClient | None = None,
+    ) -> None:
+        transport = httpx.AsyncHTTPTransport(local_address=own_address())
+        self._client = client or httpx.AsyncClient(
+            base_url=url, timeout=PATIENCE, transport=transport
+        )
         self._model = model
         named = {one["props"].get("elem_id"): one["id"] for one in config["components"]}
         photo, self._viewer = named["vv-photo"], named["vv-viewer"]
@@ -204,7 +228,7 @@ async def visit(
 
 
 async def load_of(
-    url: str, door: str, visitors: int, requests: int, model: str
+    url: str, door: str, visitors: int, requests: int, model: str, *, one_address: bool = False
 ) -> tuple[Tally, float]:
     """So many requests by so many visitors at once, each of whom asks again when answered."""
     async with httpx.AsyncClient(base_url=url, timeout=60) as client:
@@ -212,7 +236,8 @@ async def load_of(
     tally, waiting, left = Tally(), colours(), iter(range(requests))
 
     async def one() -> None:
-        visitor = Visitor(url, model, config)
+        client = httpx.AsyncClient(base_url=url, timeout=PATIENCE) if one_address else None
+        visitor = Visitor(url, model, config, client)
         for _ in left:  # shared: whoever is free takes the next
             await visit(getattr(visitor, door), next(waiting), tally)
         await visitor.close()
@@ -233,6 +258,7 @@ def main() -> None:
     parser.add_argument("--visitors", type=int, action="append")
     parser.add_argument("--requests", type=int, default=0, help="of all (default: 64 + 2 each)")
     parser.add_argument("--model", default="photos")
+    parser.add_argument("--one-address", action="store_true", help="of all, but for experiments")
     arguments = parser.parse_args()
     if arguments.url:
         measure(arguments.url, arguments)
@@ -259,7 +285,8 @@ def measure(url: str, arguments: argparse.Namespace) -> None:
                 work = experiments(url, visitors, strokes, arguments.model)
                 tally, wall, apart = asyncio.run(work)
             else:
-                work = load_of(url, door, visitors, requests, arguments.model)
+                one = arguments.one_address
+                work = load_of(url, door, visitors, requests, arguments.model, one_address=one)
                 tally, wall = asyncio.run(work)
             sentences += tally.sentences
             print(tally.row(door, visitors, wall), flush=True)
