@@ -93,7 +93,7 @@ test("both kinds of kernels compute the same, in strides that a row does not fil
 
 test("every kind is among the cases", () => {
   const kinds = new Set(MODELS.flatMap(({ cases }) => cases.flatMap(({ interventions }) => interventions.map(({ kind }) => kind))));
-  assert.deepEqual([...kinds].sort(), Object.keys(KINDS).sort());
+  assert.deepEqual([...kinds].sort(), Object.keys(KINDS).sort(), "add one to each_kind in tests/test_interventions.py, then run python -m tests.viewer_fixture");
 });
 
 test("angles that learn nothing are Python's", () => {
