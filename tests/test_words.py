@@ -1,8 +1,11 @@
 """The words of the command line: each is listed, helps, starts what it says, and is guessed."""
 
+import errno
 import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -12,6 +15,7 @@ from tests.models import photo
 from tests.running import ROOT, save_tiny
 from vitviz import cli, look
 from vitviz.site import Report
+from vitviz.train import command
 
 
 def said(capsys: pytest.CaptureFixture, *arguments: str) -> tuple[int, str, str]:
@@ -264,3 +268,77 @@ def test_an_import_is_finished_before_a_word_is_told_to_end(tmp_path, name, stat
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (status, "imported\nclosed\n", "")
+
+
+NO_ROOM = """
+import sys, tempfile
+tempfile._candidate_tempdir_list = lambda: ["/here", "/there"]
+from vitviz.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+NO_FOLDER = (
+    "No usable temporary directory found in ['/here', '/there']: the disk may be full; TMPDIR names"
+    " another\n"
+)
+
+
+def test_the_page_says_that_no_folder_takes_temporary_files(tmp_path) -> None:
+    """Gradio looks for one while it is imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", NO_ROOM, "serve"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (1, f"vitviz serve: {NO_FOLDER}")
+
+
+@pytest.mark.parametrize(
+    ("raised", "sentence"),
+    [
+        (FileNotFoundError(errno.ENOENT, "in torch"), NO_FOLDER),
+        (OSError("in matplotlib"), NO_FOLDER),
+        (OSError(errno.ENOSPC, "No space", "a/b"), "the disk is full: No space (a/b)\n"),
+    ],
+)
+@pytest.mark.parametrize("word", ["train", "look"])
+def test_a_word_says_that_the_disk_is_full_wherever_that_is_found(
+    capsys, monkeypatch, raised, sentence, word
+) -> None:
+    def full(*_: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/here", "/there"])
+    monkeypatch.setattr(look, "look", full)
+    monkeypatch.setattr(command, "train_and_save", full)
+    status, out, err = said(capsys, *{"train": ["train"], "look": ["look", "x.png"]}[word])
+    assert (status, out, err) == (1, "", f"vitviz {word}: {sentence}")
+
+
+def test_what_else_goes_wrong_with_a_file_is_no_full_disk(monkeypatch) -> None:
+    def lost(*_: object) -> None:
+        raise FileNotFoundError("a bug")
+
+    monkeypatch.setattr(look, "look", lost)
+    with pytest.raises(FileNotFoundError, match="a bug"):
+        cli.main(["look", "x.png"])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file of Linux")
+@pytest.mark.parametrize("asked", ["models", "summary mnist"])
+def test_output_that_the_disk_has_no_room_for_ends_in_a_sentence(asked) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "vitviz", *asked.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            timeout=120,
+        )
+    assert done.returncode == 1, done.stderr
+    word = asked.partition(" ")[0]
+    assert done.stderr == f"vitviz {word}: the disk is full: No space left on device\n"

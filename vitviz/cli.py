@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import __version__
 from .arguments import Arguments, guess, whole_number
-from .errors import VitvizError
+from .errors import VitvizError, disk_has_room
 from .languages import dictionary
 from .model.key import read_size
 from .model.menu import DEFAULT_MODEL, list_models
@@ -199,19 +199,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     word, rest = parted([*(sys.argv[1:] if argv is None else argv)])
     try:
-        with signals_raise():
+        with signals_raise(), disk_has_room():
             status = WORDS[word].run(rest) or 0
             sys.stdout.flush()
     except VitvizError as error:
+        _discard_output()
         # What it quotes can have more than one line.
         print(f"vitviz {word}:", " ".join(str(error).splitlines()), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130  # the exit status of an interrupted program, 128 + SIGINT
-    except BrokenPipeError:  # the reader of the output (head, less) has ended; discard the rest
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader of the output (head, less) has ended
+        _discard_output()
         return 1
     return status
+
+
+def _discard_output() -> None:
+    """Discard what is not written yet, if it cannot be: Python would try again when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def parted(argv: list[str]) -> tuple[str, list[str]]:

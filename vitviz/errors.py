@@ -6,6 +6,13 @@ is raised with a `Message`, so that the app can say it in the visitor's language
 command line, a notebook or a training can meet is plain English.
 """
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import gettempdir
+
+FULL = (errno.ENOSPC, errno.EDQUOT)  # of a disk, or of what its owner may write
+
 
 class VitvizError(Exception):
     """Something a user can understand and mend; `str(error)` is the sentence to show.
@@ -36,3 +43,22 @@ class SelectionError(VitvizError, ValueError):
 
 class CancelledError(VitvizError):
     """A long computation that whoever asked for it has called off."""
+
+
+@contextmanager
+def disk_has_room() -> Iterator[None]:
+    """Raise `VitvizError` where the body finds the disk full, or no folder for temporary files:
+    that can be anywhere, as packages look for one while they are imported.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            where = f" ({error.filename})" if error.filename else ""
+            raise VitvizError(f"the disk is full: {error.strerror}{where}") from error
+        try:
+            gettempdir()
+        except FileNotFoundError as none:
+            sentence = f"{none.strerror}: the disk may be full; TMPDIR names another"
+            raise VitvizError(sentence) from error
+        raise

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ..arguments import Arguments, number, whole_number
-from ..errors import VitvizError
+from ..errors import VitvizError, disk_has_room
 from ..languages import Message
 from ..model.loaded import KNOWN_OR_NOT
 from ..model.menu import FILM_SUFFIX
@@ -67,14 +67,8 @@ def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     args = parser().parse_args(argv)
     try:
-        if args.evaluate:
-            evaluate(args)
-        elif args.plot:
-            from .plot import plot  # matplotlib takes a second to import
-
-            print(*plot(args.plot), sep="\n")  # noqa: T201
-        else:
-            train_and_save(args)
+        with disk_has_room():
+            _do(args)
     except Stopped as stopped:
         if first():
             again = shlex.join([a for a in argv if a != "--resume"] + ["--resume"])
@@ -86,6 +80,17 @@ def main(argv: list[str] | None = None) -> int:
         tell(str(error))
         return 1
     return 0
+
+
+def _do(args: argparse.Namespace) -> None:
+    if args.evaluate:
+        evaluate(args)
+    elif args.plot:
+        from .plot import plot  # matplotlib takes a second to import
+
+        print(*plot(args.plot), sep="\n")  # noqa: T201
+    else:
+        train_and_save(args)
 
 
 def tell(sentence: str) -> None:

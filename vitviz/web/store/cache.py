@@ -4,7 +4,6 @@ Gradio deletes only files that it remembers having written. Files of an earlier 
 that broke off, would stay for ever; so the cache looks at the disk itself.
 """
 
-import errno
 import logging
 import os
 import secrets
@@ -17,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from ...errors import FULL as FULL
 from ...errors import VitvizError
 from ...languages import Message
 from ..host import limits
@@ -30,7 +30,6 @@ except ImportError:  # Windows: see `_abandoned`
 
 PREFIX = "vitviz-"
 NO_ROOM = Message("web.no_room")
-FULL = (errno.ENOSPC, errno.EDQUOT)  # of a disk, or of what its owner may write
 
 log = logging.getLogger("vitviz.web")
 
