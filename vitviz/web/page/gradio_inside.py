@@ -88,6 +88,8 @@ class App(gr.Blocks):
         size, for anybody; to the others it answers {"error": null}, and logs a traceback.
         """
         try:
+            if block_fn.fn is None:  # only the page's script has something to do
+                raise ValueError(block_fn)
             traverse(inputs, _no_link, is_file_obj_with_meta)
             return await super().preprocess_data(block_fn, inputs, *args, **kwargs)
         except gr.Error as error:  # of Gradio's own components, such as a choice not in the list
