@@ -159,7 +159,7 @@ import gradio as gr
 from vitviz.web.host import limits
 from vitviz.web.page.gradio_inside import App
 
-limits.QUEUE_SIZE = 10
+limits.QUEUE_SIZE, limits.QUEUE_SHARE = 10, 0.5
 with App(analytics_enabled=False) as demo:
     gr.Button().click(lambda: None, api_name="asked")
 demo.queue(max_size=limits.QUEUE_SIZE)

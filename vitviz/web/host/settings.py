@@ -28,7 +28,7 @@ Visitors choose among the models on the menu; only these settings can name a fil
 """
 
 
-MCP = "mcp>=1.24,<2"  # Gradio has no tools with mcp 2
+MCP = "mcp>=1.28.1,<2"  # Gradio has no tools with mcp 2
 
 
 def mcp_installed() -> bool:

@@ -5,6 +5,7 @@ It stands before Gradio's own middleware, which would allow pages of any site to
 and the number of streams that are open.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
@@ -42,6 +43,14 @@ OF_PART = {
 }
 
 
+class _Turns:
+    """The turns of one address, and how many requests have or await one."""
+
+    def __init__(self) -> None:
+        self.free = asyncio.Semaphore(limits.REQUESTS_OF_ADDRESS)
+        self.asked = 0
+
+
 class Entrance:
     """The middleware of one app.
 
@@ -54,6 +63,7 @@ class Entrance:
     ) -> None:
         self.app, self.rules, self.origins, self.root = app, rules, origins, root
         self._streams: Counter[str] = Counter()  # that are open, by address
+        self._turns: dict[str, _Turns] = {}  # of short requests, by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -77,8 +87,10 @@ class Entrance:
             await Response(status_code=204)(scope, receive, send)
         elif rule and rule.stays_open:
             await self._stream(scope, receive, send)
-        else:
+        elif rule and rule.is_long:
             await self.app(scope, receive, send)
+        else:
+            await self._take_turn(scope, receive, send)
 
     def _refusal(
         self, rule: Rule | None, scope: Scope, headers: Headers
@@ -113,6 +125,35 @@ class Entrance:
             self._streams[address] -= 1
             if not self._streams[address]:
                 del self._streams[address]
+
+    async def _take_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a short request when few others of its address are being answered: a hundred at
+        once would be computed before the first of another visitor. A turn ends when the answer
+        begins, so nobody waits for a slow connection.
+        """
+        address = address_of(scope)
+        turns = self._turns.setdefault(address, _Turns())
+        turns.asked += 1
+        has_turn = False
+
+        def end() -> None:
+            nonlocal has_turn
+            if has_turn:
+                turns.free.release()
+            has_turn = False
+
+        async def sending(message: Message) -> None:
+            end()
+            await send(message)
+
+        try:
+            has_turn = await turns.free.acquire()
+            await self.app(scope, receive, sending)
+        finally:
+            end()
+            turns.asked -= 1
+            if not turns.asked:
+                del self._turns[address]
 
     def _path_of(self, scope: Scope) -> str:
         path = scope["path"]
