@@ -197,7 +197,7 @@ def test_a_turn_is_taken_for_the_pass_alone(models, monkeypatch):
         yield
         inside = False
 
-    for name in ("open_photo", "analyze", "pack"):
+    for name in ("open_upload", "analyze", "pack"):
         before = getattr(fulfilment, name)
 
         def noted(*args, name=name, before=before, **kwargs):

@@ -10,6 +10,8 @@ import struct
 import threading
 import warnings
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 # 0.5 GB to decode.
 MAX_BYTES = 32 * 1024 * 1024
 MAX_PIXELS = 64_000_000
+# Of a JPEG: each scan goes over the whole picture, however few bytes it has. Cameras and programs
+# write one, progressive files about ten.
+MAX_SCANS = 100
 
 # Formats that are tried. Not on the list on purpose: EPS (runs Ghostscript), ICO (holds pictures
 # larger than its header says), and rare ones whose decoders are little tested.
@@ -73,9 +78,32 @@ EXIF_ORIENTATION = 0x0112
 COLOURFUL = 40  # levels between the strongest and the weakest channel of a pixel
 COLOURED = 0.05  # share of the pixels that make a picture one in colours
 
-# Pillow warns about large or odd files. The setting that silences warnings is process-wide, so the
-# lock lets one thread at a time change it.
-_quiet = threading.Lock()
+_lock = threading.Lock()  # of what follows
+_decoding = 0  # pictures, in all threads
+_filters = warnings.catch_warnings()  # as they are while none is decoded
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence Pillow's warnings about large or odd files while a picture is decoded.
+
+    The setting is process-wide: the first of several threads makes it and the last one takes it
+    back, so none of them waits for another.
+    """
+    global _decoding, _filters
+    with _lock:
+        _decoding += 1
+        if _decoding == 1:
+            _filters = warnings.catch_warnings()
+            _filters.__enter__()
+            warnings.simplefilter("ignore")
+    try:
+        yield
+    finally:
+        with _lock:
+            _decoding -= 1
+            if _decoding == 0:
+                _filters.__exit__(None, None, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,8 +230,7 @@ def _read(source: object, name: str) -> bytes:
 
 
 def _from_bytes(data: bytes, name: str) -> Photo:
-    with _quiet, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _quiet():
         try:
             image = Image.open(BytesIO(data), formats=FORMATS)
         except Image.DecompressionBombError as error:
@@ -218,6 +245,7 @@ def _from_bytes(data: bytes, name: str) -> Photo:
                 )
             ) from error
         _check_size(image, name)
+        _check_scans(data, name)
         try:
             notes = _first_frame(image, data)
             image.load()
@@ -229,10 +257,49 @@ def _from_bytes(data: bytes, name: str) -> Photo:
         return _finish(image, name, notes)
 
 
+def _check_scans(data: bytes, name: str) -> None:
+    scans = scans_of(data)
+    if scans > MAX_SCANS:
+        raise ImageError(Message("photo.many_scans", name=repr(name), scans=scans, most=MAX_SCANS))
+
+
+# What ends the compressed data of a scan: 0xFF that is followed by none of a zero, which escapes
+# it, a restart marker, or another 0xFF, which fills (ITU-T T.81, section B.1.1).
+_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
+
+
+def scans_of(data: bytes) -> int:
+    """The number of scans of a JPEG; 0 of any other file. One look at each byte, and none beyond
+    the end of the picture, where phones put previews.
+    """
+    if not data.startswith(b"\xff\xd8"):
+        return 0
+    scans, at = 0, 2
+    while found := _MARKER.search(data, at):
+        marker, at = data[found.start() + 1], found.end()
+        if marker == 0xD9:  # end of the picture
+            break
+        scans += marker == 0xDA
+        at += int.from_bytes(data[at : at + 2], "big")  # a segment says how long it is
+    return scans
+
+
+def work_of(data: bytes) -> float:
+    """How much there is to decode in a file, in megapixels; those of a JPEG count once for every
+    ten scans. 0 for a file that is no picture: nothing of it is decoded.
+    """
+    with _quiet():
+        try:
+            with Image.open(BytesIO(data), formats=FORMATS) as image:
+                pixels = image.width * image.height
+        except (*DECODER_ERRORS, Image.DecompressionBombError):
+            return 0.0
+    return pixels / 1e6 * max(1.0, scans_of(data) / 10)
+
+
 def _from_image(image: Image.Image, name: str) -> Photo:
     _check_size(image, name)
-    with _quiet, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _quiet():
         try:
             image.load()
         except (*DECODER_ERRORS, Image.DecompressionBombError) as error:

@@ -66,6 +66,10 @@ LOGIN_SECONDS = 60  # longest wait for an answer after wrong passwords; the firs
 DRAWING_WAIT_SECONDS = 30  # for other figures; one is drawn at a time
 LINE = 8  # callers that may wait for a turn of one kind; Gradio has 40 threads in all
 OPERATING_LINE = 48  # visitors whose experiment may wait for a turn: a class that brushes at once
+LARGE_PHOTO_MEGAPIXELS = 8  # above it a photo is decoded in a process of its own
+LARGE_PHOTOS = 1  # decoded at a time; each takes up to 0.5 GB
+OPENING_SECONDS = 20  # for one of them; a photo of 64 megapixels takes 2 on a core of a small host
+OPENING_WAIT_SECONDS = 30  # for a turn
 COMPUTING_WAIT_SECONDS = 30  # for a turn to compute a forward pass or a rollout
 # Explanations and fair tests, in operations: 2 for each parameter, token and pass. A core of a
 # small host does some 5e10 a second; the shipped photo model takes 8e8 for a pass.
