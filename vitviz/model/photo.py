@@ -1,8 +1,8 @@
 """Any upload becomes one upright RGB or grey picture, or one sentence that says why not.
 
-Bad input is normal input here: files come from strangers. Sizes are checked before a pixel is
-decoded, only formats on a short list are tried, and everything a decoder may raise on damaged bytes
-ends as an `ImageError`.
+Bad input is normal input here: files come from strangers. Sizes and parts are checked before a
+pixel is decoded, only formats on a short list are tried, and everything a decoder may raise on
+damaged bytes ends as an `ImageError`.
 """
 
 import re
@@ -22,6 +22,7 @@ from PIL import Image, ImageOps
 
 from ..errors import ImageError
 from ..languages import Message
+from .photo_parts import check_parts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -227,6 +228,7 @@ def _read(source: object, name: str) -> bytes:
 
 
 def _from_bytes(data: bytes, name: str) -> Photo:
+    check_parts(data, name)
     with _quiet():
         try:
             image = Image.open(BytesIO(data), formats=FORMATS)
