@@ -1,11 +1,10 @@
-"""Decoding: files that take long are told before, and large ones are opened in another process."""
+"""Decoding in another process: the same photo, or the same refusal, and an end in time."""
 
 import io
 import os
 import subprocess
 import sys
 import threading
-import warnings
 
 import numpy as np
 import pytest
@@ -14,9 +13,8 @@ from PIL import Image
 from tests.running import at_once
 from vitviz.errors import ImageError, VitvizError
 from vitviz.model import decode as decoding
-from vitviz.model import photo
 from vitviz.model.decode import TooSlowError, decode
-from vitviz.model.photo import MAX_SCANS, open_photo, scans_of, work_of
+from vitviz.model.photo import open_photo
 from vitviz.web.compute import opening
 from vitviz.web.compute.opening import open_upload
 from vitviz.web.host import limits
@@ -27,64 +25,6 @@ def encoded(form="JPEG", size=(40, 30), mode="RGB", **options):
     file = io.BytesIO()
     Image.fromarray(noise).convert(mode).save(file, form, **options)
     return file.getvalue()
-
-
-def with_scans(count):
-    """A progressive JPEG that has its last scan again and again: a few bytes for a whole pass."""
-    data = encoded(progressive=True)
-    last = data.rindex(b"\xff\xda")
-    return data[:last] + data[last:-2] * (1 + count - scans_of(data)) + b"\xff\xd9"
-
-
-def test_the_scans_of_a_jpeg_are_counted_in_the_picture_alone():
-    plain, progressive = encoded(), encoded(progressive=True)
-    assert scans_of(plain) == 1
-    assert scans_of(progressive) == progressive.count(b"\xff\xda") > 5
-    inside = Image.Exif()
-    inside[0x9286] = b"\xff\xda" * 200  # a comment that looks like scans
-    assert scans_of(encoded(exif=inside.tobytes())) == 1
-    assert scans_of(plain + progressive) == 1  # the preview behind a picture
-    assert scans_of(encoded("PNG")) == scans_of(b"") == 0
-    assert scans_of(b"\xff\xd8" + b"\xff\xda\x00\x02" * 7) == 7
-    for cut in range(0, len(progressive), 41):
-        assert 0 <= scans_of(progressive[:cut]) <= scans_of(progressive)
-
-
-def test_a_jpeg_of_many_scans_is_refused_before_it_is_decoded():
-    assert open_photo(with_scans(MAX_SCANS)).image.size == (40, 30)
-    with pytest.raises(ImageError, match=f"{MAX_SCANS + 1} scans.*at most {MAX_SCANS}"):
-        open_photo(with_scans(MAX_SCANS + 1), "slow.jpg")
-
-
-def test_the_work_of_a_file_is_told_by_its_head():
-    assert work_of(encoded("PNG", (1000, 500))) == pytest.approx(0.5)
-    assert work_of(encoded(size=(1000, 500))) == pytest.approx(0.5)
-    assert work_of(with_scans(50)) == pytest.approx(40 * 30 / 1e6 * 5)
-    assert work_of(b"no picture") == work_of(b"") == 0
-
-
-def test_photos_of_several_threads_are_decoded_at_once(monkeypatch):
-    """One that takes long, as it did behind a lock of the process, keeps no other waiting."""
-    begun, done = threading.Event(), threading.Event()
-    finish = photo._finish
-
-    def slowly(image, name, notes):
-        if name == "slow":
-            begun.set()
-            assert done.wait(60)
-        return finish(image, name, notes)
-
-    monkeypatch.setattr(photo, "_finish", slowly)
-
-    def other():
-        assert begun.wait(60)
-        assert open_photo(encoded(), "fast").name == "fast"
-        done.set()
-
-    before = list(warnings.filters)
-    at_once(lambda: open_photo(encoded(), "slow"), other)
-    assert warnings.filters == before
-    assert photo._decoding == 0
 
 
 @pytest.mark.parametrize(
@@ -144,6 +84,22 @@ def test_a_large_upload_is_opened_elsewhere_and_a_small_one_at_once(monkeypatch)
     monkeypatch.setattr(limits, "LARGE_PHOTO_MEGAPIXELS", 0.001)
     open_upload(encoded(), "large.jpg")
     assert elsewhere == ["large.jpg"]
+
+
+def test_what_is_not_as_programs_write_it_is_opened_elsewhere(monkeypatch):
+    elsewhere = []
+    monkeypatch.setattr(opening, "decode", lambda data, name, _: elsewhere.append(name))
+    exif = b"\xff\xe1\x00\x08Exif\x00\x00" * 200
+    for name, data in (
+        ("plain.jpg", encoded()),
+        ("plain.png", encoded("PNG")),
+        ("plain.webp", encoded("WEBP")),
+        ("progressive.jpg", encoded(progressive=True)),
+        ("segments.jpg", b"\xff\xd8" + exif + encoded()[2:]),
+        ("plain.gif", encoded("GIF")),
+    ):
+        open_upload(data, name)
+    assert elsewhere == ["segments.jpg", "plain.gif"]
 
 
 def test_an_upload_that_takes_too_long_is_refused_in_a_sentence(monkeypatch):

@@ -1,8 +1,8 @@
 """Any upload becomes one upright RGB or grey picture, or one sentence that says why not.
 
-Bad input is normal input here: files come from strangers. Sizes are checked before a pixel is
-decoded, only formats on a short list are tried, and everything a decoder may raise on damaged bytes
-ends as an `ImageError`.
+Bad input is normal input here: files come from strangers. Sizes and parts are checked before a
+pixel is decoded, only formats on a short list are tried, and everything a decoder may raise on
+damaged bytes ends as an `ImageError`.
 """
 
 import re
@@ -22,6 +22,7 @@ from PIL import Image, ImageOps
 
 from ..errors import ImageError
 from ..languages import Message
+from .photo_parts import check_parts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 # 0.5 GB to decode.
 MAX_BYTES = 32 * 1024 * 1024
 MAX_PIXELS = 64_000_000
-# Of a JPEG: each scan goes over the whole picture, however few bytes it has. Cameras and programs
-# write one, progressive files about ten.
-MAX_SCANS = 100
 
 # Formats that are tried. Not on the list on purpose: EPS (runs Ghostscript), ICO (holds pictures
 # larger than its header says), and rare ones whose decoders are little tested.
@@ -78,32 +76,32 @@ EXIF_ORIENTATION = 0x0112
 COLOURFUL = 40  # levels between the strongest and the weakest channel of a pixel
 COLOURED = 0.05  # share of the pixels that make a picture one in colours
 
-_lock = threading.Lock()  # of what follows
-_decoding = 0  # pictures, in all threads
-_filters = warnings.catch_warnings()  # as they are while none is decoded
 
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence Pillow's warnings about large or odd files while a picture is decoded.
-
-    The setting is process-wide: the first of several threads makes it and the last one takes it
-    back, so none of them waits for another.
+class _Quiet(threading.local):
+    """Stands in the filters of warnings for a pattern of modules: it fits all while its thread
+    opens a picture, and none otherwise. So Pillow's warnings about large or odd files reach nobody,
+    whatever else is filtered, and warnings of other threads go on.
     """
-    global _decoding, _filters
-    with _lock:
-        _decoding += 1
-        if _decoding == 1:
-            _filters = warnings.catch_warnings()
-            _filters.__enter__()
-            warnings.simplefilter("ignore")
-    try:
-        yield
-    finally:
-        with _lock:
-            _decoding -= 1
-            if _decoding == 0:
-                _filters.__exit__(None, None, None)
+
+    opening = False
+
+    def match(self, _module: str) -> bool:
+        return self.opening
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        filters = cast("list[object]", warnings.filters)
+        if filters[:1] != [IGNORED]:  # the first that fits decides, and others may have come
+            filters[:] = [IGNORED, *(one for one in filters if one != IGNORED)]
+        before, self.opening = self.opening, True
+        try:
+            yield
+        finally:
+            self.opening = before
+
+
+_quiet = _Quiet()
+IGNORED = ("ignore", None, Warning, _quiet, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,6 +228,7 @@ def _read(source: object, name: str) -> bytes:
 
 
 def _from_bytes(data: bytes, name: str) -> Photo:
+    check_parts(data, name)
     with _quiet():
         try:
             image = Image.open(BytesIO(data), formats=FORMATS)
@@ -245,7 +244,6 @@ def _from_bytes(data: bytes, name: str) -> Photo:
                 )
             ) from error
         _check_size(image, name)
-        _check_scans(data, name)
         try:
             notes = _first_frame(image, data)
             image.load()
@@ -255,46 +253,6 @@ def _from_bytes(data: bytes, name: str) -> Photo:
             ) from error
         _check_size(image, name)
         return _finish(image, name, notes)
-
-
-def _check_scans(data: bytes, name: str) -> None:
-    scans = scans_of(data)
-    if scans > MAX_SCANS:
-        raise ImageError(Message("photo.many_scans", name=repr(name), scans=scans, most=MAX_SCANS))
-
-
-# What ends the compressed data of a scan: 0xFF that is followed by none of a zero, which escapes
-# it, a restart marker, or another 0xFF, which fills (ITU-T T.81, section B.1.1).
-_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
-
-
-def scans_of(data: bytes) -> int:
-    """The number of scans of a JPEG; 0 of any other file. One look at each byte, and none beyond
-    the end of the picture, where phones put previews.
-    """
-    if not data.startswith(b"\xff\xd8"):
-        return 0
-    scans, at = 0, 2
-    while found := _MARKER.search(data, at):
-        marker, at = data[found.start() + 1], found.end()
-        if marker == 0xD9:  # end of the picture
-            break
-        scans += marker == 0xDA
-        at += int.from_bytes(data[at : at + 2], "big")  # a segment says how long it is
-    return scans
-
-
-def work_of(data: bytes) -> float:
-    """How much there is to decode in a file, in megapixels; those of a JPEG count once for every
-    ten scans. 0 for a file that is no picture: nothing of it is decoded.
-    """
-    with _quiet():
-        try:
-            with Image.open(BytesIO(data), formats=FORMATS) as image:
-                pixels = image.width * image.height
-        except (*DECODER_ERRORS, Image.DecompressionBombError):
-            return 0.0
-    return pixels / 1e6 * max(1.0, scans_of(data) / 10)
 
 
 def _from_image(image: Image.Image, name: str) -> Photo:
