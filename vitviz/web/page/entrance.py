@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as Event
 
 from ...errors import VitvizError
-from ...languages import Message as Text
+from ...languages import Message
 from ..host import limits
 from ..host.origins import Origins
 from .door import address_of, refused
@@ -98,16 +99,16 @@ class Entrance:
         """HTTP status and sentence of a request that is not let in."""
         host, origin = headers.get("host", ""), headers.get("origin", "")
         if not self.origins.serves(host):
-            return 403, VitvizError(Text("web.other_name", host=repr(host[:100])))
+            return 403, VitvizError(Message("web.other_name", host=repr(host[:100])))
         if rule is None:
-            return 404, VitvizError(Text("web.not_here"))
+            return 404, VitvizError(Message("web.not_here"))
         if not self.origins.allows(headers, following_link=rule.is_linked):
             shown = repr(origin[:100]) if origin else "?"
-            return 403, VitvizError(Text("web.other_site", origin=shown))
+            return 403, VitvizError(Message("web.other_site", origin=shown))
         if not rule.is_open and scope["method"] != "OPTIONS" and not is_logged_in(scope):
-            return 401, VitvizError(Text("web.log_in"))
+            return 401, VitvizError(Message("web.log_in"))
         if rule.stays_open and not self._has_room(address_of(scope)):
-            return 503, VitvizError(Text("web.many_open"))
+            return 503, VitvizError(Message("web.many_open"))
         return None
 
     def _has_room(self, address: str) -> bool:
@@ -142,7 +143,7 @@ class Entrance:
                 turns.free.release()
             has_turn = False
 
-        async def sending(message: Message) -> None:
+        async def sending(message: Event) -> None:
             end()
             await send(message)
 
@@ -163,7 +164,7 @@ class Entrance:
         """`send`, which sets the headers of an answer."""
         request, path = Headers(scope=scope), self._path_of(scope)
 
-        async def sending(message: Message) -> None:
+        async def sending(message: Event) -> None:
             if message["type"] == "http.response.start":
                 self._set_headers(MutableHeaders(scope=message), message["status"], path, request)
             await send(message)
