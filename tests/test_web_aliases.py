@@ -12,7 +12,7 @@ FOLDERS = [Path("/srv/a b/vitviz-x"), Path("/srv/이름/é"), Path("C:\\Users\\A
 
 
 def through(folder: Path, body: bytes, path="/gradio_api/queue/join", media="application/json"):
-    """What an app hears and what a visitor gets, where the app answers with what it heard."""
+    """Path and body that reach an app that echoes, and the body that its visitor gets."""
     heard, sent = [], []
 
     async def app(scope, receive, send):

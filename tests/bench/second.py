@@ -1,4 +1,4 @@
-"""What a second visitor waits for while a first one, of another address, sends what nobody should.
+"""Waits of a second visitor while a first one, of another address, attacks the app.
 
     python -m tests.bench.abuse --second             every attack
     python -m tests.bench.abuse --second idle        those with the word in their name
@@ -240,7 +240,7 @@ ATTACKS: dict[str, Callable[[Attacker], None]] = {
 
 @dataclass
 class Row:
-    """What came of an attack. `before`, `during`: seconds of each kind of request."""
+    """The result of an attack. `before`, `during`: seconds of each kind of request."""
 
     attack: str
     sent: int

@@ -25,7 +25,7 @@ _SCAN, _END, _EXIF = 0xDA, 0xD9, 0xE1
 
 @dataclass(frozen=True)
 class Outline:
-    """What a JPEG, PNG or WebP file says before it is decoded.
+    """Facts about a JPEG, PNG or WebP file, read before it is decoded.
 
     pixels  of the picture, by its header; the largest number if it names several
     parts   segments or chunks, as far as they are counted; scans are among them

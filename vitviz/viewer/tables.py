@@ -56,7 +56,7 @@ const FORM = {FORM};
 export const KINDS = {KINDS};
 
 /**
- * What a model must have for a word of a field: one of these fields of its config is set.
+ * Needs of a model for a word of a field: one of these fields of its config is set.
  * error: the text of experiments.json for a model that has none.
  * @type {Record<string, {fields: string[], error: string}>}
  */
@@ -80,7 +80,7 @@ export const LIMITS = {LIMITS};
 export const SUPPORTED = {SUPPORTED};
 
 /**
- * What a field of a config may hold. default: null for one that follows from others, or that a
+ * Values of a field of a config. default: null for one that follows from others, or that a
  * model need not have; absent for one that must not be left out.
  * @typedef {{default?: any, holds: "sides"|"count"|"number"|"word"|"switch"|"rotary",
  *   least?: number, most?: number, words?: string[]}} Setting
@@ -118,7 +118,7 @@ def text() -> str:
 
 
 def _setting(one: Field[Any]) -> dict[str, Any]:
-    """What a field of a config may hold."""
+    """Values that a field of a config may hold."""
     default = {} if one.default is MISSING else {"default": one.default}
     if one.name in config.NUMBERS:
         least, most = config.NUMBERS[one.name]

@@ -23,7 +23,7 @@ COUNTS = {
 
 @dataclass(frozen=True)
 class Need:
-    """What a model must have: at least one of these fields of its config is set.
+    """A need of a model: at least one of these fields of its config is set.
 
     error  the text of experiments.json for a model that has none of them
     """
@@ -118,7 +118,7 @@ class Form:
         return getattr(config, COUNTS[self.of]) + self.past if self.of in COUNTS else None
 
     def need(self, value: Any) -> Need | None:
-        """What the model must have for a value that was read; None: nothing."""
+        """The need of a value that was read; None if any model will do."""
         return NEEDS[self.needs[value]] if isinstance(value, str) and value in self.needs else None
 
     def to_dict(self) -> dict[str, Any]:

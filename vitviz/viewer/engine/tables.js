@@ -116,7 +116,7 @@ export const KINDS = {
 };
 
 /**
- * What a model must have for a word of a field: one of these fields of its config is set.
+ * Needs of a model for a word of a field: one of these fields of its config is set.
  * error: the text of experiments.json for a model that has none.
  * @type {Record<string, {fields: string[], error: string}>}
  */
@@ -153,7 +153,7 @@ export const SUPPORTED = {
 };
 
 /**
- * What a field of a config may hold. default: null for one that follows from others, or that a
+ * Values of a field of a config. default: null for one that follows from others, or that a
  * model need not have; absent for one that must not be left out.
  * @typedef {{default?: any, holds: "sides"|"count"|"number"|"word"|"switch"|"rotary",
  *   least?: number, most?: number, words?: string[]}} Setting
