@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What can be found without running vitviz, in seconds: bash tests/check.sh
 #
-# ruff and mypy on one core, eslint and tsc on another; `python` or `javascript` after the script: one
+# ruff and mypy on one core, eslint, tsc and prettier on another; `python` or `javascript` after the script: one
 # of the two alone. Each says its findings once; the status is 1 if there are any. The tools are those
 # that tests/run.sh installs, into .venv-test and tests/js/node_modules.
 #
@@ -41,17 +41,18 @@ python() {
 javascript() {
     check "eslint" npm --prefix tests/js run --silent lint
     check "tsc" npm --prefix tests/js run --silent types
+    check "prettier" npm --prefix tests/js run --silent formatted
 }
 
 if [[ $wanted == *" python "* ]]; then
     if [ -x "$bin/mypy" ] && [ -x "$bin/ruff" ]; then python & else missing "there is no ruff or mypy in $bin"; fi
 fi
 if [[ $wanted == *" javascript "* ]]; then
-    if [ -x tests/js/node_modules/.bin/tsc ]; then javascript & else missing "eslint and tsc need npm ci in tests/js"; fi
+    if [ -x tests/js/node_modules/.bin/tsc ]; then javascript & else missing "eslint, tsc and prettier need npm ci in tests/js"; fi
 fi
 wait
 
-for name in "ruff check" "ruff format" mypy eslint tsc; do
+for name in "ruff check" "ruff format" mypy eslint tsc prettier; do
     [ -s "$said/$name" ] && printf '== %s\n' "$name" && cat "$said/$name"
 done
 cat "$said/missing" 2>/dev/null

@@ -136,7 +136,7 @@ without_python() {
         [ "$("$node" -p 'const [a, b] = process.versions.node.split(".").map(Number); a > 20 || (a === 20 && b >= 19)')" = true ]; then
         step "tools for JavaScript" javascript_tools && step "lint and types of JavaScript" bash tests/check.sh javascript
     else
-        echo "NOT RUN: eslint, tsc and the accessibility audit need npm and Node 20.19 or newer"
+        echo "NOT RUN: eslint, tsc, prettier and the accessibility audit need npm and Node 20.19 or newer"
     fi
     # Named one by one: Node 20 takes a folder, Node 22 takes a pattern, all take files.
     step "viewer tests in Node" limit 300 "$node" --test --test-reporter=spec tests/js/*.test.js

@@ -337,8 +337,8 @@ def test_the_lines_that_lessons_offer_are_right_and_wrong_as_they_say(language: 
 
 def test_the_code_that_lessons_show_stands_in_the_exercise() -> None:
     code = (ROOT / "vitviz/viewer/lessons/codelines.js").read_text("utf-8")
-    parts = re.findall(r"(\w+): \[\n(.*?)\]", code, re.DOTALL)
-    shown = {name: "\n".join(re.findall(r'"(.*)"', lines)) for name, lines in parts}
+    parts = re.findall(r"(\w+): \[(.*?)\],\n", code, re.DOTALL)
+    shown = {name: "\n".join(re.findall(r'"([^"]*)"', lines)) for name, lines in parts}
     assert set(shown) == {"join", "block", "step"}
     gaps = "\n".join(cells("en"))
     for name in ("join", "block"):

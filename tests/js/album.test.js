@@ -7,12 +7,29 @@ import { MOST, createAlbum, together } from "../../vitviz/viewer/many/album.js";
 import { assertClose } from "./fixture.js";
 
 // Two tokens of a model without CLS, but with a register: one layer, one head, of one number each.
-const model = /** @type {any} */ ({ depth: 1, num_heads: 1, num_tokens: 3, head_dim: 1, scale: 1, prefix_tokens: ["reg_token 1"], head: "classes", labels: { 0: "a", 1: "b" },
-  temperature: 1, image: { width: 2, height: 1, channels: 1 }, grid: { rows: 1, cols: 2, patch_height: 1, patch_width: 1 } });
-// Each token gives the register nothing and looks at itself with 3/4, at the other patch with 1/4; the register looks at the second patch alone.
-const SHARES = [[0, 0, 1], [0, 0.75, 0.25], [0, 0.25, 0.75]];
+const model = /** @type {any} */ ({
+  depth: 1,
+  num_heads: 1,
+  num_tokens: 3,
+  head_dim: 1,
+  scale: 1,
+  prefix_tokens: ["reg_token 1"],
+  head: "classes",
+  labels: { 0: "a", 1: "b" },
+  temperature: 1,
+  image: { width: 2, height: 1, channels: 1 },
+  grid: { rows: 1, cols: 2, patch_height: 1, patch_width: 1 },
+});
+// Each token gives the register nothing and looks at itself with 3/4, at the other patch with 1/4; the
+// register looks at the second patch alone.
+const SHARES = [
+  [0, 0, 1],
+  [0, 0.75, 0.25],
+  [0, 0.25, 0.75],
+];
 const looked = () => {
-  // A query and a key of one number each cannot say this: the scores are told by the logs, as a model of three numbers.
+  // A query and a key of one number each cannot say this: the scores are told by the logs, as a model of
+  // three numbers.
   const q = new Float32Array(9).map((_, at) => Math.log(SHARES[Math.floor(at / 3)][at % 3] + 1e-9));
   const k = new Float32Array([1, 0, 0, 0, 1, 0, 0, 0, 1]);
   return { q, k, lse: new Float32Array(3) };
@@ -22,34 +39,74 @@ const logitsOf = ({ picture }) => (picture[0] === 9 ? [NaN, 0] : [Math.log(3), 0
 
 function album(changed = () => {}) {
   const engine = { run: async (wish) => ({ logits: Float32Array.from(logitsOf(wish)), layers: [looked()] }) };
-  return createAlbum(/** @type {any} */ ({ engine, known: { facts: { preprocess: null, labels: null } }, model: wide, pixelsOf: async (bytes) => bytes }), changed);
+  return createAlbum(
+    /** @type {any} */ ({
+      engine,
+      known: { facts: { preprocess: null, labels: null } },
+      model: wide,
+      pixelsOf: async (bytes) => bytes,
+    }),
+    changed,
+  );
 }
 
-const item = (name, value) => /** @type {any} */ ({ name, manifest: async () => { if (value === null) throw new Error("gone"); return new Uint8Array([value]); } });
+const item = (name, value) =>
+  /** @type {any} */ ({
+    name,
+    manifest: async () => {
+      if (value === null) throw new Error("gone");
+      return new Uint8Array([value]);
+    },
+  });
 
 test("without CLS the map is of all tokens, and of each picture the numbers of its model are kept", async () => {
   const many = album();
   await many.add([item("one", 1)]);
   const [one] = many.done();
-  // Of all that three tokens give to the two patches, 0 + .75 + .25 to the first and 1 + .25 + .75 to the second.
+  // Of all that three tokens give to the two patches, 0 + .75 + .25 to the first and 1 + .25 + .75 to the
+  // second.
   assertClose(one.map, [1 / 3, 2 / 3], 1e-6);
   // A patch gives 1/4 to the other one, a pixel away.
   assertClose(one.distance, [0.25], 1e-6);
   assertClose([one.results.predictions[0].probability], [0.75], 1e-6);
-  assert.deepEqual(many.tables().distances.rows.map((row) => row.slice(0, 2)), [[0, 0]]);
+  assert.deepEqual(
+    many.tables().distances.rows.map((row) => row.slice(0, 2)),
+    [[0, 0]],
+  );
 });
 
 test("what is lost or not finite is told, and the others go on", async () => {
   const many = album();
   await many.add([item("gone", null), item("odd", 9), item("good", 1)]);
-  assert.deepEqual(many.broken().map(({ name, told }) => [name, told.key]), [["gone", "many_lost"], ["odd", "many_unsound"]]);
-  assert.deepEqual(many.done().map(({ name }) => name), ["good"]);
-  assert.deepEqual(many.tables().pictures.rows.map(([name, answer]) => [name, answer]), [["good", "a"], ["gone", ""], ["odd", ""]]);
+  assert.deepEqual(
+    many.broken().map(({ name, told }) => [name, told.key]),
+    [
+      ["gone", "many_lost"],
+      ["odd", "many_unsound"],
+    ],
+  );
+  assert.deepEqual(
+    many.done().map(({ name }) => name),
+    ["good"],
+  );
+  assert.deepEqual(
+    many.tables().pictures.rows.map(([name, answer]) => [name, answer]),
+    [
+      ["good", "a"],
+      ["gone", ""],
+      ["odd", ""],
+    ],
+  );
 });
 
 test("there is room for so many, it stops when asked, and goes on", async () => {
   let stop = true;
-  const many = album(() => { if (stop && many.done().length === 2) { stop = false; many.stop(); } });
+  const many = album(() => {
+    if (stop && many.done().length === 2) {
+      stop = false;
+      many.stop();
+    }
+  });
   await many.add(Array.from({ length: MOST + 3 }, (_, at) => item(String(at), 1)));
   assert.deepEqual([many.done().length, many.state().over, many.state().waiting], [2, 3, MOST - 2]);
   await many.go();

@@ -41,21 +41,37 @@ test("it is told before that the model is not sure, and never of random weights"
 });
 
 test("a known picture, and any picture in a model that cannot tell, has its answer", () => {
-  for (const [name, known] of [["cls", true], ["distilled", null]]) {
+  for (const [name, known] of [
+    ["cls", true],
+    ["distilled", null],
+  ]) {
     const manifest = manifestOf(name);
     assert.equal(manifest.pass.answer.known, known);
     assert.equal(told(manifest).line, told(manifest).text);
     assert.doesNotMatch(told(manifest).text, /Not one/);
   }
-  assert.doesNotMatch(told(withFacts(manifestOf("cls"), { pass: { answer: { ...manifestOf("cls").pass.answer, known: undefined } } })).text, /Not one/, "from an older page");
+  assert.doesNotMatch(
+    told(
+      withFacts(manifestOf("cls"), {
+        pass: { answer: { ...manifestOf("cls").pass.answer, known: undefined } },
+      }),
+    ).text,
+    /Not one/,
+    "from an older page",
+  );
 });
 
 test("score, threshold and figures are those of Python", () => {
   const manifest = manifestOf("no_cls");
-  const { known_or_not: { score, threshold, kept } } = manifest.pass;
+  const {
+    known_or_not: { score, threshold, kept },
+  } = manifest.pass;
   assert.deepEqual([threshold, kept], [50, 0.95]);
   const texts = (language) => knownTexts(appOf({ manifest, t: translator(language) }));
-  assert.equal(texts("en").verdict, "Score " + score.toFixed(2) + ", threshold 50.00: this picture counts as none of its classes.");
+  assert.equal(
+    texts("en").verdict,
+    "Score " + score.toFixed(2) + ", threshold 50.00: this picture counts as none of its classes.",
+  );
   const about = texts("en").about.join(" ");
   assert.match(about, /keep at least 95% of the pictures/);
   assert.match(about, /Of 1,500 pictures of 3 kinds of things .* catches 33.0% and lets 67.0% through/);
@@ -68,7 +84,9 @@ test("score, threshold and figures are those of Python", () => {
 });
 
 test("score and threshold have as many decimals as tell them apart", () => {
-  const manifest = withFacts(manifestOf("cls"), { pass: { known_or_not: { score: -1.23446, threshold: -1.23431, known: false, kept: 0.95 } } });
+  const manifest = withFacts(manifestOf("cls"), {
+    pass: { known_or_not: { score: -1.23446, threshold: -1.23431, known: false, kept: 0.95 } },
+  });
   const { verdict } = knownTexts(appOf({ manifest, t: translator("en") }));
   assert.match(verdict, /^Score \u22121.2345, threshold \u22121.2343:/);
 });
@@ -76,58 +94,135 @@ test("score and threshold have as many decimals as tell them apart", () => {
 test("the table of what it refuses has the figures that were measured, beside chance", () => {
   const { others } = manifestOf("no_cls").model.measurements;
   const rows = othersRows({ others }, translator("en"));
-  assert.deepEqual(rows.map(({ share }) => Number(share.toFixed(4))), [0.82, 0.31, 0.948, 0.33, 0.67]);
-  assert.deepEqual(rows.slice(0, 2).map(({ note }) => note), ["by chance 50.0%", "by chance 5.0%"]);
+  assert.deepEqual(
+    rows.map(({ share }) => Number(share.toFixed(4))),
+    [0.82, 0.31, 0.948, 0.33, 0.67],
+  );
+  assert.deepEqual(
+    rows.slice(0, 2).map(({ note }) => note),
+    ["by chance 50.0%", "by chance 5.0%"],
+  );
   assert.equal(rows[1].name, "refused, where 95% of its own are kept");
   const { auroc, refused, kept } = others;
-  assert.equal(othersRows({ others: { auroc, refused, kept } }, translator("en")).length, 2, "a model without a threshold");
+  assert.equal(
+    othersRows({ others: { auroc, refused, kept } }, translator("en")).length,
+    2,
+    "a model without a threshold",
+  );
   const { tables } = PANELS.find(({ id }) => id === "model").saves(appOf({ manifest: manifestOf("no_cls") }));
   assert.deepEqual(Object.fromEntries(tables.others.rows), others);
-  assert.deepEqual(tables.measured.rows.map(([name]) => name), ["top1"]);
+  assert.deepEqual(
+    tables.measured.rows.map(([name]) => name),
+    ["top1"],
+  );
 });
 
 test("what was measured on photographs stands beside it, with what it is worth", () => {
   const without = manifestOf("no_cls");
-  const photographs = { known: 52, strangers: 1263, kept: 0.981, refused: 0.205, auroc: 0.74, left_out: 0.962 };
-  const manifest = { ...without, model: { ...without.model, measurements: { ...without.model.measurements, photographs } } };
+  const photographs = {
+    known: 52,
+    strangers: 1263,
+    kept: 0.981,
+    refused: 0.205,
+    auroc: 0.74,
+    left_out: 0.962,
+  };
+  const manifest = {
+    ...without,
+    model: { ...without.model, measurements: { ...without.model.measurements, photographs } },
+  };
   const plain = knownTexts(appOf({ manifest: without, t: translator("en") })).about;
   const { about } = knownTexts(appOf({ manifest, t: translator("en") }));
   assert.equal(about.length, plain.length + 1);
-  assert.match(about.join(" "), /Of 52 large photographs of its classes it keeps 98.1%, of 1,263 of other things it refuses 20.5%/);
+  assert.match(
+    about.join(" "),
+    /Of 52 large photographs of its classes it keeps 98.1%, of 1,263 of other things it refuses 20.5%/,
+  );
   const rows = othersRows(manifest.model.measurements, translator("en"));
-  assert.deepEqual(rows.slice(5).map(({ name, share }) => [name, share]),
-    [["photographs of its classes, kept", 0.981], ["photographs of other things, refused", 0.205]]);
-  assert.match(photographsNote(photographs, translator("en")), /52 of its classes.* would keep 96.2%.* 1,263 of other/);
+  assert.deepEqual(
+    rows.slice(5).map(({ name, share }) => [name, share]),
+    [
+      ["photographs of its classes, kept", 0.981],
+      ["photographs of other things, refused", 0.205],
+    ],
+  );
+  assert.match(
+    photographsNote(photographs, translator("en")),
+    /52 of its classes.* would keep 96.2%.* 1,263 of other/,
+  );
   assert.match(photographsNote(photographs, translator("ko")), /52장.*96.2%.*1,263장/);
   assert.equal(photographsNote(undefined, translator("en")), "");
   const { tables } = PANELS.find(({ id }) => id === "model").saves(appOf({ manifest }));
   assert.deepEqual(Object.fromEntries(tables.photographs.rows), photographs);
-  assert.deepEqual(tables.measured.rows.map(([name]) => name), ["top1"]);
+  assert.deepEqual(
+    tables.measured.rows.map(([name]) => name),
+    ["top1"],
+  );
 });
 
 test("the rivals of a class are classes, those of a group are groups, and random weights have none", () => {
-  const manifest = { photo: {}, model: { trained: true, words: {} }, pass: { answer: { kind: "class" },
-    predictions: ["a", "b", "c", "d"].map((label, at) => ({ label, probability: 0.4 - at / 10 })),
-    groups: ["x", "y", "z"].map((name, at) => ({ name, probability: 0.5 - at / 10 })) } };
+  const manifest = {
+    photo: {},
+    model: { trained: true, words: {} },
+    pass: {
+      answer: { kind: "class" },
+      predictions: ["a", "b", "c", "d"].map((label, at) => ({ label, probability: 0.4 - at / 10 })),
+      groups: ["x", "y", "z"].map((name, at) => ({ name, probability: 0.5 - at / 10 })),
+    },
+  };
   const of = (changed) => rivalsOf(appOf({ manifest: withFacts(manifest, changed), language: "en" }));
-  assert.deepEqual(of({}).map(({ name }) => name), ["b", "c"]);
-  assert.deepEqual(of({ pass: { answer: { kind: "group" } } }).map(({ name }) => name), ["y", "z"]);
+  assert.deepEqual(
+    of({}).map(({ name }) => name),
+    ["b", "c"],
+  );
+  assert.deepEqual(
+    of({ pass: { answer: { kind: "group" } } }).map(({ name }) => name),
+    ["y", "z"],
+  );
   assert.deepEqual(of({ model: { trained: false } }), []);
-  assert.deepEqual(of({ pass: { answer: { kind: "class", known: false } } }), [], "a refusal has no percentages");
+  assert.deepEqual(
+    of({ pass: { answer: { kind: "class", known: false } } }),
+    [],
+    "a refusal has no percentages",
+  );
   assert.deepEqual(of({ pass: { answer: null } }), []);
 });
 
 test("a probability beside the answer is written as in the list of all", () => {
   const predictions = [0.9988, 0.0009, 0.00021].map((probability, at) => ({ label: "abc"[at], probability }));
-  const app = (more) => appOf({ manifest: { photo: {}, model: { trained: true, words: {} },
-    pass: { answer: { kind: "class", name: "a", probability: predictions[0].probability }, predictions, groups: [], ...more } }, language: "en", t: translator("en") });
-  assert.deepEqual(rivalsOf(app({})).map(({ text }) => text), percents(predictions.map(({ probability }) => probability)).slice(1));
-  assert.deepEqual(rivalsOf(app({})).map(({ text }) => text), ["0.1%", "<\u00a00.1%"]);
-  assert.match(answerOf(app({ answer: { kind: "class", name: "a", probability: 0.0012 } })).text, / 0\.12%/, "one of a thousand that are nearly alike");
+  const app = (more) =>
+    appOf({
+      manifest: {
+        photo: {},
+        model: { trained: true, words: {} },
+        pass: {
+          answer: { kind: "class", name: "a", probability: predictions[0].probability },
+          predictions,
+          groups: [],
+          ...more,
+        },
+      },
+      language: "en",
+      t: translator("en"),
+    });
+  assert.deepEqual(
+    rivalsOf(app({})).map(({ text }) => text),
+    percents(predictions.map(({ probability }) => probability)).slice(1),
+  );
+  assert.deepEqual(
+    rivalsOf(app({})).map(({ text }) => text),
+    ["0.1%", "<\u00a00.1%"],
+  );
+  assert.match(
+    answerOf(app({ answer: { kind: "class", name: "a", probability: 0.0012 } })).text,
+    / 0\.12%/,
+    "one of a thousand that are nearly alike",
+  );
 });
 
 test("how much of the photo the model saw is told where more than 15 % was cut away", () => {
-  const told = (frame, language = "en") => partSeen(/** @type {any} */ ({ t: translator(language), source: { manifest: { photo: { frame } } } }));
+  const told = (frame, language = "en") =>
+    partSeen(/** @type {any} */ ({ t: translator(language), source: { manifest: { photo: { frame } } } }));
   assert.equal(told([0, 0.125, 1, 0.75]), "saw the middle 75% of the photo"); // the square in 4 : 3
   assert.equal(told([0, 0.125, 1, 0.75], "ko"), "사진의 가운데 75%만 보았습니다");
   assert.equal(told([0.05, 0.05, 0.9, 0.9]), "saw the middle 81% of the photo");
@@ -138,11 +233,13 @@ test("how much of the photo the model saw is told where more than 15 % was cut a
 });
 
 test("a model without classes says how far its vector has moved", () => {
-  assert.ok(Math.abs(cosineDistance(Float32Array.of(3, 4), Float32Array.of(4, 3)) - 0.04) < 1e-6); // 1 - 24 / 25
+  // 1 - 24 / 25
+  assert.ok(Math.abs(cosineDistance(Float32Array.of(3, 4), Float32Array.of(4, 3)) - 0.04) < 1e-6);
   assert.equal(cosineDistance(Float32Array.of(1, 0), Float32Array.of(0, 2)), 1);
   const manifest = manifestOf("registers");
   assert.equal(manifest.model.head, "none");
-  const sides = (model, ...vectors) => vectors.map((vector) => appOf({ manifest: withFacts(manifest, { model, pass: { vector } }) }));
+  const sides = (model, ...vectors) =>
+    vectors.map((vector) => appOf({ manifest: withFacts(manifest, { model, pass: { vector } }) }));
   const said = (language, model, ...vectors) => {
     const [before, after] = sides(model, ...vectors);
     return movedText({ ...before, t: translator(language) }, after);
@@ -150,7 +247,10 @@ test("a model without classes says how far its vector has moved", () => {
   const [before, after] = [Float32Array.of(3, 4), Float32Array.of(4, 3)];
   assert.equal(said("en", { pool: "token" }, before, after), "CLS moved by 0.0400");
   assert.equal(said("en", { pool: "avg" }, before, after), "the vector of the picture moved by 0.0400");
-  assert.equal(said("en", { head: "embedding", pool: "token" }, before, after), "the vector of the picture moved by 0.0400");
+  assert.equal(
+    said("en", { head: "embedding", pool: "token" }, before, after),
+    "the vector of the picture moved by 0.0400",
+  );
   assert.equal(said("ko", { pool: "token" }, before, after), "CLS가 0.0400만큼 움직였습니다");
   assert.equal(said("en", {}, null, null), "", "a model that names classes");
 });

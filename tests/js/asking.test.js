@@ -1,4 +1,7 @@
-/** Who is asked about a photo that has not left the page: the page, the host for what it knows, else the visitor. */
+/**
+ * Who is asked about a photo that has not left the page: the page, the host for what it knows, else the
+ * visitor.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,17 +15,49 @@ const OWN = { file: "file", name: "mine.png", address: "mine" };
 function page(like = LIKE) {
   const told = [];
   const host = {
-    ask: async (name, params) => { told.push(["ask", name, params.id]); return {}; },
-    beside: async (key, id) => { told.push(["beside", key, id]); return { manifest: key }; },
-    takeHome: async () => told.push(["takeHome"]), send: async () => told.push(["send"]), operate: async () => {},
+    ask: async (name, params) => {
+      told.push(["ask", name, params.id]);
+      return {};
+    },
+    beside: async (key, id) => {
+      told.push(["beside", key, id]);
+      return { manifest: key };
+    },
+    takeHome: async () => told.push(["takeHome"]),
+    send: async () => told.push(["send"]),
+    operate: async () => {},
     own: (address) => (address === "mine" ? OWN : null),
   };
-  const manifest = { pass: { id: like ? "here-1" : "server" }, photo: { inverted: true }, upload: { address: "mine", name: "mine.png" }, like };
+  const manifest = {
+    pass: { id: like ? "here-1" : "server" },
+    photo: { inverted: true },
+    upload: { address: "mine", name: "mine.png" },
+    like,
+  };
   const app = { source: { manifest }, needed: new Set() };
-  const computing = { operate: async ({ interventions }) => ({ pass: { changes: interventions, here: true }, files: {} }), completed: (manifest) => manifest, analyse: async (template, photo) => { told.push(["here", template, photo.name, photo.inverted]); return "made"; } };
-  const need = () => { told.push(["visitor"]); throw new Error("asked"); };
-  const asking = createAsking(/** @type {any} */ (app), /** @type {any} */ (host), /** @type {any} */ (computing), async () => new ArrayBuffer(0),
-    (error) => { throw error; }, /** @type {any} */ (need), () => {});
+  const computing = {
+    operate: async ({ interventions }) => ({ pass: { changes: interventions, here: true }, files: {} }),
+    completed: (manifest) => manifest,
+    analyse: async (template, photo) => {
+      told.push(["here", template, photo.name, photo.inverted]);
+      return "made";
+    },
+  };
+  const need = () => {
+    told.push(["visitor"]);
+    throw new Error("asked");
+  };
+  const asking = createAsking(
+    /** @type {any} */ (app),
+    /** @type {any} */ (host),
+    /** @type {any} */ (computing),
+    async () => new ArrayBuffer(0),
+    (error) => {
+      throw error;
+    },
+    /** @type {any} */ (need),
+    () => {},
+  );
   return { asking, told, app, manifest };
 }
 
@@ -53,8 +88,13 @@ test("what says nothing of the photo is the host's, and a photo in a model that 
   assert.equal(app.needed.size, 0);
   const [{ key }] = asking.besides({ ...manifest, upload: undefined }).filter(({ kind }) => kind === "photo");
   assert.equal(await asking.manifestOf(key, null), "made");
-  assert.deepEqual(told, [["ask", "late", "like"], ["beside", "example-cat", "like"], ["beside", "model-mnist", "like"],
-    ["here", { manifest: "model-mnist" }, "mine.png", true], ["here", LIKE, "mine.png", undefined]]);
+  assert.deepEqual(told, [
+    ["ask", "late", "like"],
+    ["beside", "example-cat", "like"],
+    ["beside", "model-mnist", "like"],
+    ["here", { manifest: "model-mnist" }, "mine.png", true],
+    ["here", LIKE, "mine.png", undefined],
+  ]);
 });
 
 test("beside a picture of the host's a photo that stays is the page's, too", async () => {
@@ -64,12 +104,18 @@ test("beside a picture of the host's a photo that stays is the page's, too", asy
   assert.equal(await asking.manifestOf(key, null), "made");
   await asking.manifestOf("untrained", null);
   await asking.ask("figure", { id: "server" });
-  assert.deepEqual(told, [["here", manifest, "mine.png", undefined], ["beside", "untrained", "server"], ["ask", "figure", "server"]]);
+  assert.deepEqual(told, [
+    ["here", manifest, "mine.png", undefined],
+    ["beside", "untrained", "server"],
+    ["ask", "figure", "server"],
+  ]);
 });
 
 test("a pass keeps the files that its changes leave as they are", async () => {
   const { asking, app } = page(null);
-  Object.assign(app.source.manifest, { files: Object.fromEntries(["photograph", "inside", "pooling", "film"].map((name) => [name, name])) });
+  Object.assign(app.source.manifest, {
+    files: Object.fromEntries(["photograph", "inside", "pooling", "film"].map((name) => [name, name])),
+  });
   const kept = async (experiment) => {
     Object.assign(app, { selection: { experiment, layer: 0 }, shownToken: () => 0 });
     return Object.keys((await asking.manifestOf("experiment")).files).join(" ");

@@ -16,14 +16,26 @@ import { FIXTURES, OPERATED as PASSES, appOf, fixtureOf } from "./fixture.js";
 
 function benchOf(name = "cls", tool = "remove") {
   const { manifest, grid } = fixtureOf(name);
-  const shape = { depth: manifest.model.depth, heads: manifest.model.num_heads, grid, panels: PANELS, besides: [OPERATED] };
+  const shape = {
+    depth: manifest.model.depth,
+    heads: manifest.model.num_heads,
+    grid,
+    panels: PANELS,
+    besides: [OPERATED],
+  };
   /** @type {any} */
-  const app = { source: { grid, manifest }, selection: startSelection(shape), operates: true, course: { takes: () => false }, sketching: { stir: () => false },
+  const app = {
+    source: { grid, manifest },
+    selection: startSelection(shape),
+    operates: true,
+    course: { takes: () => false },
+    sketching: { stir: () => false },
     panel: () => panelOf(PANELS, app.selection.panel),
     select(wanted) {
       app.selection = validSelection(wanted, app.selection, shape);
       app.bench.follow();
-    } };
+    },
+  };
   app.bench = createBench(app, () => {});
   app.bench.use({ tool });
   return { app, bench: app.bench, list: () => read(app.selection.experiment) };
@@ -134,13 +146,29 @@ test("cells divide the grid into several, and a model without prefix tokens has 
 test("a caption says what was changed, here and beside", () => {
   const [pass, intact] = [PASSES, FIXTURES].map((all) => all.find(({ name }) => name === "cls"));
   const view = { token: 3, shown: { values: null } };
-  for (const [language, own, beside] of [["en", "changed: row 0, col 0; row 1, col 1 taken out", "Beside it, changed: row 0, col 0; row 1, col 1 taken out"],
-    ["ko", "바꾼 것: 0행 0열; 1행 1열 뺌", "나란히 놓은 쪽에서 바꾼 것: 0행 0열; 1행 1열 뺌"]]) {
-    const app = (one, facing = null) => appOf({ ...one, t: translator(language), language, taste: startTaste(PANELS), facing: () => facing });
+  for (const [language, own, beside] of [
+    [
+      "en",
+      "changed: row 0, col 0; row 1, col 1 taken out",
+      "Beside it, changed: row 0, col 0; row 1, col 1 taken out",
+    ],
+    ["ko", "바꾼 것: 0행 0열; 1행 1열 뺌", "나란히 놓은 쪽에서 바꾼 것: 0행 0열; 1행 1열 뺌"],
+  ]) {
+    const app = (one, facing = null) =>
+      appOf({ ...one, t: translator(language), language, taste: startTaste(PANELS), facing: () => facing });
     const changed = captionOf(/** @type {any} */ (app(pass)), /** @type {any} */ ({ view, about: "" }));
-    assert.ok(changed.some((line) => line.startsWith(own)), changed.join("\n"));
-    const both = captionOf(/** @type {any} */ (app(intact, app(pass))), /** @type {any} */ ({ view, about: "" }));
-    assert.ok(both.some((line) => line.startsWith(beside)), both.join("\n"));
+    assert.ok(
+      changed.some((line) => line.startsWith(own)),
+      changed.join("\n"),
+    );
+    const both = captionOf(
+      /** @type {any} */ (app(intact, app(pass))),
+      /** @type {any} */ ({ view, about: "" }),
+    );
+    assert.ok(
+      both.some((line) => line.startsWith(beside)),
+      both.join("\n"),
+    );
     const plain = captionOf(/** @type {any} */ (app(intact)), /** @type {any} */ ({ view, about: "" }));
     assert.equal(plain.length, changed.length - 1);
   }

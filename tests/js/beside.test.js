@@ -1,9 +1,17 @@
-/** Two analyses beside each other: the selection is carried over, scales are shared, differences are Python's. */
+/**
+ * Two analyses beside each other: the selection is carried over, scales are shared, differences are Python's.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { besideEachOther, differenceOf, evenScale, mostDifferent, sameGrid } from "../../vitviz/viewer/maths/difference.js";
+import {
+  besideEachOther,
+  differenceOf,
+  evenScale,
+  mostDifferent,
+  sameGrid,
+} from "../../vitviz/viewer/maths/difference.js";
 import { spanOf } from "../../vitviz/viewer/maths/scales.js";
 import { overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { headScale } from "../../vitviz/viewer/state/sharedscale.js";
@@ -33,10 +41,23 @@ function sourceOf({ manifest, buffers }, id = "a", fetchFile = async ({ path }) 
 /** An app with a source, as main.js makes it. */
 function appOf(source) {
   const shape = () => ({ ...source.shape, panels: PANELS, besides: BESIDES });
-  const app = { source, shape, second: null, facing: () => app.second?.app ?? null, taste: startTaste(PANELS), ask: null,
-    selection: startSelection(shape()), panel: () => panelOf(PANELS, app.selection.panel),
-    select(wanted) { app.selection = validSelection(wanted, app.selection, shape()); } };
-  return Object.assign(app, createPointerState(app, () => {}));
+  const app = {
+    source,
+    shape,
+    second: null,
+    facing: () => app.second?.app ?? null,
+    taste: startTaste(PANELS),
+    ask: null,
+    selection: startSelection(shape()),
+    panel: () => panelOf(PANELS, app.selection.panel),
+    select(wanted) {
+      app.selection = validSelection(wanted, app.selection, shape());
+    },
+  };
+  return Object.assign(
+    app,
+    createPointerState(app, () => {}),
+  );
 }
 
 test("what is selected in one is selected in the other, at its place", () => {
@@ -74,16 +95,29 @@ test("two maps lie on one scale, in multiples of uniform attention", async () =>
   const [here, there] = [overlayOf(app, app.shownToken()), overlayOf(other, other.shownToken())];
   assert.deepEqual(here.values, alone.values);
   assertClose([here.scale.max * one.grid.tokens], [there.scale.max * two.grid.tokens], 1e-6);
-  const largest = (source, token) => Math.max(...[...source.maps.head(1, token, "from", 0)].slice(source.grid.prefix)) * source.grid.tokens;
-  assertClose([here.scale.max * one.grid.tokens], [Math.max(largest(one, 6), largest(two, other.shownToken()))], 1e-5);
+  const largest = (source, token) =>
+    Math.max(...[...source.maps.head(1, token, "from", 0)].slice(source.grid.prefix)) * source.grid.tokens;
+  assertClose(
+    [here.scale.max * one.grid.tokens],
+    [Math.max(largest(one, 6), largest(two, other.shownToken()))],
+    1e-5,
+  );
   assertClose([headScale(app, 1, 0).max], [here.scale.max], 1e-9);
-  const changed = [largest(one, 6), largest(two, other.shownToken())].filter((max) => max < 0.999 * here.scale.max * one.grid.tokens);
+  const changed = [largest(one, 6), largest(two, other.shownToken())].filter(
+    (max) => max < 0.999 * here.scale.max * one.grid.tokens,
+  );
   assert.equal(changed.length, 1, "one of them alone would end earlier");
 });
 
 test("a layer that is selected faces the one that is selected there", async () => {
   const [one, two] = [sourceOf(registers), sourceOf(cls)];
-  await Promise.all([one.loaded(false), two.loaded(false), one.store.ensure(4), one.store.ensure(3), two.store.ensure(2)]);
+  await Promise.all([
+    one.loaded(false),
+    two.loaded(false),
+    one.store.ensure(4),
+    one.store.ensure(3),
+    two.store.ensure(2),
+  ]);
   const app = appOf(one);
   app.select({ layer: 4, direction: "from" });
   const alone = headScale(app, 3, "mean");
@@ -108,10 +142,19 @@ test("a difference is as long above 0 as below, and the largest is found", () =>
 });
 
 test("classes face each other by their names", () => {
-  const answer = (...pairs) => pairs.map(([label, probability]) => ({ label, probability, index: 0, logit: 0 }));
-  const found = besideEachOther(answer(["a", 0.6], ["b", 0.3], ["c", 0.1]), answer(["c", 0.5], ["x", 0.4], ["c", 0.1]), 2);
-  assert.deepEqual(found, [{ label: "a", first: 0.6, second: null }, { label: "b", first: 0.3, second: null },
-    { label: "c", first: 0.1, second: 0.5 }, { label: "x", first: null, second: 0.4 }]);
+  const answer = (...pairs) =>
+    pairs.map(([label, probability]) => ({ label, probability, index: 0, logit: 0 }));
+  const found = besideEachOther(
+    answer(["a", 0.6], ["b", 0.3], ["c", 0.1]),
+    answer(["c", 0.5], ["x", 0.4], ["c", 0.1]),
+    2,
+  );
+  assert.deepEqual(found, [
+    { label: "a", first: 0.6, second: null },
+    { label: "b", first: 0.3, second: null },
+    { label: "c", first: 0.1, second: 0.5 },
+    { label: "x", first: null, second: 0.4 },
+  ]);
 });
 
 test("what stands beside is in the link, unless only this page has it", () => {
@@ -122,13 +165,22 @@ test("what stands beside is in the link, unless only this page has it", () => {
   assert.equal(validSelection(readLink(link("model-b"), PANELS), start, shape).beside, "model-b");
   for (const beside of ["", KEPT]) assert.equal(new URL(link(beside)).searchParams.has("beside"), false);
   assert.equal(validSelection({ beside: "nothing" }, start, shape).beside, "");
-  const press = (code, selection) => keyAction({ key: "b", code, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false }, selection, shape, false);
+  const press = (code, selection) =>
+    keyAction(
+      { key: "b", code, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false },
+      selection,
+      shape,
+      false,
+    );
   assert.deepEqual(press("KeyB", start), { select: { beside: "untrained" } });
   assert.deepEqual(press("KeyB", { ...start, beside: "model-b" }), { select: { beside: "" } });
   const offered = { beside: [{ key: "untrained", kind: "untrained" }] };
   const kept = { photo: { name: "a.jpg" }, model: { title: "m", words: {} } };
   assert.deepEqual(besidesOf(offered, null, false), []);
-  assert.deepEqual(besidesOf(offered, kept, true).map(({ key }) => key), ["untrained", KEPT]);
+  assert.deepEqual(
+    besidesOf(offered, kept, true).map(({ key }) => key),
+    ["untrained", KEPT],
+  );
 });
 
 test("photos that the visitor sent stand among the others, in this page alone", () => {
@@ -137,14 +189,31 @@ test("photos that the visitor sent stand among the others, in this page alone", 
   const [cat, dog] = ["cat", "dog"].map((name) => photos.add({ address: "/x/" + name, name: name + ".jpg" }));
   assert.match(cat, OWN_PHOTO);
   assert.equal(photos.add({ address: "/x/cat", name: "cat.jpg" }), cat, "the same photo again");
-  const offered = { beside: [{ key: "untrained", kind: "untrained" }], upload: { address: "/x/dog", name: "dog.jpg" } };
-  assert.deepEqual(besidesOf(offered, null, true, false, photos.list()).at(-1), { key: cat, kind: "photo", name: "cat.jpg" });
-  assert.equal(besidesOf(offered, null, true, false, photos.list()).length, 2, "what is shown is not beside itself");
+  const offered = {
+    beside: [{ key: "untrained", kind: "untrained" }],
+    upload: { address: "/x/dog", name: "dog.jpg" },
+  };
+  assert.deepEqual(besidesOf(offered, null, true, false, photos.list()).at(-1), {
+    key: cat,
+    kind: "photo",
+    name: "cat.jpg",
+  });
+  assert.equal(
+    besidesOf(offered, null, true, false, photos.list()).length,
+    2,
+    "what is shown is not beside itself",
+  );
   assert.deepEqual(besidesOf(offered, null, false, false, photos.list()), []);
   assert.deepEqual(photos.asked(cat), { path: "/x/cat", name: "cat.jpg" });
   assert.equal(photos.asked("example-cat"), "example-cat");
-  const changes = [{ kind: "remove", patches: [1] }, { kind: "transplant", patches: "cls", layer: 1, from: dog }];
-  assert.deepEqual(photos.askedIn(changes), [changes[0], { ...changes[1], from: { path: "/x/dog", name: "dog.jpg" } }]);
+  const changes = [
+    { kind: "remove", patches: [1] },
+    { kind: "transplant", patches: "cls", layer: 1, from: dog },
+  ];
+  assert.deepEqual(photos.askedIn(changes), [
+    changes[0],
+    { ...changes[1], from: { path: "/x/dog", name: "dog.jpg" } },
+  ]);
   for (let at = 0; at < 9; at++) photos.add({ address: "/x/" + at, name: "drawing-" + at + ".png" });
   assert.equal(photos.list().length, 3, "of drawings only the last");
   for (let at = 0; at < 9; at++) photos.add({ address: "/y/" + at, name: at + ".png" });
@@ -152,20 +221,33 @@ test("photos that the visitor sent stand among the others, in this page alone", 
   assert.equal(photos.asked(cat), cat);
   const shape = { ...sourceOf(cls).shape, panels: PANELS, besides: [cat, OPERATED] };
   const start = startSelection(shape);
-  const link = (wanted) => writeLink("http://x/", validSelection(wanted, start, shape), startTaste(PANELS), {}, shape);
+  const link = (wanted) =>
+    writeLink("http://x/", validSelection(wanted, start, shape), startTaste(PANELS), {}, shape);
   assert.doesNotMatch(link({ beside: cat }), /beside/);
   assert.doesNotMatch(link({ beside: OPERATED, experiment: "transplant_cls_1_" + dog }), /beside|experiment/);
   assert.match(link({ beside: OPERATED, experiment: "transplant_cls_1_example-dog" }), /experiment/);
 });
 
 test("the two are called by what differs", () => {
-  const side = (photo, title, trained, size = null) => ({ t: translator("en"), language: "en",
-    source: { manifest: { photo: { name: photo }, model: { title, trained, key: { image_size: size } }, pass: { changes: [] } } } });
+  const side = (photo, title, trained, size = null) => ({
+    t: translator("en"),
+    language: "en",
+    source: {
+      manifest: {
+        photo: { name: photo },
+        model: { title, trained, key: { image_size: size } },
+        pass: { changes: [] },
+      },
+    },
+  });
   assert.deepEqual(sideNames(side("a", "m", true), side("a", "m", false)), ["trained", "untrained"]);
   assert.deepEqual(sideNames(side("a", "m", true), side("b", "m", true)), ["a", "b"]);
   assert.deepEqual(sideNames(side("a", "m", true), side("b", "n", true)), ["a · m", "b · n"]);
   assert.deepEqual(sideNames(side("a", "m", true), side("a", "m", true)), ["a · m", "a · m"]);
-  assert.deepEqual(sideNames(side("a", "m", true, [96, 144]), side("a", "m", true)), ["m at 96 × 144 pixels", "m"]);
+  assert.deepEqual(sideNames(side("a", "m", true, [96, 144]), side("a", "m", true)), [
+    "m at 96 × 144 pixels",
+    "m",
+  ]);
   assert.equal(sourceName(side("a", "m", false, [96, 144])), "a · m at 96 × 144 pixels · untrained");
 });
 
@@ -174,12 +256,24 @@ function stand() {
   const app = appOf(sourceOf(cls));
   const asked = [];
   const opened = [];
-  const host = (key, signal) => new Promise((resolve, reject) => { asked.push({ key, signal, resolve, reject }); });
-  const fetchFile = async ({ path }, signal) => { opened.push(signal); return registers.buffers[path]; };
+  const host = (key, signal) =>
+    new Promise((resolve, reject) => {
+      asked.push({ key, signal, resolve, reject });
+    });
+  const fetchFile = async ({ path }, signal) => {
+    opened.push(signal);
+    return registers.buffers[path];
+  };
   let drawn = null;
-  const render = () => { app.second = second.follow(); drawn?.(); };
+  const render = () => {
+    app.second = second.follow();
+    drawn?.();
+  };
   const second = createSecondSource(app, host, fetchFile, render);
-  const next = () => new Promise((resolve) => { drawn = () => resolve(null); });
+  const next = () =>
+    new Promise((resolve) => {
+      drawn = () => resolve(null);
+    });
   return { app, asked, opened, second, render, next };
 }
 
@@ -210,7 +304,10 @@ test("what was closed is cancelled: its question, its files, and those that woul
   asked[0].resolve(withFacts(registers.manifest, { pass: { id: "b" } }));
   app.select({ beside: "model-b" });
   render();
-  assert.deepEqual(asked.map(({ signal }) => signal.aborted), [true, false]);
+  assert.deepEqual(
+    asked.map(({ signal }) => signal.aborted),
+    [true, false],
+  );
   asked[1].resolve({ ...registers.manifest, id: "c" });
   while (!app.facing()) await next();
   render(); // asks for its layers, one after another
@@ -233,7 +330,10 @@ test("an answer that nobody waits for any more opens nothing, and a refusal can 
   const refused = next();
   asked[1].reject(new Error("busy"));
   await refused;
-  assert.deepEqual([app.second.error.message, app.second.key, app.facing(), opened.length], ["busy", "model-b", null, 0]);
+  assert.deepEqual(
+    [app.second.error.message, app.second.key, app.facing(), opened.length],
+    ["busy", "model-b", null, 0],
+  );
   render();
   assert.equal(asked.length, 2, "a failure is kept");
   app.second.retry();
@@ -248,8 +348,22 @@ test("an answer that nobody waits for any more opens nothing, and a refusal can 
 });
 
 test("each side is named in the words of its own model", () => {
-  const side = (title, korean) => ({ t: translator("ko"), language: "ko", source: { manifest: {
-    photo: { name: "a.png" }, model: { title, trained: true, key: { image_size: null }, words: { ko: { texts: { [title]: korean } } } }, pass: { changes: [] } } } });
+  const side = (title, korean) => ({
+    t: translator("ko"),
+    language: "ko",
+    source: {
+      manifest: {
+        photo: { name: "a.png" },
+        model: {
+          title,
+          trained: true,
+          key: { image_size: null },
+          words: { ko: { texts: { [title]: korean } } },
+        },
+        pass: { changes: [] },
+      },
+    },
+  });
   const [photos, digits] = [side("Photos", "사진"), side("Digits", "숫자")];
   assert.deepEqual(sideNames(photos, digits), ["사진", "숫자"]);
   assert.deepEqual(sideNames(digits, photos), ["숫자", "사진"]);

@@ -4,8 +4,10 @@ declare module "node:fs" {
   /** Under Node, where `text/strings.js` reads the dictionaries itself. */
   export function readFileSync(path: URL, encoding: "utf8"): string;
   export function existsSync(path: any): boolean;
-  export function readdirSync(path: URL, options: { withFileTypes: true }):
-    { name: string, isDirectory: () => boolean }[];
+  export function readdirSync(
+    path: URL,
+    options: { withFileTypes: true },
+  ): { name: string; isDirectory: () => boolean }[];
 }
 
 interface CSSStyleDeclaration {

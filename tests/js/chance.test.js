@@ -26,6 +26,7 @@ for (const { seed, use, integers, below, permutations, uniforms, normals, more }
 }
 
 test("a seed is a whole number of 32 bits, and a use is one of the list", () => {
-  for (const seed of [-1, 2 ** 32, 0.5, NaN, undefined]) assert.throws(() => new Chance(seed, "noise"), /no chance for noise with seed/);
+  for (const seed of [-1, 2 ** 32, 0.5, NaN, undefined])
+    assert.throws(() => new Chance(seed, "noise"), /no chance for noise with seed/);
   assert.throws(() => new Chance(0, "luck"), /no chance for luck/);
 });

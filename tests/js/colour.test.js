@@ -4,14 +4,27 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  COLOUR_MAPS, DARKEST, DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour, largest, packColour, paint, shadeTable, toRgba,
+  COLOUR_MAPS,
+  DARKEST,
+  DIMMEST,
+  SPOTLIGHT,
+  colourIndex,
+  colourTable,
+  cssColour,
+  largest,
+  packColour,
+  paint,
+  shadeTable,
+  toRgba,
 } from "../../vitviz/viewer/maths/colour.js";
 
 const rgb = (packed) => [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
 
 /** Lightness as CIE L*, accurate enough to check that a colour map is monotonic. */
 function lightness(packed) {
-  const [r, g, b] = rgb(packed).map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  const [r, g, b] = rgb(packed).map((c) =>
+    c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4,
+  );
   const y = 0.2126 * r + 0.7152 * g + 0.0722 * b;
   return y > 0.008856 ? 116 * Math.cbrt(y) - 16 : 903.3 * y;
 }
@@ -19,13 +32,31 @@ function lightness(packed) {
 test("tables are matplotlib's", () => {
   // matplotlib.colormaps[name](i, bytes=True) for i = 0, 64, 128, 255
   const theirs = {
-    viridis: [[68, 1, 84], [58, 82, 139], [32, 144, 140], [253, 231, 36]],
-    magma: [[0, 0, 3], [80, 18, 123], [182, 54, 121], [251, 252, 191]],
-    cividis: [[0, 34, 77], [66, 78, 107], [125, 124, 120], [253, 231, 55]],
+    viridis: [
+      [68, 1, 84],
+      [58, 82, 139],
+      [32, 144, 140],
+      [253, 231, 36],
+    ],
+    magma: [
+      [0, 0, 3],
+      [80, 18, 123],
+      [182, 54, 121],
+      [251, 252, 191],
+    ],
+    cividis: [
+      [0, 34, 77],
+      [66, 78, 107],
+      [125, 124, 120],
+      [253, 231, 55],
+    ],
   };
   for (const [name, colours] of Object.entries(theirs)) {
-    [0, 64, 128, 255].forEach((i, at) => rgb(colourTable(name)[i]).forEach((c, channel) =>
-      assert.ok(Math.abs(c - colours[at][channel]) <= 4, name + " " + i + ": " + rgb(colourTable(name)[i]))));
+    [0, 64, 128, 255].forEach((i, at) =>
+      rgb(colourTable(name)[i]).forEach((c, channel) =>
+        assert.ok(Math.abs(c - colours[at][channel]) <= 4, name + " " + i + ": " + rgb(colourTable(name)[i])),
+      ),
+    );
   }
 });
 
@@ -48,7 +79,10 @@ test("values outside of the scale take its ends; what is no number takes the low
   paint([-1, -0.5, 0.25], 0, { min: -1, max: 0 }, table, pixels.subarray(0, 3));
   assert.deepEqual([...pixels.subarray(0, 3)], [table[0], table[128], table[255]]);
   assert.equal(colourIndex(0.25, { min: -1, max: 1 }), 159);
-  assert.deepEqual([-2, -1, 0.999, 1, 2, NaN].map((value) => colourIndex(value, { min: -1, max: 1 })), [0, 0, 255, 255, 255, 0]);
+  assert.deepEqual(
+    [-2, -1, 0.999, 1, 2, NaN].map((value) => colourIndex(value, { min: -1, max: 1 })),
+    [0, 0, 255, 255, 255, 0],
+  );
   assert.equal(cssColour(table[255]), "rgb(252 253 191)");
 });
 
@@ -72,14 +106,27 @@ test("one channel is grey, three are red, green and blue", () => {
 test("the spotlight leaves each pixel a brightness that is linear in its value, and never black", () => {
   const [shade, greys] = [shadeTable(), colourTable(SPOTLIGHT)];
   const scale = { min: 0, max: 0.5 };
-  for (const [value, brightness] of [[0, DIMMEST], [0.25, (1 + DIMMEST) / 2], [0.5, 1], [9, 1]]) {
+  for (const [value, brightness] of [
+    [0, DIMMEST],
+    [0.25, (1 + DIMMEST) / 2],
+    [0.5, 1],
+    [9, 1],
+  ]) {
     const place = colourIndex(value, scale);
     // A white pixel under the shade: alpha of black over 255.
     assert.ok(Math.abs(1 - (shade[place] >>> 24) / 255 - brightness) < 0.005, String(value));
     assert.equal(shade[place] & 0xffffff, 0, "black");
   }
-  for (const [value, brightness] of [[0, DARKEST], [0.25, (1 + DARKEST) / 2], [0.5, 1], [9, 1]]) {
-    assert.deepEqual(rgb(greys[colourIndex(value, scale)]).map((part) => Math.abs(part / 255 - brightness) < 0.005), [true, true, true]);
+  for (const [value, brightness] of [
+    [0, DARKEST],
+    [0.25, (1 + DARKEST) / 2],
+    [0.5, 1],
+    [9, 1],
+  ]) {
+    assert.deepEqual(
+      rgb(greys[colourIndex(value, scale)]).map((part) => Math.abs(part / 255 - brightness) < 0.005),
+      [true, true, true],
+    );
   }
   assert.ok(DIMMEST >= 0.6, "a photo that is hardly looked at keeps three fifths of its brightness");
 });

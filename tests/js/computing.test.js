@@ -16,16 +16,48 @@ import { drained } from "./engine.js";
 import { assertClose } from "./fixture.js";
 
 const WEIGHTS = readFileSync(new URL("../../weights/mnist.safetensors", import.meta.url));
-const PICTURE = Uint8Array.from({ length: 28 * 28 }, (_, at) => at * 31 % 256);
+const PICTURE = Uint8Array.from({ length: 28 * 28 }, (_, at) => (at * 31) % 256);
 const KEY = { name: "mnist", untrained: false, image_size: null };
-const MODEL = /** @type {any} */ ({ key: KEY, name: "mnist", head: "classes", num_classes: 10, depth: 3, num_heads: 4, num_tokens: 50, head_dim: 32, scale: 32 ** -0.5,
-  prefix_tokens: ["cls"], embed_dim: 128, grid: { rows: 7, cols: 7, patch_height: 4, patch_width: 4 }, num_parameters: 6e5, image: { height: 28, width: 28, channels: 1 } });
+const MODEL = /** @type {any} */ ({
+  key: KEY,
+  name: "mnist",
+  head: "classes",
+  num_classes: 10,
+  depth: 3,
+  num_heads: 4,
+  num_tokens: 50,
+  head_dim: 32,
+  scale: 32 ** -0.5,
+  prefix_tokens: ["cls"],
+  embed_dim: 128,
+  grid: { rows: 7, cols: 7, patch_height: 4, patch_width: 4 },
+  num_parameters: 6e5,
+  image: { height: 28, width: 28, channels: 1 },
+});
 const REMOVE = { kind: "remove", patches: [3, 7] };
 
-const FILES = { first: {}, picture: {}, "layer-01": { late: true }, "tokens-02": { late: true }, "mixing-00": { late: true }, statistics: { late: true }, features: { late: true },
-  embedding: { late: true }, lens: { late: true }, filters: { late: true } };
+const FILES = {
+  first: {},
+  picture: {},
+  "layer-01": { late: true },
+  "tokens-02": { late: true },
+  "mixing-00": { late: true },
+  statistics: { late: true },
+  features: { late: true },
+  embedding: { late: true },
+  lens: { late: true },
+  filters: { late: true },
+};
 
-const shown = (manifest) => /** @type {any} */ ({ manifest, picture: { here: { pixels: PICTURE }, fetch: async () => {} }, taken: [], take(layers) { this.taken.push(layers); } });
+const shown = (manifest) =>
+  /** @type {any} */ ({
+    manifest,
+    picture: { here: { pixels: PICTURE }, fetch: async () => {} },
+    taken: [],
+    take(layers) {
+      this.taken.push(layers);
+    },
+  });
 const sourceOf = (model) => shown({ model, pass: { id: "first" } });
 const unread = () => new Promise(() => {});
 const buffers = (files, name) => fetchChecked(unread, files[name], new AbortController().signal);
@@ -34,26 +66,75 @@ const buffers = (files, name) => fetchChecked(unread, files[name], new AbortCont
 function page(fetches, weights = { mnist: "https://host/mnist-1234.safetensors" }) {
   const asked = [];
   const fetched = [];
-  globalThis.fetch = /** @type {any} */ (async (address) => { fetched.push(address); return fetches(); });
+  globalThis.fetch = /** @type {any} */ (
+    async (address) => {
+      fetched.push(address);
+      return fetches();
+    }
+  );
   let drawn = () => {};
-  const computing = createComputing(/** @type {any} */ ({ weights, running: async () => running, operate: async (...question) => { asked.push(question); return "host"; } }), () => drawn());
-  const until = (true_) => new Promise((done) => { drawn = () => { if (true_()) done(undefined); }; drawn(); });
+  const computing = createComputing(
+    /** @type {any} */ ({
+      weights,
+      running: async () => running,
+      operate: async (...question) => {
+        asked.push(question);
+        return "host";
+      },
+    }),
+    () => drawn(),
+  );
+  const until = (true_) =>
+    new Promise((done) => {
+      drawn = () => {
+        if (true_()) done(undefined);
+      };
+      drawn();
+    });
   return { asked, fetched, computing, until };
 }
 
-const ask = (computing, interventions, model = MODEL) => computing.operate({ source: sourceOf(model), interventions, layer: 1, token: 5 });
+const ask = (computing, interventions, model = MODEL) =>
+  computing.operate({ source: sourceOf(model), interventions, layer: 1, token: 5 });
 
 test("without a host the page names all classes, and refuses what cannot be done in a sentence of every language", async () => {
-  const computing = createComputing(/** @type {any} */ ({ weights: { mnist: "there" }, running: async () => running, fetchWeights: async () => new Uint8Array(WEIGHTS).buffer }), () => {});
+  const computing = createComputing(
+    /** @type {any} */ ({
+      weights: { mnist: "there" },
+      running: async () => running,
+      fetchWeights: async () => new Uint8Array(WEIGHTS).buffer,
+    }),
+    () => {},
+  );
   const all = Array.from({ length: 49 }, (_, at) => at);
-  const refused = (interventions, language) => ask(computing, interventions).then(() => "", (error) => reasonOf(error, language));
-  assert.equal(await refused([{ kind: "remove", patches: all }], "en"), "nothing would be left of the picture; at least one patch has to stay");
-  assert.equal(await refused([{ kind: "remove", patches: [3, 49] }], "en"), "remove: patches count from 0 to 48 in this model, got 49");
+  const refused = (interventions, language) =>
+    ask(computing, interventions).then(
+      () => "",
+      (error) => reasonOf(error, language),
+    );
+  assert.equal(
+    await refused([{ kind: "remove", patches: all }], "en"),
+    "nothing would be left of the picture; at least one patch has to stay",
+  );
+  assert.equal(
+    await refused([{ kind: "remove", patches: [3, 49] }], "en"),
+    "remove: patches count from 0 to 48 in this model, got 49",
+  );
   assert.match(await refused([{ kind: "remove", patches: all }], "ko"), /^[^a-z_]+$/);
-  const { pass } = await ask(computing, [REMOVE], { ...MODEL, labels: null }); // there are too many for a manifest
-  assert.deepEqual([...pass.labels], Array.from({ length: 10 }, (_, at) => String(at)));
-  assert.equal(await refused([{ kind: "remove", patches: [3, 3] }], "en"), "remove names 3 twice under patches");
-  const { en } = running.said({ key: "experiment.no_kind", values: { kinds: ["remove", "keep"], value: { kind: "wish" } } });
+  // there are too many for a manifest
+  const { pass } = await ask(computing, [REMOVE], { ...MODEL, labels: null });
+  assert.deepEqual(
+    [...pass.labels],
+    Array.from({ length: 10 }, (_, at) => String(at)),
+  );
+  assert.equal(
+    await refused([{ kind: "remove", patches: [3, 3] }], "en"),
+    "remove names 3 twice under patches",
+  );
+  const { en } = running.said({
+    key: "experiment.no_kind",
+    values: { kinds: ["remove", "keep"], value: { kind: "wish" } },
+  });
   assert.equal(en, 'an intervention has a kind, one of remove, keep; got {"kind":"wish"}');
 });
 
@@ -66,7 +147,11 @@ test("an intact pass that the host has rounded is computed here, too: where noth
   for (const interventions of [[late], [late, { ...late, head: 0 }]]) {
     const { files } = await computing.operate({ source, interventions, layer: 1, token: 5 });
     assert.equal(source.taken.length, 1);
-    const changed = decodeLayer(await buffers(files, layerName(1)), { model: MODEL, pass: { changes: [], removed: [] } }, 1);
+    const changed = decodeLayer(
+      await buffers(files, layerName(1)),
+      { model: MODEL, pass: { changes: [], removed: [] } },
+      1,
+    );
     for (const name of ["q", "k", "lse"]) assert.deepEqual(changed[name], source.taken[0][1][name]);
   }
   const here = shown({ model: MODEL, pass: { id: "here-1", here: true } });
@@ -75,7 +160,9 @@ test("an intact pass that the host has rounded is computed here, too: where noth
 });
 
 test("the host answers until the weights have come; then the page does, and asks nobody", async () => {
-  const { asked, fetched, computing, until } = page(() => new globalThis.Response(WEIGHTS, { headers: { "content-length": String(WEIGHTS.length) } }));
+  const { asked, fetched, computing, until } = page(
+    () => new globalThis.Response(WEIGHTS, { headers: { "content-length": String(WEIGHTS.length) } }),
+  );
   assert.equal(computing.runner(MODEL), undefined);
   assert.equal(await ask(computing, [REMOVE]), "host");
   assert.deepEqual(asked, [[[REMOVE], "first", { layer: 1, token: 5 }]]);
@@ -83,13 +170,21 @@ test("the host answers until the weights have come; then the page does, and asks
   assert.equal(computing.runner(MODEL).share, 1);
   const { pass, files } = await ask(computing, [REMOVE]);
   assert.deepEqual([asked.length, fetched.length], [1, 1]);
-  assert.deepEqual(pass, { changes: [REMOVE], removed: [3, 7], first: { layer: 1, token: 5, direction: "from" }, here: true });
+  assert.deepEqual(pass, {
+    changes: [REMOVE],
+    removed: [3, 7],
+    first: { layer: 1, token: 5, direction: "from" },
+    here: true,
+  });
   assert.ok(files[layerName(2)] && files.lens && files["mixing-02"]);
   assert.ok(!files.picture, "the picture is as it was");
   const first = parseSafetensors(await buffers(files, "first"));
   const core = new Core();
   core.load(new Uint8Array(WEIGHTS).buffer);
-  assertClose(expectTensor(first, "logits", [10]).data, core.run({ picture: PICTURE, interventions: [REMOVE] }).logits);
+  assertClose(
+    expectTensor(first, "logits", [10]).data,
+    core.run({ picture: PICTURE, interventions: [REMOVE] }).logits,
+  );
   // The rows that came ahead are those of their layer, without the patches that are gone.
   const layer = decodeLayer(await buffers(files, layerName(1)), { model: MODEL, pass }, 1);
   const rows = attentionRows(layer, 5, "from");
@@ -111,7 +206,10 @@ test("pixels that were changed come along, as they were changed", async () => {
   assert.deepEqual([...data.subarray(0, 5)], [0, 0, 0, 0, PICTURE[4]]);
   // What cannot be done the host refuses, in every language.
   assert.equal(await ask(computing, [{ kind: "remove", patches: [99] }]), "host");
-  assert.equal(await ask(computing, [{ kind: "transplant", patches: "cls", layer: 1, from: "example-dog" }]), "host");
+  assert.equal(
+    await ask(computing, [{ kind: "transplant", patches: "cls", layer: 1, from: "example-dog" }]),
+    "host",
+  );
 });
 
 test("models without weights here, twins, other sizes and weights that do not come are the host's", async () => {
@@ -132,7 +230,9 @@ test("models without weights here, twins, other sizes and weights that do not co
 
 test("without WebAssembly a large model stays the host's", async (context) => {
   const { WebAssembly: kept } = globalThis;
-  context.after(() => { globalThis.WebAssembly = kept; });
+  context.after(() => {
+    globalThis.WebAssembly = kept;
+  });
   Object.assign(globalThis, { WebAssembly: undefined });
   const { computing, until } = page(() => new globalThis.Response(WEIGHTS));
   const large = { ...MODEL, num_parameters: 3e6 };
@@ -144,14 +244,25 @@ test("without WebAssembly a large model stays the host's", async (context) => {
 /** A page without a host; `comes`: its weights. */
 function alone(comes) {
   const picture = writeSafetensors({ pixels: { shape: [28, 28, 1], data: PICTURE } });
-  const computing = createComputing(/** @type {any} */ ({ weights: { mnist: "beside" }, fetchWeights: comes, running: async () => running }), () => {}, async () => picture);
-  const manifest = { model: MODEL, files: FILES, pass: { id: "mnist/digit", changes: [], removed: [], first: { layer: 2, token: 0, direction: "from" } } };
+  const computing = createComputing(
+    /** @type {any} */ ({ weights: { mnist: "beside" }, fetchWeights: comes, running: async () => running }),
+    () => {},
+    async () => picture,
+  );
+  const manifest = {
+    model: MODEL,
+    files: FILES,
+    pass: { id: "mnist/digit", changes: [], removed: [], first: { layer: 2, token: 0, direction: "from" } },
+  };
   return { computing, manifest, completed: computing.completed(manifest) };
 }
 
 test("without a host the page makes the late files of an intact pass, once its model has come", async () => {
   const asked = [];
-  const { computing, manifest, completed } = alone(async (address) => { asked.push(address); return new Uint8Array(WEIGHTS).buffer; });
+  const { computing, manifest, completed } = alone(async (address) => {
+    asked.push(address);
+    return new Uint8Array(WEIGHTS).buffer;
+  });
   assert.equal(computing.operates, true);
   assert.deepEqual([completed.files.picture, completed.files.first, asked], [FILES.picture, FILES.first, []]);
   const layer = decodeLayer(await buffers(completed.files, "layer-01"), manifest, 1);
@@ -160,7 +271,9 @@ test("without a host the page makes the late files of an intact pass, once its m
   const { layers } = core.run({ picture: PICTURE, interventions: [] });
   assertClose(layer.q, layers[1].q);
   // What it makes is what a writer of pages leaves out: it has them by this pattern.
-  const [, pattern] = /MADE = re\.compile\(r"(.*)"\)/.exec(readFileSync(new URL("../../vitviz/viewer/in_page.py", import.meta.url), "utf8"));
+  const [, pattern] = /MADE = re\.compile\(r"(.*)"\)/.exec(
+    readFileSync(new URL("../../vitviz/viewer/in_page.py", import.meta.url), "utf8"),
+  );
   const late = Object.keys(FILES).filter((name) => FILES[name].late);
   for (const name of late) {
     const made = new RegExp("^(" + pattern + ")$").test(name);
@@ -173,16 +286,30 @@ test("without a host the page makes the late files of an intact pass, once its m
   assert.deepEqual(pass.removed, [3, 7]);
   // Tokens of another picture, all of them before the first block: the answer is that of the other picture.
   const pixels = PICTURE.map((value) => 255 - value);
-  const dog = { model: MODEL, photo: { name: "dog.jpg" }, files: { picture: { make: async () => writeSafetensors({ pixels: { shape: [28, 28, 1], data: pixels } }) } } };
+  const dog = {
+    model: MODEL,
+    photo: { name: "dog.jpg" },
+    files: {
+      picture: { make: async () => writeSafetensors({ pixels: { shape: [28, 28, 1], data: pixels } }) },
+    },
+  };
   const transplant = { kind: "transplant", patches: "all", layer: 0, from: "example-dog" };
-  const asking = { source, interventions: [transplant], layer: 1, token: 5, other: async (key) => (key === "example-dog" ? dog : assert.fail()) };
+  const asking = {
+    source,
+    interventions: [transplant],
+    layer: 1,
+    token: 5,
+    other: async (key) => (key === "example-dog" ? dog : assert.fail()),
+  };
   const changed = await computing.operate(/** @type {any} */ (asking));
   assert.equal(changed.pass.changes[0].from, "dog.jpg, mnist");
   const first = parseSafetensors(await buffers(changed.files, "first"));
   assertClose(expectTensor(first, "logits", [10]).data, core.run({ picture: pixels }).logits, 1e-4);
   assert.deepEqual(expectTensor(first, "donor.0", [28, 28, 1]).data, pixels);
   // Where the other picture cannot be had the wish fails: nobody else is there.
-  await assert.rejects(computing.operate(/** @type {any} */ ({ ...asking, other: async () => ({ ...dog, files: {} }) })));
+  await assert.rejects(
+    computing.operate(/** @type {any} */ ({ ...asking, other: async () => ({ ...dog, files: {} }) })),
+  );
 });
 
 test("where weights do not come what needs them fails, and can be tried again", async () => {
@@ -196,15 +323,25 @@ test("a page with a host, and a model without weights, leave a manifest as it is
   const { computing, manifest } = alone(async () => new ArrayBuffer(0));
   const other = { ...manifest, model: { ...MODEL, key: { ...KEY, name: "other" } } };
   for (const same of [other, null, undefined]) assert.equal(computing.completed(same), same);
-  const hosted = createComputing(/** @type {any} */ ({ weights: { mnist: "beside" }, ask: async () => null }), () => {}, unread);
+  const hosted = createComputing(
+    /** @type {any} */ ({ weights: { mnist: "beside" }, ask: async () => null }),
+    () => {},
+    unread,
+  );
   assert.equal(hosted.completed(manifest), manifest);
 });
 
 /** What is explained, as an analysis that is shown has it. */
-const shownOf = (model, changes = []) => Object.assign(sourceOf(model), {
-  manifest: { model: { ...model, temperature: 1 }, pass: { changes, removed: changes.flatMap(({ patches }) => patches) } },
-  store: { stop: new AbortController() }, grid: { rows: 7, cols: 7, prefix: 1 }, disposed: false,
-});
+const shownOf = (model, changes = []) =>
+  Object.assign(sourceOf(model), {
+    manifest: {
+      model: { ...model, temperature: 1 },
+      pass: { changes, removed: changes.flatMap(({ patches }) => patches) },
+    },
+    store: { stop: new AbortController() },
+    grid: { rows: 7, cols: 7, prefix: 1 },
+    disposed: false,
+  });
 
 test("explanations and fair tests wait for the weights, and ask nobody", async () => {
   const { asked, computing } = page(() => new globalThis.Response(WEIGHTS));
@@ -214,31 +351,67 @@ test("explanations and fair tests wait for the weights, and ask nobody", async (
   assert.ok(computing.explains(source.manifest));
   const shares = [];
   const fileOf = async (key) => {
-    const { buffer } = await computing.answer("late", { name: "explain-" + key }, source, (share) => shares.push(share));
-    return Object.fromEntries(Object.entries(parseSafetensors(buffer)).map(([name, { data }]) => [name, data]));
+    const { buffer } = await computing.answer("late", { name: "explain-" + key }, source, (share) =>
+      shares.push(share),
+    );
+    return Object.fromEntries(
+      Object.entries(parseSafetensors(buffer)).map(([name, { data }]) => [name, data]),
+    );
   };
   for (const [name, task, cost] of /** @type {[string, any, number[]][]} */ ([
-    ["generic-5-3", { explainer: "generic", token: 5, target: 3 }, [1, 1]], ["attention-0-any", { explainer: "attention", target: -1 }, [0, 0]],
-    ["integrated_gradients-0-3", { explainer: "integrated_gradients", target: 3 }, [32, 32]]])) {
-    const { values, cost: [forward, backward, seconds] } = await fileOf(name);
-    assertClose(values, drained(core.work({ picture: PICTURE, interventions: [REMOVE], ...task })).values, 1e-5);
+    ["generic-5-3", { explainer: "generic", token: 5, target: 3 }, [1, 1]],
+    ["attention-0-any", { explainer: "attention", target: -1 }, [0, 0]],
+    ["integrated_gradients-0-3", { explainer: "integrated_gradients", target: 3 }, [32, 32]],
+  ])) {
+    const {
+      values,
+      cost: [forward, backward, seconds],
+    } = await fileOf(name);
+    assertClose(
+      values,
+      drained(core.work({ picture: PICTURE, interventions: [REMOVE], ...task })).values,
+      1e-5,
+    );
     assert.deepEqual([forward, backward, seconds > 0], [...cost, true]);
   }
   assert.ok(shares.every((share) => share > 0 && share <= 1));
   // The picture of a pass shows already what was done to its pixels.
   const shuffle = { kind: "shuffle", cells: 1, seed: 2 };
   const { picture: after } = core.run({ picture: PICTURE, interventions: [shuffle] });
-  const shuffled = Object.assign(shownOf(MODEL), { picture: { here: { pixels: after }, fetch: async () => {} } });
+  const shuffled = Object.assign(shownOf(MODEL), {
+    picture: { here: { pixels: after }, fetch: async () => {} },
+  });
   shuffled.manifest.pass.changes = [shuffle];
   const { buffer } = await computing.answer("late", { name: "explain-generic-0-3" }, shuffled);
-  assertClose(expectTensor(parseSafetensors(buffer), "values", [50]).data, drained(core.work({ picture: PICTURE, interventions: [shuffle], explainer: "generic", target: 3 })).values, 1e-5);
-  source.explanations = { of: ({ key, token, target }) => ({ here: { values: drained(core.work({ picture: PICTURE, interventions: [REMOVE], explainer: key, token, target })).values }, fetch: async () => {} }) };
+  assertClose(
+    expectTensor(parseSafetensors(buffer), "values", [50]).data,
+    drained(core.work({ picture: PICTURE, interventions: [shuffle], explainer: "generic", target: 3 }))
+      .values,
+    1e-5,
+  );
+  source.explanations = {
+    of: ({ key, token, target }) => ({
+      here: {
+        values: drained(
+          core.work({ picture: PICTURE, interventions: [REMOVE], explainer: key, token, target }),
+        ).values,
+      },
+      fetch: async () => {},
+    }),
+  };
   const question = { explainers: ["generic", "attention"], token: 0, target: 3 };
   const replies = [];
-  do replies.push(await computing.answer("fair", question, source)); while (!replies[replies.length - 1].result && replies.length < 20);
-  assert.deepEqual(replies.map(({ done }) => done), replies.map((_, at) => at + 1));
+  do replies.push(await computing.answer("fair", question, source));
+  while (!replies[replies.length - 1].result && replies.length < 20);
+  assert.deepEqual(
+    replies.map(({ done }) => done),
+    replies.map((_, at) => at + 1),
+  );
   const { result, all, done } = replies[replies.length - 1];
-  assert.deepEqual([all, done, Object.keys(result.maps), result.removed.length], [14, 14, ["centre", "generic", "attention"], 13]);
+  assert.deepEqual(
+    [all, done, Object.keys(result.maps), result.removed.length],
+    [14, 14, ["centre", "generic", "attention"], 13],
+  );
   assert.equal(result.removed[12], 1);
   assert.equal((await computing.answer("fair", { ...question, target: 1 }, source)).done, 1);
   assert.deepEqual(asked, []);
@@ -246,7 +419,15 @@ test("explanations and fair tests wait for the weights, and ask nobody", async (
 
 test("an explainer that Python alone has is the host's, and a page without a host says so", async () => {
   for (const ask of [async () => null, null]) {
-    const computing = createComputing(/** @type {any} */ ({ weights: { mnist: "there" }, running: async () => running, ask, fetchWeights: async () => new Uint8Array(WEIGHTS).buffer }), () => {});
+    const computing = createComputing(
+      /** @type {any} */ ({
+        weights: { mnist: "there" },
+        running: async () => running,
+        ask,
+        fetchWeights: async () => new Uint8Array(WEIGHTS).buffer,
+      }),
+      () => {},
+    );
     const answered = computing.answer("late", { name: "explain-new_one-0-any" }, shownOf(MODEL));
     if (ask) assert.equal(await answered, null);
     else await assert.rejects(answered, { status: "no host" });
@@ -256,7 +437,11 @@ test("an explainer that Python alone has is the host's, and a page without a hos
 test("what this page does not explain is the host's", async () => {
   const { fetched, computing } = page(() => new globalThis.Response("", { status: 404 }));
   const transplant = { kind: "transplant", patches: "cls", layer: 1, from: "example-dog" };
-  for (const source of [shownOf({ ...MODEL, key: { ...KEY, untrained: true } }), shownOf(MODEL, [transplant]), shownOf({ ...MODEL, key: { ...KEY, name: "other" } })]) {
+  for (const source of [
+    shownOf({ ...MODEL, key: { ...KEY, untrained: true } }),
+    shownOf(MODEL, [transplant]),
+    shownOf({ ...MODEL, key: { ...KEY, name: "other" } }),
+  ]) {
     assert.equal(computing.explains(source.manifest), false);
     assert.equal(await computing.answer("late", { name: "explain-generic-0-3" }, source), null);
   }

@@ -6,11 +6,13 @@ import { test } from "node:test";
 import { PhotoError, decoded } from "../../vitviz/viewer/data/decoding.js";
 import { isTurned, sizeIn } from "../../vitviz/viewer/maths/photofile.js";
 
-const fileOf = (...parts) => new globalThis.Blob(parts.map((part) => (typeof part === "string" ? part : new Uint8Array(part))));
-const toldOf = (file) => decoded(file, "a.png").then(assert.fail, (error) => {
-  if (!(error instanceof PhotoError)) throw error;
-  return error.told;
-});
+const fileOf = (...parts) =>
+  new globalThis.Blob(parts.map((part) => (typeof part === "string" ? part : new Uint8Array(part))));
+const toldOf = (file) =>
+  decoded(file, "a.png").then(assert.fail, (error) => {
+    if (!(error instanceof PhotoError)) throw error;
+    return error.told;
+  });
 
 test("a file that is no picture is told by its first bytes", async () => {
   assert.equal((await toldOf(fileOf())).key, "empty");
@@ -21,33 +23,54 @@ test("a file that is no picture is told by its first bytes", async () => {
 });
 
 test("a folder, and a file that is gone, are told and not an error of the browser", async () => {
-  const gone = Object.assign(fileOf("x"), { arrayBuffer: () => Promise.reject(new DOMException("not found", "NotFoundError")) });
-  assert.deepEqual(await toldOf(gone), { key: "unreadable", values: { name: "'a.png'", reason: { key: "is_gone", values: {} } } });
+  const gone = Object.assign(fileOf("x"), {
+    arrayBuffer: () => Promise.reject(new DOMException("not found", "NotFoundError")),
+  });
+  assert.deepEqual(await toldOf(gone), {
+    key: "unreadable",
+    values: { name: "'a.png'", reason: { key: "is_gone", values: {} } },
+  });
 });
 
 test("a picture of very many pixels is not decoded", async () => {
-  const size = [0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0x23, 0x28, 0, 0, 0x23, 0x28];
+  const size = [
+    0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0x23, 0x28, 0, 0, 0x23,
+    0x28,
+  ];
   const { key, values } = await toldOf(fileOf(size));
-  assert.deepEqual([key, values.megapixels, values.size.values], ["too_large", "81", { width: "9,000", height: "9,000" }]);
+  assert.deepEqual(
+    [key, values.megapixels, values.size.values],
+    ["too_large", "81", { width: "9,000", height: "9,000" }],
+  );
   size[19] = size[18] = 0;
   assert.equal((await toldOf(fileOf(size))).key, "nothing_to_see");
   size[12] = 0; // no header: what stands there is no size
-  assert.deepEqual((await toldOf(fileOf(size))).values.what, { key: "is_damaged", values: { format: "PNG" } });
+  assert.deepEqual((await toldOf(fileOf(size))).values.what, {
+    key: "is_damaged",
+    values: { format: "PNG" },
+  });
 });
 
 test("the size of a JPEG is that of its frame, whatever stands before it", () => {
   const segment = (kind, height, width) => [0xff, kind, 0, 11, 8, 0, height, 0, width, 1, 0, 0, 0];
   const before = [0xc4, 0xc8, 0xcc, 0xd0, 0xbf, 0xfe].flatMap((kind) => segment(kind, 1, 1));
   for (const kind of [0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf]) {
-    assert.deepEqual(sizeIn(Uint8Array.from([0xff, 0xd8, ...before, ...segment(kind, 5, 7)]), "JPEG"), [7, 5], kind.toString(16));
+    assert.deepEqual(
+      sizeIn(Uint8Array.from([0xff, 0xd8, ...before, ...segment(kind, 5, 7)]), "JPEG"),
+      [7, 5],
+      kind.toString(16),
+    );
   }
   assert.equal(sizeIn(Uint8Array.from([0xff, 0xd8, ...before]), "JPEG"), null);
 });
 
 test("a picture that turns out too large is not kept", async (context) => {
   const closed = [];
-  context.after(() => { delete globalThis.createImageBitmap; });
-  globalThis.createImageBitmap = async () => /** @type {any} */ ({ width: 9000, height: 9000, close: () => closed.push(true) });
+  context.after(() => {
+    delete globalThis.createImageBitmap;
+  });
+  globalThis.createImageBitmap = async () =>
+    /** @type {any} */ ({ width: 9000, height: 9000, close: () => closed.push(true) });
   const webp = fileOf("RIFF", [4, 0, 0, 0], "WEBP"); // which says no size
   assert.equal((await toldOf(webp)).key, "too_large");
   assert.deepEqual(closed, [true]);
@@ -55,14 +78,23 @@ test("a picture that turns out too large is not kept", async (context) => {
 
 test("of a file that is full of empty parts only the first ones are looked at", () => {
   const frame = [0xff, 0xc0, 0, 8, 8, 0, 30, 0, 40];
-  const jpeg = (empty) => Uint8Array.from([0xff, 0xd8, ...Array.from({ length: empty }, () => [0xff, 0xfe, 0, 2]).flat(), ...frame]);
+  const jpeg = (empty) =>
+    Uint8Array.from([
+      0xff,
+      0xd8,
+      ...Array.from({ length: empty }, () => [0xff, 0xfe, 0, 2]).flat(),
+      ...frame,
+    ]);
   assert.deepEqual(sizeIn(jpeg(10_000), "JPEG"), [40, 30]);
   assert.equal(sizeIn(jpeg(100_000), "JPEG"), null);
 });
 
 test("EXIF data that ends too early turns nothing", () => {
-  const exif = [...new TextEncoder().encode("Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0")];
+  const exif = [
+    ...new TextEncoder().encode("Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0"),
+  ];
   const jpeg = (parts) => Uint8Array.from([0xff, 0xd8, 0xff, 0xe1, 0, 2 + parts.length, ...parts]);
   assert.equal(isTurned(jpeg(exif)), true);
-  for (let length = 0; length < exif.length - 2; length++) assert.equal(isTurned(jpeg(exif.slice(0, length))), false);
+  for (let length = 0; length < exif.length - 2; length++)
+    assert.equal(isTurned(jpeg(exif.slice(0, length))), false);
 });

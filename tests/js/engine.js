@@ -25,17 +25,22 @@ export const SERVERS = told("engine/servers");
 export const GRADIENTS = Object.fromEntries(NAMES.map((name) => [name, told("gradients/" + name)]));
 
 /** Explanations and fair tests of those that have classes, by Python. @type {Record<string, any[]>} */
-export const EXPLAINED = Object.fromEntries(namesIn("explained").map((name) => [name, told("explained/" + name)]));
+export const EXPLAINED = Object.fromEntries(
+  namesIn("explained").map((name) => [name, told("explained/" + name)]),
+);
 
 /** The numbers of a text in base64. */
 export const bytesOf = (text) => Uint8Array.from(Buffer.from(text, "base64"));
 
-/** A .safetensors file of some tensors in single precision. @param {Record<string, {shape: number[], numbers: Float32Array}>} tensors */
+/**
+ * A .safetensors file of some tensors in single precision.
+ * @param {Record<string, {shape: number[], numbers: Float32Array}>} tensors
+ */
 export function fileOf(tensors, metadata) {
   let end = 0;
   const header = { __metadata__: metadata };
   for (const [name, { shape, numbers }] of Object.entries(tensors)) {
-    header[name] = { dtype: "F32", shape, data_offsets: [end, end += numbers.byteLength] };
+    header[name] = { dtype: "F32", shape, data_offsets: [end, (end += numbers.byteLength)] };
   }
   const text = new TextEncoder().encode(JSON.stringify(header));
   const file = new Uint8Array(8 + text.length + end);
@@ -50,14 +55,26 @@ export function fileOf(tensors, metadata) {
 }
 
 /** A checkpoint of a model of the fixture. `change` may alter its tensors and its description. */
-export function checkpointOf({ config, preprocess, parameters }, change = /** @type {(tensors: any, meta: any) => void} */ (() => {})) {
-  const tensors = Object.fromEntries(parameters.map(([name, shape], seed) => {
-    const count = shape.reduce((product, side) => product * side, 1);
-    const isMatrix = shape.length >= 2 && name.endsWith("weight");
-    const numbers = new Chance(seed, "noise").normals(count).map((one) => (isMatrix ? Math.fround(one) / Math.fround(Math.sqrt(count / shape[0]))
-      : name.endsWith("weight") || name.endsWith("gamma") ? 1 + 0.25 * one : 0.5 * one));
-    return [name, { shape, numbers: Float32Array.from(numbers) }];
-  }));
+export function checkpointOf(
+  { config, preprocess, parameters },
+  change = /** @type {(tensors: any, meta: any) => void} */ (() => {}),
+) {
+  const tensors = Object.fromEntries(
+    parameters.map(([name, shape], seed) => {
+      const count = shape.reduce((product, side) => product * side, 1);
+      const isMatrix = shape.length >= 2 && name.endsWith("weight");
+      const numbers = new Chance(seed, "noise")
+        .normals(count)
+        .map((one) =>
+          isMatrix
+            ? Math.fround(one) / Math.fround(Math.sqrt(count / shape[0]))
+            : name.endsWith("weight") || name.endsWith("gamma")
+              ? 1 + 0.25 * one
+              : 0.5 * one,
+        );
+      return [name, { shape, numbers: Float32Array.from(numbers) }];
+    }),
+  );
   const meta = { config, preprocess, labels: null, details: {} };
   change(tensors, meta);
   return fileOf(tensors, { vitviz: JSON.stringify(meta) });
@@ -74,16 +91,25 @@ export function assertAlike(actual, expected, tolerance = 1e-4, where = "") {
 
 /** The attention of a token in a layer of a pass, as the viewer draws it. (H * N) */
 function rowsOf(pass, layer, config, token) {
-  const surgery = new Surgery(pass.interventions.filter(({ kind }) => kind !== "transplant"), config);
+  const surgery = new Surgery(
+    pass.interventions.filter(({ kind }) => kind !== "transplant"),
+    config,
+  );
   const { num_heads: heads, num_tokens: tokens, head_dim: dim } = config;
-  return attentionRows({ ...pass.layers[layer], heads, tokens, dim, scale: dim ** -0.5, isCut: surgery.cuts[layer], bias: null }, token, "from");
+  return attentionRows(
+    { ...pass.layers[layer], heads, tokens, dim, scale: dim ** -0.5, isCut: surgery.cuts[layer], bias: null },
+    token,
+    "from",
+  );
 }
 
 /** Asserts that the intact pass of a model is Python's. */
 export function checkIntact(core, config, { intact, picture }) {
   const pass = core.run({ picture: bytesOf(picture) });
   assertAlike(pass.logits, intact.logits);
-  intact.attention.forEach((rows, layer) => assertClose(rowsOf(pass, layer, config, intact.token), rows, 1e-5));
+  intact.attention.forEach((rows, layer) =>
+    assertClose(rowsOf(pass, layer, config, intact.token), rows, 1e-5),
+  );
   const rowOf = (numbers, width) => numbers.subarray(intact.token * width, (intact.token + 1) * width);
   assertAlike(rowOf(pass.tokens[config.depth], config.embed_dim), intact.tokens);
   assertAlike(rowOf(pass.embedding.content, intact.content.length), intact.content);
@@ -93,8 +119,8 @@ export function checkIntact(core, config, { intact, picture }) {
 }
 
 /**
- * Asserts that passes with one intervention of each kind are Python's: by a core that remembers nothing, by one that begins where
- * the passes before were the same, and where only the answer is wanted.
+ * Asserts that passes with one intervention of each kind are Python's: by a core that remembers nothing, by
+ * one that begins where the passes before were the same, and where only the answer is wanted.
  */
 export function checkCases(core, fresh, config, { cases, picture, other, intact }) {
   const donor = core.run({ picture: bytesOf(other) });
@@ -104,12 +130,27 @@ export function checkCases(core, fresh, config, { cases, picture, other, intact 
     const donors = kind === "transplant" ? [{ tokens: donor.tokens[layer], width: donor.width }] : [];
     const wish = { picture: bytesOf(picture), interventions, donors };
     try {
-      for (const pass of [fresh().run(wish), core.run(wish), fresh().run({ ...wish, answer: true }), core.run({ ...wish, answer: true })]) {
+      for (const pass of [
+        fresh().run(wish),
+        core.run(wish),
+        fresh().run({ ...wish, answer: true }),
+        core.run({ ...wish, answer: true }),
+      ]) {
         assertAlike(pass.logits, logits);
-        if (checksum !== undefined) assert.equal(pass.picture.reduce((sum, value, at) => (sum + value * (at + 1)) % 2 ** 32, 0), checksum);
+        if (checksum !== undefined)
+          assert.equal(
+            pass.picture.reduce((sum, value, at) => (sum + value * (at + 1)) % 2 ** 32, 0),
+            checksum,
+          );
         if (pass.tokens === null) continue;
         assertClose(rowsOf(pass, config.depth - 1, config, intact.token), attention[0], 1e-5);
-        assertAlike(pass.tokens[config.depth].subarray(intact.token * config.embed_dim, (intact.token + 1) * config.embed_dim), tokens);
+        assertAlike(
+          pass.tokens[config.depth].subarray(
+            intact.token * config.embed_dim,
+            (intact.token + 1) * config.embed_dim,
+          ),
+          tokens,
+        );
       }
     } catch (error) {
       throw new Error(JSON.stringify(interventions) + ": " + error.message);
@@ -117,15 +158,32 @@ export function checkCases(core, fresh, config, { cases, picture, other, intact 
   }
 }
 
-/** Asserts that numbers are those of which Python tells some and the length: to a ten-thousandth of the largest, or of what lengths are like. */
+/**
+ * Asserts that numbers are those of which Python tells some and the length: to a ten-thousandth of the
+ * largest, or of what lengths are like.
+ */
 export function assertSome(actual, { length, some }, where) {
   const step = Math.max(1, Math.floor(actual.length / 24));
   const found = Array.from(actual).filter((_, at) => at % step === 0);
-  const bound = 1e-4 * Math.max(1e-3, actual.reduce((most, one) => Math.max(most, Math.abs(one)), 0), length / Math.sqrt(actual.length));
+  const bound =
+    1e-4 *
+    Math.max(
+      1e-3,
+      actual.reduce((most, one) => Math.max(most, Math.abs(one)), 0),
+      length / Math.sqrt(actual.length),
+    );
   assert.equal(found.length, some.length, where);
-  some.forEach((one, at) => assert.ok(Math.abs(found[at] - one) <= bound, where + ": number " + at + " is " + found[at] + ", not " + one));
+  some.forEach((one, at) =>
+    assert.ok(
+      Math.abs(found[at] - one) <= bound,
+      where + ": number " + at + " is " + found[at] + ", not " + one,
+    ),
+  );
   const ours = Math.sqrt(actual.reduce((sum, one) => sum + one * one, 0));
-  assert.ok(Math.abs(ours - length) <= 1e-4 * Math.max(1e-3, length), where + ": length " + ours + ", not " + length);
+  assert.ok(
+    Math.abs(ours - length) <= 1e-4 * Math.max(1e-3, length),
+    where + ": length " + ours + ", not " + length,
+  );
 }
 
 /** Asserts that the gradients of a model are torch's, in every case. */
@@ -137,24 +195,40 @@ export function checkGradients(file, makeKernels, { picture, other }, cases) {
   core.load(file);
   const donor = core.run({ picture: bytesOf(other) });
   for (const told of cases) {
-    const donors = told.interventions.map(({ kind, layer }) => (kind === "transplant" ? { tokens: donor.tokens[layer], width: donor.width } : null));
+    const donors = told.interventions.map(({ kind, layer }) =>
+      kind === "transplant" ? { tokens: donor.tokens[layer], width: donor.width } : null,
+    );
     const pass = core.run({ picture: bytesOf(picture), interventions: told.interventions, donors });
     const surgery = new Surgery(told.interventions, config, donors);
-    const found = { tokens: [], attention: Array.from({ length: config.depth }, () => new Float32Array(config.num_heads * config.num_tokens ** 2)) };
+    const found = {
+      tokens: [],
+      attention: Array.from(
+        { length: config.depth },
+        () => new Float32Array(config.num_heads * config.num_tokens ** 2),
+      ),
+    };
     const gradient = new Float32Array(pass.logits.length);
     gradient[told.target] = 1;
     const wants = {
-      tokens: (layer, rows) => { found.tokens[layer] = rows; },
+      tokens: (layer, rows) => {
+        found.tokens[layer] = rows;
+      },
       map(layer, head, f, { gradient: at, stride, rows }) {
         const tokens = config.num_tokens;
-        for (let row = 0; row < rows; row++) found.attention[layer].set(f.subarray(at + row * stride, at + row * stride + tokens), (head * tokens + row) * tokens);
+        for (let row = 0; row < rows; row++)
+          found.attention[layer].set(
+            f.subarray(at + row * stride, at + row * stride + tokens),
+            (head * tokens + row) * tokens,
+          );
       },
       ...(told.weights ? { weights: zeros(m) } : {}),
     };
     const pixels = backward(m, pass, normalised(facts, pass.picture), surgery, gradient, wants);
     const where = JSON.stringify(told.interventions) + " ";
     found.tokens.forEach((rows, layer) => assertSome(rows, told.tokens[layer], where + "tokens " + layer));
-    told.attention?.forEach((some, layer) => assertSome(found.attention[layer], some, where + "attention " + layer));
+    told.attention?.forEach((some, layer) =>
+      assertSome(found.attention[layer], some, where + "attention " + layer),
+    );
     assertSome(pixels, told.pixels, where + "pixels");
     if (!told.weights) continue;
     assert.deepEqual(Object.keys(wants.weights).sort(), Object.keys(told.weights).sort());
@@ -188,14 +262,23 @@ export function checkExplained(core, config, picture, told) {
   }
   if (!fair) return;
   const gone = core.run({ picture, interventions }).removed;
-  const patches = Array.from({ length: config.num_patches }, (_, patch) => patch).filter((patch) => !gone.includes(patch));
+  const patches = Array.from({ length: config.num_patches }, (_, patch) => patch).filter(
+    (patch) => !gone.includes(patch),
+  );
   const maps = Object.fromEntries(Object.keys(fair.maps).map((key) => [key, made[key]]));
   const plan = planOf(maps, patches, config.global_pool !== "token");
-  const columns = plan.counts.map((_, step) => drained(core.work({ ...wish, kept: keptAt(plan, step), temperature })));
+  const columns = plan.counts.map((_, step) =>
+    drained(core.work({ ...wish, kept: keptAt(plan, step), temperature })),
+  );
   const { band, maps: curves, ...rest } = removalOf(plan, columns, target);
   const { band: theirs, maps: expected, ...others } = fair;
   assert.deepEqual({ ...rest, removed: [] }, { ...others, removed: [] });
-  for (const [ours, python] of [[rest.removed, others.removed], [band[0], theirs[0]], [band[1], theirs[1]]]) assertClose(ours, python, 1e-3);
+  for (const [ours, python] of [
+    [rest.removed, others.removed],
+    [band[0], theirs[0]],
+    [band[1], theirs[1]],
+  ])
+    assertClose(ours, python, 1e-3);
   for (const [key, { first, last, beaten, ...figures }] of Object.entries(expected)) {
     assertClose([...curves[key].first, ...curves[key].last], [...first, ...last], 1e-3);
     for (const [name, figure] of Object.entries(figures)) assertClose([curves[key][name]], [figure], 1e-3);

@@ -27,12 +27,18 @@ for (const [kernels, makeKernels] of Object.entries({ plain: plainKernels, simd:
     const { name } = model;
 
     test(name + ": the intact pass is Python's, with " + kernels + " kernels", () => {
-      const { core, facts: { config } } = coreOf(model, makeKernels);
+      const {
+        core,
+        facts: { config },
+      } = coreOf(model, makeKernels);
       checkIntact(core, config, model);
     });
 
     test(name + ": every kind of intervention is Python's, with " + kernels + " kernels", () => {
-      const { core, facts: { config } } = coreOf(model, makeKernels);
+      const {
+        core,
+        facts: { config },
+      } = coreOf(model, makeKernels);
       checkCases(core, () => coreOf(model, makeKernels).core, config, model);
     });
   }
@@ -58,7 +64,10 @@ test("both kinds of kernels compute the same, in strides that a row does not fil
     kernels.softmax(scores, 9, 21, 24, 2.5, scores + 4096);
     f.set(sameNumbers(32, 16, 13, 5), bias / 4 + 32);
     kernels.norm(a, a + 1024, bias + 128, bias + 192, 12, 13, 16, 1e-6);
-    f.set(sameNumbers(600, 600, 600, 4).map((value, at) => (at === 599 ? -30 : 4 * value)), (out + 4096) / 4);
+    f.set(
+      sameNumbers(600, 600, 600, 4).map((value, at) => (at === 599 ? -30 : 4 * value)),
+      (out + 4096) / 4,
+    );
     kernels.gelu(out + 4096, 600, 0);
     // The way back, of numbers that have been used already.
     f.set(sameNumbers(9 * 24, 24, 21, 6), (out + 8192) / 4);
@@ -68,7 +77,8 @@ test("both kinds of kernels compute the same, in strides that a row does not fil
     f.set(sameNumbers(12 * 16, 16, 16, 8), behind / 4);
     f.set(sameNumbers(12 * 16, 16, 16, 9), sum / 4);
     kernels.normBack(before, behind, sum, bias + 128, 12, 13, 16, 1e-6);
-    for (let row = 0; row < 12; row++) f.fill(0, sum / 4 + 16 * row + 13, sum / 4 + 16 * row + 16); // what fills a stride is no gradient
+    // what fills a stride is no gradient
+    for (let row = 0; row < 12; row++) f.fill(0, sum / 4 + 16 * row + 13, sum / 4 + 16 * row + 16);
     f.set(sameNumbers(600, 600, 600, 10), (out + 13312) / 4);
     kernels.gelu(out + 4096, 600, out + 13312);
   }
@@ -92,8 +102,16 @@ test("both kinds of kernels compute the same, in strides that a row does not fil
 });
 
 test("every kind is among the cases", () => {
-  const kinds = new Set(MODELS.flatMap(({ cases }) => cases.flatMap(({ interventions }) => interventions.map(({ kind }) => kind))));
-  assert.deepEqual([...kinds].sort(), Object.keys(KINDS).sort(), "add one to each_kind in tests/test_interventions.py, then run python -m tests.viewer_fixture");
+  const kinds = new Set(
+    MODELS.flatMap(({ cases }) =>
+      cases.flatMap(({ interventions }) => interventions.map(({ kind }) => kind)),
+    ),
+  );
+  assert.deepEqual(
+    [...kinds].sort(),
+    Object.keys(KINDS).sort(),
+    "add one to each_kind in tests/test_interventions.py, then run python -m tests.viewer_fixture",
+  );
 });
 
 test("angles that learn nothing are Python's", () => {
@@ -105,7 +123,9 @@ test("angles that learn nothing are Python's", () => {
 });
 
 test("a model with a switch that only the server knows says which", () => {
-  const found = Object.fromEntries(Object.entries(SERVERS).map(([name, config]) => [name, unknownSwitches(readConfig(config))]));
+  const found = Object.fromEntries(
+    Object.entries(SERVERS).map(([name, config]) => [name, unknownSwitches(readConfig(config))]),
+  );
   assert.deepEqual(found, { map: ["global_pool"], relative: ["relative_bias"] });
   for (const { config } of MODELS) assert.deepEqual(unknownSwitches(readConfig(config)), []);
 });
@@ -138,45 +158,124 @@ test("a pass begins at the first block that is not as it was in an earlier pass"
 });
 
 test("patches that are left out of the sequence are those that a mask hides", () => {
-  const others = [[], [{ kind: "positions", by: "shuffled", seed: 3 }], [{ kind: "positions", by: "off" }, { kind: "branch", layer: 0, branch: "attention" }], [{ kind: "swap", patches: [0, 3] }],
-    [{ kind: "even", rows: "patches", layers: [0] }, { kind: "scramble", rows: "patches", seed: 2 }], [{ kind: "head", layer: 0, head: 0, by: "mean" }],
-    [{ kind: "cut", edges: "patches to others", layers: [0] }, { kind: "cut", edges: [[3, 2], [0, 2]], heads: [1] }]];
+  const others = [
+    [],
+    [{ kind: "positions", by: "shuffled", seed: 3 }],
+    [
+      { kind: "positions", by: "off" },
+      { kind: "branch", layer: 0, branch: "attention" },
+    ],
+    [{ kind: "swap", patches: [0, 3] }],
+    [
+      { kind: "even", rows: "patches", layers: [0] },
+      { kind: "scramble", rows: "patches", seed: 2 },
+    ],
+    [{ kind: "head", layer: 0, head: 0, by: "mean" }],
+    [
+      { kind: "cut", edges: "patches to others", layers: [0] },
+      {
+        kind: "cut",
+        edges: [
+          [3, 2],
+          [0, 2],
+        ],
+        heads: [1],
+      },
+    ],
+  ];
   for (const model of MODELS) {
-    const { core, facts: { config } } = coreOf(model, bestKernels);
-    const odd = Array.from({ length: config.num_patches }, (_, patch) => patch).filter((patch) => patch % 2 === 1 && patch !== 3);
-    for (const other of others.filter(([one]) => one?.kind !== "positions" || config.pos_embed || config.rotary)) {
-      const wish = { picture: bytesOf(model.picture), interventions: [{ kind: "remove", patches: odd }, ...other] };
+    const {
+      core,
+      facts: { config },
+    } = coreOf(model, bestKernels);
+    const odd = Array.from({ length: config.num_patches }, (_, patch) => patch).filter(
+      (patch) => patch % 2 === 1 && patch !== 3,
+    );
+    for (const other of others.filter(
+      ([one]) => one?.kind !== "positions" || config.pos_embed || config.rotary,
+    )) {
+      const wish = {
+        picture: bytesOf(model.picture),
+        interventions: [{ kind: "remove", patches: odd }, ...other],
+      };
       assertClose(core.run({ ...wish, answer: true }).logits, core.run(wish).logits, 2e-5);
     }
   }
 });
 
 test("interventions that cannot be done are refused for the reason that Python has", () => {
-  const { core, facts: { config } } = coreOf(MODELS.find(({ name }) => name === "no_cls"), bestKernels);
+  const {
+    core,
+    facts: { config },
+  } = coreOf(
+    MODELS.find(({ name }) => name === "no_cls"),
+    bestKernels,
+  );
   const picture = new Uint8Array(config.image_size[0] * config.image_size[1] * 3);
   const others = Array.from({ length: 15 }, (_, key) => [1, key]);
   const refusals = {
-    no_list: "remove", no_kind: [{ kind: "paint" }], many: Array(65).fill({ kind: "swap", patches: [0, 1] }),
-    malformed: [{ kind: "swap", patches: [1] }], empty: [{ kind: "remove", patches: [] }], twice: [{ kind: "keep", patches: [2, 2] }],
-    out_of_range: [{ kind: "head", layer: 2, head: 0 }], many_edges: [{ kind: "cut", edges: Array(4097).fill([0, 0]) }],
-    cells: [{ kind: "shuffle", cells: 2 }], no_prefix: [{ kind: "even", rows: "cls" }], no_positions: [{ kind: "positions", by: "rotary off" }],
+    no_list: "remove",
+    no_kind: [{ kind: "paint" }],
+    many: Array(65).fill({ kind: "swap", patches: [0, 1] }),
+    malformed: [{ kind: "swap", patches: [1] }],
+    empty: [{ kind: "remove", patches: [] }],
+    twice: [{ kind: "keep", patches: [2, 2] }],
+    out_of_range: [{ kind: "head", layer: 2, head: 0 }],
+    many_edges: [{ kind: "cut", edges: Array(4097).fill([0, 0]) }],
+    cells: [{ kind: "shuffle", cells: 2 }],
+    no_prefix: [{ kind: "even", rows: "cls" }],
+    no_positions: [{ kind: "positions", by: "rotary off" }],
     needs_donor: [{ kind: "transplant", patches: "all", layer: 1, from: "nobody" }],
     nothing_left: [{ kind: "remove", patches: [...Array(15).keys()] }],
-    removed_and_kept: [{ kind: "remove", patches: [1] }, { kind: "keep", patches: [1] }],
-    removed_and: [{ kind: "remove", patches: [1] }, { kind: "swap", patches: [1, 2] }],
-    positions_twice: [{ kind: "positions", by: "off" }, { kind: "positions", by: "shuffled" }],
-    head_twice: [{ kind: "head", layer: 1, head: 0 }, { kind: "head", layer: 1, head: 0, by: "mean" }],
-    branch_twice: [{ kind: "branch", layer: 1, branch: "mlp" }, { kind: "branch", layer: 1, branch: "mlp" }],
-    branch_off: [{ kind: "branch", layer: 1, branch: "attention" }, { kind: "even", rows: "all", layers: [1] }],
+    removed_and_kept: [
+      { kind: "remove", patches: [1] },
+      { kind: "keep", patches: [1] },
+    ],
+    removed_and: [
+      { kind: "remove", patches: [1] },
+      { kind: "swap", patches: [1, 2] },
+    ],
+    positions_twice: [
+      { kind: "positions", by: "off" },
+      { kind: "positions", by: "shuffled" },
+    ],
+    head_twice: [
+      { kind: "head", layer: 1, head: 0 },
+      { kind: "head", layer: 1, head: 0, by: "mean" },
+    ],
+    branch_twice: [
+      { kind: "branch", layer: 1, branch: "mlp" },
+      { kind: "branch", layer: 1, branch: "mlp" },
+    ],
+    branch_off: [
+      { kind: "branch", layer: 1, branch: "attention" },
+      { kind: "even", rows: "all", layers: [1] },
+    ],
     blind: [{ kind: "cut", edges: others, layers: [1] }],
   };
   for (const [key, interventions] of Object.entries(refusals)) {
-    assert.throws(() => core.run({ picture, interventions }), (error) => error instanceof SelectionError && error.key === key, key);
+    assert.throws(
+      () => core.run({ picture, interventions }),
+      (error) => error instanceof SelectionError && error.key === key,
+      key,
+    );
   }
   const donors = [{ tokens: new Float32Array(15 * 32), width: 32 }];
-  assert.throws(() => core.run({ picture, interventions: refusals.needs_donor, donors }), { key: "donor_shape" });
-  assert.throws(() => core.run({ picture, interventions: [{ kind: "swap", patches: [] }] }), { key: "empty" });
-  assert.throws(() => core.run({ picture, interventions: refusals.malformed }), (error) => error.values.example === KINDS.swap.example);
-  const known = JSON.parse(readFileSync(new URL("../../vitviz/languages/en/experiments.json", import.meta.url), "utf8"));
-  assert.deepEqual([...Object.keys(refusals), "donor_shape"].filter((key) => !known[key]), []);
+  assert.throws(() => core.run({ picture, interventions: refusals.needs_donor, donors }), {
+    key: "donor_shape",
+  });
+  assert.throws(() => core.run({ picture, interventions: [{ kind: "swap", patches: [] }] }), {
+    key: "empty",
+  });
+  assert.throws(
+    () => core.run({ picture, interventions: refusals.malformed }),
+    (error) => error.values.example === KINDS.swap.example,
+  );
+  const known = JSON.parse(
+    readFileSync(new URL("../../vitviz/languages/en/experiments.json", import.meta.url), "utf8"),
+  );
+  assert.deepEqual(
+    [...Object.keys(refusals), "donor_shape"].filter((key) => !known[key]),
+    [],
+  );
 });

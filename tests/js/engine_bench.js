@@ -1,7 +1,7 @@
 /**
- * Passes of a shipped model, when asked for: `node engine_bench.js CHECKPOINT`. Each line "simd", "plain", "answer", "erase", "generic" or
- * "fair" runs one of a new picture, or what takes several; what is printed is the milliseconds of a processor that it took, which a busy
- * machine hardly stretches.
+ * Passes of a shipped model, when asked for: `node engine_bench.js CHECKPOINT`. Each line "simd", "plain",
+ * "answer", "erase", "generic" or "fair" runs one of a new picture, or what takes several; what is printed is
+ * the milliseconds of a processor that it took, which a busy machine hardly stretches.
  */
 
 import { readFileSync } from "node:fs";
@@ -18,15 +18,23 @@ const [{ config }] = [cores.simd, cores.plain].map((core) => core.load(buffer));
 const count = config.image_size[0] * config.image_size[1] * config.in_chans;
 const half = Array.from({ length: config.num_patches / 2 }, (_, at) => 2 * at);
 const WAYS = {
-  simd: {}, plain: {}, answer: { answer: true },
+  simd: {},
+  plain: {},
+  answer: { answer: true },
   erase: { answer: true, interventions: [{ kind: "remove", patches: half }] },
 };
 
 /** A fair test of two maps. */
 function fair(picture) {
-  const maps = Object.fromEntries(["centre", "rollout", "generic"].map((explainer) => [explainer, drained(cores.simd.work({ picture, explainer, target: 1 })).values.subarray(config.num_prefix_tokens)]));
+  const maps = Object.fromEntries(
+    ["centre", "rollout", "generic"].map((explainer) => [
+      explainer,
+      drained(cores.simd.work({ picture, explainer, target: 1 })).values.subarray(config.num_prefix_tokens),
+    ]),
+  );
   const plan = planOf(maps, [...Array(config.num_patches).keys()], config.global_pool !== "token");
-  for (let step = 1; step < plan.counts.length; step++) drained(cores.simd.work({ picture, target: 1, kept: keptAt(plan, step) }));
+  for (let step = 1; step < plan.counts.length; step++)
+    drained(cores.simd.work({ picture, target: 1, kept: keptAt(plan, step) }));
 }
 
 let seed = 0;

@@ -13,16 +13,32 @@ import { MODELS, bytesOf, checkpointOf, drained } from "./engine.js";
 
 const MODEL = MODELS.find(({ name }) => name === "grey");
 const picture = bytesOf(MODEL.picture);
-const removing = (patch) => ({ picture, interventions: [{ kind: "remove", patches: [patch] }], answer: true });
+const removing = (patch) => ({
+  picture,
+  interventions: [{ kind: "remove", patches: [patch] }],
+  answer: true,
+});
 
 /** Workers that answer when they are let, and die when they are told. */
 function fakeWorkers() {
   const workers = [];
   const worker = (text, hear, failed) => {
     const serve = serving();
-    const made = { text, asked: [], closed: false, die: failed, answer: async () => hear(await serve(structuredClone(made.asked.shift()))), ready: () => hear({ ready: true }) };
+    const made = {
+      text,
+      asked: [],
+      closed: false,
+      die: failed,
+      answer: async () => hear(await serve(structuredClone(made.asked.shift()))),
+      ready: () => hear({ ready: true }),
+    };
     workers.push(made);
-    return { post: (question) => made.asked.push(question), close: () => { made.closed = true; } };
+    return {
+      post: (question) => made.asked.push(question),
+      close: () => {
+        made.closed = true;
+      },
+    };
   };
   return { workers, worker };
 }
@@ -37,7 +53,11 @@ async function started(told) {
   return { workers, engine };
 }
 
-const settled = async (promise) => promise.then((value) => ({ value }), (error) => ({ error }));
+const settled = async (promise) =>
+  promise.then(
+    (value) => ({ value }),
+    (error) => ({ error }),
+  );
 
 test("without a worker the page computes, and errors are those that were thrown", async () => {
   const engine = createEngine();
@@ -47,9 +67,14 @@ test("without a worker the page computes, and errors are those that were thrown"
   assert.deepEqual(facts.unknown, []);
   const intact = await engine.run({ picture });
   assertClose(intact.logits, MODEL.intact.logits, 1e-4);
-  const { error } = await settled(engine.run({ picture, interventions: [{ kind: "remove", patches: [99] }] }));
+  const { error } = await settled(
+    engine.run({ picture, interventions: [{ kind: "remove", patches: [99] }] }),
+  );
   assert.ok(error instanceof SelectionError);
-  assert.deepEqual([error.key, error.values], ["out_of_range", { kind: "remove", what: "patches", last: 15, value: 99 }]);
+  assert.deepEqual(
+    [error.key, error.values],
+    ["out_of_range", { kind: "remove", what: "patches", last: 15, value: 99 }],
+  );
   const other = await engine.run({ picture: bytesOf(MODEL.other) });
   const transplant = MODEL.cases.find(({ interventions: [one] }) => one.kind === "transplant");
   const pass = await engine.run({ picture, interventions: transplant.interventions, donors: { other } });
@@ -60,13 +85,19 @@ test("without a worker the page computes, and errors are those that were thrown"
 
 test("a newer wish overtakes those that wait in its lane", async () => {
   const { workers, engine } = await started();
-  const [begun, old, aside, last] = [removing(0), removing(1), { ...removing(2), lane: "donor" }, removing(3)].map((one) => settled(engine.run(one)));
+  const [begun, old, aside, last] = [
+    removing(0),
+    removing(1),
+    { ...removing(2), lane: "donor" },
+    removing(3),
+  ].map((one) => settled(engine.run(one)));
   assert.ok((await old).error instanceof Overtaken);
   for (let at = 0; at < 3; at++) await workers[0].answer();
   const logits = await Promise.all([begun, aside, last].map(async (one) => [...(await one).value.logits]));
   const alone = createEngine();
   await alone.load(checkpointOf(MODEL));
-  for (const [at, patch] of [0, 2, 3].entries()) assertClose(logits[at], (await alone.run(removing(patch))).logits, 1e-6);
+  for (const [at, patch] of [0, 2, 3].entries())
+    assertClose(logits[at], (await alone.run(removing(patch))).logits, 1e-6);
   assert.equal(workers[0].asked.length, 0);
 });
 
@@ -83,7 +114,11 @@ test("a worker that dies is restarted once with its model, and says so; then the
   workers[1].die();
   assert.match((await lost).error.message, /stopped twice/);
   await assert.rejects(engine.run({ picture }), /stopped/);
-  assert.deepEqual(said, [["worker", 0], ["worker", 1], ["stopped", 1]]);
+  assert.deepEqual(said, [
+    ["worker", 0],
+    ["worker", 1],
+    ["stopped", 1],
+  ]);
   assert.equal(workers.length, 2);
 });
 
@@ -96,8 +131,15 @@ test("where a policy forbids workers the page computes, and says so", async () =
       return worker(...wants);
     };
     let serve = /** @type {any} */ (null);
-    const page = (hear) => ({ post: async (question) => hear(await (serve ??= serving())(question)), close: () => {} });
-    const engine = createEngine({ worker: "text", ports: { worker: refused, page }, told: ({ where }) => said.push(where) });
+    const page = (hear) => ({
+      post: async (question) => hear(await (serve ??= serving())(question)),
+      close: () => {},
+    });
+    const engine = createEngine({
+      worker: "text",
+      ports: { worker: refused, page },
+      told: ({ where }) => said.push(where),
+    });
     const loaded = engine.load(checkpointOf(MODEL));
     workers[0]?.die();
     await loaded;
@@ -130,9 +172,14 @@ test("a task goes on in slices, and every pass that is wanted meanwhile goes ahe
   const { workers, engine } = await started();
   const shares = [];
   const order = [];
-  const task = engine.work(OCCLUSION, { told: (share) => shares.push(share) }).then((made) => { order.push("task"); return made; });
+  const task = engine.work(OCCLUSION, { told: (share) => shares.push(share) }).then((made) => {
+    order.push("task");
+    return made;
+  });
   await workers[0].answer();
-  const passes = [0, 1].map((patch) => engine.run({ ...removing(patch), lane: "p" + patch }).then(({ removed }) => order.push(removed[0])));
+  const passes = [0, 1].map((patch) =>
+    engine.run({ ...removing(patch), lane: "p" + patch }).then(({ removed }) => order.push(removed[0])),
+  );
   await workers[0].answer(); // a slice was under way
   for (let at = 0; at < 2; at++) await workers[0].answer();
   await Promise.all(passes);

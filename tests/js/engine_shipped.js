@@ -1,6 +1,6 @@
 /**
- * Holds passes of the shipped models to Python: `node engine_shipped.js PASSES CHECKPOINT`, where PASSES is a file of passes of
- * pictures by tests/engine_fixture.py. Fails with the first number that differs.
+ * Holds passes of the shipped models to Python: `node engine_shipped.js PASSES CHECKPOINT`, where PASSES is a
+ * file of passes of pictures by tests/engine_fixture.py. Fails with the first number that differs.
  */
 
 import { readFileSync } from "node:fs";

@@ -8,7 +8,17 @@ import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { createSecondSource } from "../../vitviz/viewer/secondsource.js";
 import { besidesOf } from "../../vitviz/viewer/state/besides.js";
-import { MOST_IN_LINK, OPERATED, broughtBack, drawn, isExperiment, read, removedIn, withOne, written } from "../../vitviz/viewer/state/experiment.js";
+import {
+  MOST_IN_LINK,
+  OPERATED,
+  broughtBack,
+  drawn,
+  isExperiment,
+  read,
+  removedIn,
+  withOne,
+  written,
+} from "../../vitviz/viewer/state/experiment.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { codeOf } from "../../vitviz/viewer/text/python.js";
 import { carried, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
@@ -18,40 +28,91 @@ import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { changeName, tokenTitle, sideNames, translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, OPERATED as PASSES, appOf, fixtureOf, withFacts } from "./fixture.js";
 
-const boundsOf = ({ manifest, grid }) => ({ depth: manifest.model.depth, heads: manifest.model.num_heads, grid });
-const shapeOf = (one) => ({ ...boundsOf(one), panels: PANELS, besides: besidesOf(one.manifest, null, true, true).map(({ key }) => key) });
+const boundsOf = ({ manifest, grid }) => ({
+  depth: manifest.model.depth,
+  heads: manifest.model.num_heads,
+  grid,
+});
+const shapeOf = (one) => ({
+  ...boundsOf(one),
+  panels: PANELS,
+  besides: besidesOf(one.manifest, null, true, true).map(({ key }) => key),
+});
 
 /** Lets promises that are kept go on. */
 const rest = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 for (const one of PASSES) {
-  test(one.name + ": Python's interventions become a text and come back, and are told in Python's words", () => {
-    const { changes } = one.manifest.pass;
-    const text = written(changes);
-    assert.match(text, /^[a-z0-9_.*-]+$/, "an address needs no escapes for it");
-    assert.deepEqual(read(text), changes);
-    assert.ok(isExperiment(text, boundsOf(one)));
-    for (const [language, sentences] of Object.entries(one.expected.sentences)) {
-      assert.deepEqual(changes.map((change) => changeText(change, translator(language))), sentences);
-    }
-    const patches = one.grid.tokens - one.grid.prefix;
-    assert.deepEqual([...removedIn(changes, patches)].sort((a, b) => a - b), one.expected.removed);
-  });
+  test(
+    one.name + ": Python's interventions become a text and come back, and are told in Python's words",
+    () => {
+      const { changes } = one.manifest.pass;
+      const text = written(changes);
+      assert.match(text, /^[a-z0-9_.*-]+$/, "an address needs no escapes for it");
+      assert.deepEqual(read(text), changes);
+      assert.ok(isExperiment(text, boundsOf(one)));
+      for (const [language, sentences] of Object.entries(one.expected.sentences)) {
+        assert.deepEqual(
+          changes.map((change) => changeText(change, translator(language))),
+          sentences,
+        );
+      }
+      const patches = one.grid.tokens - one.grid.prefix;
+      assert.deepEqual(
+        [...removedIn(changes, patches)].sort((a, b) => a - b),
+        one.expected.removed,
+      );
+    },
+  );
 }
 
 test("what no list writes is no experiment, and neither is what the model does not have", () => {
   const cls = fixtureOf("cls"); // 4 x 4 patches, 3 layers, 2 heads
   const bounds = boundsOf(cls);
-  for (const text of ["remove", "remove_", "remove_3-1", "remove_-1", "remove_1.5.x", "remove_1*", "remove_0-999999999", "head_1_1", "head_1_1_off",
-    "cut_0.1.2_all_all", "even_cls_1_1", "hug_1", "constructor_1", "__proto___1", "shuffle_2_1e3", "*", "remove_0-60000.0-60000",
-    "remove_0-60000*keep_0-60000", 7, null, ["remove_1"]]) {
+  for (const text of [
+    "remove",
+    "remove_",
+    "remove_3-1",
+    "remove_-1",
+    "remove_1.5.x",
+    "remove_1*",
+    "remove_0-999999999",
+    "head_1_1",
+    "head_1_1_off",
+    "cut_0.1.2_all_all",
+    "even_cls_1_1",
+    "hug_1",
+    "constructor_1",
+    "__proto___1",
+    "shuffle_2_1e3",
+    "*",
+    "remove_0-60000.0-60000",
+    "remove_0-60000*keep_0-60000",
+    7,
+    null,
+    ["remove_1"],
+  ]) {
     assert.equal(read(text), null, String(text));
     assert.equal(isExperiment(text, bounds), false);
   }
   assert.deepEqual(read(""), []);
-  for (const [text, good] of [["remove_0-15", true], ["remove_16", false], ["head_2_1_zero", true], ["head_3_0_zero", false], ["head_0_2_mean", false],
-    ["cut_16.0_all_all", true], ["cut_17.0_all_all", false], ["cut_patches-to-others_3_all", false], ["even_all_all", true], ["scramble_patches_2_9", true], ["transplant_cls_3_example-cat", true],
-    ["transplant_0-15_0_example-red-panda", true], ["transplant_all_4_example-cat", false], ["transplant_16_0_example-cat", false], ["transplant_cls_1_model-x", false]]) {
+  for (const [text, good] of [
+    ["remove_0-15", true],
+    ["remove_16", false],
+    ["head_2_1_zero", true],
+    ["head_3_0_zero", false],
+    ["head_0_2_mean", false],
+    ["cut_16.0_all_all", true],
+    ["cut_17.0_all_all", false],
+    ["cut_patches-to-others_3_all", false],
+    ["even_all_all", true],
+    ["scramble_patches_2_9", true],
+    ["transplant_cls_3_example-cat", true],
+    ["transplant_0-15_0_example-red-panda", true],
+    ["transplant_all_4_example-cat", false],
+    ["transplant_16_0_example-cat", false],
+    ["transplant_cls_1_model-x", false],
+  ]) {
     assert.equal(isExperiment(text, bounds), good, String(text));
   }
 });
@@ -62,21 +123,53 @@ test("an experiment is in the link while it is shown, if it is short", () => {
   const taste = startTaste(PANELS);
   const start = startSelection(shape);
   const linkOf = (selection) => writeLink("https://x.test/?model=m", selection, taste, { model: "m" }, shape);
-  const selection = validSelection({ experiment: "remove_1-3.7*head_2_1_zero", beside: OPERATED }, start, shape);
+  const selection = validSelection(
+    { experiment: "remove_1-3.7*head_2_1_zero", beside: OPERATED },
+    start,
+    shape,
+  );
   const link = linkOf(selection);
   assert.match(link, /beside=experiment/);
   assert.match(link, /experiment=remove_1-3\.7\*head_2_1_zero/);
   const again = validSelection(readLink(link, PANELS), start, shape);
   assert.deepEqual([again.experiment, again.beside], [selection.experiment, OPERATED]);
   assert.doesNotMatch(linkOf({ ...selection, beside: "" }), /experiment/);
-  const long = written(Array.from({ length: 60 }, (_, at) => ({ kind: "remove", patches: [at % 16, (at + 5) % 16, (at + 9) % 16] }))) + "*" + written(
-    Array.from({ length: 40 }, () => ({ kind: "cut", edges: [[1, 2], [3, 4]], layers: [0, 2], heads: "all" })));
+  const long =
+    written(
+      Array.from({ length: 60 }, (_, at) => ({
+        kind: "remove",
+        patches: [at % 16, (at + 5) % 16, (at + 9) % 16],
+      })),
+    ) +
+    "*" +
+    written(
+      Array.from({ length: 40 }, () => ({
+        kind: "cut",
+        edges: [
+          [1, 2],
+          [3, 4],
+        ],
+        layers: [0, 2],
+        heads: "all",
+      })),
+    );
   assert.ok(long.length > MOST_IN_LINK);
-  assert.doesNotMatch(linkOf(validSelection({ experiment: long, beside: OPERATED }, start, shape)), /experiment/);
-  assert.equal(validSelection({ beside: OPERATED }, start, shape).beside, "", "nothing stands beside for an empty list");
+  assert.doesNotMatch(
+    linkOf(validSelection({ experiment: long, beside: OPERATED }, start, shape)),
+    /experiment/,
+  );
+  assert.equal(
+    validSelection({ beside: OPERATED }, start, shape).beside,
+    "",
+    "nothing stands beside for an empty list",
+  );
   assert.equal(validSelection({ experiment: "" }, selection, shape).beside, "");
   const other = gridOf(fixtureOf("no_cls").manifest);
-  assert.equal(carried(selection, cls.grid, other).experiment, "", "patches of another grid are other patches");
+  assert.equal(
+    carried(selection, cls.grid, other).experiment,
+    "",
+    "patches of another grid are other patches",
+  );
   assert.equal(carried(selection, cls.grid, { ...cls.grid }).experiment, selection.experiment);
 });
 
@@ -84,7 +177,10 @@ test("strokes of one brush are one entry, rivals replace each other, and patches
   const remove = (...patches) => ({ kind: "remove", patches });
   const black = (...patches) => ({ kind: "replace", patches, by: "black", seed: 0 });
   const off = (by) => ({ kind: "positions", by, seed: 0 });
-  const list = [remove(3), remove(1, 3), black(5), remove(6), off("off"), off("shuffled")].reduce((all, one) => withOne(all, one), []);
+  const list = [remove(3), remove(1, 3), black(5), remove(6), off("off"), off("shuffled")].reduce(
+    (all, one) => withOne(all, one),
+    [],
+  );
   assert.deepEqual(list, [remove(1, 3), black(5), remove(6), off("shuffled")]);
   assert.deepEqual(withOne([black(1)], { ...black(2), by: "mean" }), [black(1), { ...black(2), by: "mean" }]);
   assert.deepEqual(broughtBack(list, [3, 5]), [remove(1), remove(6), off("shuffled")]);
@@ -102,13 +198,34 @@ test("an experiment stays beside until its next answer is here, and goes with it
     fetched.push(path);
     return pass.buffers[path];
   };
-  const source = new Source({ ...intact.manifest, id: "a" }, async ({ path }) => intact.buffers[path], null, () => {});
+  const source = new Source(
+    { ...intact.manifest, id: "a" },
+    async ({ path }) => intact.buffers[path],
+    null,
+    () => {},
+  );
   const shape = () => shapeOf(intact);
-  const app = { source, shape, selection: startSelection(shape()), ask: null, panel: () => ({}), taste: startTaste(PANELS), t: translator("en"), language: "en",
-    shownToken: () => app.selection.token };
-  const select = (wanted) => { app.selection = validSelection(wanted, app.selection, shape()); };
+  const app = {
+    source,
+    shape,
+    selection: startSelection(shape()),
+    ask: null,
+    panel: () => ({}),
+    taste: startTaste(PANELS),
+    t: translator("en"),
+    language: "en",
+    shownToken: () => app.selection.token,
+  };
+  const select = (wanted) => {
+    app.selection = validSelection(wanted, app.selection, shape());
+  };
   const asked = [];
-  const second = createSecondSource(/** @type {any} */ (app), () => new Promise((resolve, reject) => asked.push({ resolve, reject })), fetchFile, () => {});
+  const second = createSecondSource(
+    /** @type {any} */ (app),
+    () => new Promise((resolve, reject) => asked.push({ resolve, reject })),
+    fetchFile,
+    () => {},
+  );
   const answer = async (at, id) => {
     asked[at].resolve(withFacts(pass.manifest, { pass: { id } }));
     for (let turn = 0; turn < 20; turn++) await rest();
@@ -120,11 +237,19 @@ test("an experiment stays beside until its next answer is here, and goes with it
   const { source: one } = first;
   assert.equal(one.manifest.pass.id, "one");
   assert.deepEqual(sideNames(/** @type {any} */ (app), first), ["intact", "changed"]);
-  assert.deepEqual(fetched.filter((path) => path.startsWith("layer")), [], "what is shown came ahead: no layer is needed");
+  assert.deepEqual(
+    fetched.filter((path) => path.startsWith("layer")),
+    [],
+    "what is shown came ahead: no layer is needed",
+  );
   select({ token: 3 });
   second.follow();
   await rest();
-  assert.equal(fetched.filter((path) => path.startsWith("layer"))[0], "layer-02.safetensors", "until somebody looks at a token");
+  assert.equal(
+    fetched.filter((path) => path.startsWith("layer"))[0],
+    "layer-02.safetensors",
+    "until somebody looks at a token",
+  );
   select({ experiment: "remove_1-2" });
   assert.equal(second.follow().app, first, "it stays while the next is on its way");
   assert.equal(second.follow().coming, true);
@@ -146,24 +271,54 @@ test("an experiment stays beside until its next answer is here, and goes with it
 });
 
 test("the code after a transplant analyses the other photo too", () => {
-  const manifest = /** @type {any} */ ({ model: { name: "photos", key: { name: "photos" }, position_kinds: [] }, photo: { name: "dog.jpg" }, pass: { changes: [] } });
+  const manifest = /** @type {any} */ ({
+    model: { name: "photos", key: { name: "photos" }, position_kinds: [] },
+    photo: { name: "dog.jpg" },
+    pass: { changes: [] },
+  });
   const changes = [{ kind: "transplant", patches: "cls", layer: 3, from: "my, cat.jpg, photos" }];
   const { vitviz } = codeOf(manifest, "predictions", { count: 5 }, changes);
-  assert.ok(vitviz.includes('{"kind": "transplant", "patches": "cls", "layer": 3, "from": vitviz.analyze(loaded, "my, cat.jpg")},'), vitviz);
+  assert.ok(
+    vitviz.includes(
+      '{"kind": "transplant", "patches": "cls", "layer": 3, "from": vitviz.analyze(loaded, "my, cat.jpg")},',
+    ),
+    vitviz,
+  );
 });
 
 test("squares are called by row and column, and layers are counted as layers, everywhere", () => {
   for (const [language, names, cut, layers] of /** @type {[string, string, string, RegExp]} */ ([
     ["en", "row 4, col 7 taken out", "row 4, col 7 cannot look at CLS (layer 2)", /\bblock \{/i],
-    ["ko", "4행 7열 뺌", "4행 7열 토큰이 CLS 토큰을 볼 수 없음(레이어 2)", /블록 \{(?!depth|layers)|\}번째 (블록|레이어)/]])) {
+    [
+      "ko",
+      "4행 7열 뺌",
+      "4행 7열 토큰이 CLS 토큰을 볼 수 없음(레이어 2)",
+      /블록 \{(?!depth|layers)|\}번째 (블록|레이어)/,
+    ],
+  ])) {
     const t = translator(language);
-    const app = appOf({ t, language, taste: {}, besides: () => [], manifest: { model: { prefix_tokens: ["cls_token"] }, pass: {} }, grid: { prefix: 1, rows: 12, cols: 12, tokens: 145 } });
+    const app = appOf({
+      t,
+      language,
+      taste: {},
+      besides: () => [],
+      manifest: { model: { prefix_tokens: ["cls_token"] }, pass: {} },
+      grid: { prefix: 1, rows: 12, cols: 12, tokens: 145 },
+    });
     const one = { kind: "remove", patches: [4 * 12 + 7] };
     assert.equal(changeName(one, /** @type {any} */ (app)), names);
     const edges = { kind: "cut", edges: [[4 * 12 + 8, 0]], layers: [2], heads: "all" };
     assert.equal(changeName(edges, /** @type {any} */ (app)), cut);
-    assert.match(changeName({ ...one, patches: [1, 2, 3, 4] }, /** @type {any} */ (app)), /4 patches|패치 4개/);
-    assert.equal(tokenTitle(4 * 12 + 8, /** @type {any} */ (app)).includes(language === "en" ? "row 4, col 7" : "4행 7열"), true);
+    assert.match(
+      changeName({ ...one, patches: [1, 2, 3, 4] }, /** @type {any} */ (app)),
+      /4 patches|패치 4개/,
+    );
+    assert.equal(
+      tokenTitle(4 * 12 + 8, /** @type {any} */ (app)).includes(
+        language === "en" ? "row 4, col 7" : "4행 7열",
+      ),
+      true,
+    );
     for (const [key, text] of Object.entries(STRINGS[language])) assert.doesNotMatch(text, layers, key);
   }
 });

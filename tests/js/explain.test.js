@@ -1,4 +1,7 @@
-/** Explanations: the values of Python, fetched one by one when first needed; and a fair test that the host does in steps. */
+/**
+ * Explanations: the values of Python, fetched one by one when first needed; and a fair test that the host
+ * does in steps.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +10,14 @@ import { nameOf, readExplanation } from "../../vitviz/viewer/data/explanations.j
 import { FairTest, readResult } from "../../vitviz/viewer/data/fairtest.js";
 import { stageSaves } from "../../vitviz/viewer/state/saves.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
-import { MOST_MAPS, mainExplainer, questionOf, shownExplainers, targetOf, toggled } from "../../vitviz/viewer/state/explaining.js";
+import {
+  MOST_MAPS,
+  mainExplainer,
+  questionOf,
+  shownExplainers,
+  targetOf,
+  toggled,
+} from "../../vitviz/viewer/state/explaining.js";
 import { overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { pointOf } from "../../vitviz/viewer/panels/explain/removalchart.js";
@@ -25,37 +35,58 @@ const t = translator("en");
 const cls = fixtureOf("cls");
 
 /** An app for a fixture; `changes` of the selection are checked as those of a link. */
-function appFor({ manifest, buffers }, changes = {}, fetchFile = async ({ path }) => buffers[path], ask = null) {
+function appFor(
+  { manifest, buffers },
+  changes = {},
+  fetchFile = async ({ path }) => buffers[path],
+  ask = null,
+) {
   const source = new Source(manifest, fetchFile, ask, () => {});
   const shape = { ...source.shape, panels: PANELS, besides: [] };
-  const selection = validSelection({ overlay: "explain", token: manifest.pass.first.token, ...changes }, startSelection(shape), shape);
+  const selection = validSelection(
+    { overlay: "explain", token: manifest.pass.first.token, ...changes },
+    startSelection(shape),
+    shape,
+  );
   return { t, source, selection, shape, language: "en", taste: { ...startTaste(PANELS), colours: "magma" } };
 }
 
 for (const fixture of FIXTURES) {
   const { name, expected, manifest, grid } = fixture;
-  test(name + ": every explanation that the page brings has the values of Python, on a scale of its own", async () => {
-    for (const [key, values] of Object.entries(expected.explained)) {
-      const app = appFor(fixture, { explainer: key });
-      assert.equal(overlayOf(app, 0).missing, "explaining");
-      await until(() => overlayOf(app, 0).values);
-      const { values: drawn, scale, colours, uniform } = overlayOf(app, 0);
-      const { signed, needs } = manifest.model.explainers.find((one) => one.key === key);
-      assertClose(drawn.subarray(grid.prefix), values.slice(grid.prefix), 1e-6);
-      if (grid.prefix > 0) assert.equal(drawn.subarray(0, grid.prefix).every(Number.isNaN), !needs.includes("token"));
-      const largest = Math.max(...values.slice(grid.prefix).map(Math.abs));
-      assertClose([scale.min, scale.max], [signed ? -largest : 0, largest], 1e-6);
-      assert.deepEqual([colours, uniform], [signed ? "diverging" : "magma", null]);
-      assert.deepEqual(stageSaves(app, { shown: { values: drawn } }).figures, ["explanation"]);
-    }
-    const absent = appFor(fixture, { explainer: "occlusion", token: grid.tokens - 1 });
-    const wanted = manifest.pass.predictions.length > 0 ? "explainAbsent" : "explaining"; // no class: another explainer
-    assert.equal(overlayOf({ ...absent, selection: { ...absent.selection, token: manifest.pass.first.token } }, 0).missing, wanted);
-  });
+  test(
+    name + ": every explanation that the page brings has the values of Python, on a scale of its own",
+    async () => {
+      for (const [key, values] of Object.entries(expected.explained)) {
+        const app = appFor(fixture, { explainer: key });
+        assert.equal(overlayOf(app, 0).missing, "explaining");
+        await until(() => overlayOf(app, 0).values);
+        const { values: drawn, scale, colours, uniform } = overlayOf(app, 0);
+        const { signed, needs } = manifest.model.explainers.find((one) => one.key === key);
+        assertClose(drawn.subarray(grid.prefix), values.slice(grid.prefix), 1e-6);
+        if (grid.prefix > 0)
+          assert.equal(drawn.subarray(0, grid.prefix).every(Number.isNaN), !needs.includes("token"));
+        const largest = Math.max(...values.slice(grid.prefix).map(Math.abs));
+        assertClose([scale.min, scale.max], [signed ? -largest : 0, largest], 1e-6);
+        assert.deepEqual([colours, uniform], [signed ? "diverging" : "magma", null]);
+        assert.deepEqual(stageSaves(app, { shown: { values: drawn } }).figures, ["explanation"]);
+      }
+      const absent = appFor(fixture, { explainer: "occlusion", token: grid.tokens - 1 });
+      // no class: another explainer
+      const wanted = manifest.pass.predictions.length > 0 ? "explainAbsent" : "explaining";
+      assert.equal(
+        overlayOf({ ...absent, selection: { ...absent.selection, token: manifest.pass.first.token } }, 0)
+          .missing,
+        wanted,
+      );
+    },
+  );
 }
 
 test("what the model does not have is left out, and something is always shown", () => {
-  const { source, selection } = appFor(cls, { maps: "generic.nothing.generic.attention", explainer: "nothing" });
+  const { source, selection } = appFor(cls, {
+    maps: "generic.nothing.generic.attention",
+    explainer: "nothing",
+  });
   const keys = (one, from = source) => shownExplainers(one, from).map(({ key }) => key);
   assert.deepEqual(keys(selection), ["generic", "attention"]);
   assert.equal(mainExplainer(selection, source).key, "attention");
@@ -65,32 +96,59 @@ test("what the model does not have is left out, and something is always shown", 
   assert.deepEqual(keys({ maps: "generic" }, registers), ["attention", "rollout"]);
   assert.equal(targetOf({ target: 3 }, registers), null);
   const [answer] = cls.manifest.pass.predictions;
-  assert.deepEqual(["answer", 2, 99].map((target) => targetOf({ target }, source)), [answer.index, 2, answer.index]);
+  assert.deepEqual(
+    ["answer", 2, 99].map((target) => targetOf({ target }, source)),
+    [answer.index, 2, answer.index],
+  );
   assert.deepEqual([toggled(["a", "b"], "a"), toggled(["a"], "a"), toggled(["a"], "b")], ["b", "a", "a.b"]);
 });
 
 test("explainer, class and maps stand in the link, and nonsense in it changes nothing", () => {
-  const { selection, shape, taste } = appFor(cls, { panel: "explain", explainer: "generic", maps: "generic.rollout", target: 4 });
+  const { selection, shape, taste } = appFor(cls, {
+    panel: "explain",
+    explainer: "generic",
+    maps: "generic.rollout",
+    target: 4,
+  });
   const href = writeLink("http://x/", selection, taste, {}, shape);
   const read = validSelection(readLink(href, PANELS), startSelection(shape), shape);
   assert.deepEqual([read.explainer, read.maps, read.target], ["generic", "generic.rollout", 4]);
-  for (const wrong of [{ explainer: "<b>" }, { explainer: "A" }, { maps: "a,b" }, { target: -1 }, { target: "x" }, { target: 1.5 }, { explainer: 5 }, { maps: 5 }]) {
+  for (const wrong of [
+    { explainer: "<b>" },
+    { explainer: "A" },
+    { maps: "a,b" },
+    { target: -1 },
+    { target: "x" },
+    { target: 1.5 },
+    { explainer: 5 },
+    { maps: 5 },
+  ]) {
     assert.deepEqual(validSelection(wrong, selection, shape), selection, JSON.stringify(wrong));
   }
   const elsewhere = writeLink("http://x/", { ...selection, panel: "model" }, taste, {}, shape);
-  assert.equal(new URL(elsewhere).searchParams.get("explainer"), "generic", "its map is still over the picture");
+  assert.equal(
+    new URL(elsewhere).searchParams.get("explainer"),
+    "generic",
+    "its map is still over the picture",
+  );
   assert.equal(new URL(elsewhere).searchParams.get("maps"), null);
 });
 
 test("a name holds a token and a class only where the explainer asks for them", () => {
   const named = (...needs) => nameOf({ key: "x", needs }, 4, 2);
-  assert.deepEqual([named(), named("token"), named("class"), named("token", "class")],
-    ["explain-x-0-any", "explain-x-4-any", "explain-x-0-2", "explain-x-4-2"]);
+  assert.deepEqual(
+    [named(), named("token"), named("class"), named("token", "class")],
+    ["explain-x-0-any", "explain-x-4-any", "explain-x-0-2", "explain-x-4-2"],
+  );
 });
 
 test("the host makes one explanation at a time, and a failure says why and can be tried again", async () => {
-  const manifest = withFacts(cls.manifest, { files: { ...cls.manifest.files }, model: { explainers: cls.manifest.model.explainers.map((one) => ({ ...one, late: true })) } });
-  for (const name of Object.keys(manifest.files)) if (name.startsWith("explain-")) delete manifest.files[name];
+  const manifest = withFacts(cls.manifest, {
+    files: { ...cls.manifest.files },
+    model: { explainers: cls.manifest.model.explainers.map((one) => ({ ...one, late: true })) },
+  });
+  for (const name of Object.keys(manifest.files))
+    if (name.startsWith("explain-")) delete manifest.files[name];
   const asked = [];
   let [running, refuses] = [0, true];
   const ask = async (what, { name }) => {
@@ -103,28 +161,60 @@ test("the host makes one explanation at a time, and a failure says why and can b
     return { data: cls.expected.files[name + ".safetensors"] };
   };
   const { source } = appFor({ ...cls, manifest }, {}, async ({ path }) => cls.buffers[path], ask);
-  const file = (key) => source.explanations.of({ key, token: 0, target: cls.manifest.pass.predictions[0].index });
+  const file = (key) =>
+    source.explanations.of({ key, token: 0, target: cls.manifest.pass.predictions[0].index });
   for (const key of ["attention", "generic"]) assert.equal(file(key).get(), null);
   await until(() => file("generic").error);
   assert.equal(file("generic").error.cause.reasons.ko, "바쁨.");
   refuses = false;
-  for (const key of ["attention", "generic"]) { file(key).retry(); file(key).get(); }
+  for (const key of ["attention", "generic"]) {
+    file(key).retry();
+    file(key).get();
+  }
   await until(() => file("generic").here);
   assert.equal(asked.length, 4);
   assertClose(file("generic").here.values, cls.expected.explained.generic, 1e-6);
-  assert.throws(() => readExplanation(cls.buffers["features.safetensors"], manifest.model.explainers[0], manifest), /no tensor named values/);
+  assert.throws(
+    () => readExplanation(cls.buffers["features.safetensors"], manifest.model.explainers[0], manifest),
+    /no tensor named values/,
+  );
 });
 
 test("a map of the host's is not said to be computed in this page", async () => {
-  const manifest = withFacts(cls.manifest, { model: { explainers: cls.manifest.model.explainers.map((one) => ({ ...one, late: true })) }, files: { ...cls.manifest.files } });
-  for (const name of Object.keys(manifest.files)) if (name.startsWith("explain-")) delete manifest.files[name];
+  const manifest = withFacts(cls.manifest, {
+    model: { explainers: cls.manifest.model.explainers.map((one) => ({ ...one, late: true })) },
+    files: { ...cls.manifest.files },
+  });
+  for (const name of Object.keys(manifest.files))
+    if (name.startsWith("explain-")) delete manifest.files[name];
   const made = (name) => cls.expected.files[name + ".safetensors"];
-  const here = { explains: () => true, answer: async (_, { name }) => (name.startsWith("explain-generic") ? null : { buffer: cls.buffers[name + ".safetensors"] ?? Uint8Array.from(Buffer.from(made(name), "base64")).buffer }) };
-  const source = new Source(manifest, async ({ path }) => cls.buffers[path], async (_, { name }) => ({ data: made(name) }), () => {}, null, /** @type {any} */ (here));
-  for (const [maps, says] of [["attention.rollout", "computedHere"], ["attention.generic", ""]]) {
+  const here = {
+    explains: () => true,
+    answer: async (_, { name }) =>
+      name.startsWith("explain-generic")
+        ? null
+        : {
+            buffer:
+              cls.buffers[name + ".safetensors"] ?? Uint8Array.from(Buffer.from(made(name), "base64")).buffer,
+          },
+  };
+  const source = new Source(
+    manifest,
+    async ({ path }) => cls.buffers[path],
+    async (_, { name }) => ({ data: made(name) }),
+    () => {},
+    null,
+    /** @type {any} */ (here),
+  );
+  for (const [maps, says] of [
+    ["attention.rollout", "computedHere"],
+    ["attention.generic", ""],
+  ]) {
     const app = appFor(cls, { maps });
     Object.assign(app, { source, here, runner: () => ({ state: "here" }) });
-    const files = shownExplainers(app.selection, source).map((one) => source.explanations.of(questionOf(app.selection, source, one)));
+    const files = shownExplainers(app.selection, source).map((one) =>
+      source.explanations.of(questionOf(app.selection, source, one)),
+    );
     for (const file of files) file.get();
     await until(() => files.every((file) => file.here));
     assert.equal(whereExplained(/** @type {any} */ (app)), says && t("computedHere"), maps);
@@ -134,33 +224,80 @@ test("a map of the host's is not said to be computed in this page", async () => 
 test("in a page without a host an explainer that its engine lacks has only what the page brought", () => {
   const [one] = cls.manifest.model.explainers;
   const explainers = [one, { ...one, key: "new_one" }].map((each) => ({ ...each, late: false }));
-  const manifest = withFacts(cls.manifest, { model: { explainers }, files: Object.fromEntries(Object.entries(cls.manifest.files).filter(([name]) => !name.startsWith("explain-"))) });
+  const manifest = withFacts(cls.manifest, {
+    model: { explainers },
+    files: Object.fromEntries(
+      Object.entries(cls.manifest.files).filter(([name]) => !name.startsWith("explain-")),
+    ),
+  });
   const here = /** @type {any} */ ({ explains: () => true });
-  const { explanations } = new Source(manifest, async ({ path }) => cls.buffers[path], null, () => {}, null, here);
-  assert.deepEqual(explainers.map(({ key }) => explanations.of({ key, token: 0, target: 0 }).exists), [true, false]);
+  const { explanations } = new Source(
+    manifest,
+    async ({ path }) => cls.buffers[path],
+    null,
+    () => {},
+    null,
+    here,
+  );
+  assert.deepEqual(
+    explainers.map(({ key }) => explanations.of({ key, token: 0, target: 0 }).exists),
+    [true, false],
+  );
 });
 
 test("classes have their names, and where too many are to be sent only those that are listed", () => {
   const app = appFor(cls);
-  assert.deepEqual(cls.manifest.model.labels.map((_, index) => className(index, app)), cls.manifest.model.labels);
-  const many = appFor({ ...cls, manifest: withFacts(cls.manifest, { model: { labels: null }, pass: { labels: { 5: "a name" } } }) });
-  assert.deepEqual([5, 4].map((index) => className(index, many)), ["a name", "class 4"]);
+  assert.deepEqual(
+    cls.manifest.model.labels.map((_, index) => className(index, app)),
+    cls.manifest.model.labels,
+  );
+  const many = appFor({
+    ...cls,
+    manifest: withFacts(cls.manifest, { model: { labels: null }, pass: { labels: { 5: "a name" } } }),
+  });
+  assert.deepEqual(
+    [5, 4].map((index) => className(index, many)),
+    ["a name", "class 4"],
+  );
   const one = cls.manifest.model.explainers.find(({ key }) => key === "random");
-  assert.deepEqual(["en", "ko-KR"].map((language) => explainerName(one, { language })), ["random", "무작위"]);
+  assert.deepEqual(
+    ["en", "ko-KR"].map((language) => explainerName(one, { language })),
+    ["random", "무작위"],
+  );
 });
 
 test("a cost is what was counted here, and before that what the definition says", () => {
   const one = /** @type {any} */ ({ passes: 244 });
   assert.equal(costText(one, null, t), "passes: about 244");
   assert.equal(costText({ ...one, passes: 0 }, null, t), "no pass");
-  const ran = (forward, backward, seconds) => costText(one, /** @type {any} */ ({ forward, backward, seconds }), t);
-  assert.deepEqual([ran(1, 1, 0.0451), ran(236.8, 0, 3.14), ran(1, 0.17, 0), ran(0, 0, 0.0001)],
-    ["passes: 3, 45 ms here", "passes: 237, 3.1 s here", "passes: 1.3", "no pass, 1 ms here"]);
+  const ran = (forward, backward, seconds) =>
+    costText(one, /** @type {any} */ ({ forward, backward, seconds }), t);
+  assert.deepEqual(
+    [ran(1, 1, 0.0451), ran(236.8, 0, 3.14), ran(1, 0.17, 0), ran(0, 0, 0.0001)],
+    ["passes: 3, 45 ms here", "passes: 237, 3.1 s here", "passes: 1.3", "no pass, 1 ms here"],
+  );
 });
 
 const QUESTION = { explainers: ["generic"], token: 0, target: 2 };
-const CURVE = { first: [0.9, 0.1], last: [0.9, 0.8], deletion: 0.5, insertion: 0.85, gain: 0.35, beaten: 20, sentence: { en: "good" } };
-const RESULT = { target: 2, removed: [0, 1], band: [[0.9, 0.2], [0.9, 0.4]], orders: 20, maps: { generic: CURVE, centre: CURVE } };
+const CURVE = {
+  first: [0.9, 0.1],
+  last: [0.9, 0.8],
+  deletion: 0.5,
+  insertion: 0.85,
+  gain: 0.35,
+  beaten: 20,
+  sentence: { en: "good" },
+};
+const RESULT = {
+  target: 2,
+  removed: [0, 1],
+  band: [
+    [0.9, 0.2],
+    [0.9, 0.4],
+  ],
+  orders: 20,
+  maps: { generic: CURVE, centre: CURVE },
+};
 
 /** A fair test with a host that answers with the replies one after another. */
 function tester(replies) {
@@ -172,26 +309,56 @@ function tester(replies) {
   };
   const stop = new AbortController();
   const shares = [];
-  const made = new FairTest(cls.manifest, { id: "fixture" }, ask, stop.signal, () => shares.push([made.share, made.waiting]), async () => {});
+  const made = new FairTest(
+    cls.manifest,
+    { id: "fixture" },
+    ask,
+    stop.signal,
+    () => shares.push([made.share, made.waiting]),
+    async () => {},
+  );
   return { made, asked, shares, stop };
 }
 
 test("a fair test asks until it has the result, and waits while others are served", async () => {
   const busy = { error: "Busy.", busy: true };
-  const { made, asked, shares } = tester([{ done: 1, all: 4 }, busy, busy, { done: 2, all: 4 }, { done: 4, all: 4, result: RESULT, seconds: 2 }]);
+  const { made, asked, shares } = tester([
+    { done: 1, all: 4 },
+    busy,
+    busy,
+    { done: 2, all: 4 },
+    { done: 4, all: 4, result: RESULT, seconds: 2 },
+  ]);
   await made.run(QUESTION);
   assert.deepEqual([asked.length, asked[0]], [5, ["fair", { id: "fixture", ...QUESTION }]]);
-  assert.deepEqual(shares, [[0, false], [0.25, false], [0.25, true], [0.25, true], [0.5, false], [1, false]]);
+  assert.deepEqual(shares, [
+    [0, false],
+    [0.25, false],
+    [0.25, true],
+    [0.25, true],
+    [0.5, false],
+    [1, false],
+  ]);
   assert.deepEqual([made.running, made.of(QUESTION).seconds], ["", 2]);
   assert.equal(made.of({ ...QUESTION, target: 1 }), null, "a result is of one question");
 });
 
 test("a test that is stopped, replaced or refused asks no more", async () => {
-  const { made, asked } = tester([() => { made.cancel(); return { done: 1, all: 4 }; }]);
+  const { made, asked } = tester([
+    () => {
+      made.cancel();
+      return { done: 1, all: 4 };
+    },
+  ]);
   await made.run(QUESTION);
   assert.deepEqual([asked.length, made.running, made.of(QUESTION)], [1, "", null]);
 
-  const other = tester([() => { other.made.follow({ ...QUESTION, token: 1 }); return { done: 1, all: 4 }; }]);
+  const other = tester([
+    () => {
+      other.made.follow({ ...QUESTION, token: 1 });
+      return { done: 1, all: 4 };
+    },
+  ]);
   await other.made.run(QUESTION);
   assert.deepEqual([other.asked.length, other.made.running], [1, ""]);
 
@@ -201,7 +368,12 @@ test("a test that is stopped, replaced or refused asks no more", async () => {
   refused.made.follow({ ...QUESTION, target: 1 });
   assert.equal(refused.made.error, null, "it was of another question");
 
-  const closed = tester([() => { closed.stop.abort(); return { done: 1, all: 4 }; }]);
+  const closed = tester([
+    () => {
+      closed.stop.abort();
+      return { done: 1, all: 4 };
+    },
+  ]);
   await closed.made.run(QUESTION);
   assert.equal(closed.asked.length, 1);
 
@@ -210,31 +382,58 @@ test("a test that is stopped, replaced or refused asks no more", async () => {
   assert.equal(forever.made.error.message, "Busy.");
   assert.ok(forever.asked.length < 100);
 
-  assert.equal(new FairTest(cls.manifest, { id: "fixture" }, null, new AbortController().signal, () => {}).possible, false);
+  assert.equal(
+    new FairTest(cls.manifest, { id: "fixture" }, null, new AbortController().signal, () => {}).possible,
+    false,
+  );
 });
 
 test("curves that are not whole are refused", () => {
   assert.equal(readResult(RESULT, QUESTION), RESULT);
-  for (const broken of [{ removed: [0] }, { band: [[0.9, 0.2], [0.9]] }, { maps: { generic: CURVE } },
-    { maps: { ...RESULT.maps, generic: { ...CURVE, last: [0.9, null] } } }]) {
+  for (const broken of [
+    { removed: [0] },
+    { band: [[0.9, 0.2], [0.9]] },
+    { maps: { generic: CURVE } },
+    { maps: { ...RESULT.maps, generic: { ...CURVE, last: [0.9, null] } } },
+  ]) {
     assert.throws(() => readResult({ ...RESULT, ...broken }, QUESTION), /are missing/);
   }
-  assert.deepEqual([pointOf(0, 0, 1, 300, 100), pointOf(0.5, 1, 1, 300, 100), pointOf(1, 0.1, 0.2, 300, 100)],
-    ["0.0,100.0", "150.0,0.0", "300.0,50.0"]);
+  assert.deepEqual(
+    [pointOf(0, 0, 1, 300, 100), pointOf(0.5, 1, 1, 300, 100), pointOf(1, 0.1, 0.2, 300, 100)],
+    ["0.0,100.0", "150.0,0.0", "300.0,50.0"],
+  );
 });
 
 test("the maps side by side and the test are saved as tables", async () => {
   const app = appFor(cls, { maps: "attention.generic" });
   const { saves } = panelOf(PANELS, "explain");
   assert.deepEqual(saves(/** @type {any} */ (app), null), { tables: {}, figures: [] });
-  for (const key of ["attention", "generic"]) overlayOf({ ...app, selection: { ...app.selection, explainer: key } }, 0);
+  for (const key of ["attention", "generic"])
+    overlayOf({ ...app, selection: { ...app.selection, explainer: key } }, 0);
   const target = cls.manifest.pass.predictions[0].index;
   await until(() => app.source.explanations.of({ key: "generic", token: 0, target }).here);
-  app.source.fairTest.done = { key: ["attention", "generic", 0, target].join("/"), seconds: 1,
-    result: { ...RESULT, maps: { ...RESULT.maps, attention: CURVE } } };
-  const { explanations, fair_test: figures, fair_curves: curves } = saves(/** @type {any} */ (app), null).tables;
+  app.source.fairTest.done = {
+    key: ["attention", "generic", 0, target].join("/"),
+    seconds: 1,
+    result: { ...RESULT, maps: { ...RESULT.maps, attention: CURVE } },
+  };
+  const {
+    explanations,
+    fair_test: figures,
+    fair_curves: curves,
+  } = saves(/** @type {any} */ (app), null).tables;
   assert.deepEqual(explanations.columns.slice(4), ["attention", "generic"]);
-  assertClose(explanations.rows.map((row) => row[5]), cls.expected.explained.generic, 1e-6);
+  assertClose(
+    explanations.rows.map((row) => row[5]),
+    cls.expected.explained.generic,
+    1e-6,
+  );
   assert.deepEqual(figures.rows[0], ["generic", 0.5, 0.85, 0.35, 20, 20]);
-  assert.deepEqual(curves.rows.map((row) => row.slice(0, 5)), [[0, 0.9, 0.9, 0.9, 0.9], [1, 0.2, 0.4, 0.1, 0.8]]);
+  assert.deepEqual(
+    curves.rows.map((row) => row.slice(0, 5)),
+    [
+      [0, 0.9, 0.9, 0.9, 0.9],
+      [1, 0.2, 0.4, 0.1, 0.8],
+    ],
+  );
 });

@@ -1,4 +1,7 @@
-/** Explanations in the page's engine: the values of all explainers that it has are Python's, and a fair test of maps. */
+/**
+ * Explanations in the page's engine: the values of all explainers that it has are Python's, and a fair test
+ * of maps.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -28,10 +31,22 @@ for (const [name, cases] of Object.entries(EXPLAINED)) {
 test("explainers that are listed are computed here, and the cases hold them", () => {
   const here = Object.keys(EXPLAINERS);
   const missing = EXPLAINER_KEYS.filter((key) => !here.includes(key));
-  assert.deepEqual(missing, [], "add a function to EXPLAINERS in vitviz/viewer/engine/explain.js, or take the key out of EXPLAINERS in vitviz/viewer/in_page.py");
+  assert.deepEqual(
+    missing,
+    [],
+    "add a function to EXPLAINERS in vitviz/viewer/engine/explain.js, or take the key out of EXPLAINERS in vitviz/viewer/in_page.py",
+  );
   const unlisted = here.filter((key) => !EXPLAINER_KEYS.includes(key));
-  assert.deepEqual(unlisted, [], "add the key to EXPLAINERS in vitviz/viewer/in_page.py, then run python -m vitviz.viewer.tables");
-  assert.deepEqual(here.filter((key) => !EXPLAINED.cls[0].values[key]), [], "run python -m tests.viewer_fixture");
+  assert.deepEqual(
+    unlisted,
+    [],
+    "add the key to EXPLAINERS in vitviz/viewer/in_page.py, then run python -m vitviz.viewer.tables",
+  );
+  assert.deepEqual(
+    here.filter((key) => !EXPLAINED.cls[0].values[key]),
+    [],
+    "run python -m tests.viewer_fixture",
+  );
 });
 
 test("passes between two slices of a task change nothing of it", () => {
@@ -46,20 +61,45 @@ test("passes between two slices of a task change nothing of it", () => {
     let step = task.next();
     for (let at = 0; !step.done; at++, step = task.next()) {
       shares.push(step.value);
-      core.run({ picture: bytesOf(model.other), interventions: [{ kind: "remove", patches: [at % 16] }], answer: at % 2 === 0 });
+      core.run({
+        picture: bytesOf(model.other),
+        interventions: [{ kind: "remove", patches: [at % 16] }],
+        answer: at % 2 === 0,
+      });
     }
     assert.deepEqual(step.value.values, alone);
-    assert.ok(shares.length > 10 && shares.every((one, at) => one > (shares[at - 1] ?? 0)) && shares[shares.length - 1] === 1);
+    assert.ok(
+      shares.length > 10 &&
+        shares.every((one, at) => one > (shares[at - 1] ?? 0)) &&
+        shares[shares.length - 1] === 1,
+    );
   }
 });
 
 test("what does not exist is refused", () => {
-  const { core } = coreOf(MODELS.find(({ name }) => name === "cls"), bestKernels);
+  const { core } = coreOf(
+    MODELS.find(({ name }) => name === "cls"),
+    bestKernels,
+  );
   const picture = bytesOf(MODELS.find(({ name }) => name === "cls").picture);
-  for (const wrong of [{ explainer: "nothing" }, { explainer: "generic", token: 17 }, { explainer: "generic", target: 7 }, { explainer: "generic", token: -1 }]) {
-    assert.throws(() => drained(core.work({ picture, target: 0, ...wrong })), SelectionError, JSON.stringify(wrong));
+  for (const wrong of [
+    { explainer: "nothing" },
+    { explainer: "generic", token: 17 },
+    { explainer: "generic", target: 7 },
+    { explainer: "generic", token: -1 },
+  ]) {
+    assert.throws(
+      () => drained(core.work({ picture, target: 0, ...wrong })),
+      SelectionError,
+      JSON.stringify(wrong),
+    );
   }
-  const norm = coreOf(MODELS.find(({ name }) => name === "switches"), bestKernels).core;
+  const norm = coreOf(
+    MODELS.find(({ name }) => name === "switches"),
+    bestKernels,
+  ).core;
   const other = bytesOf(MODELS.find(({ name }) => name === "switches").picture);
-  assert.throws(() => drained(norm.work({ picture: other, target: 0, explainer: "attention_norm" })), { key: "no_attention_norm" });
+  assert.throws(() => drained(norm.work({ picture: other, target: 0, explainer: "attention_norm" })), {
+    key: "no_attention_norm",
+  });
 });

@@ -1,6 +1,6 @@
 /**
- * Holds explanations of a shipped model to Python: `node explained_shipped.js CASES CHECKPOINT`, where CASES is a file of pictures
- * with cases by tests/explained_fixture.py. Fails with the first number that differs.
+ * Holds explanations of a shipped model to Python: `node explained_shipped.js CASES CHECKPOINT`, where CASES
+ * is a file of pictures with cases by tests/explained_fixture.py. Fails with the first number that differs.
  */
 
 import { readFileSync } from "node:fs";

@@ -1,4 +1,6 @@
-/** Features: colours, similarities and outliers are Python's; files are fetched once, failures are reported. */
+/**
+ * Features: colours, similarities and outliers are Python's; files are fetched once, failures are reported.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -18,7 +20,10 @@ for (const { name, expected, manifest, grid, buffers } of FIXTURES) {
     assertClose(one.explained, expected.feature_explained);
     assertClose(one.norms, expected.feature_norms);
     const { above } = outliers(one.norms.subarray(grid.prefix), expected.outlier_times);
-    assert.deepEqual(above, expected.outliers.flatMap((yes, patch) => (yes ? [patch] : [])));
+    assert.deepEqual(
+      above,
+      expected.outliers.flatMap((yes, patch) => (yes ? [patch] : [])),
+    );
     assert.ok(above.length > 0);
   });
 
@@ -84,7 +89,9 @@ test("what the host makes when it is asked is read like a file, and a refusal is
   features.onProgress = () => {};
   features.retry();
   assert.equal(features.summary(), null);
-  await new Promise((resolve) => { features.onProgress = () => resolve(null); });
+  await new Promise((resolve) => {
+    features.onProgress = () => resolve(null);
+  });
   assert.deepEqual(features.summary(), readSummary(buffers[path], manifest));
   assert.deepEqual(questions, Array(2).fill(["late", { id: "x", name: "features" }]));
   assert.equal(fileOf(lean, "statistics").path, manifest.files.statistics.path);

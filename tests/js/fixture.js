@@ -5,12 +5,19 @@ import { readFileSync, readdirSync } from "node:fs";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { layerName } from "../../vitviz/viewer/data/layers.js";
 import { decodeLayer } from "../../vitviz/viewer/maths/attention.js";
-import { readFirst, readLens, readPicture, readPositions, readResults } from "../../vitviz/viewer/data/analysis.js";
+import {
+  readFirst,
+  readLens,
+  readPicture,
+  readPositions,
+  readResults,
+} from "../../vitviz/viewer/data/analysis.js";
 import { gridOf } from "../../vitviz/viewer/maths/geometry.js";
 import { parseSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 
 const FOLDER = process.env.VITVIZ_FIXTURE
-  ? new URL("file://" + process.env.VITVIZ_FIXTURE + "/") : new URL("fixture/", import.meta.url);
+  ? new URL("file://" + process.env.VITVIZ_FIXTURE + "/")
+  : new URL("fixture/", import.meta.url);
 
 function bytes(text) {
   return Uint8Array.from(Buffer.from(text, "base64")).buffer;
@@ -20,7 +27,8 @@ function bytes(text) {
 export const told = (name) => JSON.parse(readFileSync(new URL(name + ".json", FOLDER), "utf8"));
 
 /** The names of the files in a folder of the fixtures. @param {string} folder */
-export const namesIn = (folder) => readdirSync(new URL(folder + "/", FOLDER)).map((name) => name.replace(".json", ""));
+export const namesIn = (folder) =>
+  readdirSync(new URL(folder + "/", FOLDER)).map((name) => name.replace(".json", ""));
 
 /** Every fixture by name, with its files decoded. */
 export const FIXTURES = decoded(FOLDER);
@@ -29,7 +37,12 @@ export const fixtureOf = (name) => FIXTURES.find((one) => one.name === name);
 /** The source of a fixture, with its picture. */
 export async function sourceOf(name, ask = null) {
   const { manifest, buffers } = fixtureOf(name);
-  const source = new Source(manifest, async ({ path }) => buffers[path], ask, () => {});
+  const source = new Source(
+    manifest,
+    async ({ path }) => buffers[path],
+    ask,
+    () => {},
+  );
   await source.loaded(false);
   return source;
 }
@@ -47,7 +60,9 @@ export const EXAMPLES = told("results/examples");
 export const PIXELS = told("pixels/pictures");
 
 function decoded(folder) {
-  return readdirSync(folder).filter((name) => name.endsWith(".json")).map((name) => decode(name, folder));
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => decode(name, folder));
 }
 
 function decode(name, folder) {
@@ -55,25 +70,45 @@ function decode(name, folder) {
   const { manifest } = expected;
   const grid = gridOf(manifest);
   const buffers = Object.fromEntries(
-    Object.entries(expected.files).map(([path, text]) => [path, bytes(text)]));
+    Object.entries(expected.files).map(([path, text]) => [path, bytes(text)]),
+  );
   const { first, lens } = manifest.files;
-  Object.assign(manifest.pass, readResults(buffers[first.path], manifest), { lens: lens ? readLens(buffers[lens.path], manifest) : [] });
-  const layers = Array.from({ length: manifest.model.depth }, (_, at) => decodeLayer(buffers[manifest.files[layerName(at)].path], manifest, at));
-  const positions = manifest.files.positions ? readPositions(parseSafetensors(buffers[manifest.files.positions.path]), grid) : null;
-  const picture = { ...readPicture(buffers[manifest.files.picture.path], manifest), positions,
-    rows: readFirst(buffers[first.path], manifest) };
+  Object.assign(manifest.pass, readResults(buffers[first.path], manifest), {
+    lens: lens ? readLens(buffers[lens.path], manifest) : [],
+  });
+  const layers = Array.from({ length: manifest.model.depth }, (_, at) =>
+    decodeLayer(buffers[manifest.files[layerName(at)].path], manifest, at),
+  );
+  const positions = manifest.files.positions
+    ? readPositions(parseSafetensors(buffers[manifest.files.positions.path]), grid)
+    : null;
+  const picture = {
+    ...readPicture(buffers[manifest.files.picture.path], manifest),
+    positions,
+    rows: readFirst(buffers[first.path], manifest),
+  };
   return { name: name.replace(".json", ""), expected, manifest, grid, buffers, layers, picture };
 }
 
 /** A manifest with other facts of its model and its pass, each where it belongs. */
-export const withFacts = (manifest, { model = {}, pass = {}, ...rest }) =>
-  ({ ...manifest, ...rest, model: { ...manifest.model, ...model }, pass: { ...manifest.pass, ...pass } });
+export const withFacts = (manifest, { model = {}, pass = {}, ...rest }) => ({
+  ...manifest,
+  ...rest,
+  model: { ...manifest.model, ...model },
+  pass: { ...manifest.pass, ...pass },
+});
 
 /** An app for parts; properties that it does not have itself are read from its source. */
 export const appOf = (parts) => ({ ...parts, source: parts });
 
 /** A storage that lasts as long as the test. */
-export const storageOf = (kept = new Map()) => () => /** @type {any} */ ({ getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => kept.set(name, text) });
+export const storageOf =
+  (kept = new Map()) =>
+  () =>
+    /** @type {any} */ ({
+      getItem: (name) => kept.get(name) ?? null,
+      setItem: (name, text) => kept.set(name, text),
+    });
 
 /** Waits until something is true. */
 export async function until(condition) {

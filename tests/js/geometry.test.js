@@ -4,15 +4,28 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  boxOf, gridOf, mapRatio, neighbour, percentBox, placeOf, samePlace, startToken, tokenAt, tokenOf,
+  boxOf,
+  gridOf,
+  mapRatio,
+  neighbour,
+  percentBox,
+  placeOf,
+  samePlace,
+  startToken,
+  tokenAt,
+  tokenOf,
 } from "../../vitviz/viewer/maths/geometry.js";
 import { columnsOf } from "../../vitviz/viewer/parts/gallery.js";
 
 function make(prefix, rows = 2, cols = 3) {
-  return gridOf({ model: {
-    grid: { rows, cols, patch_height: 8, patch_width: 4 }, image: { height: rows * 8, width: cols * 4 },
-    prefix_tokens: Array(prefix).fill("reg_token"), num_tokens: prefix + rows * cols,
-  } });
+  return gridOf({
+    model: {
+      grid: { rows, cols, patch_height: 8, patch_width: 4 },
+      image: { height: rows * 8, width: cols * 4 },
+      prefix_tokens: Array(prefix).fill("reg_token"),
+      num_tokens: prefix + rows * cols,
+    },
+  });
 }
 
 test("token to place and back, with 0, 1, 2 and 5 prefix tokens", () => {
@@ -26,8 +39,10 @@ test("token to place and back, with 0, 1, 2 and 5 prefix tokens", () => {
     assert.equal(boxOf(prefix - 1, grid), null);
     assert.deepEqual(boxOf(prefix + 4, grid), { top: 8, left: 4, height: 8, width: 4 });
   }
-  assert.throws(() => gridOf({ model: { grid: { rows: 2, cols: 2 }, prefix_tokens: [], image: {}, num_tokens: 5 } }),
-    /0 prefix tokens and 2 x 2 patches are not 5 tokens/);
+  assert.throws(
+    () => gridOf({ model: { grid: { rows: 2, cols: 2 }, prefix_tokens: [], image: {}, num_tokens: 5 } }),
+    /0 prefix tokens and 2 x 2 patches are not 5 tokens/,
+  );
 });
 
 test("the token under a point, at any size of drawing", () => {
@@ -37,13 +52,24 @@ test("the token under a point, at any size of drawing", () => {
   assert.equal(tokenAt(299.9, 399.9, drawn, grid), 6);
   assert.equal(tokenAt(100, 199.9, drawn, grid), 2);
   assert.equal(tokenAt(100, 200, drawn, grid), 5);
-  for (const [x, y] of [[-1, 5], [300, 5], [5, -0.1], [5, 400], [NaN, 1]]) {
+  for (const [x, y] of [
+    [-1, 5],
+    [300, 5],
+    [5, -0.1],
+    [5, 400],
+    [NaN, 1],
+  ]) {
     assert.equal(tokenAt(x, y, drawn, grid), null);
   }
 });
 
 test("boxes for CSS are shares of the picture", () => {
-  assert.deepEqual(percentBox(4, make(0)), { top: "50%", left: (100 * 4) / 12 + "%", height: "50%", width: (100 * 4) / 12 + "%" });
+  assert.deepEqual(percentBox(4, make(0)), {
+    top: "50%",
+    left: (100 * 4) / 12 + "%",
+    height: "50%",
+    width: (100 * 4) / 12 + "%",
+  });
 });
 
 test("a map has the shape of its part of the picture, whatever the shape of patches", () => {
@@ -69,13 +95,25 @@ test("where to start", () => {
 });
 
 test("a place on another grid", () => {
-  const [coarse, fine] = [{ rows: 8, cols: 8 }, { rows: 12, cols: 16 }];
+  const [coarse, fine] = [
+    { rows: 8, cols: 8 },
+    { rows: 12, cols: 16 },
+  ];
   assert.deepEqual(samePlace({ row: 3, col: 5 }, coarse, coarse), { row: 3, col: 5 });
   assert.deepEqual(samePlace({ row: 0, col: 7 }, coarse, fine), { row: 0, col: 15 });
   assert.deepEqual(samePlace({ row: 11, col: 0 }, fine, coarse), { row: 7, col: 0 });
 });
 
 test("rows of a gallery are about equally full", () => {
-  const columns = [[7, 4], [13, 7], [17, 7], [6, 4], [12, 4], [3, 4], [1, 6], [24, 6]].map(([n, most]) => columnsOf(n, most));
+  const columns = [
+    [7, 4],
+    [13, 7],
+    [17, 7],
+    [6, 4],
+    [12, 4],
+    [3, 4],
+    [1, 6],
+    [24, 6],
+  ].map(([n, most]) => columnsOf(n, most));
   assert.deepEqual(columns, [4, 7, 6, 3, 4, 3, 1, 6]);
 });

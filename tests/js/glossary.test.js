@@ -7,9 +7,12 @@ import { TERMS, cardOf, termsIn } from "../../vitviz/viewer/text/glossary.js";
 import { GLOSSARY, STRINGS } from "../../vitviz/viewer/text/strings.js";
 
 /** Technical words, which no text may use without a card; a text that needs another one adds it here. */
-const TECHNICAL = ("token CLS register prefix-token patch layer block head attention even-share uniform-attention query key softmax " +
+const TECHNICAL = (
+  "token CLS register prefix-token patch layer block head attention even-share uniform-attention query key softmax " +
   "rollout residual embedding position-embedding cosine norms PCA variance median entropy logit logit-lens classifier calibrated " +
-  "calibration temperature rank epoch weights parameters filter channel convolution half-precision Vision-Transformer").split(" ")
+  "calibration temperature rank epoch weights parameters filter channel convolution half-precision Vision-Transformer"
+)
+  .split(" ")
   .map((word) => word.replaceAll("-", " "));
 
 /** Texts that speak of keys of the keyboard, or of heads of dots. */
@@ -22,7 +25,11 @@ test("every term has a name, forms and two sentences in every language", () => {
     for (const id of TERMS) {
       const { name, text } = cardOf(id, language);
       assert.ok(name.length > 0 && texts[id + "_forms"].length > 0, id);
-      assert.equal(text.split(/[.](?=\s|$)/).length - 1, 2, language + " " + id + ": two sentences, not " + text);
+      assert.equal(
+        text.split(/[.](?=\s|$)/).length - 1,
+        2,
+        language + " " + id + ": two sentences, not " + text,
+      );
       assert.ok(text.length < 260, id);
     }
     const forms = TERMS.flatMap((id) => texts[id + "_forms"].toLowerCase().split("|"));
@@ -34,7 +41,9 @@ test("no text uses a technical word that has no card", () => {
   for (const [key, text] of Object.entries(STRINGS.en)) {
     if (KEYBOARD.test(key)) continue;
     for (const word of TECHNICAL) {
-      for (const { index } of text.matchAll(new RegExp("(?<![\\w{_.])" + word + "(?:e?s)?(?![\\w}_.])", "gi"))) {
+      for (const { index } of text.matchAll(
+        new RegExp("(?<![\\w{_.])" + word + "(?:e?s)?(?![\\w}_.])", "gi"),
+      )) {
         const found = termsIn(text, "en").some(({ start, end }) => start <= index && index < end);
         assert.ok(found, key + " says " + word + ", which no card explains: " + text);
       }
@@ -44,18 +53,34 @@ test("no text uses a technical word that has no card", () => {
 
 test("every card can be reached: its term stands in a text of the viewer, in every language", () => {
   for (const [language, texts] of Object.entries(STRINGS)) {
-    const reached = new Set(Object.entries(texts).filter(([key]) => !KEYBOARD.test(key))
-      .flatMap(([, text]) => termsIn(text, language).map(({ id }) => id)));
+    const reached = new Set(
+      Object.entries(texts)
+        .filter(([key]) => !KEYBOARD.test(key))
+        .flatMap(([, text]) => termsIn(text, language).map(({ id }) => id)),
+    );
     reached.add("cls"); // the names of prefix tokens are in no dictionary
-    assert.deepEqual(TERMS.filter((id) => !reached.has(id)), [], language);
+    assert.deepEqual(
+      TERMS.filter((id) => !reached.has(id)),
+      [],
+      language,
+    );
   }
 });
 
 test("terms are whole words, the longest first", () => {
-  const of = (text, language = "en") => termsIn(text, language).map(({ id, start, end }) => [id, text.slice(start, end)]);
-  assert.deepEqual(of("Tokens and the logit lens: a logit of a header"), [["token", "Tokens"], ["logit_lens", "logit lens"], ["logit", "logit"]]);
+  const of = (text, language = "en") =>
+    termsIn(text, language).map(({ id, start, end }) => [id, text.slice(start, end)]);
+  assert.deepEqual(of("Tokens and the logit lens: a logit of a header"), [
+    ["token", "Tokens"],
+    ["logit_lens", "logit lens"],
+    ["logit", "logit"],
+  ]);
   assert.deepEqual(of("multihead heads"), [["head", "heads"]]);
-  assert.deepEqual(of("토큰을 보는 헤드와 키를, 키위가", "ko"), [["token", "토큰"], ["head", "헤드"], ["key", "키"]]);
+  assert.deepEqual(of("토큰을 보는 헤드와 키를, 키위가", "ko"), [
+    ["token", "토큰"],
+    ["head", "헤드"],
+    ["key", "키"],
+  ]);
   assert.deepEqual(of("토큰 token", "ko-KR"), [["token", "토큰"]]);
   assert.deepEqual(of("a token", "fr"), [["token", "token"]]);
   assert.equal(cardOf("token", "fr").name, "token");

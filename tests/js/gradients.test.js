@@ -16,6 +16,14 @@ for (const [kernels, makeKernels] of Object.entries({ plain: plainKernels, simd:
 }
 
 test("the cases hold every kind of intervention", () => {
-  const kinds = new Set(Object.values(GRADIENTS).flat().flatMap(({ interventions }) => interventions.map(({ kind }) => kind)));
-  assert.deepEqual(Object.keys(KINDS).filter((kind) => !kinds.has(kind)), [], "add one to CASES in tests/operated_fixture.py, then run python -m tests.viewer_fixture");
+  const kinds = new Set(
+    Object.values(GRADIENTS)
+      .flat()
+      .flatMap(({ interventions }) => interventions.map(({ kind }) => kind)),
+  );
+  assert.deepEqual(
+    Object.keys(KINDS).filter((kind) => !kinds.has(kind)),
+    [],
+    "add one to CASES in tests/operated_fixture.py, then run python -m tests.viewer_fixture",
+  );
 });

@@ -18,7 +18,10 @@ function app(inverted, language = "en") {
 }
 
 test("an inverted photo is called so", () => {
-  assert.deepEqual([false, true].map((inverted) => photoName(app(inverted))), ["three.png", "three.png (inverted)"]);
+  assert.deepEqual(
+    [false, true].map((inverted) => photoName(app(inverted))),
+    ["three.png", "three.png (inverted)"],
+  );
   assert.equal(photoName(app(true, "ko")), "three.png (반전)");
   assert.match(sourceName(app(true)), /^three.png \(inverted\) · /);
   assert.deepEqual(sideNames(app(false), app(true)), ["three.png", "three.png (inverted)"]);

@@ -48,18 +48,33 @@ test("the other layers are fetched one after another, the nearest first", async 
 
 test("too many bytes: nothing ahead, and old layers are let go", async () => {
   const { asked, fetchFile } = counting();
-  const sized = (size) => Object.fromEntries(Object.entries(manifest.files)
-    .map(([name, file]) => [name, name.startsWith("layer-") ? { ...file, size } : file]));
+  const sized = (size) =>
+    Object.fromEntries(
+      Object.entries(manifest.files).map(([name, file]) => [
+        name,
+        name.startsWith("layer-") ? { ...file, size } : file,
+      ]),
+    );
   const large = { ...manifest, files: sized(undefined) };
   const store = new LayerStore(large, fetchFile);
-  assert.equal(store.total, 4 * 5 * manifest.model.num_tokens * manifest.model.num_heads * manifest.model.head_dim, "q and k, two bytes each");
+  assert.equal(
+    store.total,
+    4 * 5 * manifest.model.num_tokens * manifest.model.num_heads * manifest.model.head_dim,
+    "q and k, two bytes each",
+  );
   const giant = (size) => ({ ...manifest, files: sized(size) });
-  assert.deepEqual([1, 2, 40].map((times) => new LayerStore(giant(times * MOST_BYTES / 4), fetchFile).ready.most), [4, 2, 2]);
+  assert.deepEqual(
+    [1, 2, 40].map((times) => new LayerStore(giant((times * MOST_BYTES) / 4), fetchFile).ready.most),
+    [4, 2, 2],
+  );
   store.total = 2 * MOST_BYTES;
   store.ready.most = 2;
   await store.prefetch(0, () => assert.fail("nothing may be fetched ahead"));
   for (const layer of [0, 1, 0, 2]) await store.ensure(layer);
-  assert.deepEqual([0, 1, 2].map((layer) => Boolean(store.get(layer))), [true, false, true]);
+  assert.deepEqual(
+    [0, 1, 2].map((layer) => Boolean(store.get(layer))),
+    [true, false, true],
+  );
   assert.equal(asked.length, 3);
 });
 
@@ -69,16 +84,26 @@ test("a cut-off file is asked for once more, then refused", async () => {
   const once = counting((_, count) => (count === 1 ? new ArrayBuffer(0) : null));
   assert.equal((await fetchChecked(once.fetchFile, file, signal)).byteLength, file.size);
   const always = counting(() => new ArrayBuffer(5));
-  await assert.rejects(fetchChecked(always.fetchFile, file, signal), (error) =>
-    error.kind === "broken" && error.message === "expected " + file.size + " bytes, got 5");
+  await assert.rejects(
+    fetchChecked(always.fetchFile, file, signal),
+    (error) => error.kind === "broken" && error.message === "expected " + file.size + " bytes, got 5",
+  );
 });
 
 test("gone, unreachable and damaged are told apart", async () => {
   const signal = new AbortController().signal;
-  for (const [status, kind] of [[403, "expired"], [404, "expired"], [500, "network"], [undefined, "network"]]) {
+  for (const [status, kind] of [
+    [403, "expired"],
+    [404, "expired"],
+    [500, "network"],
+    [undefined, "network"],
+  ]) {
     const { fetchFile } = counting(() => Object.assign(new Error("no"), { status }));
-    await assert.rejects(fetchChecked(fetchFile, {}, signal), (error) =>
-      error instanceof FileError && error.kind === kind && explainFailure(error).key === "error_" + kind);
+    await assert.rejects(
+      fetchChecked(fetchFile, {}, signal),
+      (error) =>
+        error instanceof FileError && error.kind === kind && explainFailure(error).key === "error_" + kind,
+    );
   }
   assert.equal(explainFailure(new TypeError("x")).key, "error_broken");
 });
@@ -124,7 +149,10 @@ test("every way to fuse heads is there as soon as one of them is", async () => {
 
 test("too many tokens: the host is asked when a question has rested, and for the newest next", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
-  const tick = async (ms) => { context.mock.timers.tick(ms); await new Promise(process.nextTick); };
+  const tick = async (ms) => {
+    context.mock.timers.tick(ms);
+    await new Promise(process.nextTick);
+  };
   const large = withFacts(manifest, { model: { num_tokens: 1370 } });
   const store = new LayerStore(manifest, counting().fetchFile);
   const asked = [];
@@ -146,29 +174,58 @@ test("too many tokens: the host is asked when a question has rested, and for the
   await tick(150);
   assert.equal(asked.length, 1, "one at a time");
   await tick(50);
-  assert.deepEqual(asked, [["rollout", 3], ["rollout", 5]]);
+  assert.deepEqual(asked, [
+    ["rollout", 3],
+    ["rollout", 5],
+  ]);
   await tick(200);
-  assert.deepEqual([3, 5].map((token) => relevance.of({ ...base, token })[7]), [3, 5]);
+  assert.deepEqual(
+    [3, 5].map((token) => relevance.of({ ...base, token })[7]),
+    [3, 5],
+  );
   const alone = new Relevance(store, large, { id: "a" }, null, () => {});
   assert.equal(alone.possible, false);
   assert.equal(alone.of({ ...base, token: 1 }), null);
 });
 
 test("too many tokens and no host: the rollouts that the page brings, and no others", async () => {
-  const large = withFacts(manifest, { model: { num_tokens: 1370, depth: 2 }, pass: { first: { ...manifest.pass.first, token: 0 } } });
+  const large = withFacts(manifest, {
+    model: { num_tokens: 1370, depth: 2 },
+    pass: { first: { ...manifest.pass.first, token: 0 } },
+  });
   const rows = Float32Array.from({ length: 2 * 1370 }, (_, at) => at);
-  const header = new TextEncoder().encode(JSON.stringify({ rows: { dtype: "F32", shape: [2, 1370], data_offsets: [0, rows.byteLength] } }));
-  const parts = [new BigUint64Array([BigInt(header.length)]), header, rows].map(({ buffer: bytes }) => Buffer.from(bytes));
+  const header = new TextEncoder().encode(
+    JSON.stringify({ rows: { dtype: "F32", shape: [2, 1370], data_offsets: [0, rows.byteLength] } }),
+  );
+  const parts = [new BigUint64Array([BigInt(header.length)]), header, rows].map(({ buffer: bytes }) =>
+    Buffer.from(bytes),
+  );
   const buffer = Uint8Array.from(Buffer.concat(parts)).buffer;
   let news = 0;
   const { signal } = new AbortController();
-  const file = new LazyFile({ path: "rollout" }, async () => buffer, signal, (bytes) => readRollouts(bytes, large.model), () => { news += 1; });
-  const relevance = new Relevance(new LayerStore(manifest, counting().fetchFile), large, { id: "a" }, null, () => {}, file);
+  const file = new LazyFile(
+    { path: "rollout" },
+    async () => buffer,
+    signal,
+    (bytes) => readRollouts(bytes, large.model),
+    () => {
+      news += 1;
+    },
+  );
+  const relevance = new Relevance(
+    new LayerStore(manifest, counting().fetchFile),
+    large,
+    { id: "a" },
+    null,
+    () => {},
+    file,
+  );
   const base = { token: 0, layer: 1, first: 0, residual: 0.5, fusion: "mean" };
   assert.equal(relevance.of(base), null, "it is read when it is first needed");
   await until(() => news === 1);
   assert.deepEqual([relevance.of(base)[3], relevance.of({ ...base, layer: 0 })[3]], [1373, 3]);
-  for (const other of [{ token: 1 }, { first: 1 }, { residual: 0.4 }, { fusion: "max" }]) assert.equal(relevance.of({ ...base, ...other }), null);
+  for (const other of [{ token: 1 }, { first: 1 }, { residual: 0.4 }, { fusion: "max" }])
+    assert.equal(relevance.of({ ...base, ...other }), null);
 });
 
 test("a question that fails while another waits says nothing", async () => {
@@ -177,17 +234,29 @@ test("a question that fails while another waits says nothing", async () => {
     if (token === 1) throw new Error("busy");
     return { values: new Array(1370).fill(0) };
   };
-  const relevance = new Relevance(new LayerStore(manifest, counting().fetchFile), withFacts(manifest, { model: { num_tokens: 1370 } }), { id: "a" }, ask, () => {});
+  const relevance = new Relevance(
+    new LayerStore(manifest, counting().fetchFile),
+    withFacts(manifest, { model: { num_tokens: 1370 } }),
+    { id: "a" },
+    ask,
+    () => {},
+  );
   const of = (token) => relevance.of({ token, layer: 1, first: 0, residual: 0.5, fusion: "mean" });
   of(1);
   await until(() => relevance.asking);
   of(2);
-  await until(() => { assert.equal(relevance.error, null); return of(2); });
+  await until(() => {
+    assert.equal(relevance.error, null);
+    return of(2);
+  });
 });
 
 test("a failed question is not asked again and again", async () => {
   let asked = 0;
-  const ask = async () => { asked += 1; throw new Error("busy"); };
+  const ask = async () => {
+    asked += 1;
+    throw new Error("busy");
+  };
   const large = withFacts(manifest, { model: { num_tokens: 1370 } });
   const question = { token: 1, layer: 1, first: 0, residual: 0.5, fusion: "mean" };
   const store = new LayerStore(manifest, counting().fetchFile);
@@ -207,11 +276,18 @@ test("a reply that holds not one number for each token is told as a failure, not
   const list = new Array(1370).fill(0);
   for (const [reply, said] of [
     [list, "no values for 1370 tokens"], // arrays have a method `values`
-    [null, "no values for 1370 tokens"], [{ values: "0".repeat(1370) }, "no values for 1370 tokens"],
+    [null, "no values for 1370 tokens"],
+    [{ values: "0".repeat(1370) }, "no values for 1370 tokens"],
     [{ values: [1, 2] }, "2 values for 1370 tokens"],
     [{ values: list.map((value, at) => (at === 7 ? null : value)) }, "1369 values for 1370 tokens"],
   ]) {
-    const relevance = new Relevance(new LayerStore(manifest, counting().fetchFile), withFacts(manifest, { model: { num_tokens: 1370 } }), { id: "a" }, async () => reply, () => {});
+    const relevance = new Relevance(
+      new LayerStore(manifest, counting().fetchFile),
+      withFacts(manifest, { model: { num_tokens: 1370 } }),
+      { id: "a" },
+      async () => reply,
+      () => {},
+    );
     const question = { token: 1, layer: 1, first: 0, residual: 0.5, fusion: "mean" };
     relevance.of(question);
     await until(() => relevance.error ?? relevance.of(question));
@@ -223,7 +299,14 @@ test("a reply that holds not one number for each token is told as a failure, not
 test("long work stops when it is told to", async () => {
   const stop = new AbortController();
   let steps = 0;
-  const work = inSlices(() => { steps += 1; if (steps === 3) stop.abort(); return false; }, { signal: stop.signal, sliceMs: 0 });
+  const work = inSlices(
+    () => {
+      steps += 1;
+      if (steps === 3) stop.abort();
+      return false;
+    },
+    { signal: stop.signal, sliceMs: 0 },
+  );
   await assert.rejects(work, { name: "AbortError" });
   assert.equal(steps, 3);
 });

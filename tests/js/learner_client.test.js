@@ -1,4 +1,7 @@
-/** The client of the learner: it plays, pauses within a step, and goes on in the page where there is no worker. */
+/**
+ * The client of the learner: it plays, pauses within a step, and goes on in the page where there is no
+ * worker.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,10 +18,25 @@ function fakeWorkers() {
   const workers = [];
   const worker = (text, hear, failed) => {
     const later = [];
-    const serve = serving((event) => hear(structuredClone(event)), (run) => later.push(run));
-    const made = { asked: [], later, closed: false, die: failed, ready: () => hear({ ready: true }), answer: () => hear(structuredClone(serve(structuredClone(made.asked.shift())))) };
+    const serve = serving(
+      (event) => hear(structuredClone(event)),
+      (run) => later.push(run),
+    );
+    const made = {
+      asked: [],
+      later,
+      closed: false,
+      die: failed,
+      ready: () => hear({ ready: true }),
+      answer: () => hear(structuredClone(serve(structuredClone(made.asked.shift())))),
+    };
     workers.push(made);
-    return { post: (question) => made.asked.push(question), close: () => { made.closed = true; } };
+    return {
+      post: (question) => made.asked.push(question),
+      close: () => {
+        made.closed = true;
+      },
+    };
   };
   return { workers, worker };
 }
@@ -26,11 +44,15 @@ function fakeWorkers() {
 test("without a worker the page learns, and tells to the end how far it is", async () => {
   const all = [];
   let end;
-  const over = new Promise((resolve) => { end = resolve; });
-  const learner = createLearner({ told: (told) => {
-    all.push(told);
-    if (told.state === "done") end();
-  } });
+  const over = new Promise((resolve) => {
+    end = resolve;
+  });
+  const learner = createLearner({
+    told: (told) => {
+      all.push(told);
+      if (told.state === "done") end();
+    },
+  });
   assert.equal(learner.where(), "page");
   await assert.rejects(learner.measure(), /no run has begun/);
   await assert.rejects(learner.begin({ ...SETTINGS, batch: 21 }, noise()), RangeError);
@@ -81,7 +103,10 @@ test("a pause takes effect within a step, and no two plays run at once", async (
   assert.equal(made.later.length, 1);
   const { right, probabilities } = await answered(learner.measure());
   assert.equal(right, rightOf(probabilities, noise().test.labels));
-  assert.deepEqual([(await answered(learner.pause())).state, (await answered(learner.step())).step], ["paused", 8]);
+  assert.deepEqual(
+    [(await answered(learner.pause())).state, (await answered(learner.step())).step],
+    ["paused", 8],
+  );
   await answered(learner.play());
   await answered(learner.begin(LONG, noise())); // a new run does not go on by itself
   while (made.later.length > 0) goOn();
@@ -92,33 +117,56 @@ test("a pause takes effect within a step, and no two plays run at once", async (
 test("a run whose loss is no number any more stops with a sentence, and another can begin", async () => {
   const states = [];
   let stopped;
-  const over = new Promise((resolve) => { stopped = resolve; });
-  const learner = createLearner({ told: ({ state, step }) => {
-    states.push([state, step]);
-    if (state === "stopped") stopped();
-  } });
+  const over = new Promise((resolve) => {
+    stopped = resolve;
+  });
+  const learner = createLearner({
+    told: ({ state, step }) => {
+      states.push([state, step]);
+      if (state === "stopped") stopped();
+    },
+  });
   await learner.begin({ ...LONG, lr: 1e30 }, noise());
   await learner.play();
   await over;
-  assert.deepEqual(states, [["playing", 0], ["stopped", 1]]);
-  for (const asked of [learner.measure(), learner.step(), learner.play()]) await assert.rejects(asked, /^RangeError: after 1 steps the loss is no number/);
+  assert.deepEqual(states, [
+    ["playing", 0],
+    ["stopped", 1],
+  ]);
+  for (const asked of [learner.measure(), learner.step(), learner.play()])
+    await assert.rejects(asked, /^RangeError: after 1 steps the loss is no number/);
   await learner.begin(LONG, noise());
   assert.equal((await learner.step()).step, 1);
   learner.stop();
 });
 
 test("where no worker comes to life the page learns; one that dies has lost the run, and says so", async () => {
-  const forbidden = createLearner({ worker: "text", ports: { worker: () => { throw new Error("no"); }, page: (hear) => fakeWorkers().worker("", hear, () => {}) } });
+  const forbidden = createLearner({
+    worker: "text",
+    ports: {
+      worker: () => {
+        throw new Error("no");
+      },
+      page: (hear) => fakeWorkers().worker("", hear, () => {}),
+    },
+  });
   assert.equal(forbidden.where(), "page");
   const [{ workers, worker }, page, all] = [fakeWorkers(), fakeWorkers(), []];
-  const learner = createLearner({ worker: "text", ports: { worker, page: (hear) => page.worker("", hear, () => {}) } });
+  const learner = createLearner({
+    worker: "text",
+    ports: { worker, page: (hear) => page.worker("", hear, () => {}) },
+  });
   const begun = learner.begin(LONG, noise());
   workers[0].die();
   assert.ok(workers[0].closed);
   page.workers[0].answer();
   assert.equal((await begun).steps, 2000);
   assert.equal(learner.where(), "page");
-  const other = createLearner({ worker: "text", ports: { worker, page: (hear) => page.worker("", hear, () => {}) }, told: (told) => all.push(told.state) });
+  const other = createLearner({
+    worker: "text",
+    ports: { worker, page: (hear) => page.worker("", hear, () => {}) },
+    told: (told) => all.push(told.state),
+  });
   workers[1].ready();
   const lost = other.begin(LONG, noise());
   workers[1].die();
@@ -131,10 +179,17 @@ test("a run is measured after the same steps however it is played, and a slow on
   const play = async (interrupt) => {
     const { workers, worker } = fakeWorkers();
     const found = [];
-    const learner = createLearner({ measured: ({ step, right }) => found.push([step, right]), worker: "text", ports: { worker, page: null } });
+    const learner = createLearner({
+      measured: ({ step, right }) => found.push([step, right]),
+      worker: "text",
+      ports: { worker, page: null },
+    });
     const [made] = workers;
     made.ready();
-    const answered = async (promise) => { made.answer(); return promise; };
+    const answered = async (promise) => {
+      made.answer();
+      return promise;
+    };
     await answered(learner.begin({ ...SETTINGS, epochs: 12 }, noise()));
     await answered(learner.play());
     for (let turn = 0; made.later.length > 0; turn++) {
@@ -148,13 +203,23 @@ test("a run is measured after the same steps however it is played, and a slow on
     return { found, learner, made, answered };
   };
   const [plain, other] = [await play(false), await play(true)];
-  assert.deepEqual(plain.found.map(([step]) => step), [20, 40, 48]);
-  for (const point of plain.found) assert.ok(other.found.some((one) => one[0] === point[0] && one[1] === point[1]), "step " + point[0]);
+  assert.deepEqual(
+    plain.found.map(([step]) => step),
+    [20, 40, 48],
+  );
+  for (const point of plain.found)
+    assert.ok(
+      other.found.some((one) => one[0] === point[0] && one[1] === point[1]),
+      "step " + point[0],
+    );
   const { found, learner, made, answered } = plain;
   await answered(learner.begin({ ...SETTINGS, epochs: 1 }, noise()));
   await answered(learner.pace(1000));
   await answered(learner.play());
   found.length = 0;
   while (made.later.length > 0) made.later.shift()();
-  assert.deepEqual(found.map(([step]) => step), [1, 2, 3, 4]);
+  assert.deepEqual(
+    found.map(([step]) => step),
+    [1, 2, 3, 4],
+  );
 });

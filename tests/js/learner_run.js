@@ -1,7 +1,9 @@
 /**
- * Runs of the page's learner, when asked for: `node learner_run.js DIGITS`, a file in JSON with the pixels in base64 and the labels of
- * `train` and `test`. Each line is JSON: {settings, steps, weights}, where steps (all by default) are taken and the weights written to a file.
- * What is printed for each: the losses, what is right after each epoch with the milliseconds until then that a processor took for its steps, and those of one step.
+ * Runs of the page's learner, when asked for: `node learner_run.js DIGITS`, a file in JSON with the pixels in
+ * base64 and the labels of `train` and `test`. Each line is JSON: {settings, steps, weights}, where steps
+ * (all by default) are taken and the weights written to a file. What is printed for each: the losses, what is
+ * right after each epoch with the milliseconds until then that a processor took for its steps, and those of
+ * one step.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +13,10 @@ import { bestKernels, plainKernels } from "../../vitviz/viewer/engine/kernels.js
 import { Trainer, USUAL } from "../../vitviz/viewer/learn/trainer.js";
 
 const told = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const part = ({ pixels, labels }) => ({ pixels: Uint8Array.from(Buffer.from(pixels, "base64")), labels: Uint8Array.from(labels) });
+const part = ({ pixels, labels }) => ({
+  pixels: Uint8Array.from(Buffer.from(pixels, "base64")),
+  labels: Uint8Array.from(labels),
+});
 const digits = { train: part(told.train), test: part(told.test), classes: [..."0123456789"] };
 
 for await (const line of createInterface({ input: process.stdin })) {
@@ -24,8 +29,17 @@ for await (const line of createInterface({ input: process.stdin })) {
     losses.push(trainer.step().loss);
     const { user, system } = process.cpuUsage(begins);
     spent += (user + system) / 1000;
-    if (trainer.stepsDone % trainer.stepsPerEpoch === 0) epochs.push({ right: trainer.measure().right, milliseconds: spent });
+    if (trainer.stepsDone % trainer.stepsPerEpoch === 0)
+      epochs.push({ right: trainer.measure().right, milliseconds: spent });
   }
   if (weights) writeFileSync(weights, new Uint8Array(trainer.weights()));
-  process.stdout.write(JSON.stringify({ losses, epochs, right: trainer.measure().right, perStep: spent / trainer.stepsDone, parameters: trainer.m.layout.count }) + "\n");
+  process.stdout.write(
+    JSON.stringify({
+      losses,
+      epochs,
+      right: trainer.measure().right,
+      perStep: spent / trainer.stepsDone,
+      parameters: trainer.m.layout.count,
+    }) + "\n",
+  );
 }

@@ -19,7 +19,20 @@ import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES, assertClose, sourceOf, storageOf, until } from "./fixture.js";
 import { appOf, openStep, visitStep } from "./walk.js";
 
-const CONTROLS = ["title", "readout", "beside", "panel", "tabs", "layer", "head", "direction", "overlay", "looks", "legend", "photo"];
+const CONTROLS = [
+  "title",
+  "readout",
+  "beside",
+  "panel",
+  "tabs",
+  "layer",
+  "head",
+  "direction",
+  "overlay",
+  "looks",
+  "legend",
+  "photo",
+];
 const ask = LESSONS.find(({ id }) => id === "ask");
 
 async function open(name, ask = null) {
@@ -30,9 +43,19 @@ async function open(name, ask = null) {
   return source;
 }
 
-const recalls = LESSONS.filter(({ recall }) => recall).map((lesson) => ({ lesson, step: lesson.recall, number: 0 }));
-const steps = [...recalls, ...LESSONS.flatMap((lesson) => lesson.steps.flatMap((step, at) =>
-  [step, ...Object.values(step.instead ?? {})].map((one) => ({ lesson, step: one, number: at + 1 }))))];
+const recalls = LESSONS.filter(({ recall }) => recall).map((lesson) => ({
+  lesson,
+  step: lesson.recall,
+  number: 0,
+}));
+const steps = [
+  ...recalls,
+  ...LESSONS.flatMap((lesson) =>
+    lesson.steps.flatMap((step, at) =>
+      [step, ...Object.values(step.instead ?? {})].map((one) => ({ lesson, step: one, number: at + 1 })),
+    ),
+  ),
+];
 
 test("every lesson is whole: its fields exist, and so do its truths, controls and texts", () => {
   assert.equal(new Set(LESSONS.map(({ id }) => id)).size, LESSONS.length);
@@ -40,7 +63,8 @@ test("every lesson is whole: its fields exist, and so do its truths, controls an
   const needs = (...parts) => {
     const key = "lesson." + parts.join("_");
     used.add(key);
-    for (const language of Object.keys(STRINGS)) assert.ok(STRINGS[language][key], key + " is missing in " + language);
+    for (const language of Object.keys(STRINGS))
+      assert.ok(STRINGS[language][key], key + " is missing in " + language);
   };
   for (const lesson of LESSONS) {
     needs(lesson.id);
@@ -49,26 +73,46 @@ test("every lesson is whole: its fields exist, and so do its truths, controls an
     assert.ok(lesson.minutes > 0 && lesson.steps.length > 1);
     assert.equal(new Set(lesson.steps.map(({ id }) => id)).size, lesson.steps.length, lesson.id);
   }
-  const start = startSelection({ depth: 3, heads: 3, grid: { prefix: 1, rows: 3, cols: 3, tokens: 10 }, panels: PANELS });
+  const start = startSelection({
+    depth: 3,
+    heads: 3,
+    grid: { prefix: 1, rows: 3, cols: 3, tokens: 10 },
+    panels: PANELS,
+  });
   for (const { lesson, step } of steps) {
     const name = lesson.id + "/" + step.id;
     for (const { state = {}, shows = [] } of [step, step.reveal ?? {}]) {
-      for (const field of Object.keys(state)) assert.ok(field in start || field === "model" || field === "example", name + ": " + field);
+      for (const field of Object.keys(state))
+        assert.ok(field in start || field === "model" || field === "example", name + ": " + field);
       for (const control of shows) assert.ok(CONTROLS.includes(control), name + ": " + control);
-      if (state.panel) assert.ok(PANELS.some(({ id }) => id === state.panel), name);
+      if (state.panel)
+        assert.ok(
+          PANELS.some(({ id }) => id === state.panel),
+          name,
+        );
     }
     const words = step.says ? [step.says] : [lesson.id, step.id];
     needs(...words);
-    const truths = [...Object.values(step.values ?? {}), ...(step.claim ? [step.claim] : []), ...(step.question ? [step.question] : [])];
+    const truths = [
+      ...Object.values(step.values ?? {}),
+      ...(step.claim ? [step.claim] : []),
+      ...(step.question ? [step.question] : []),
+    ];
     for (const { truth } of truths) assert.ok(TRUTHS[truth], name + ": " + truth);
     if (!step.question) continue;
     needs(...words, "question");
     needs(...words, "why");
-    if (Array.isArray(step.question.options)) for (const option of step.question.options) needs(...words, "option", option);
+    if (Array.isArray(step.question.options))
+      for (const option of step.question.options) needs(...words, "option", option);
     if (step.claim) for (const verdict of ["holds", "fails"]) needs(...words, verdict);
     if (`lesson.${words.join("_")}_slip` in STRINGS.en) needs(...words, "slip");
     const { unit } = TRUTHS[step.question.truth];
-    const right = { patch: ["map"], patches: ["map"], choose: ["which"], number: ["count", "share", "cosine", "times", "number"] }[step.question.kind];
+    const right = {
+      patch: ["map"],
+      patches: ["map"],
+      choose: ["which"],
+      number: ["count", "share", "cosine", "times", "number"],
+    }[step.question.kind];
     assert.ok(right.includes(unit), name + " asks for a " + step.question.kind + " and gets a " + unit);
   }
   const unused = Object.keys(STRINGS.en).filter((key) => key.startsWith("lesson.") && !used.has(key));
@@ -98,14 +142,34 @@ test("a step means the same place and the same part of the depth in every model"
   for (const { name, grid, manifest } of FIXTURES) {
     const source = await open(name);
     const shape = appOf(source).shape();
-    const { token, layer, head, pinned } = stateOf({ id: "x", state: { token: [0.99, 0], layer: "last", head: 9 } }, source, shape);
-    assert.deepEqual({ token, layer, head, pinned }, { token: grid.prefix + (grid.rows - 1) * grid.cols,
-      layer: manifest.model.depth - 1, head: manifest.model.num_heads - 1, pinned: true }, name);
+    const { token, layer, head, pinned } = stateOf(
+      { id: "x", state: { token: [0.99, 0], layer: "last", head: 9 } },
+      source,
+      shape,
+    );
+    assert.deepEqual(
+      { token, layer, head, pinned },
+      {
+        token: grid.prefix + (grid.rows - 1) * grid.cols,
+        layer: manifest.model.depth - 1,
+        head: manifest.model.num_heads - 1,
+        pinned: true,
+      },
+      name,
+    );
     assert.equal(stateOf({ id: "x" }, source, shape).overlay, "none", "a map would tell the answer");
-    assert.equal(stateOf({ id: "x", state: { layer: 1, head: 0, token: [0, 0], partner: "strongest" } }, source, shape).partner,
-      grid.prefix + Math.floor(grid.rows / 2) * grid.cols + Math.floor(grid.cols / 2), "its layer is not here yet");
+    assert.equal(
+      stateOf({ id: "x", state: { layer: 1, head: 0, token: [0, 0], partner: "strongest" } }, source, shape)
+        .partner,
+      grid.prefix + Math.floor(grid.rows / 2) * grid.cols + Math.floor(grid.cols / 2),
+      "its layer is not here yet",
+    );
     await source.store.ensure(1);
-    const { partner } = stateOf({ id: "x", state: { layer: 1, head: 0, token: [0, 0], partner: "strongest" } }, source, shape);
+    const { partner } = stateOf(
+      { id: "x", state: { layer: 1, head: 0, token: [0, 0], partner: "strongest" } },
+      source,
+      shape,
+    );
     const row = Array.from(source.maps.head(1, grid.prefix, "from", 0));
     const best = Math.max(...row.slice(grid.prefix).filter((_, patch) => patch !== 0));
     assert.equal(row[partner], best, name);
@@ -120,7 +184,11 @@ test("truths agree with what Python found in the small models", async () => {
     const at = { layer, head, token, partner: 1 };
     const of = (truth, more = {}) => truthOf(truth, source, { ...at, ...more }, null);
     assertClose(of("attentionMap"), expected.attention_from[head].slice(grid.prefix));
-    assertClose([of("dotProduct"), of("score"), of("pairShare")], [expected.pair.sum, expected.pair.score, expected.pair.share], 2e-3);
+    assertClose(
+      [of("dotProduct"), of("score"), of("pairShare")],
+      [expected.pair.sum, expected.pair.score, expected.pair.share],
+      2e-3,
+    );
     assert.equal(of("positionCosine", { to: grid.prefix + 1 }).toFixed(3), expected.similarity[1].toFixed(3));
     assert.equal(of("tokenCount"), manifest.model.num_tokens);
     assert.equal(of("patchNumbers"), expected.patch_pixel.length);
@@ -151,10 +219,19 @@ test("a claim holds, fails, waits, or cannot be said", () => {
   const values = { a: 2, b: 3, soon: null, never: undefined, word: "x" };
   const value = ({ truth }) => values[truth];
   const cases = [
-    [{ truth: "a", above: 1 }, true], [{ truth: "a", above: 2 }, false], [{ truth: "a", below: 3 }, true], [{ truth: "a", below: 2 }, false],
-    [{ truth: "a", above: 1, below: 2 }, false], [{ truth: "a", below: { truth: "b" } }, true], [{ truth: "a", below: { truth: "b", times: 0.5 } }, false],
-    [{ truth: "word", is: "x" }, true], [{ truth: "word", is: "y" }, false], [{ truth: "soon", above: 1 }, null],
-    [{ truth: "a", above: { truth: "soon" } }, null], [{ truth: "never", above: 1 }, undefined], [{ truth: "soon", above: { truth: "never" } }, undefined],
+    [{ truth: "a", above: 1 }, true],
+    [{ truth: "a", above: 2 }, false],
+    [{ truth: "a", below: 3 }, true],
+    [{ truth: "a", below: 2 }, false],
+    [{ truth: "a", above: 1, below: 2 }, false],
+    [{ truth: "a", below: { truth: "b" } }, true],
+    [{ truth: "a", below: { truth: "b", times: 0.5 } }, false],
+    [{ truth: "word", is: "x" }, true],
+    [{ truth: "word", is: "y" }, false],
+    [{ truth: "soon", above: 1 }, null],
+    [{ truth: "a", above: { truth: "soon" } }, null],
+    [{ truth: "never", above: 1 }, undefined],
+    [{ truth: "soon", above: { truth: "never" } }, undefined],
   ];
   for (const [claim, wanted] of cases) assert.equal(holds(claim, value), wanted, JSON.stringify(claim));
 });
@@ -162,16 +239,38 @@ test("a claim holds, fails, waits, or cannot be said", () => {
 test("the gap between a guess and the truth", () => {
   const grid = { prefix: 1 };
   const map = Float32Array.from([0.125, 0.5, 0.25, 0.0625]);
-  assert.deepEqual(gapOf({ kind: "patch", truth: "attentionMap" }, 3, map, grid), { tokens: [2], of: 0.25, most: 0.5, common: 0 });
-  assert.deepEqual(gapOf({ kind: "patches", truth: "attentionMap" }, [2, 4], map, grid), { tokens: [2, 3], of: 0.5625, most: 0.75, common: 1 });
-  const guessed = (guess) => gapOf({ kind: "number", truth: "otherShare", min: 0, max: 1 }, guess, 0.5, grid).verdict;
-  assert.deepEqual([0.5, 0.48, 0.47, 0.6, 0.61].map(guessed), ["right", "right", "close", "close", "far"], "2 and 10 percent of the line");
-  const worked = (guess, truth) => gapOf({ kind: "number", truth: "score", min: -10, max: 20, worked: true }, guess, truth, grid).verdict;
-  assert.deepEqual([worked(4.66, 4.6609), worked(4.7, 4.6609), worked(5, 4.6609), worked(143, 144), worked(144, 144)],
-    ["right", "close", "far", "close", "right"], "half a percent and five percent of the number");
+  assert.deepEqual(gapOf({ kind: "patch", truth: "attentionMap" }, 3, map, grid), {
+    tokens: [2],
+    of: 0.25,
+    most: 0.5,
+    common: 0,
+  });
+  assert.deepEqual(gapOf({ kind: "patches", truth: "attentionMap" }, [2, 4], map, grid), {
+    tokens: [2, 3],
+    of: 0.5625,
+    most: 0.75,
+    common: 1,
+  });
+  const guessed = (guess) =>
+    gapOf({ kind: "number", truth: "otherShare", min: 0, max: 1 }, guess, 0.5, grid).verdict;
+  assert.deepEqual(
+    [0.5, 0.48, 0.47, 0.6, 0.61].map(guessed),
+    ["right", "right", "close", "close", "far"],
+    "2 and 10 percent of the line",
+  );
+  const worked = (guess, truth) =>
+    gapOf({ kind: "number", truth: "score", min: -10, max: 20, worked: true }, guess, truth, grid).verdict;
+  assert.deepEqual(
+    [worked(4.66, 4.6609), worked(4.7, 4.6609), worked(5, 4.6609), worked(143, 144), worked(144, 144)],
+    ["right", "close", "far", "close", "right"],
+    "half a percent and five percent of the number",
+  );
   assert.equal(gapOf({ kind: "number", truth: "score", min: 0, max: 10 }, 2, 5, grid).apart, 3);
   assert.deepEqual(gapOf({ kind: "choose", truth: "x" }, "a", "b", grid), { same: false });
-  assert.deepEqual([painted([], 5, 2), painted([5], 6, 2), painted([5, 6], 7, 2), painted([5, 6], 5, 2)], [[5], [5, 6], [6, 7], [6]]);
+  assert.deepEqual(
+    [painted([], 5, 2), painted([5], 6, 2), painted([5, 6], 7, 2), painted([5, 6], 5, 2)],
+    [[5], [5, 6], [6, 7], [6]],
+  );
 });
 
 test("a number that cannot be is no guess, and a larger model's counts can be", async () => {
@@ -180,9 +279,20 @@ test("a number that cannot be is no guess, and a larger model's counts can be", 
   const cosine = { kind: "number", truth: "positionCosine", min: -1, max: 1 };
   const count = { kind: "number", truth: "patchCount", min: 0, max: 400 };
   const six = { kind: "number", truth: "halvedPhotos", min: 0, max: 6, strict: true };
-  const cases = [[share, 1, true], [share, 1.2, false], [share, -0.1, false], [cosine, -1, true], [cosine, 7, false],
-    [count, 1369, true], [count, 1e6, false], [count, -1, false], [six, 6, true], [six, 7, false]];
-  for (const [question, guess, wanted] of cases) assert.equal(isGuess(/** @type {any} */ (question), guess, source), wanted, question.truth + " " + guess);
+  const cases = [
+    [share, 1, true],
+    [share, 1.2, false],
+    [share, -0.1, false],
+    [cosine, -1, true],
+    [cosine, 7, false],
+    [count, 1369, true],
+    [count, 1e6, false],
+    [count, -1, false],
+    [six, 6, true],
+    [six, 7, false],
+  ];
+  for (const [question, guess, wanted] of cases)
+    assert.equal(isGuess(/** @type {any} */ (question), guess, source), wanted, question.truth + " " + guess);
 });
 
 test("what a text shows is what its sum is made of, and a calculator agrees", async () => {
@@ -190,8 +300,12 @@ test("what a text shows is what its sum is made of, and a calculator agrees", as
   const source = await open("cls");
   const app = appOf(source);
   await openStep(app, number, 2);
-  const shown = (name) => Number(written(app, { truth: name }, app.course.value({ truth: name })).replace("\u2212", "-"));
-  assert.equal(shown("score"), Number((shown("dotProduct") / Math.sqrt(source.manifest.model.head_dim)).toPrecision(5)));
+  const shown = (name) =>
+    Number(written(app, { truth: name }, app.course.value({ truth: name })).replace("\u2212", "-"));
+  assert.equal(
+    shown("score"),
+    Number((shown("dotProduct") / Math.sqrt(source.manifest.model.head_dim)).toPrecision(5)),
+  );
   assert.equal(shown("scorePower"), Number(Math.exp(shown("score")).toPrecision(5)));
 });
 
@@ -202,7 +316,10 @@ test("a reason in words stays with its guess, and goes with it", async () => {
   app.course.take(7);
   app.course.reveal();
   app.course.explain("it is bright");
-  assert.deepEqual([app.course.because(), app.course.guess(), app.course.revealed()], ["it is bright", 7, true]);
+  assert.deepEqual(
+    [app.course.because(), app.course.guess(), app.course.revealed()],
+    ["it is bright", 7, true],
+  );
   app.course.again();
   assert.equal(app.course.because(), "");
 });
@@ -215,21 +332,48 @@ test("layers of an option are counted from 0, as in every chart", async () => {
 });
 
 test("a refused picture is an answer of its own, before one that is not sure", () => {
-  const kind = (answer) => TRUTHS.answerKind.of(/** @type {any} */ ({ manifest: { pass: { answer } } }), /** @type {any} */ ({}), null, () => null);
-  assert.deepEqual([{ sure: true, known: false }, { sure: false, known: false }, { sure: false, known: true }, { sure: true, known: null }, null].map(kind),
-    ["none", "none", "unsure", "named", undefined]);
+  const kind = (answer) =>
+    TRUTHS.answerKind.of(
+      /** @type {any} */ ({ manifest: { pass: { answer } } }),
+      /** @type {any} */ ({}),
+      null,
+      () => null,
+    );
+  assert.deepEqual(
+    [
+      { sure: true, known: false },
+      { sure: false, known: false },
+      { sure: false, known: true },
+      { sure: true, known: null },
+      null,
+    ].map(kind),
+    ["none", "none", "unsure", "named", undefined],
+  );
 });
 
 test("of several draws the mean counts, and photos that fall by half are counted", () => {
-  const found = (probability, index = 3) => ({ manifest: { pass: { predictions: [{ index, probability }], probabilities: null } } });
+  const found = (probability, index = 3) => ({
+    manifest: { pass: { predictions: [{ index, probability }], probabilities: null } },
+  });
   const source = /** @type {any} */ (found(0.8));
   const left = { a: 0.5, b: 0.1, c: 0.25, d: 0.8, even: 0.3, cat: 0.4, catEven: 0.25 };
-  const of = (name, at, other = null) => TRUTHS[name].of(source, /** @type {any} */ (at), other, (text) => /** @type {any} */ (found(left[text])));
+  const of = (name, at, other = null) =>
+    TRUTHS[name].of(source, /** @type {any} */ (at), other, (text) => /** @type {any} */ (found(left[text])));
   assert.equal(of("outcomesMean", { experiments: ["a", "b"] }), 0.3);
-  assert.deepEqual([of("outcomesLeast", { experiments: ["a", "b"] }), of("outcomesMost", { experiments: ["a", "b"] })], [0.1, 0.5]);
-  assert.equal(of("hurtsMost", { experiments: { lots: ["a", "b"], one: "c" } }), "one", "0.25 is less than 0.3");
+  assert.deepEqual(
+    [of("outcomesLeast", { experiments: ["a", "b"] }), of("outcomesMost", { experiments: ["a", "b"] })],
+    [0.1, 0.5],
+  );
+  assert.equal(
+    of("hurtsMost", { experiments: { lots: ["a", "b"], one: "c" } }),
+    "one",
+    "0.25 is less than 0.3",
+  );
   // This photo falls from 0.8 to 0.3, the cat from 0.4 to 0.25, and one from 0.8 to 0.1.
-  assert.equal(of("halvedPhotos", { experiments: { cat: "cat", "cat*": "catEven", dog: "d", "dog*": "b" } }, found(0.3)), 2);
+  assert.equal(
+    of("halvedPhotos", { experiments: { cat: "cat", "cat*": "catEven", dog: "d", "dog*": "b" } }, found(0.3)),
+    2,
+  );
 });
 
 test("a lot is the same fifth of the patches for everybody, and another lot another", async () => {
@@ -244,12 +388,35 @@ test("a lot is the same fifth of the patches for everybody, and another lot anot
 test("a guess from an earlier visit is checked like anything from outside", async () => {
   const source = await open("cls");
   const { prefix, tokens } = source.grid;
-  const good = [["patch", prefix], ["patches", [prefix, prefix + 1]], ["choose", "a"], ["number", -1.5]];
-  const bad = [["patch", 0], ["patch", tokens], ["patch", "1"], ["patches", [prefix]], ["patches", [prefix, 0]], ["patches", "ab"],
-    ["choose", "c"], ["choose", undefined], ["number", NaN], ["number", "1"], ["number", null]];
-  const check = ([kind, guess]) => isGuess({ kind, truth: "x", count: 2, options: ["a", "b"] }, guess, source);
-  assert.deepEqual(good.map(check), good.map(() => true));
-  assert.deepEqual(bad.map(check), bad.map(() => false));
+  const good = [
+    ["patch", prefix],
+    ["patches", [prefix, prefix + 1]],
+    ["choose", "a"],
+    ["number", -1.5],
+  ];
+  const bad = [
+    ["patch", 0],
+    ["patch", tokens],
+    ["patch", "1"],
+    ["patches", [prefix]],
+    ["patches", [prefix, 0]],
+    ["patches", "ab"],
+    ["choose", "c"],
+    ["choose", undefined],
+    ["number", NaN],
+    ["number", "1"],
+    ["number", null],
+  ];
+  const check = ([kind, guess]) =>
+    isGuess({ kind, truth: "x", count: 2, options: ["a", "b"] }, guess, source);
+  assert.deepEqual(
+    good.map(check),
+    good.map(() => true),
+  );
+  assert.deepEqual(
+    bad.map(check),
+    bad.map(() => false),
+  );
 });
 
 test("a pupil guesses, sees the gap, goes on, comes back, and guesses again", async () => {
@@ -268,11 +435,18 @@ test("a pupil guesses, sees the gap, goes on, comes back, and guesses again", as
   assert.equal(course.guess(), 7);
   assert.equal(app.selection.overlay, "none");
   course.reveal();
-  assert.deepEqual([course.revealed(), course.takes(), course.shows(), app.selection.overlay], [true, false, ["legend"], "attention"]);
+  assert.deepEqual(
+    [course.revealed(), course.takes(), course.shows(), app.selection.overlay],
+    [true, false, ["legend"], "attention"],
+  );
   course.go(3);
   assert.deepEqual([app.selection.step, app.selection.overlay, course.revealed()], [3, "none", false]);
   course.go(2);
-  assert.deepEqual([course.guess(), course.revealed(), app.selection.overlay], [7, true, "attention"], "as it was left");
+  assert.deepEqual(
+    [course.guess(), course.revealed(), app.selection.overlay],
+    [7, true, "attention"],
+    "as it was left",
+  );
   const later = appOf(await open("cls"), { storage });
   await openStep(later, ask, 2);
   assert.deepEqual([later.course.guess(), later.selection.overlay], [7, "attention"], "on another visit");
@@ -308,15 +482,26 @@ test("what a step calls another photo is none that the visitor looks at already"
   await openStep(app, shuffle, 2);
   assert.equal(changesPhoto(shuffle, app.course.number()), false);
   app.course.go(3);
-  assert.deepEqual(app.travelled, [{ model: "photos", example: "dog", lesson: "shuffle", step: 3 }], "neither goldfish nor what the lesson asks about later");
+  assert.deepEqual(
+    app.travelled,
+    [{ model: "photos", example: "dog", lesson: "shuffle", step: 3 }],
+    "neither goldfish nor what the lesson asks about later",
+  );
   assert.equal(changesPhoto(shuffle, app.course.number()), true);
   app.course.go(4);
   assert.equal(changesPhoto(shuffle, app.course.number()), false, "back to the photo of the lesson");
   const when = LESSONS.find(({ id }) => id === "when");
-  for (const [besides, beside] of [[["example-dog", "example-goldfish"], "example-goldfish"], [["untrained", "example-dog"], "example-dog"]]) {
+  for (const [besides, beside] of [
+    [["example-dog", "example-goldfish"], "example-goldfish"],
+    [["untrained", "example-dog"], "example-dog"],
+  ]) {
     const beheld = appOf(source, { besides });
     await openStep(beheld, when, 4);
-    assert.equal(beheld.selection.beside, beside, "not what is looked at, which does not stand beside itself");
+    assert.equal(
+      beheld.selection.beside,
+      beside,
+      "not what is looked at, which does not stand beside itself",
+    );
   }
   const alone = appOf(source, { besides: [] });
   await openStep(alone, shuffle, 2);
@@ -334,14 +519,34 @@ test("a link into a lesson holds the step, and the language and the projector, b
   const origin = { model: "photos", example: "red-panda" };
   const href = writeLink("https://x.org/?head=3&lang=ko", app.selection, taste, origin, app.shape());
   assert.equal(href, "https://x.org/?lang=ko&model=photos&example=red-panda&lesson=ask&step=2");
-  assert.match(writeLink(href, app.selection, { ...taste, projector: true }, origin, app.shape()), /projector=true/);
+  assert.match(
+    writeLink(href, app.selection, { ...taste, projector: true }, origin, app.shape()),
+    /projector=true/,
+  );
   assert.deepEqual(readLink(href + "&projector=true", PANELS), { lesson: "ask", step: 2, projector: true });
-  const check = (wanted) => { const { lesson, step } = validSelection(wanted, app.selection, app.shape()); return [lesson, step]; };
-  assert.deepEqual([{ lesson: "none" }, { step: 99 }, { step: 0 }, { step: "2" }, { lesson: "" }].map(check),
-    [["ask", 2], ["ask", ask.steps.length + 1], ["ask", 0], ["ask", 2], ["", 1]]);
+  const check = (wanted) => {
+    const { lesson, step } = validSelection(wanted, app.selection, app.shape());
+    return [lesson, step];
+  };
+  assert.deepEqual(
+    [{ lesson: "none" }, { step: 99 }, { step: 0 }, { step: "2" }, { lesson: "" }].map(check),
+    [
+      ["ask", 2],
+      ["ask", ask.steps.length + 1],
+      ["ask", 0],
+      ["ask", 2],
+      ["", 1],
+    ],
+  );
   assert.deepEqual(check({ lesson: "cut", step: 0 }), ["cut", 1], "the first lesson has nothing to recall");
-  assert.equal(stepLink("https://x.org/a?panel=qk", { ...originOf(ask, null), lesson: "ask", step: 3 }, { lang: "ko", projector: true }),
-    "https://x.org/a?model=photos&example=red-panda&lesson=ask&step=3&lang=ko&projector=true");
+  assert.equal(
+    stepLink(
+      "https://x.org/a?panel=qk",
+      { ...originOf(ask, null), lesson: "ask", step: 3 },
+      { lang: "ko", projector: true },
+    ),
+    "https://x.org/a?model=photos&example=red-panda&lesson=ask&step=3&lang=ko&projector=true",
+  );
   const history = push(startHistory({ ...app.selection }), { ...app.selection, step: 3 }, 1);
   assert.equal(push(history, { ...app.selection, step: 4 }, 2).past.length, 2, "each step can be undone");
 });
@@ -351,10 +556,15 @@ test("guesses are remembered up to a bound, and damaged storage is no harm", () 
   const storage = storageOf(kept);
   const book = guessBook(storage);
   for (let i = 0; i < 405; i++) book.keep("q" + i, { guess: i });
-  assert.deepEqual([book.recall("q4"), book.recall("q5"), guessBook(storage).recall("q404")], [undefined, { guess: 5 }, { guess: 404 }]);
+  assert.deepEqual(
+    [book.recall("q4"), book.recall("q5"), guessBook(storage).recall("q404")],
+    [undefined, { guess: 5 }, { guess: 404 }],
+  );
   kept.set("vitviz-guesses", "{");
   assert.equal(guessBook(storage).recall("q5"), undefined);
-  const refused = guessBook(() => { throw new Error("refused"); });
+  const refused = guessBook(() => {
+    throw new Error("refused");
+  });
   refused.keep("a", { guess: 1 });
   assert.deepEqual(refused.recall("a"), { guess: 1 });
 });
@@ -373,27 +583,67 @@ test("a model that learned no positions has steps of its own, of what is true of
   };
   // A number for each way: 1 beside each other, less and less farther away; of the second head 1 more.
   const { rows, cols } = grid;
-  const ways = [0, 1].flatMap((more) => Array.from({ length: (2 * rows - 1) * (2 * cols - 1) }, (_, at) =>
-    more + 1 / Math.max(1, Math.abs(Math.floor(at / (2 * cols - 1)) - rows + 1) + Math.abs(at % (2 * cols - 1) - cols + 1))));
-  const inside = (values) => ({ kind: "rotary", layers: 1, heads: 2, values: Float32Array.from(values), most: 2, turns: new Float32Array(0) });
+  const ways = [0, 1].flatMap((more) =>
+    Array.from(
+      { length: (2 * rows - 1) * (2 * cols - 1) },
+      (_, at) =>
+        more +
+        1 /
+          Math.max(
+            1,
+            Math.abs(Math.floor(at / (2 * cols - 1)) - rows + 1) + Math.abs((at % (2 * cols - 1)) - cols + 1),
+          ),
+    ),
+  );
+  const inside = (values) => ({
+    kind: "rotary",
+    layers: 1,
+    heads: 2,
+    values: Float32Array.from(values),
+    most: 2,
+    turns: new Float32Array(0),
+  });
   const [told, apart, ring, taken] = await walk(["rotary"], inside(ways));
   assert.deepEqual([told.step, apart.step, apart.truth, apart.holds], ["told", "apart", "a", true]);
-  assert.match(apart.texts.why, /^A: 1\.50, B: 0\.75, /, "the middle is 2 rows and 2 columns from the corner");
+  assert.match(
+    apart.texts.why,
+    /^A: 1\.50, B: 0\.75, /,
+    "the middle is 2 rows and 2 columns from the corner",
+  );
   assert.match(apart.texts.claim, /comes off better here/);
   assert.deepEqual([ring.step, ring.asked[0].at.layer, taken.step], ["ring", 0, "taken"]);
   const near = source.grid.prefix + Math.floor(0.2 * rows) * cols + Math.floor(0.2 * cols);
-  const map = insideMeans(inside(ways), 0, { row: Math.floor(0.2 * rows), col: Math.floor(0.2 * cols) }, grid);
-  assertClose(ring.truth, Array.from(map, (value, patch) => (patch === near - grid.prefix ? -2 : value)), 1e-6);
+  const map = insideMeans(
+    inside(ways),
+    0,
+    { row: Math.floor(0.2 * rows), col: Math.floor(0.2 * cols) },
+    grid,
+  );
+  assertClose(
+    ring.truth,
+    Array.from(map, (value, patch) => (patch === near - grid.prefix ? -2 : value)),
+    1e-6,
+  );
   const [own] = manifest.pass.predictions;
   assert.equal(taken.truth, own.probability, "what stands beside is the same here");
   const [, far] = await walk(["bias"], inside(ways.map((value) => -value)));
   assert.deepEqual([far.truth, far.holds], ["b", false]);
   const [bag, cannot] = await walk(["rotary"], null);
-  assert.deepEqual([bag.step, cannot.step, cannot.truth], ["told", "apart", null], "its numbers are not here");
+  assert.deepEqual(
+    [bag.step, cannot.step, cannot.truth],
+    ["told", "apart", null],
+    "its numbers are not here",
+  );
   const [untold, mixed, heap, alike] = await walk([], null);
-  assert.deepEqual([untold, mixed, heap, alike].map(({ step }) => step), ["untold", "mixed", "heap", "alike"]);
+  assert.deepEqual(
+    [untold, mixed, heap, alike].map(({ step }) => step),
+    ["untold", "mixed", "heap", "alike"],
+  );
   assert.deepEqual([mixed.truth, mixed.holds, heap.truth], ["same", true, own.probability]);
-  assert.deepEqual((await walk(["learned", "rotary"], inside(ways))).map(({ step }) => step), ["bag", "cross", "paint", "before"]);
+  assert.deepEqual(
+    (await walk(["learned", "rotary"], inside(ways))).map(({ step }) => step),
+    ["bag", "cross", "paint", "before"],
+  );
   manifest.model.position_kinds = ["learned"];
 });
 
@@ -405,7 +655,11 @@ test("a lesson begins with what is recalled, and closes with what was found", as
   course.start("where");
   assert.deepEqual([course.number(), course.step().id, course.closed()], [0, "recall", false]);
   assert.match(said(app, "question"), /How many patches/);
-  assert.equal(course.truth(), source.grid.rows * source.grid.cols, "it is asked of the picture of this lesson");
+  assert.equal(
+    course.truth(),
+    source.grid.rows * source.grid.cols,
+    "it is asked of the picture of this lesson",
+  );
   course.go(-1);
   assert.equal(course.number(), 0, "nothing is before it");
   course.go(2);
@@ -417,9 +671,14 @@ test("a lesson begins with what is recalled, and closes with what was found", as
   course.go(where.steps.length);
   const last = course.origin();
   course.go(course.number() + 1);
-  assert.deepEqual([course.number(), course.step().id, course.question()], [where.steps.length + 1, "card", null]);
+  assert.deepEqual(
+    [course.number(), course.step().id, course.question()],
+    [where.steps.length + 1, "card", null],
+  );
   assert.deepEqual(course.origin(), last, "over the picture of the last step");
-  assert.deepEqual(course.found(), [{ guess: "a", shown: true, told: ["Whose?", "You: A"], because: "I saw it" }]);
+  assert.deepEqual(course.found(), [
+    { guess: "a", shown: true, told: ["Whose?", "You: A"], because: "I saw it" },
+  ]);
   assert.equal(course.following().id, "shuffle");
   assert.match(said(app, ""), /was learned/);
   course.go(course.number() + 1);

@@ -3,7 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { columnAt, heightOf, nearestLine, placeOfColumn, rankTicks, spread, topShare } from "../../vitviz/viewer/maths/lines.js";
+import {
+  columnAt,
+  heightOf,
+  nearestLine,
+  placeOfColumn,
+  rankTicks,
+  spread,
+  topShare,
+} from "../../vitviz/viewer/maths/lines.js";
 import { lensSentence } from "../../vitviz/viewer/panels/predictions/lens.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, assertClose } from "./fixture.js";
@@ -12,7 +20,11 @@ test("heights of shares and of ranks", () => {
   assert.equal(heightOf(0.75, { min: 0, max: 1 }), 0.25);
   assert.equal(heightOf(2, { min: 0, max: 1 }), 0);
   const ranks = { min: 100, max: 1, log: true };
-  assertClose([1, 10, 100].map((rank) => heightOf(rank, ranks)), [0, 0.5, 1], 1e-12);
+  assertClose(
+    [1, 10, 100].map((rank) => heightOf(rank, ranks)),
+    [0, 0.5, 1],
+    1e-12,
+  );
   assert.equal(heightOf(3, { min: 3, max: 3 }), 0);
 });
 
@@ -30,7 +42,10 @@ test("names keep their distance and their order", () => {
   const places = spread([0.5, 0.51, 0.1, 1, 0.99], 0.1);
   const sorted = [...places].sort((a, b) => a - b);
   for (let i = 1; i < sorted.length; i++) assert.ok(sorted[i] - sorted[i - 1] > 0.0999);
-  assert.deepEqual([2, 0, 1, 4, 3].map((at) => places[at]), sorted);
+  assert.deepEqual(
+    [2, 0, 1, 4, 3].map((at) => places[at]),
+    sorted,
+  );
   assert.ok(sorted[0] >= 0 && sorted[4] <= 1);
   assert.equal(places[2], 0.1);
   const many = spread(Array(30).fill(0), 0.1);
@@ -45,7 +60,10 @@ test("the nearest line", () => {
 });
 
 test("the top of a chart of shares", () => {
-  assert.deepEqual([[[0.01], [0.01]], [[0.05, 0.03]], [[0.41], [0.2]], [[1]]].map(topShare), [0.02, 0.1, 1, 1]);
+  assert.deepEqual(
+    [[[0.01], [0.01]], [[0.05, 0.03]], [[0.41], [0.2]], [[1]]].map(topShare),
+    [0.02, 0.1, 1, 1],
+  );
 });
 
 test("ticks of ranks", () => {
@@ -53,7 +71,14 @@ test("ticks of ranks", () => {
   assert.deepEqual(rankTicks(1000), [1, 10, 100, 1000]);
   assert.deepEqual(rankTicks(7), [1, 7]);
   assert.deepEqual(rankTicks(150), [1, 10, 100]);
-  assert.deepEqual([rankTicks(20), rankTicks(21)], [[1, 10], [1, 10, 21]], "the last is written where there is room");
+  assert.deepEqual(
+    [rankTicks(20), rankTicks(21)],
+    [
+      [1, 10],
+      [1, 10, 21],
+    ],
+    "the last is written where there is room",
+  );
 });
 
 test("the lens ends with the answer, and its probabilities are Python's", () => {
@@ -64,23 +89,35 @@ test("the lens ends with the answer, and its probabilities are Python's", () => 
     }
     const last = manifest.model.depth - 1;
     assert.equal(manifest.pass.lens[0].index, manifest.pass.predictions[0].index);
-    assertClose(manifest.pass.lens.slice(0, 3).map((line) => line.probabilities[last]),
-      manifest.pass.predictions.slice(0, 3).map((entry) => entry.probability));
+    assertClose(
+      manifest.pass.lens.slice(0, 3).map((line) => line.probabilities[last]),
+      manifest.pass.predictions.slice(0, 3).map((entry) => entry.probability),
+    );
     for (const line of manifest.pass.lens) {
-      assertClose(line.probabilities, expected.lens.map((row) => row[line.index]));
+      assertClose(
+        line.probabilities,
+        expected.lens.map((row) => row[line.index]),
+      );
     }
   }
 });
 
 test("what the lens says", () => {
-  const lens = [{ label: "dog", probabilities: [0.1, 0.6], ranks: [3, 1] },
-    { label: "cat", probabilities: [0.5, 0.2], ranks: [1, 2] }];
+  const lens = [
+    { label: "dog", probabilities: [0.1, 0.6], ranks: [3, 1] },
+    { label: "cat", probabilities: [0.5, 0.2], ranks: [1, 2] },
+  ];
   const t = translator("en");
   assert.equal(lensSentence(lens, 1, t), "After layer 1 it would say dog, 60.0%.");
-  assert.equal(lensSentence(lens, 0, t), "After layer 0 it would say cat, 50.0%. " +
-    "Its final answer, dog, stands at 10.0% by then, rank 3.");
+  assert.equal(
+    lensSentence(lens, 0, t),
+    "After layer 0 it would say cat, 50.0%. " + "Its final answer, dog, stands at 10.0% by then, rank 3.",
+  );
   assert.equal(lensSentence(lens, 1, t, true), "After layer 1 it would say dog.", "after a refusal");
-  assert.equal(lensSentence(lens, 0, t, true), "After layer 0 it would say cat. What it would choose in the end, dog, is number 3 by then.");
+  assert.equal(
+    lensSentence(lens, 0, t, true),
+    "After layer 0 it would say cat. What it would choose in the end, dog, is number 3 by then.",
+  );
   const even = lens.map((line) => ({ ...line, ranks: [1, 1] }));
   assert.equal(lensSentence(even, 0, t), "After layer 0 every class is as likely as any other.");
 });

@@ -39,21 +39,41 @@ test("what is looked at comes back from its link", () => {
     // Fields that a panel has borrowed are not in a link.
     assert.deepEqual({ ...roundTrip(selection)[0], lent: {} }, { ...selection, lent: {} });
   }
-  const taste = { ...START_TASTE, scale: "heads", colours: "magma", gallery: "matrix", projector: true, opacity: 0.4,
-    grid: false, smooth: true, rulers: true, fromOne: true };
+  const taste = {
+    ...START_TASTE,
+    scale: "heads",
+    colours: "magma",
+    gallery: "matrix",
+    projector: true,
+    opacity: 0.4,
+    grid: false,
+    smooth: true,
+    rulers: true,
+    fromOne: true,
+  };
   assert.deepEqual(roundTrip(start, taste)[1], taste);
 });
 
 test("a token that nobody pinned is in a link too, unless the panel begins with it", () => {
-  const tokenOf = (panel, token) => new URL(writeLink("http://x/", { ...start, panel, token }, START_TASTE, {}, shape)).searchParams.get("token");
-  assert.deepEqual([tokenOf("attention", 0), tokenOf("attention", 5), tokenOf("patches", 5), tokenOf("patches", 0)], [null, "5", null, "0"]);
+  const tokenOf = (panel, token) =>
+    new URL(writeLink("http://x/", { ...start, panel, token }, START_TASTE, {}, shape)).searchParams.get(
+      "token",
+    );
+  assert.deepEqual(
+    [tokenOf("attention", 0), tokenOf("attention", 5), tokenOf("patches", 5), tokenOf("patches", 0)],
+    [null, "5", null, "0"],
+  );
   assert.equal(roundTrip({ ...start, token: 5 })[0].token, 5);
 });
 
 test("what only one panel shows is in its links alone", () => {
   const own = {
-    patches: { order: "channel", units: "raw" }, positions: { mosaic: "untrained" }, attention: { gallery: "all" },
-    qk: { partner: 2 }, predictions: { lens: "rank" }, training: { moment: 3 },
+    patches: { order: "channel", units: "raw" },
+    positions: { mosaic: "untrained" },
+    attention: { gallery: "all" },
+    qk: { partner: 2 },
+    predictions: { lens: "rank" },
+    training: { moment: 3 },
   };
   const all = Object.assign({}, ...Object.values(own));
   const names = Object.keys(all);
@@ -61,7 +81,11 @@ test("what only one panel shows is in its links alone", () => {
     const selection = validSelection({ ...open(panel), ...all }, start, shape);
     const href = writeLink(HREF, selection, validTaste(all), {}, shape);
     const { searchParams } = new URL(href);
-    assert.deepEqual(names.filter((name) => searchParams.has(name)), Object.keys(own[panel] ?? {}), panel);
+    assert.deepEqual(
+      names.filter((name) => searchParams.has(name)),
+      Object.keys(own[panel] ?? {}),
+      panel,
+    );
     const found = readLink(href, PANELS);
     const back = { ...validTaste(found), ...validSelection(complete(found, start, shape), start, shape) };
     for (const [name, value] of Object.entries(own[panel] ?? {})) assert.equal(back[name], value, name);
@@ -69,8 +93,13 @@ test("what only one panel shows is in its links alone", () => {
 });
 
 test("a link names model and picture, and leaves alone what is not ours", () => {
-  const href = writeLink(HREF + "", { ...start, token: 0 }, START_TASTE,
-    { model: "hf-hub:a/b & c", example: "red-panda", untrained: "1", size: "24x40" }, shape);
+  const href = writeLink(
+    HREF + "",
+    { ...start, token: 0 },
+    START_TASTE,
+    { model: "hf-hub:a/b & c", example: "red-panda", untrained: "1", size: "24x40" },
+    shape,
+  );
   const url = new URL(href);
   assert.equal(url.searchParams.get("model"), "hf-hub:a/b & c");
   assert.equal(url.searchParams.get("example"), "red-panda");
@@ -87,8 +116,11 @@ test("a link names model and picture, and leaves alone what is not ours", () => 
 });
 
 test("an address can say anything", () => {
-  const asked = readLink("http://x/?token=-1&layer=99&head=mean&panel=<b>&scale=1&colours=jet&residual=2&layer=3" +
-    "&moment=first&mosaic=4&order=size&units=&lens=logit&x=1&pinned=true&opacity=7&lent=1&projector=1&grid=no", PANELS);
+  const asked = readLink(
+    "http://x/?token=-1&layer=99&head=mean&panel=<b>&scale=1&colours=jet&residual=2&layer=3" +
+      "&moment=first&mosaic=4&order=size&units=&lens=logit&x=1&pinned=true&opacity=7&lent=1&projector=1&grid=no",
+    PANELS,
+  );
   assert.deepEqual(validSelection(complete(asked, start, shape), start, shape), start);
   assert.deepEqual(validTaste(asked), START_TASTE);
   assert.deepEqual(readLink("http://x/", PANELS), {});
@@ -106,16 +138,26 @@ test("taste is remembered, and a damaged or refused memory is none", () => {
     assert.equal(typeof recall(opened), "object");
     assert.deepEqual(validTaste(recall(opened)), START_TASTE);
   }
-  const refused = () => { throw new DOMException("denied", "SecurityError"); };
+  const refused = () => {
+    throw new DOMException("denied", "SecurityError");
+  };
   assert.deepEqual(recall(refused), {});
   remember(refused, { colours: "magma" });
 });
 
 test("what the spotlight falls on is in the link of a spotlight, and in no other", () => {
-  const sightOf = (taste) => new URL(writeLink("http://x/", start, { ...START_TASTE, ...taste }, {}, shape)).searchParams.get("sight");
+  const sightOf = (taste) =>
+    new URL(writeLink("http://x/", start, { ...START_TASTE, ...taste }, {}, shape)).searchParams.get("sight");
   const viridis = { colours: "viridis" };
-  assert.deepEqual([viridis, { colours: "spotlight" }, { colours: "spotlight", sight: "model" }, { ...viridis, sight: "model" }].map(sightOf),
-    [null, "photograph", "model", null]);
+  assert.deepEqual(
+    [
+      viridis,
+      { colours: "spotlight" },
+      { colours: "spotlight", sight: "model" },
+      { ...viridis, sight: "model" },
+    ].map(sightOf),
+    [null, "photograph", "model", null],
+  );
   const taste = { ...START_TASTE, colours: "spotlight", sight: "model" };
   assert.deepEqual(roundTrip(start, taste)[1], taste);
   assert.equal(validTaste({ sight: "x-ray" }).sight, "photograph");

@@ -1,4 +1,7 @@
-/** The viewer comes as a file: what waits for it, what is kept until then, and what is said where it does not come. */
+/**
+ * The viewer comes as a file: what waits for it, what is kept until then, and what is said where it does not
+ * come.
+ */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -9,7 +12,10 @@ import { load } from "../../vitviz/viewer/load.js";
 
 const GLUE = readFileSync(new URL("../../vitviz/web/page/viewer.js", import.meta.url), "utf8");
 const NAMES = ["document", "customElements", "location", "innerHeight"];
-const turn = () => new Promise((done) => { setTimeout(done, 0); });
+const turn = () =>
+  new Promise((done) => {
+    setTimeout(done, 0);
+  });
 
 let head = [];
 let heard = {};
@@ -19,20 +25,43 @@ beforeEach(() => {
   heard = {};
   reloads = 0;
   globalThis.document = {
-    baseURI: "https://host/vitviz/", documentElement: { lang: "en", toggleAttribute() {} }, head: { append: (node) => head.push(node) },
-    createElement: (tag) => ({ tag, remove() { head = head.filter((node) => node !== this); } }),
-    addEventListener: (type, listener) => { (heard[type] ??= new Set()).add(listener); },
+    baseURI: "https://host/vitviz/",
+    documentElement: { lang: "en", toggleAttribute() {} },
+    head: { append: (node) => head.push(node) },
+    createElement: (tag) => ({
+      tag,
+      remove() {
+        head = head.filter((node) => node !== this);
+      },
+    }),
+    addEventListener: (type, listener) => {
+      (heard[type] ??= new Set()).add(listener);
+    },
     removeEventListener: (type, listener) => heard[type].delete(listener),
   };
   globalThis.customElements = { get: () => true };
-  globalThis.location = { reload: () => { reloads += 1; } };
+  globalThis.location = {
+    reload: () => {
+      reloads += 1;
+    },
+  };
   globalThis.innerHeight = 1000;
 });
-afterEach(() => NAMES.forEach((name) => { delete globalThis[name]; }));
+afterEach(() =>
+  NAMES.forEach((name) => {
+    delete globalThis[name];
+  }),
+);
 
 test("each of two that load at once gets the viewer of its own file, and no element stays", async () => {
   const [one, two] = [load("/a.js"), load("/a.js")];
-  assert.deepEqual(head.map(({ tag, src }) => [tag, src]), [["script", "/a.js"], ["script", "/a.js"]]);
+  assert.deepEqual(
+    head.map(({ tag, src }) => [tag, src]),
+    [
+      ["script", "/a.js"],
+      ["script", "/a.js"],
+    ],
+  );
   const [first, second] = head;
   second.viewer = { name: "second" };
   second.onload();
@@ -55,23 +84,52 @@ test("a file that does not come, or is another page, is an error", async () => {
 /** viewer.js as Gradio runs it, with a file that comes when the test says so. */
 function component(value = null) {
   const did = [];
-  const nodes = { ".vv-place": {}, ".vv-no-texts": { hidden: true }, ".vv-absent": { hidden: true, button: {} }, "vv-life": {} };
+  const nodes = {
+    ".vv-place": {},
+    ".vv-no-texts": { hidden: true },
+    ".vv-absent": { hidden: true, button: {} },
+    "vv-life": {},
+  };
   nodes[".vv-absent"].querySelector = () => nodes[".vv-absent"].button;
   const element = { querySelector: (name) => nodes[name], getBoundingClientRect: () => ({ top: 0 }) };
-  const props = { value: value && { text: JSON.stringify({ id: value, files: {} }), picture: { url: "/file=/a" } } };
+  const props = {
+    value: value && { text: JSON.stringify({ id: value, files: {} }), picture: { url: "/file=/a" } },
+  };
   const watched = [];
   const file = {};
   const coming = (address) => new Promise((done, failed) => Object.assign(file, { address, done, failed }));
   let host = null;
-  const viewer = { prepare: async (tag, texts) => tag !== "ko" || texts(tag).then(() => true, () => false), mount: (given) => {
-    did.push("mount");
-    host = given;
-    return { update: ({ id }) => did.push("update " + id), openLessons: () => did.push("lessons"),
-      openDrawing: () => did.push("drawing"), destroy: () => did.push("destroy") };
-  } };
-  const code = GLUE.replace("__LOAD__", "coming").replace("__FILE__", "gradio_api/v.js").replace("__TEXTS__", '{ "ko": "gradio_api/ko.js" }');
+  const viewer = {
+    prepare: async (tag, texts) =>
+      tag !== "ko" ||
+      texts(tag).then(
+        () => true,
+        () => false,
+      ),
+    mount: (given) => {
+      did.push("mount");
+      host = given;
+      return {
+        update: ({ id }) => did.push("update " + id),
+        openLessons: () => did.push("lessons"),
+        openDrawing: () => did.push("drawing"),
+        destroy: () => did.push("destroy"),
+      };
+    },
+  };
+  const code = GLUE.replace("__LOAD__", "coming")
+    .replace("__FILE__", "gradio_api/v.js")
+    .replace("__TEXTS__", '{ "ko": "gradio_api/ko.js" }');
   compileFunction(code, ["element", "props", "server", "trigger", "upload", "watch", "coming", "window"])(
-    element, props, {}, null, null, (name, listener) => watched.push([name, listener]), coming, { removeEventListener() {}, vitvizKept: { own: () => null } });
+    element,
+    props,
+    {},
+    null,
+    null,
+    (name, listener) => watched.push([name, listener]),
+    coming,
+    { removeEventListener() {}, vitvizKept: { own: () => null } },
+  );
   const set = (id) => {
     props.value = { ...props.value, text: JSON.stringify({ id, files: {} }) };
     watched.forEach(([, listener]) => listener());
@@ -93,7 +151,10 @@ test("what came before the file is shown with it: the newest answer, once, and t
   set("c");
   press("vitviz-lessons");
   assert.deepEqual(did.slice(3), ["update c", "lessons"]);
-  assert.deepEqual(watched.map(([name]) => name), ["value"]);
+  assert.deepEqual(
+    watched.map(([name]) => name),
+    ["value"],
+  );
 });
 
 test("an answer after the file is shown as it comes", async () => {
@@ -140,7 +201,10 @@ test("texts that do not come are said, until others do; a page that begins witho
   await turn();
   file.failed(new Error("offline"));
   await turn();
-  assert.deepEqual([did, globalThis.document.documentElement.lang, nodes[".vv-no-texts"].hidden], [["mount"], "en", false]);
+  assert.deepEqual(
+    [did, globalThis.document.documentElement.lang, nodes[".vv-no-texts"].hidden],
+    [["mount"], "en", false],
+  );
   const again = host().texts("ko");
   assert.equal(nodes[".vv-no-texts"].hidden, true);
   file.done({ STRINGS: { answer: "답" } });

@@ -1,6 +1,7 @@
 /**
- * Computes passes as a page does, and writes the files of each: `node made.js QUESTION`, a file in JSON with the address of the
- * weights, a picture in base64, another one that tokens are taken from, and cases, which have a folder, the manifest's model and photo, and interventions.
+ * Computes passes as a page does, and writes the files of each: `node made.js QUESTION`, a file in JSON with
+ * the address of the weights, a picture in base64, another one that tokens are taken from, and cases, which
+ * have a folder, the manifest's model and photo, and interventions.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -24,8 +25,12 @@ for (const { folder, model, photo, interventions, first } of cases) {
   const facts = core.load(buffer); // forgets the passes before, where it would begin otherwise
   const seen = (text) => new Uint8Array(Buffer.from(text, "base64"));
   const donor = core.run({ picture: seen(other.picture) });
-  const donors = interventions.map(({ from, layer }) => (from ? { tokens: /** @type {any} */ (donor.tokens)[layer], width: donor.width } : null));
-  const found = named(core.run({ picture: seen(picture), interventions, donors }), { other: { name: other.name + ", " + model.name, pass: donor } });
+  const donors = interventions.map(({ from, layer }) =>
+    from ? { tokens: /** @type {any} */ (donor.tokens)[layer], width: donor.width } : null,
+  );
+  const found = named(core.run({ picture: seen(picture), interventions, donors }), {
+    other: { name: other.name + ", " + model.name, pass: donor },
+  });
   const pass = { changes: found.interventions, removed: found.removed, first };
   const known = { facts, described, tensors: parseSafetensors(buffer) };
   for (const [name, { make }] of Object.entries(filesOf(found, model, pass, known))) {

@@ -1,4 +1,6 @@
-/** Statistics of heads and features of tokens that the page computes are those of the files that Python made. */
+/**
+ * Statistics of heads and features of tokens that the page computes are those of the files that Python made.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -24,7 +26,10 @@ for (const [at, { name, manifest, grid, buffers, layers }] of ways.entries()) {
 
 test("rows of length 1, and of length 0", () => {
   assert.deepEqual([...normsOf(Float32Array.from([3, 4, 0, 0]), 2)], [5, 0]);
-  assert.deepEqual([...unitRowsOf(Float32Array.from([3, 4, 0, 0]), 2)], [...Float32Array.from([0.6, 0.8, 0, 0])]);
+  assert.deepEqual(
+    [...unitRowsOf(Float32Array.from([3, 4, 0, 0]), 2)],
+    [...Float32Array.from([0.6, 0.8, 0, 0])],
+  );
 });
 
 test("the directions in which points differ most, by hand: along an ellipse", () => {

@@ -10,13 +10,24 @@ import { FIXTURES, assertClose, fixtureOf } from "./fixture.js";
 
 test("a sum for the board", () => {
   // Two heads of one number, two tokens of two numbers. Head 0 writes on the first number, 1 on both.
-  const mixing = { before: Float32Array.of(0, 0, 1, 2), v: Float32Array.of(2, 4, 1, 5), gain: Float32Array.of(1, 10),
-    out: Float32Array.of(3, 0, 1, 2), rest: Float32Array.of(0, 1), norms: Float32Array.of(0, 0),
-    heads: 2, tokens: 2, dim: 1, width: 2 };
+  const mixing = {
+    before: Float32Array.of(0, 0, 1, 2),
+    v: Float32Array.of(2, 4, 1, 5),
+    gain: Float32Array.of(1, 10),
+    out: Float32Array.of(3, 0, 1, 2),
+    rest: Float32Array.of(0, 1),
+    norms: Float32Array.of(0, 0),
+    heads: 2,
+    tokens: 2,
+    dim: 1,
+    width: 2,
+  };
   const rows = Float32Array.of(0.5, 0.5, 0.25, 0.75); // of token 1: the mixes are 3 and 4
   const found = mixOf(mixing, rows, 1, 1);
-  assert.deepEqual([found.mixed, found.added, found.change, found.after].map((values) => [...values]),
-    [[4], [40, 80], [130, 81], [131, 83]]);
+  assert.deepEqual(
+    [found.mixed, found.added, found.change, found.after].map((values) => [...values]),
+    [[4], [40, 80], [130, 81], [131, 83]],
+  );
   const total = 130 ** 2 + 81 ** 2;
   assertClose(found.shares, [(90 * 130) / total, (40 * 130 + 80 * 81) / total, 81 / total], 1e-6);
   assertClose([found.cosine], [11680 / Math.sqrt(8000 * total)], 1e-6);
@@ -25,8 +36,18 @@ test("a sum for the board", () => {
 });
 
 test("of heads that add nothing shares and cosine are 0, and no strange numbers", () => {
-  const mixing = { before: Float32Array.of(1, 2), v: Float32Array.of(3, 4), gain: Float32Array.of(1), out: new Float32Array(4), rest: new Float32Array(2),
-    norms: Float32Array.of(0), heads: 2, tokens: 1, dim: 1, width: 2 };
+  const mixing = {
+    before: Float32Array.of(1, 2),
+    v: Float32Array.of(3, 4),
+    gain: Float32Array.of(1),
+    out: new Float32Array(4),
+    rest: new Float32Array(2),
+    norms: Float32Array.of(0),
+    heads: 2,
+    tokens: 1,
+    dim: 1,
+    width: 2,
+  };
   const { shares, cosine, after } = mixOf(mixing, Float32Array.of(1, 1), 0, 0);
   assert.deepEqual([...shares, cosine, ...after], [0, 0, 0, 0, 1, 2]);
 });
@@ -37,7 +58,8 @@ for (const { name, expected, manifest, layers, buffers } of FIXTURES) {
   test(name + ": from the values to the token", () => {
     const mixing = readMixing(buffers["mixing-" + String(layer).padStart(2, "0") + ".safetensors"], manifest);
     const found = mixOf(mixing, attentionRows(layers[layer], token, "from"), head, token);
-    for (const part of ["mixed", "added", "change", "before", "after"]) assertClose(found[part], mix[part], 1e-4);
+    for (const part of ["mixed", "added", "change", "before", "after"])
+      assertClose(found[part], mix[part], 1e-4);
     assertClose([found.shares[head], found.cosine], [mix.share, mix.cosine], 1e-4);
     assertClose([found.shares.reduce((sum, share) => sum + share)], [1], 1e-5);
     assertClose([mixing.norms[token]], [mix.normed], 1e-4);
@@ -52,13 +74,21 @@ test("the values of a layer are fetched when they are looked at, once, and old o
   const asked = [];
   const come = () => source.mixings.get(0)?.here && source.mixings.get(1).here && told();
   let told = () => {};
-  const here = new Promise((resolve) => { told = () => resolve(null); });
-  const source = new Source({ ...manifest, files: { ...manifest.files, "mixing-00": { late: true } } },
-    async ({ path }) => { asked.push(path); return buffers[path]; },
+  const here = new Promise((resolve) => {
+    told = () => resolve(null);
+  });
+  const source = new Source(
+    { ...manifest, files: { ...manifest.files, "mixing-00": { late: true } } },
+    async ({ path }) => {
+      asked.push(path);
+      return buffers[path];
+    },
     async (question, { name }) => {
       asked.push(question + " " + name);
       return { data: Buffer.from(buffers[name + ".safetensors"]).toString("base64") };
-    }, () => come());
+    },
+    () => come(),
+  );
   await source.loaded(false);
   asked.length = 0;
   assert.equal(source.mixing(0).get(), null);

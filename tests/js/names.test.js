@@ -1,4 +1,7 @@
-/** Names from links and manifests: constructor, __proto__ and the like, which every object has, are names like any other. */
+/**
+ * Names from links and manifests: constructor, __proto__ and the like, which every object has, are names like
+ * any other.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -33,7 +36,10 @@ test("a model of such a name has no weights, no title in other languages and no 
     const model = /** @type {any} */ ({ key: { name, untrained: false, image_size: null } });
     assert.equal(weightsOf({}, model), undefined);
     assert.equal(createRunners({ mayBeSlow: false }, () => {}).prepare(model), undefined);
-    const kept = /** @type {any} */ ({ model: { title: name, words: { ko: { texts: {} } } }, photo: { name: "a.png" } });
+    const kept = /** @type {any} */ ({
+      model: { title: name, words: { ko: { texts: {} } } },
+      photo: { name: "a.png" },
+    });
     assert.deepEqual(besidesOf(kept, kept, false).at(-1)?.names, { ko: name });
     assert.equal(hasText(name), false);
     assert.equal(stepName(name, translator("en")), name);

@@ -82,7 +82,11 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     const file = manifest.files.untrained;
     assert.equal(file === undefined, expected.untrained_similarity === null);
     if (!file) return;
-    const map = similarities(readPositions(parseSafetensors(buffers[file.path]), grid), token - grid.prefix, grid.rows * grid.cols);
+    const map = similarities(
+      readPositions(parseSafetensors(buffers[file.path]), grid),
+      token - grid.prefix,
+      grid.rows * grid.cols,
+    );
     assertClose(map, expected.untrained_similarity, 1e-3);
   });
 

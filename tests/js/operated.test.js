@@ -28,7 +28,11 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of OPERA
         for (let token = 0; token < tokens; token++) {
           const rows = attentionRows(layer, token, direction);
           for (let head = 0; head < manifest.model.num_heads; head++) {
-            assertClose(rows.subarray(head * tokens, (head + 1) * tokens), line(expected.maps[at], head, token, direction, tokens), TOLERANCE);
+            assertClose(
+              rows.subarray(head * tokens, (head + 1) * tokens),
+              line(expected.maps[at], head, token, direction, tokens),
+              TOLERANCE,
+            );
           }
         }
       }
@@ -38,7 +42,11 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of OPERA
   test(name + ": the rows that come ahead, whole maps, the rollout and a pair are Python's", async () => {
     const { layer, token } = manifest.pass.first;
     for (let head = 0; head < manifest.model.num_heads; head++) {
-      assertClose(picture.rows.subarray(head * tokens, (head + 1) * tokens), line(expected.maps[layer], head, token, "from", tokens), TOLERANCE);
+      assertClose(
+        picture.rows.subarray(head * tokens, (head + 1) * tokens),
+        line(expected.maps[layer], head, token, "from", tokens),
+        TOLERANCE,
+      );
     }
     const last = manifest.model.depth - 1;
     const found = pairOf(layers[last], 0, 0, expected.token);
@@ -47,9 +55,23 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of OPERA
     assert.equal(found.bias === null, name !== "relative");
     assert.equal(found.cut, expected.maps[last][expected.token] === 0, "a cut edge says that it is cut");
     const [matrix, row] = await new Promise((resolve, reject) => {
-      const source = new Source(manifest, async ({ path }) => buffers[path], null, () => look());
+      const source = new Source(
+        manifest,
+        async ({ path }) => buffers[path],
+        null,
+        () => look(),
+      );
       function look() {
-        const both = [source.matrices.of(last, 0), source.relevance.of({ token: expected.token, layer: last, first: 0, residual: 0.5, fusion: "mean" })];
+        const both = [
+          source.matrices.of(last, 0),
+          source.relevance.of({
+            token: expected.token,
+            layer: last,
+            first: 0,
+            residual: 0.5,
+            fusion: "mean",
+          }),
+        ];
         if (source.relevance.error) reject(source.relevance.error);
         else if (both.every(Boolean)) resolve(both);
       }

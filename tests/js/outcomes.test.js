@@ -17,25 +17,48 @@ async function experimentFor(text, source) {
   return experimentIn(text, source);
 }
 
-const turn = () => new Promise((done) => { setTimeout(done, 1); });
-const step = (answer) => ({ manifest: { pass: { predictions: [{ index: answer, label: String(answer), probability: 0.5 }], probabilities: [0.1, 0.2, 0.3] } } });
+const turn = () =>
+  new Promise((done) => {
+    setTimeout(done, 1);
+  });
+const step = (answer) => ({
+  manifest: {
+    pass: {
+      predictions: [{ index: answer, label: String(answer), probability: 0.5 }],
+      probabilities: [0.1, 0.2, 0.3],
+    },
+  },
+});
 
 test("an experiment names places, and patches that a map puts first", async () => {
   const source = await sourceOf("cls");
   const { depth } = source.manifest.model;
   const patches = source.grid.rows * source.grid.cols;
-  assert.equal(experimentIn("even_cls_LAST*transplant_cls_END_example-dog", source), `even_cls_${depth - 1}*transplant_cls_${depth}_example-dog`);
-  assert.equal(experimentIn("transplant_PATCHES_END_example-dog", source), `transplant_0-${patches - 1}_${depth}_example-dog`);
+  assert.equal(
+    experimentIn("even_cls_LAST*transplant_cls_END_example-dog", source),
+    `even_cls_${depth - 1}*transplant_cls_${depth}_example-dog`,
+  );
+  assert.equal(
+    experimentIn("transplant_PATCHES_END_example-dog", source),
+    `transplant_0-${patches - 1}_${depth}_example-dog`,
+  );
   const text = "remove_FIRST(attention)";
   assert.equal(experimentIn(text, source), null, "its map is loading");
   const hidden = (await experimentFor(text, source)).replace("remove_", "").split(".").map(Number);
   assert.equal(hidden.length, hiddenIn(source.grid));
   const one = source.explanations.named("attention");
-  const { values } = source.explanations.of({ key: one.key, token: 0, target: source.manifest.pass.predictions[0].index }).here;
+  const { values } = source.explanations.of({
+    key: one.key,
+    token: 0,
+    target: source.manifest.pass.predictions[0].index,
+  }).here;
   const map = Array.from(values.subarray(source.grid.prefix));
   const least = Math.min(...hidden.map((patch) => map[patch]));
   assert.equal(map.filter((value) => value > least).length, hidden.length - 1);
-  assert.deepEqual(hidden, [...hidden].sort((a, b) => a - b));
+  assert.deepEqual(
+    hidden,
+    [...hidden].sort((a, b) => a - b),
+  );
   assert.equal(experimentIn("remove_FIRST(nothing)", source), undefined);
   assert.equal(experimentIn(text, await sourceOf("no_cls")), undefined, "without CLS nobody asks");
 });
@@ -58,14 +81,20 @@ test("each outcome is asked for once, one after another; a failure is asked for 
   const source = await sourceOf("cls");
   const asked = [];
   const ends = [];
-  const operate = (interventions, { manifest: { pass } }) => new Promise((resolve, reject) => {
-    asked.push(interventions[0].kind + " " + pass.id);
-    ends.push({ resolve, reject });
-  });
+  const operate = (interventions, { manifest: { pass } }) =>
+    new Promise((resolve, reject) => {
+      asked.push(interventions[0].kind + " " + pass.id);
+      ends.push({ resolve, reject });
+    });
   let news = 0;
-  const outcomes = createOutcomes(operate, {}, () => { news += 1; });
+  const outcomes = createOutcomes(operate, {}, () => {
+    news += 1;
+  });
   const [one, two] = ["positions_off_0", "shuffle_1_0"];
-  assert.deepEqual([outcomes.of(one, source), outcomes.of(two, source), outcomes.of(one, source)], [null, null, null]);
+  assert.deepEqual(
+    [outcomes.of(one, source), outcomes.of(two, source), outcomes.of(one, source)],
+    [null, null, null],
+  );
   await turn();
   assert.deepEqual(asked, ["positions " + source.manifest.pass.id]);
   ends.shift().resolve({ ...step(1).manifest.pass, groups: [] });
@@ -73,7 +102,10 @@ test("each outcome is asked for once, one after another; a failure is asked for 
   assert.deepEqual([outcomes.of(one, source), news, asked.length], [step(1), 1, 2]);
   ends.shift().reject(new Error("busy"));
   await turn();
-  assert.deepEqual([outcomes.of(two, source), outcomes.of(two, source), asked.length], [undefined, undefined, 2]);
+  assert.deepEqual(
+    [outcomes.of(two, source), outcomes.of(two, source), asked.length],
+    [undefined, undefined, 2],
+  );
   outcomes.retry();
   assert.deepEqual([outcomes.of(two, source), outcomes.of(one, source)], [null, step(1)]);
   await turn();
@@ -85,18 +117,30 @@ test("each outcome is asked for once, one after another; a failure is asked for 
 });
 
 test("truths of several outcomes wait for all of them, and are missing where one is", () => {
-  const source = /** @type {any} */ ({ manifest: { model: { depth: 3 }, pass: { predictions: [{ index: 2, label: "2", probability: 0.9 }] } } });
+  const source = /** @type {any} */ ({
+    manifest: { model: { depth: 3 }, pass: { predictions: [{ index: 2, label: "2", probability: 0.9 }] } },
+  });
   const at = (more) => ({ token: 0, partner: 0, layer: 0, head: 0, ...more });
-  const of = (name, more, outcomes, other = null) => truthOf(name, source, at(more), other, (text) => outcomes[text]);
-  const left = (share) => ({ manifest: { pass: { predictions: [{ index: 2, label: "2", probability: share }] } } });
+  const of = (name, more, outcomes, other = null) =>
+    truthOf(name, source, at(more), other, (text) => outcomes[text]);
+  const left = (share) => ({
+    manifest: { pass: { predictions: [{ index: 2, label: "2", probability: share }] } },
+  });
   const experiments = { a: "x", b: "y", c: "z" };
   assert.equal(of("hurtsMost", { experiments }, { x: left(0.5), y: left(0.1), z: left(0.7) }), "b");
-  assert.equal(of("hurtsMost", { experiments }, { x: left(0.5), y: step(1), z: left(0.7) }), "b", "a class that is no longer among the first");
+  assert.equal(
+    of("hurtsMost", { experiments }, { x: left(0.5), y: step(1), z: left(0.7) }),
+    "b",
+    "a class that is no longer among the first",
+  );
   assert.equal(of("hurtsMost", { experiments }, { x: left(0.5), y: null, z: left(0.7) }), null);
   assert.equal(of("hurtsMost", { experiments }, { x: null, y: undefined, z: left(0.7) }), undefined);
   assert.equal(of("outcomeShare", { experiment: "x" }, { x: step(1) }), 0.3);
   assert.equal(of("outcomeWord", { experiment: "x" }, { x: step(1) }), "1");
-  assert.deepEqual([2, 1, 0].map((now) => of("whoseWord", { experiment: "x" }, { x: step(1) }, step(now))), ["own", "donor", "third"]);
+  assert.deepEqual(
+    [2, 1, 0].map((now) => of("whoseWord", { experiment: "x" }, { x: step(1) }, step(now))),
+    ["own", "donor", "third"],
+  );
   const turns = { t1: step(2), t2: step(1), t3: step(1) };
   assert.equal(of("firstTurn", { experiment: "tPLACE" }, turns), "2");
   assert.equal(of("firstTurn", { experiment: "tPLACE" }, { ...turns, t1: null }), null);
@@ -111,7 +155,10 @@ test("a step whose map comes late gets its experiment then, and one without a ho
   const experiment = await experimentFor("remove_FIRST(attention)", source);
   assert.deepEqual(app.course.missed(), { experiment, beside: "experiment" });
   app.select(app.course.missed());
-  assert.deepEqual([app.selection.experiment, app.selection.beside, app.course.missed()], [experiment, "experiment", null]);
+  assert.deepEqual(
+    [app.selection.experiment, app.selection.beside, app.course.missed()],
+    [experiment, "experiment", null],
+  );
   app.select({ beside: "" });
   assert.equal(app.course.missed(), null, "it was closed");
   const alone = appOf(source, { besides: [] });

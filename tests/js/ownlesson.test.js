@@ -1,10 +1,24 @@
-/** Own lessons: collected views are checked, packed into files and links, ordered, and played as any lesson. */
+/**
+ * Own lessons: collected views are checked, packed into files and links, ordered, and played as any lesson.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  MOST, Misfit, addressWith, askedBy, checkedLesson, fileText, lessonInFile, lessonOfAddress, packed, played, stepOf, unpacked, withMoved,
+  MOST,
+  Misfit,
+  addressWith,
+  askedBy,
+  checkedLesson,
+  fileText,
+  lessonInFile,
+  lessonOfAddress,
+  packed,
+  played,
+  stepOf,
+  unpacked,
+  withMoved,
 } from "../../vitviz/viewer/lessons/own.js";
 import { createCourse, originOf } from "../../vitviz/viewer/lessons/course.js";
 import { createShelf } from "../../vitviz/viewer/lessons/shelf.js";
@@ -15,16 +29,28 @@ import { gapText, optionText, said, titleOf } from "../../vitviz/viewer/text/les
 import { sourceOf, storageOf } from "./fixture.js";
 import { appOf } from "./walk.js";
 
-const view = { model: "photos", example: "dog", panel: "attention", layer: 1, head: 1, token: 5, overlay: "attention" };
+const view = {
+  model: "photos",
+  example: "dog",
+  panel: "attention",
+  layer: 1,
+  head: 1,
+  token: 5,
+  overlay: "attention",
+};
 const step = (more = {}) => ({ view, text: "", question: "", answer: "", way: "look", ...more });
-const lesson = { title: "개 <b>&", steps: [step({ question: "Where?", way: "patch", answer: "There." }), step({ text: "문장 하나" })] };
+const lesson = {
+  title: "개 <b>&",
+  steps: [step({ question: "Where?", way: "patch", answer: "There." }), step({ text: "문장 하나" })],
+};
 
-const misfit = (act, key) => assert.throws(act, (error) => {
-  assert.ok(error instanceof Misfit, String(error));
-  for (const language of Object.keys(STRINGS)) assert.ok(error.key in STRINGS[language], error.key);
-  assert.equal(error.key, key);
-  return true;
-});
+const misfit = (act, key) =>
+  assert.throws(act, (error) => {
+    assert.ok(error instanceof Misfit, String(error));
+    for (const language of Object.keys(STRINGS)) assert.ok(error.key in STRINGS[language], error.key);
+    assert.equal(error.key, key);
+    return true;
+  });
 
 const NO_OUTCOMES = { of: () => undefined, retry() {} };
 
@@ -39,33 +65,58 @@ test("a lesson survives file and link, letter by letter", () => {
 });
 
 test("what is no lesson is refused with a sentence", () => {
-  for (const wrong of [null, 3, "x", [], {}, { steps: {} }]) misfit(() => checkedLesson(wrong), "ownNoLesson");
+  for (const wrong of [null, 3, "x", [], {}, { steps: {} }])
+    misfit(() => checkedLesson(wrong), "ownNoLesson");
   misfit(() => lessonInFile("{"), "ownNoLesson");
   misfit(() => lessonInFile(" ".repeat(MOST.file + 1)), "ownLargeFile");
   misfit(() => checkedLesson({ steps: Array(MOST.steps + 1).fill(step()) }), "ownManySteps");
   misfit(() => checkedLesson({ title: "a".repeat(MOST.title + 1), steps: [] }), "ownLongText");
   misfit(() => checkedLesson({ steps: [step({ question: 3 })] }), "ownLongText");
   misfit(() => checkedLesson({ steps: [step({ way: "dance" })] }), "ownNoWay");
-  for (const wrong of [null, [], { model: "photos" }, { ...view, layer: {} }, { ...view, panel: "a".repeat(61) },
-    { ...view, toString: 1 }, JSON.parse('{"model": "a", "example": "b", "__proto__": 1}'), { ...view, layer: NaN }]) {
+  for (const wrong of [
+    null,
+    [],
+    { model: "photos" },
+    { ...view, layer: {} },
+    { ...view, panel: "a".repeat(61) },
+    { ...view, toString: 1 },
+    JSON.parse('{"model": "a", "example": "b", "__proto__": 1}'),
+    { ...view, layer: NaN },
+  ]) {
     misfit(() => checkedLesson({ steps: [{ ...step(), view: wrong }] }), "ownNoView");
   }
-  misfit(() => packed({ title: "", steps: Array(MOST.steps).fill(step({ text: "a".repeat(MOST.text) })) }), "ownLongLink");
-  for (const cut of ["", "#", "abc", packed(lesson).slice(0, -3)]) misfit(() => unpacked(cut), "ownBrokenLink");
+  misfit(
+    () => packed({ title: "", steps: Array(MOST.steps).fill(step({ text: "a".repeat(MOST.text) })) }),
+    "ownLongLink",
+  );
+  for (const cut of ["", "#", "abc", packed(lesson).slice(0, -3)])
+    misfit(() => unpacked(cut), "ownBrokenLink");
   misfit(() => unpacked("a".repeat(MOST.link + 1)), "ownLongLink");
 });
 
 test("a view is what the selection shows, and an own photo is in no link", () => {
   const selection = { ...view, step: 3, lesson: "ask", partner: 7, lent: {} };
-  const { view: found } = stepOf(selection, { model: "photos", example: "dog", untrained: "1", size: "144" }, ["panel", "layer", "head", "lesson", "step", "colours"]);
+  const { view: found } = stepOf(
+    selection,
+    { model: "photos", example: "dog", untrained: "1", size: "144" },
+    ["panel", "layer", "head", "lesson", "step", "colours"],
+  );
   assert.deepEqual(found, { ...view, untrained: "1", size: "144" });
-  assert.deepEqual(originOf({ model: "photos", example: "dog" }, { state: found }), { model: "photos", example: "dog", untrained: "1", size: "144" });
+  assert.deepEqual(originOf({ model: "photos", example: "dog" }, { state: found }), {
+    model: "photos",
+    example: "dog",
+    untrained: "1",
+    size: "144",
+  });
   assert.equal(stepOf(selection, { model: "photos" }, []), null);
   assert.equal(stepOf(selection, undefined, []), null);
 });
 
 test("steps change places, and not out of the list", () => {
-  const ways = (from, to) => withMoved({ title: "", steps: ["a", "b", "c"].map((text) => step({ text })) }, from, to).steps.map(({ text }) => text).join("");
+  const ways = (from, to) =>
+    withMoved({ title: "", steps: ["a", "b", "c"].map((text) => step({ text })) }, from, to)
+      .steps.map(({ text }) => text)
+      .join("");
   assert.deepEqual([ways(0, 1), ways(2, 0), ways(0, -1), ways(2, 3)], ["bac", "cab", "abc", "abc"]);
 });
 
@@ -77,7 +128,10 @@ test("the shelf plays what was brought before what was collected, and says what 
   const again = createShelf(book, () => "http://host/", null);
   assert.equal(again.played().title, "draft");
   const linked = createShelf(book, () => addressWith("http://host/", lesson), null);
-  assert.deepEqual([linked.played().title, linked.draft().title, linked.refused()], [lesson.title, "draft", null]);
+  assert.deepEqual(
+    [linked.played().title, linked.draft().title, linked.refused()],
+    [lesson.title, "draft", null],
+  );
   const broken = createShelf(book, () => "http://host/#own=abc", null);
   assert.deepEqual([broken.played().title, broken.refused().key], ["draft", "ownBrokenLink"]);
   kept.set("vitviz-lesson", '{"steps": 3}');
@@ -86,34 +140,81 @@ test("the shelf plays what was brought before what was collected, and says what 
 
 test("a question whose answer is not said is answered in words", () => {
   const kind = (way, right) => askedBy(step({ way, right })).question.kind;
-  assert.deepEqual(["* a\nb", "a\n*b\n\nc"].map((right) => kind("choose", right)), ["choose", "choose"]);
-  assert.deepEqual(["", "* a", "a\nb", "*a\n*b"].map((right) => kind("choose", right)), ["write", "write", "write", "write"]);
-  assert.deepEqual(["3", " -2.5 ", "0,85", "", "many", "1e999"].map((right) => kind("number", right)), ["number", "number", "number", "write", "write", "write"]);
-  assert.deepEqual(["1e308", "-1e308"].map((right) => kind("number", right)), ["write", "write"]); // no line reaches beyond them
-  const line = (right) => { const { min, max } = askedBy(step({ way: "number", right })).question; return [min, max]; };
-  assert.deepEqual([line("144"), line("10"), line("0.3"), line("-7"), line("0")], [[0, 1000], [0, 100], [0, 1], [-10, 10], [0, 1]]);
+  assert.deepEqual(
+    ["* a\nb", "a\n*b\n\nc"].map((right) => kind("choose", right)),
+    ["choose", "choose"],
+  );
+  assert.deepEqual(
+    ["", "* a", "a\nb", "*a\n*b"].map((right) => kind("choose", right)),
+    ["write", "write", "write", "write"],
+  );
+  assert.deepEqual(
+    ["3", " -2.5 ", "0,85", "", "many", "1e999"].map((right) => kind("number", right)),
+    ["number", "number", "number", "write", "write", "write"],
+  );
+  assert.deepEqual(
+    ["1e308", "-1e308"].map((right) => kind("number", right)),
+    ["write", "write"],
+  ); // no line reaches beyond them
+  const line = (right) => {
+    const { min, max } = askedBy(step({ way: "number", right })).question;
+    return [min, max];
+  };
+  assert.deepEqual(
+    [line("144"), line("10"), line("0.3"), line("-7"), line("0")],
+    [
+      [0, 1000],
+      [0, 100],
+      [0, 1],
+      [-10, 10],
+      [0, 1],
+    ],
+  );
   const kept = { title: "", steps: [step({ way: "choose", right: "*a\nb" })] };
   assert.deepEqual(unpacked(packed(kept)), kept);
 });
 
 test("an own lesson is played: words are kept, a patch is compared with the truth", async () => {
   const source = await sourceOf("cls");
-  await Promise.all([...Array(source.manifest.model.depth).keys()].map((layer) => source.store.ensure(layer)));
+  await Promise.all(
+    [...Array(source.manifest.model.depth).keys()].map((layer) => source.store.ensure(layer)),
+  );
   const app = /** @type {any} */ (appOf(source));
-  const own = played(checkedLesson({ title: "<img src=x>", steps: [
-    step({ question: "Where?", way: "patch" }), step({ question: "Why?", way: "write", answer: "Because." }), step({ text: "Look." }),
-    step({ question: "What?", way: "choose", right: "fur\n* <b>grass\nsky" }), step({ question: "How many?", way: "number", right: "0,85" })] }));
+  const own = played(
+    checkedLesson({
+      title: "<img src=x>",
+      steps: [
+        step({ question: "Where?", way: "patch" }),
+        step({ question: "Why?", way: "write", answer: "Because." }),
+        step({ text: "Look." }),
+        step({ question: "What?", way: "choose", right: "fur\n* <b>grass\nsky" }),
+        step({ question: "How many?", way: "number", right: "0,85" }),
+      ],
+    }),
+  );
   const shape = app.shape();
   app.shape = () => ({ ...shape, lessons: [own] });
-  app.select = (wanted) => { app.selection = { ...app.selection, ...wanted }; };
+  app.select = (wanted) => {
+    app.selection = { ...app.selection, ...wanted };
+  };
   const guesses = new Map();
-  app.course = createCourse(app, [own], { recall: (key) => guesses.get(key), keep: (key, entry) => guesses.set(key, entry) }, () => false, NO_OUTCOMES, () => {});
+  app.course = createCourse(
+    app,
+    [own],
+    { recall: (key) => guesses.get(key), keep: (key, entry) => guesses.set(key, entry) },
+    () => false,
+    NO_OUTCOMES,
+    () => {},
+  );
   app.course.start("own");
   assert.equal(titleOf(app, own), "<img src=x>");
   assert.deepEqual([app.selection.overlay, app.course.shows(), app.course.takes()], ["none", [], true]);
   app.course.take(source.grid.prefix);
   app.course.reveal();
-  assert.deepEqual([app.selection.overlay, app.selection.layer, app.selection.head, app.selection.token], ["attention", 1, 1, 5]);
+  assert.deepEqual(
+    [app.selection.overlay, app.selection.layer, app.selection.head, app.selection.token],
+    ["attention", 1, 1, 5],
+  );
   assert.match(gapText(app, app.course.truth()), /times/);
   app.course.go(2);
   assert.equal(said(app, "question"), "Why?");
@@ -124,12 +225,22 @@ test("an own lesson is played: words are kept, a patch is compared with the trut
   assert.match(gapText(app, app.course.truth()), /fur/);
   assert.equal(said(app, "why"), "Because.");
   app.course.go(3);
-  assert.deepEqual([said(app, ""), app.course.question(), app.selection.overlay], ["Look.", null, "attention"]);
+  assert.deepEqual(
+    [said(app, ""), app.course.question(), app.selection.overlay],
+    ["Look.", null, "attention"],
+  );
   assert.equal(new Set(own.steps.map(({ id }) => id)).size, 5, "guesses stay with their questions");
   app.course.start("own", 4);
-  assert.deepEqual([app.course.shows(), app.selection.overlay], [[], "none"], "nothing is seen before the guess");
+  assert.deepEqual(
+    [app.course.shows(), app.selection.overlay],
+    [[], "none"],
+    "nothing is seen before the guess",
+  );
   const { options } = app.course.question();
-  assert.deepEqual(options.map((option) => optionText(app, option)), ["fur", "<b>grass", "sky"]);
+  assert.deepEqual(
+    options.map((option) => optionText(app, option)),
+    ["fur", "<b>grass", "sky"],
+  );
   const [wrong] = options;
   app.course.put(wrong);
   assert.equal(codeOf(app, wrong).length, 2, "a class can vote on it");

@@ -17,7 +17,11 @@ const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
 
 /** A new panel, complete but for its texts. */
 const noise = {
-  id: "noise", overlay: "features", needs: "layer", pairs: true, rests: () => 4,
+  id: "noise",
+  overlay: "features",
+  needs: "layer",
+  pairs: true,
+  rests: () => 4,
   borrows: ({ layer }) => (layer === 3 ? { layer: 2 } : {}),
   selects: { dose: { start: 0, possible: (value) => Number.isInteger(value) && value >= 0 } },
   prefers: { grain: oneOf(["fine", "coarse"]) },
@@ -35,11 +39,24 @@ test("a panel that nobody has heard of is visited, linked, remembered and left",
   const open = validSelection(visitPanel("noise", start, shape), start, shape);
   assert.deepEqual([open.panel, open.overlay, open.token, open.layer], ["noise", "features", 4, 2]);
 
-  const app = { source: { grid }, selection: open, panel: () => panelOf(panels, app.selection.panel),
-    select: (wanted) => { app.selection = validSelection(wanted, app.selection, shape); } };
-  Object.assign(app, createPointerState(app, () => {}));
+  const app = {
+    source: { grid },
+    selection: open,
+    panel: () => panelOf(panels, app.selection.panel),
+    select: (wanted) => {
+      app.selection = validSelection(wanted, app.selection, shape);
+    },
+  };
+  Object.assign(
+    app,
+    createPointerState(app, () => {}),
+  );
   app.pin(6);
-  assert.deepEqual([app.selection.token, app.selection.partner], [4, 6], "pointing finds the other of a pair");
+  assert.deepEqual(
+    [app.selection.token, app.selection.partner],
+    [4, 6],
+    "pointing finds the other of a pair",
+  );
   app.choosePick("token");
   app.pin(5);
   app.release();
@@ -59,13 +76,19 @@ test("a panel that nobody has heard of is visited, linked, remembered and left",
   const left = validSelection(visitPanel("model", looked, shape), looked, shape);
   assert.deepEqual([left.panel, left.token, left.layer], ["model", 0, 3], "what it borrowed is given back");
   const elsewhere = new URL(writeLink(href, left, fond, {}, shape)).searchParams;
-  assert.deepEqual(["dose", "grain", "partner"].filter((name) => elsewhere.has(name)), []);
+  assert.deepEqual(
+    ["dose", "grain", "partner"].filter((name) => elsewhere.has(name)),
+    [],
+  );
   assert.equal(validSelection({ panel: "noise" }, start, { ...shape, panels: PANELS }).panel, "attention");
 });
 
 test("panels differ in their ids and in their own fields, and each has a name", () => {
   const ids = PANELS.map(({ id }) => id);
-  const fields = PANELS.flatMap(({ selects = {}, prefers = {} }) => [...Object.keys(selects), ...Object.keys(prefers)]);
+  const fields = PANELS.flatMap(({ selects = {}, prefers = {} }) => [
+    ...Object.keys(selects),
+    ...Object.keys(prefers),
+  ]);
   for (const names of [ids, fields]) assert.equal(new Set(names).size, names.length);
   for (const { id, code } of PANELS) assert.equal(typeof code, "function", id);
   for (const id of ids) for (const texts of Object.values(STRINGS)) assert.ok(texts["panel_" + id], id);
@@ -75,19 +98,26 @@ test("panels differ in their ids and in their own fields, and each has a name", 
 });
 
 test("a panel is named in its own file, and asked of by nobody", () => {
-  const files = readdirSync(VIEWER, { recursive: true }).filter((name) => name.endsWith(".js") && name !== "text/strings.js");
+  const files = readdirSync(VIEWER, { recursive: true }).filter(
+    (name) => name.endsWith(".js") && name !== "text/strings.js",
+  );
   for (const name of files) {
     const source = readFileSync(new URL(name, VIEWER), "utf8");
     if (name.startsWith("lessons/")) continue; // a lesson is data: its steps name the panels that they show
     assert.doesNotMatch(source, /panel\s*[!=]==\s*"|[{,]\s*panel: "/, name);
     if (name !== "panels/qk.js") assert.doesNotMatch(source, /"qk"/, name);
     const id = /\bid: "(\w+)"/.exec(source)?.[1];
-    if (/^panels\/\w+\.js$/.test(name) && name !== "panels/index.js") assert.equal(name, "panels/" + id + ".js");
+    if (/^panels\/\w+\.js$/.test(name) && name !== "panels/index.js")
+      assert.equal(name, "panels/" + id + ".js");
   }
 });
 
 test("the note on the large picture says which end of the film it is of, where there is a film", () => {
   const { note } = PANELS.find(({ id }) => id === "training");
-  const said = (exists, trained) => note({ t: (key) => key, source: { film: { exists }, manifest: { model: { trained } } } });
-  assert.deepEqual([said(true, true), said(true, null), said(true, false), said(false, true)], ["filmStage", "filmStage", "filmStageBefore", ""]);
+  const said = (exists, trained) =>
+    note({ t: (key) => key, source: { film: { exists }, manifest: { model: { trained } } } });
+  assert.deepEqual(
+    [said(true, true), said(true, null), said(true, false), said(false, true)],
+    ["filmStage", "filmStage", "filmStageBefore", ""],
+  );
 });

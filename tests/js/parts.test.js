@@ -5,7 +5,12 @@ import { test } from "node:test";
 
 import { readStatistics } from "../../vitviz/viewer/data/analysis.js";
 import { attentionOf } from "../../vitviz/viewer/maths/attention.js";
-import { embeddedToken, filterPicture, readComponents, readEmbedding } from "../../vitviz/viewer/maths/embedding.js";
+import {
+  embeddedToken,
+  filterPicture,
+  readComponents,
+  readEmbedding,
+} from "../../vitviz/viewer/maths/embedding.js";
 import { LazyFile } from "../../vitviz/viewer/data/lazyfile.js";
 import { linePoints, marginals } from "../../vitviz/viewer/maths/marginals.js";
 import { similarities } from "../../vitviz/viewer/data/maps.js";
@@ -14,7 +19,14 @@ import { bySize, pairOf } from "../../vitviz/viewer/maths/pair.js";
 import { patchValues } from "../../vitviz/viewer/maths/patch.js";
 import { quantile, sampledQuantile } from "../../vitviz/viewer/maths/quantile.js";
 import {
-  dotInView, dotOfClick, evenDistance, headsByLayer, nearestDot, pileAt, ticks, topOf,
+  dotInView,
+  dotOfClick,
+  evenDistance,
+  headsByLayer,
+  nearestDot,
+  pileAt,
+  ticks,
+  topOf,
 } from "../../vitviz/viewer/maths/scatter.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
@@ -47,16 +59,25 @@ for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTU
   });
 
   test(name + ": the components of all filters share out what makes these differ", () => {
-    const { image: { channels }, grid: { patch_height: height, patch_width: width }, embed_dim: dim } = manifest.model;
+    const {
+      image: { channels },
+      grid: { patch_height: height, patch_width: width },
+      embed_dim: dim,
+    } = manifest.model;
     const { filters, shares, count } = readComponents(buffers[manifest.files.filters.path], manifest);
     const numbers = channels * height * width;
     assert.equal(count, Math.min(28, dim, numbers));
     assert.equal(filters.length, count * numbers);
     assert.ok(shares.every((share, at) => at === 0 || share <= shares[at - 1]));
-    if (count === Math.min(dim, numbers)) assertClose([shares.reduce((sum, share) => sum + share)], [1], 1e-4);
+    if (count === Math.min(dim, numbers))
+      assertClose([shares.reduce((sum, share) => sum + share)], [1], 1e-4);
     // Components are of length 1; half precision rounds them.
     for (let at = 0; at < count; at++) {
-      assertClose([filters.subarray(at * numbers, (at + 1) * numbers).reduce((sum, value) => sum + value * value, 0)], [1], 3e-3);
+      assertClose(
+        [filters.subarray(at * numbers, (at + 1) * numbers).reduce((sum, value) => sum + value * value, 0)],
+        [1],
+        3e-3,
+      );
     }
   });
 
@@ -76,8 +97,8 @@ for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTU
       assertClose(matrix.subarray(query * grid.tokens, (query + 1) * grid.tokens), row, 0);
     }
     const mean = await made(new Matrices(store, manifest, () => {}), layer, "mean");
-    const of = (index) => expected.attention_from.reduce((sum, values) => sum + values[index], 0) /
-      manifest.model.num_heads;
+    const of = (index) =>
+      expected.attention_from.reduce((sum, values) => sum + values[index], 0) / manifest.model.num_heads;
     assertClose([mean[token * grid.tokens + 1]], [of(1)], 1e-5);
   });
 
@@ -117,7 +138,13 @@ async function made(matrices, layer, head) {
 test("the map that is wanted last is made, and one that is too large is not begun", async () => {
   const { manifest, layers } = FIXTURES[0];
   let looked = 0;
-  const store = { get: (index) => { looked += 1; return layers[index]; }, stop: new AbortController() };
+  const store = {
+    get: (index) => {
+      looked += 1;
+      return layers[index];
+    },
+    stop: new AbortController(),
+  };
   const matrices = new Matrices(store, manifest, () => {});
   assert.equal(matrices.of(0, 0), null);
   assert.equal(matrices.of(0, 1), null);
@@ -142,8 +169,15 @@ test("quantiles, of few and of very many", () => {
 
 test("a sum, its largest parts first", () => {
   assert.deepEqual(bySize([0.1, -3, 2, 3]), [1, 3, 2, 0]);
-  const layer = { heads: 1, tokens: 2, dim: 2, scale: 0.5, q: Float32Array.of(1, 2, 0, 0),
-    k: Float32Array.of(3, -1, 1, 1), lse: Float32Array.of(Math.log(Math.exp(0.5) + Math.exp(1.5)), 0) };
+  const layer = {
+    heads: 1,
+    tokens: 2,
+    dim: 2,
+    scale: 0.5,
+    q: Float32Array.of(1, 2, 0, 0),
+    k: Float32Array.of(3, -1, 1, 1),
+    lse: Float32Array.of(Math.log(Math.exp(0.5) + Math.exp(1.5)), 0),
+  };
   const found = pairOf(layer, 0, 0, 1);
   assert.deepEqual([...found.products], [1, 2]);
   assert.deepEqual([found.sum, found.score], [3, 1.5]);
@@ -153,27 +187,44 @@ test("a sum, its largest parts first", () => {
 test("a filter is grey where it does not care, and in full colour where it cares most", () => {
   // One filter, three channels, 1 x 2 pixels, stored channel by channel.
   const embedding = { filters: Float32Array.of(0, 2, 0, -1, 0, 0), count: 1 };
-  assert.deepEqual([...filterPicture(embedding, 0, { channels: 3 })], [128, 128, 128, 255, 255, 64, 128, 255]);
+  assert.deepEqual(
+    [...filterPicture(embedding, 0, { channels: 3 })],
+    [128, 128, 128, 255, 255, 64, 128, 255],
+  );
   const two = { filters: Float32Array.of(1, 1, 0, -4), count: 2 };
   assert.deepEqual([...filterPicture(two, 1, { channels: 1 })], [128, 128, 128, 255, 0, 0, 0, 255]);
 });
 
 test("the dot that is meant is the nearest within reach", () => {
-  const twins = [{ x: 1, y: 1 }, { x: 1, y: 1 }];
+  const twins = [
+    { x: 1, y: 1 },
+    { x: 1, y: 1 },
+  ];
   assert.equal(nearestDot(twins, 1, 2, 24), twins[0]);
-  const dots = [{ x: 0, y: 0 }, { x: 10, y: 0 }];
+  const dots = [
+    { x: 0, y: 0 },
+    { x: 10, y: 0 },
+  ];
   assert.equal(nearestDot(dots, 6, 1, 24), dots[1]);
   assert.equal(nearestDot(dots, 60, 1, 24), null);
   assert.deepEqual([nearestDot(dots, 34, 0, 24), nearestDot(dots, 34.1, 0, 24)], [dots[1], null]);
 });
 
 test("dots that lie on each other are all found, and clicks walk through them", () => {
-  const dots = [[3, 1, 10], [3, 2, 40], [3, 4, 13], [3, 5, 7], [4, 0, 12]].map(([layer, head, y]) => (
-    { layer, head, x: layer === 3 ? 0 : 3, y }));
+  const dots = [
+    [3, 1, 10],
+    [3, 2, 40],
+    [3, 4, 13],
+    [3, 5, 7],
+    [4, 0, 12],
+  ].map(([layer, head, y]) => ({ layer, head, x: layer === 3 ? 0 : 3, y }));
   const found = pileAt(dots, 8, 9, 24, 5);
   assert.equal(found.nearest, dots[4]);
   assert.deepEqual(pileAt(dots, 0, 10.5, 24, 5).pile, [dots[0], dots[2], dots[3], dots[4]]);
-  assert.deepEqual(headsByLayer(pileAt(dots, 0, 10.5, 24, 5).pile), [[3, [1, 4, 5]], [4, [0]]]);
+  assert.deepEqual(headsByLayer(pileAt(dots, 0, 10.5, 24, 5).pile), [
+    [3, [1, 4, 5]],
+    [4, [0]],
+  ]);
   assert.deepEqual(pileAt(dots, 0, 39, 24, 5), { nearest: dots[1], pile: [dots[1]] });
   assert.deepEqual(pileAt(dots, 0, 99, 24, 5), { nearest: null, pile: [] });
   let chosen = { layer: 0, head: "mean" };
@@ -211,8 +262,15 @@ test("a file is fetched when it is looked for, once, and again after a failure",
     return new ArrayBuffer(3);
   };
   let told = 0;
-  const late = new LazyFile({ size: 3 }, fetchFile, new AbortController().signal,
-    (buffer) => ({ bytes: buffer.byteLength }), () => { told += 1; });
+  const late = new LazyFile(
+    { size: 3 },
+    fetchFile,
+    new AbortController().signal,
+    (buffer) => ({ bytes: buffer.byteLength }),
+    () => {
+      told += 1;
+    },
+  );
   assert.equal(asked, 0);
   assert.equal(late.get(), null);
   late.get();

@@ -12,49 +12,93 @@ import { translator } from "../../vitviz/viewer/text/words.js";
 
 test("the minutes of each plan add up, and its lessons and steps exist", () => {
   for (const { id, minutes, parts } of PLANS) {
-    assert.equal(parts.reduce((sum, part) => sum + part.minutes, 0), minutes, id);
+    assert.equal(
+      parts.reduce((sum, part) => sum + part.minutes, 0),
+      minutes,
+      id,
+    );
     for (const { does, steps = [1] } of parts) {
       const lesson = LESSONS.find((one) => one.id === does);
       assert.ok(lesson || "plan.does_" + does in STRINGS.en, id + ": " + does);
-      if (lesson) assert.ok(steps.length > 0 && steps.every((step, at) => step > (steps[at - 1] ?? 0) && step <= lesson.steps.length), id + ": " + does);
+      if (lesson)
+        assert.ok(
+          steps.length > 0 &&
+            steps.every((step, at) => step > (steps[at - 1] ?? 0) && step <= lesson.steps.length),
+          id + ": " + does,
+        );
     }
     const done = parts.map(({ does }) => does);
     assert.equal(new Set(done).size, done.length, id);
   }
-  assert.deepEqual(PLANS.map(({ minutes }) => minutes), [20, 45, 90, 45, 45, 45, 45]);
+  assert.deepEqual(
+    PLANS.map(({ minutes }) => minutes),
+    [20, 45, 90, 45, 45, 45, 45],
+  );
   const named = new Set(PLANS.flatMap(({ parts }) => parts.map(({ does }) => does)));
-  assert.deepEqual(LESSONS.map(({ id }) => id).filter((id) => !named.has(id)), [], "lessons without a place");
+  assert.deepEqual(
+    LESSONS.map(({ id }) => id).filter((id) => !named.has(id)),
+    [],
+    "lessons without a place",
+  );
 });
 
 test("a plan is said line by line, from the minute when a part begins, in every language", () => {
   const double = PLANS.find(({ id }) => id === "double");
-  assert.deepEqual(planRows({ t: translator("en") }, double).filter(({ does }) => ["before", "cut", "matter"].includes(does)), [
-    { from: "0:00", minutes: 4, does: "before", what: "Self-check, before", which: "", how: "" },
-    { from: "0:04", minutes: 6, does: "cut", what: "Cut", which: "", how: "" },
-    { from: "0:53", minutes: 9, does: "matter", what: "Does this map matter?", which: "", how: STRINGS.en["plan.note_cat"] },
-  ]);
+  assert.deepEqual(
+    planRows({ t: translator("en") }, double).filter(({ does }) =>
+      ["before", "cut", "matter"].includes(does),
+    ),
+    [
+      { from: "0:00", minutes: 4, does: "before", what: "Self-check, before", which: "", how: "" },
+      { from: "0:04", minutes: 6, does: "cut", what: "Cut", which: "", how: "" },
+      {
+        from: "0:53",
+        minutes: 9,
+        does: "matter",
+        what: "Does this map matter?",
+        which: "",
+        how: STRINGS.en["plan.note_cat"],
+      },
+    ],
+  );
   assert.equal(planRows({ t: translator("en") }, double).at(-1).from, "1:25");
   const [cut, ask] = planRows({ t: translator("en") }, PLANS[0]);
   assert.deepEqual([cut.how, ask.how], ["Steps 1, 3, 4, 6.", "Steps 1–4."]);
   const used = new Set();
   for (const [language, texts] of Object.entries(STRINGS)) {
-    const t = (key, values) => { used.add(key); assert.ok(key in texts, key + " is missing in " + language); return translator(language)(key, values); };
+    const t = (key, values) => {
+      used.add(key);
+      assert.ok(key in texts, key + " is missing in " + language);
+      return translator(language)(key, values);
+    };
     for (const plan of PLANS) {
       planRows({ t }, plan);
       for (const name of ["name_", "for_"]) t("plan." + name + plan.id);
     }
   }
-  const spare = Object.keys(STRINGS.en).filter((key) => /^plan\.(name|for|does|note)_/.test(key) && !used.has(key));
+  const spare = Object.keys(STRINGS.en).filter(
+    (key) => /^plan\.(name|for|does|note)_/.test(key) && !used.has(key),
+  );
   assert.deepEqual(spare, [], "texts that no plan says");
 });
 
 test("the page for teachers has every plan as it is", () => {
-  const page = readFileSync(new URL("../../vitviz/teaching.md", import.meta.url), "utf8").replace(/\s+/g, " ");
+  const page = readFileSync(new URL("../../vitviz/teaching.md", import.meta.url), "utf8").replace(
+    /\s+/g,
+    " ",
+  );
   const t = translator("en");
   for (const plan of PLANS) {
-    const parts = planRows({ t }, plan).map(({ minutes, what, which }) =>
-      minutes + " " + what.replace(/[.?:].*/, "") + (which ? " (" + which.replace(".", "").toLowerCase() + ")" : ""));
-    const row = ["", t("plan.name_" + plan.id), parts.join(" + ") + " = " + plan.minutes, ""].join(" | ").trim();
+    const parts = planRows({ t }, plan).map(
+      ({ minutes, what, which }) =>
+        minutes +
+        " " +
+        what.replace(/[.?:].*/, "") +
+        (which ? " (" + which.replace(".", "").toLowerCase() + ")" : ""),
+    );
+    const row = ["", t("plan.name_" + plan.id), parts.join(" + ") + " = " + plan.minutes, ""]
+      .join(" | ")
+      .trim();
     assert.ok(page.includes(row), "teaching.md lacks: " + row);
   }
 });

@@ -12,7 +12,18 @@ import { TEXTS } from "../../vitviz/viewer/play/playtexts.js";
 import { MOST_RUNS, Runs, confusions, guessOf } from "../../vitviz/viewer/play/runs.js";
 import { sayingIn } from "../../vitviz/viewer/play/saying.js";
 import { CHANGES, nameOf, read, written } from "../../vitviz/viewer/play/settings.js";
-import { MOST_BYTES, SignsError, fileOf, isEnough, joined, kept, pixelsOf, readFile, setOf, varied } from "../../vitviz/viewer/play/signs.js";
+import {
+  MOST_BYTES,
+  SignsError,
+  fileOf,
+  isEnough,
+  joined,
+  kept,
+  pixelsOf,
+  readFile,
+  setOf,
+  varied,
+} from "../../vitviz/viewer/play/signs.js";
 
 const ROOM = new URL("../../vitviz/viewer/play/", import.meta.url);
 
@@ -23,28 +34,51 @@ test("a link holds what differs from the usual run, and nothing else gets in", (
       const settings = { ...USUAL, seed: 2, [field]: value };
       assert.deepEqual(read(written(settings)), settings);
     }
-    assert.ok(options.some(({ value }) => value === USUAL[field]), field + " cannot be what it is at first");
+    assert.ok(
+      options.some(({ value }) => value === USUAL[field]),
+      field + " cannot be what it is at first",
+    );
   }
   assert.equal(written({ ...USUAL, positions: "none", lr: 5e-4 }), "positions_none*lr_0.0005");
-  for (const odd of ["", "standard", "positions_maybe", "dim_4800000", "batch_1", "__proto___1", "*_*"]) assert.deepEqual(read(odd), USUAL, odd);
+  for (const odd of ["", "standard", "positions_maybe", "dim_4800000", "batch_1", "__proto___1", "*_*"])
+    assert.deepEqual(read(odd), USUAL, odd);
 });
 
 test("a run is named by what differs", () => {
   const say = sayingIn("en");
   assert.equal(nameOf(USUAL, say), "standard");
-  assert.equal(nameOf({ ...USUAL, positions: "none", patch: 4 }, say), "positions: none, patches of 4 pixels");
+  assert.equal(
+    nameOf({ ...USUAL, positions: "none", patch: 4 }, say),
+    "positions: none, patches of 4 pixels",
+  );
   assert.equal(nameOf({ ...USUAL, positions: "none" }, sayingIn("ko")), "위치: 없음");
   assert.throws(() => say("nothing"), /no text named nothing/);
 });
 
 test("every text of the playground is used, and every text that is used is there", () => {
-  const source = readdirSync(ROOM).map((name) => readFileSync(new URL(name, ROOM), "utf8")).join("\n");
+  const source = readdirSync(ROOM)
+    .map((name) => readFileSync(new URL(name, ROOM), "utf8"))
+    .join("\n");
   // What a pen field says is of another room, and some of it is said otherwise of a visitor's own signs.
   const ours = Object.keys(TEXTS.en).filter((key) => !key.startsWith("draw"));
-  assert.deepEqual(ours.filter((key) => !source.includes('"' + key.replace(/_signs$/, "") + '"')), []);
+  assert.deepEqual(
+    ours.filter((key) => !source.includes('"' + key.replace(/_signs$/, "") + '"')),
+    [],
+  );
   const said = [...source.matchAll(/\bsay\("(\w+)"/g)].map(([, key]) => key);
   assert.ok(said.length > 30);
-  assert.deepEqual([...said, ...CHANGES.flatMap(({ name, watch, differs, options }) => [name, watch, differs, ...options.flatMap(({ text = name }) => text)])].filter((key) => !(key in TEXTS.en)), []);
+  assert.deepEqual(
+    [
+      ...said,
+      ...CHANGES.flatMap(({ name, watch, differs, options }) => [
+        name,
+        watch,
+        differs,
+        ...options.flatMap(({ text = name }) => text),
+      ]),
+    ].filter((key) => !(key in TEXTS.en)),
+    [],
+  );
 });
 
 /** A sheet of two digits of each class in a row of twenty; the first pixel of each is its place. */
@@ -57,10 +91,16 @@ function sheet() {
 test("digits come as the sheet has them, or one of each class by turns", () => {
   const plain = digitsOf(sheet());
   assert.deepEqual([...plain.labels].slice(0, 5), [0, 0, 1, 1, 2]);
-  assert.deepEqual([0, 1, 2, 19].map((at) => digitAt(plain, at)[0]), [0, 1, 2, 19]);
+  assert.deepEqual(
+    [0, 1, 2, 19].map((at) => digitAt(plain, at)[0]),
+    [0, 1, 2, 19],
+  );
   const turns = digitsOf(sheet(), true);
   assert.deepEqual([...turns.labels].slice(8, 12), [8, 9, 0, 1]);
-  assert.deepEqual([0, 1, 10, 19].map((at) => digitAt(turns, at)[0]), [0, 2, 1, 19]);
+  assert.deepEqual(
+    [0, 1, 10, 19].map((at) => digitAt(turns, at)[0]),
+    [0, 2, 1, 19],
+  );
 });
 
 test("guesses and confusions are counted from the answers, by hand", () => {
@@ -68,13 +108,20 @@ test("guesses and confusions are counted from the answers, by hand", () => {
   assert.deepEqual(guessOf(answers, 1, 2), { best: 1, sure: Math.fround(0.6) });
   const { counts, pairs } = confusions(answers, Uint8Array.of(0, 0, 1, 1), 2);
   assert.deepEqual([...counts], [1, 1, 1, 1]);
-  assert.deepEqual(pairs, [{ label: 0, guess: 1, count: 1 }, { label: 1, guess: 0, count: 1 }]);
+  assert.deepEqual(pairs, [
+    { label: 0, guess: 1, count: 1 },
+    { label: 1, guess: 0, count: 1 },
+  ]);
 });
 
 test("a long curve is drawn by the means of neighbours", () => {
   const points = [0, 1, 2, 3, 4].map((step) => ({ step, value: 2 * step }));
   assert.equal(averaged(points, 5), points);
-  assert.deepEqual(averaged(points, 3), [{ step: 0.5, value: 1 }, { step: 2.5, value: 5 }, { step: 4, value: 8 }]);
+  assert.deepEqual(averaged(points, 3), [
+    { step: 0.5, value: 1 },
+    { step: 2.5, value: 5 },
+    { step: 4, value: 8 },
+  ]);
 });
 
 /** A learner that does as it is told, and says what it was asked. */
@@ -84,12 +131,33 @@ function workshop() {
     const asked = [];
     const one = { asked, told, measured, right: 0, step: 0, begun: [] };
     made.push(one);
-    const answer = (what, value) => async (...of) => { asked.push(what); return value?.(...of); };
+    const answer =
+      (what, value) =>
+      async (...of) => {
+        asked.push(what);
+        return value?.(...of);
+      };
     return Object.assign(one, {
-      learner: { begin: answer("begin", (...of) => { one.begun.push(of); one.step = of[2]?.step ?? 0; return { parameters: 7, steps: 100 }; }), play: answer("play"),
-        pause: answer("pause", () => ({ step: one.step })), step: answer("step"), stop: answer("stop"), pace: answer("pace"), keep: answer("keep", () => ({ step: one.step, numbers: [], milliseconds: 0 })),
+      learner: {
+        begin: answer("begin", (...of) => {
+          one.begun.push(of);
+          one.step = of[2]?.step ?? 0;
+          return { parameters: 7, steps: 100 };
+        }),
+        play: answer("play"),
+        pause: answer("pause", () => ({ step: one.step })),
+        step: answer("step"),
+        stop: answer("stop"),
+        pace: answer("pace"),
+        keep: answer("keep", () => ({ step: one.step, numbers: [], milliseconds: 0 })),
         weights: answer("weights", () => new ArrayBuffer(4)),
-        measure: answer("measure", () => ({ step: one.step, right: one.right, loss: 1, probabilities: Float32Array.of(1, 0, one.right, 1 - one.right) })) },
+        measure: answer("measure", () => ({
+          step: one.step,
+          right: one.right,
+          loss: 1,
+          probabilities: Float32Array.of(1, 0, one.right, 1 - one.right),
+        })),
+      },
     }).learner;
   };
   return { made, createLearner };
@@ -97,7 +165,9 @@ function workshop() {
 
 /** @type {any} */
 const digits = { test: { pixels: new Uint8Array(2), labels: Uint8Array.of(0, 0) }, classes: ["a", "b"] };
-const settled = async () => { for (let i = 0; i < 50; i++) await null; };
+const settled = async () => {
+  for (let i = 0; i < 50; i++) await null;
+};
 
 function begun() {
   const { made, createLearner } = workshop();
@@ -110,17 +180,28 @@ function begun() {
 }
 
 test("a run whose learner dies when a step is taken apart has failed, and says why it did", async () => {
-  const { made: [{ learner }], runs } = begun();
+  const {
+    made: [{ learner }],
+    runs,
+  } = begun();
   await settled();
-  learner.apart = async () => { throw new Error("died"); };
+  learner.apart = async () => {
+    throw new Error("died");
+  };
   assert.equal(await runs.apart(0), null);
-  learner.apart = async () => { throw new Error("is dead"); };
+  learner.apart = async () => {
+    throw new Error("is dead");
+  };
   assert.equal(await runs.apart(0), null);
   assert.deepEqual([runs.current.state, runs.current.why], ["failed", "died"]);
 });
 
 test("a curve has its points at the same steps however often a run was asked", async () => {
-  const { made: [one], runs, learns } = begun();
+  const {
+    made: [one],
+    runs,
+    learns,
+  } = begun();
   await settled();
   assert.deepEqual(runs.current.rights, [{ step: 0, value: 0 }]);
   runs.play();
@@ -133,7 +214,10 @@ test("a curve has its points at the same steps however often a run was asked", a
   one.right = 0.75;
   await settled();
   assert.equal(runs.current.right, 0.75); // what stands there in large is as it is now
-  assert.deepEqual(runs.current.rights, [{ step: 0, value: 0 }, { step: 20, value: 0.5 }]);
+  assert.deepEqual(runs.current.rights, [
+    { step: 0, value: 0 },
+    { step: 20, value: 0.5 },
+  ]);
   assert.equal(runs.current.pace, 16.5);
   learns(one, 100);
   one.measured({ step: 100, right: 1, loss: 1, probabilities: Float32Array.of(1, 0, 1, 0) });
@@ -151,7 +235,13 @@ test("a new run leaves the curve and the weights of the one before, unless that 
   const before = runs.current;
   runs.start({ ...USUAL, patch: 14 });
   await settled();
-  assert.deepEqual(runs.all.map(({ settings, state }) => [settings.patch, state]), [[4, "kept"], [14, "ready"]]);
+  assert.deepEqual(
+    runs.all.map(({ settings, state }) => [settings.patch, state]),
+    [
+      [4, "kept"],
+      [14, "ready"],
+    ],
+  );
   assert.deepEqual(made[1].asked.slice(-4), ["measure", "weights", "keep", "stop"]);
   assert.equal((await runs.weights(before)).byteLength, 4);
 });
@@ -186,7 +276,10 @@ test("a run that was replaced goes on where it was, and one from a file does not
   runs.play();
   await settled();
   assert.deepEqual([first.state, first.kept, made.length], ["playing", null, 3]);
-  assert.deepEqual(made[2].begun[0].map((part) => part.step ?? part.patch ?? 0), [7, 0, 40]);
+  assert.deepEqual(
+    made[2].begun[0].map((part) => part.step ?? part.patch ?? 0),
+    [7, 0, 40],
+  );
   assert.ok(made[2].asked.includes("pace"));
   // With a third one that learns the oldest goes, and can come back.
   runs.start({ ...USUAL, dim: 16 }, true);
@@ -201,7 +294,10 @@ test("fewer digits are learned from in as many steps, so that they can be learne
   await settled();
   runs.start({ ...USUAL, train: 200, labels: "shuffled" });
   await settled();
-  assert.deepEqual(made.map((one) => one.begun[0][0].epochs), [10, 200]);
+  assert.deepEqual(
+    made.map((one) => one.begun[0][0].epochs),
+    [10, 200],
+  );
 });
 
 test("with and without stand side by side, and both learn", async () => {
@@ -210,10 +306,16 @@ test("with and without stand side by side, and both learn", async () => {
   runs.start({ ...USUAL, positions: "none" }, true);
   runs.play();
   await settled();
-  assert.deepEqual(runs.all.map(({ state }) => state), ["playing", "playing"]);
+  assert.deepEqual(
+    runs.all.map(({ state }) => state),
+    ["playing", "playing"],
+  );
   runs.pause();
   await settled();
-  assert.deepEqual(made.map(({ asked }) => asked.at(-2)), ["pause", "pause"]);
+  assert.deepEqual(
+    made.map(({ asked }) => asked.at(-2)),
+    ["pause", "pause"],
+  );
 });
 
 test("few runs are kept, none that learns goes, and one that fails says why", async () => {
@@ -224,9 +326,15 @@ test("few runs are kept, none that learns goes, and one that fails says why", as
     await settled();
   }
   assert.equal(runs.all.length, MOST_RUNS);
-  assert.deepEqual(runs.all.map(({ settings }) => settings.seed), [3, 4, 5, 6, 7, 8]);
-  assert.equal(new Set(runs.all.map(({ number }) => number % MOST_RUNS)).size, MOST_RUNS); // each has its colour
-  runs.current.learner.play = async () => { throw new Error("no room"); };
+  assert.deepEqual(
+    runs.all.map(({ settings }) => settings.seed),
+    [3, 4, 5, 6, 7, 8],
+  );
+  // each has its colour
+  assert.equal(new Set(runs.all.map(({ number }) => number % MOST_RUNS)).size, MOST_RUNS);
+  runs.current.learner.play = async () => {
+    throw new Error("no room");
+  };
   runs.play();
   await settled();
   assert.deepEqual([runs.current.state, runs.current.why], ["failed", "no room"]);
@@ -237,22 +345,56 @@ const line = (...points) => [{ width: 0.09, points }];
 
 test("a drawing is brought to the middle, and its pixels are as much ink as a pen lays", () => {
   const drawing = kept(line([0.1, 0.1], [0.1, 0.1001], [0.1, 0.4]));
-  assert.deepEqual(drawing, [{ width: 0.09, points: [[0.5, 0.188], [0.5, 0.812]] }]); // 20 of 28 pixels high with its pen; two points were one
-  const pixels = pixelsOf([{ width: 2 / 28, points: [[14 / 28, 7 / 28], [14 / 28, 21 / 28]] }]);
-  assert.deepEqual([...pixels.subarray(10 * 28 + 11, 10 * 28 + 17)], [0, 0, 255, 255, 0, 0]); // a line of two pixels
+  assert.deepEqual(drawing, [
+    {
+      width: 0.09,
+      points: [
+        [0.5, 0.188],
+        [0.5, 0.812],
+      ],
+    },
+  ]); // 20 of 28 pixels high with its pen; two points were one
+  const pixels = pixelsOf([
+    {
+      width: 2 / 28,
+      points: [
+        [14 / 28, 7 / 28],
+        [14 / 28, 21 / 28],
+      ],
+    },
+  ]);
+  // a line of two pixels
+  assert.deepEqual([...pixels.subarray(10 * 28 + 11, 10 * 28 + 17)], [0, 0, 255, 255, 0, 0]);
   assert.ok(pixels[6 * 28 + 13] > 0 && pixels[6 * 28 + 13] < 255 && pixels[4 * 28 + 13] === 0); // a round end
-  assert.deepEqual([...pixelsOf([{ width: 1 / 28, points: [[0.5 / 28, 0.5 / 28]] }]).subarray(0, 2)], [255, 0]);
+  assert.deepEqual(
+    [...pixelsOf([{ width: 1 / 28, points: [[0.5 / 28, 0.5 / 28]] }]).subarray(0, 2)],
+    [255, 0],
+  );
 });
 
 test("signs are varied a little, and a quarter of each kind is never trained on", () => {
   const [turned] = varied(line([0.5, 0.25]), [1, 0, 0, 0, 0]);
-  assert.deepEqual(turned.points[0].map((share) => Math.round(1e4 * share) / 1e4), [0.5647, 0.2585]); // 15 degrees about the middle
+  assert.deepEqual(
+    turned.points[0].map((share) => Math.round(1e4 * share) / 1e4),
+    [0.5647, 0.2585],
+  ); // 15 degrees about the middle
   assert.deepEqual(varied(line([0.5, 0.5]), [0, 0, 1, -1, 0])[0].points, [[0.5 + 2 / 28, 0.5 - 2 / 28]]);
-  const kind = (name, from) => ({ name, drawings: Array.from({ length: 8 }, (_, at) => kept(line([0.2, from], [0.8, from + 0.04 * at], [0.5, 0.9]))) });
+  const kind = (name, from) => ({
+    name,
+    drawings: Array.from({ length: 8 }, (_, at) =>
+      kept(line([0.2, from], [0.8, from + 0.04 * at], [0.5, 0.9])),
+    ),
+  });
   const kinds = [kind("a", 0.1), kind("b", 0.5), kind("c", 0.3)];
-  assert.deepEqual([isEnough(kinds), isEnough(kinds.slice(1)), isEnough(kinds.slice(2))], [true, true, false]);
+  assert.deepEqual(
+    [isEnough(kinds), isEnough(kinds.slice(1)), isEnough(kinds.slice(2))],
+    [true, true, false],
+  );
   const { train, test: rest, classes } = setOf(kinds);
-  assert.deepEqual([classes, [...rest.labels], train.labels.length], [["a", "b", "c"], [0, 1, 2, 0, 1, 2], 576]);
+  assert.deepEqual(
+    [classes, [...rest.labels], train.labels.length],
+    [["a", "b", "c"], [0, 1, 2, 0, 1, 2], 576],
+  );
   assert.deepEqual(digitAt(rest, 5), pixelsOf(kinds[2].drawings[7]));
   assert.deepEqual(setOf(kinds).train, train); // the same drawings make the same pictures
   const dots = [0, 1].map(() => line([0.5, 0.5]));
@@ -262,9 +404,22 @@ test("signs are varied a little, and a quarter of each kind is never trained on"
 
 test("two kinds that look different are learned in a few steps", () => {
   const stroke = (at) => line([0.5 + 0.01 * at, 0.1], [0.5 - 0.01 * at, 0.9]);
-  const ring = (at) => line(...Array.from({ length: 13 }, (_, i) => [0.5 + 0.4 * Math.cos(i * Math.PI / 6), 0.5 + (0.35 + 0.005 * at) * Math.sin(i * Math.PI / 6)]));
+  const ring = (at) =>
+    line(
+      ...Array.from({ length: 13 }, (_, i) => [
+        0.5 + 0.4 * Math.cos((i * Math.PI) / 6),
+        0.5 + (0.35 + 0.005 * at) * Math.sin((i * Math.PI) / 6),
+      ]),
+    );
   const eight = (draw) => Array.from({ length: 8 }, (_, at) => kept(draw(at)));
-  const trainer = new Trainer({ ...USUAL, epochs: 20 }, setOf([{ name: "line", drawings: eight(stroke) }, { name: "ring", drawings: eight(ring) }]), bestKernels);
+  const trainer = new Trainer(
+    { ...USUAL, epochs: 20 },
+    setOf([
+      { name: "line", drawings: eight(stroke) },
+      { name: "ring", drawings: eight(ring) },
+    ]),
+    bestKernels,
+  );
   for (let step = 0; step < 60; step++) trainer.step();
   assert.equal(trainer.measure().right, 1);
 });
@@ -272,13 +427,33 @@ test("two kinds that look different are learned in a few steps", () => {
 test("a file of drawings comes back as it was saved, and a class puts its own together", () => {
   const one = kept(line([0.1, 0.1], [0.7, 0.4]));
   const two = kept(line([0.3, 0.1], [0.3, 0.4]));
-  const kinds = [{ name: "별", drawings: [one] }, { name: "<b>", drawings: [two, one] }];
+  const kinds = [
+    { name: "별", drawings: [one] },
+    { name: "<b>", drawings: [two, one] },
+  ];
   assert.deepEqual(readFile(fileOf(kinds)), kinds);
-  const all = joined(kinds, [{ name: "<b>", drawings: [two, two.concat(one)] }, { name: "c", drawings: [one] }]);
-  assert.deepEqual(all.map(({ name, drawings }) => [name, drawings.length]), [["별", 1], ["<b>", 3], ["c", 1]]);
+  const all = joined(kinds, [
+    { name: "<b>", drawings: [two, two.concat(one)] },
+    { name: "c", drawings: [one] },
+  ]);
+  assert.deepEqual(
+    all.map(({ name, drawings }) => [name, drawings.length]),
+    [
+      ["별", 1],
+      ["<b>", 3],
+      ["c", 1],
+    ],
+  );
   assert.equal(kinds[1].drawings.length, 2);
   assert.deepEqual(joined([{ name: "A", drawings: [] }], kinds).length, 2); // empty ones make room
-  assert.throws(() => joined(all, [{ name: "d", drawings: [one] }, { name: "e", drawings: [one] }]), { key: "signsTooManyKinds" });
+  assert.throws(
+    () =>
+      joined(all, [
+        { name: "d", drawings: [one] },
+        { name: "e", drawings: [one] },
+      ]),
+    { key: "signsTooManyKinds" },
+  );
 });
 
 test("a file that holds something else is refused in a sentence", () => {
@@ -286,14 +461,43 @@ test("a file that holds something else is refused in a sentence", () => {
   const kind = (drawings, name = "a") => file([{ name, drawings }]);
   const stroke = [0.1, [[0.5, 0.5]]];
   for (const [text, key] of [
-    ["", "signsNone"], ["{", "signsNone"], ["null", "signsNone"], ["[]", "signsNone"], ['{"vitviz":"signs","kinds":{}}', "signsNone"], [file([]), "signsNone"],
-    [" ".repeat(MOST_BYTES + 1), "signsLong"], [file([1, 2, 3, 4, 5]), "signsTooManyKinds"], [file([null]), "signsUnnamed"], [kind([], " \u200b\n"), "signsUnnamed"], [kind({ length: 1 }), "signsMany"],
-    [kind(Array.from({ length: 65 }, () => [stroke])), "signsMany"], [kind([[]]), "signsBroken"], [kind([[null]]), "signsBroken"], [kind([[[5, [[0, 0]]]]]), "signsBroken"],
-    [kind([[[0.1, []]]]), "signsBroken"], [kind([[[0.1, [[0, 1.5]]]]]), "signsBroken"], [kind([[[0.1, [["0", 0]]]]]), "signsBroken"], [kind([[[0.1, [[0, null]]]]]), "signsBroken"],
-    [kind([[[0.1, Array.from({ length: 401 }, () => [0, 0])]]]), "signsBroken"], [kind([Array.from({ length: 41 }, () => stroke)]), "signsBroken"],
+    ["", "signsNone"],
+    ["{", "signsNone"],
+    ["null", "signsNone"],
+    ["[]", "signsNone"],
+    ['{"vitviz":"signs","kinds":{}}', "signsNone"],
+    [file([]), "signsNone"],
+    [" ".repeat(MOST_BYTES + 1), "signsLong"],
+    [file([1, 2, 3, 4, 5]), "signsTooManyKinds"],
+    [file([null]), "signsUnnamed"],
+    [kind([], " \u200b\n"), "signsUnnamed"],
+    [kind({ length: 1 }), "signsMany"],
+    [kind(Array.from({ length: 65 }, () => [stroke])), "signsMany"],
+    [kind([[]]), "signsBroken"],
+    [kind([[null]]), "signsBroken"],
+    [kind([[[5, [[0, 0]]]]]), "signsBroken"],
+    [kind([[[0.1, []]]]), "signsBroken"],
+    [kind([[[0.1, [[0, 1.5]]]]]), "signsBroken"],
+    [kind([[[0.1, [["0", 0]]]]]), "signsBroken"],
+    [kind([[[0.1, [[0, null]]]]]), "signsBroken"],
+    [kind([[[0.1, Array.from({ length: 401 }, () => [0, 0])]]]), "signsBroken"],
+    [kind([Array.from({ length: 41 }, () => stroke)]), "signsBroken"],
   ]) {
-    assert.throws(() => readFile(text), (error) => error instanceof SignsError && error.key === key && error.key in TEXTS.en, text.slice(0, 60));
+    assert.throws(
+      () => readFile(text),
+      (error) => error instanceof SignsError && error.key === key && error.key in TEXTS.en,
+      text.slice(0, 60),
+    );
   }
   assert.equal(readFile(kind([[stroke]], "x".repeat(500)))[0].name, "x".repeat(20));
-  assert.throws(() => readFile(file([{ name: "a", drawings: [[stroke]] }, { name: "a ", drawings: [] }])), { key: "signsTwice" });
+  assert.throws(
+    () =>
+      readFile(
+        file([
+          { name: "a", drawings: [[stroke]] },
+          { name: "a ", drawings: [] },
+        ]),
+      ),
+    { key: "signsTwice" },
+  );
 });

@@ -11,10 +11,21 @@ import { startSelection } from "../../vitviz/viewer/state/state.js";
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
 
 function opened(selection = {}) {
-  const app = { source: /** @type {any} */ ({ grid }), drawn: 0, selection: { ...startSelection({ depth: 4, heads: 3, grid, panels: PANELS }), ...selection },
+  const app = {
+    source: /** @type {any} */ ({ grid }),
+    drawn: 0,
+    selection: { ...startSelection({ depth: 4, heads: 3, grid, panels: PANELS }), ...selection },
     panel: () => panelOf(PANELS, app.selection.panel),
-    select(wanted) { app.selection = { ...app.selection, ...wanted }; } };
-  return Object.assign(app, createPointerState(app, () => { app.drawn += 1; }));
+    select(wanted) {
+      app.selection = { ...app.selection, ...wanted };
+    },
+  };
+  return Object.assign(
+    app,
+    createPointerState(app, () => {
+      app.drawn += 1;
+    }),
+  );
 }
 
 test("pointing looks at a token, draws once for it, and leaves the selection alone", () => {
@@ -42,7 +53,10 @@ test("a click pins, the same again lets go, and that leads to the start", () => 
   assert.deepEqual([app.selection.token, app.selection.pinned], [5, true]);
   app.point(6, true);
   app.pin(5);
-  assert.deepEqual([app.selection.token, app.selection.pinned, app.pointed, app.shownToken()], [0, false, null, 0]);
+  assert.deepEqual(
+    [app.selection.token, app.selection.pinned, app.pointed, app.shownToken()],
+    [0, false, null, 0],
+  );
 });
 
 test("Patches and Positions rest on a patch", () => {
@@ -66,10 +80,12 @@ test("the two of a pair, by what they do", () => {
 });
 
 test("until a partner is chosen it is the other token with most attention", () => {
-  const maps = { head: (layer, token, direction, head) => {
-    assert.deepEqual([layer, direction, head], [3, "from", 1]);
-    return token === 2 ? [0.1, 0.05, 0.5, 0.05, 0.3, 0, 0] : [0, 0, 0, 0, 0.1, 0.1, 0.8];
-  } };
+  const maps = {
+    head: (layer, token, direction, head) => {
+      assert.deepEqual([layer, direction, head], [3, "from", 1]);
+      return token === 2 ? [0.1, 0.05, 0.5, 0.05, 0.3, 0, 0] : [0, 0, 0, 0, 0.1, 0.1, 0.8];
+    },
+  };
   const app = opened({ panel: "qk", token: 2, head: 1 });
   assert.deepEqual(app.pair(), { query: 2, key: 0 }, "the layer is not here yet");
   app.source.maps = maps;

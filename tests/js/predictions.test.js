@@ -8,7 +8,8 @@ import { EXAMPLES } from "./fixture.js";
 
 /** Asserts that two values have the same parts in the same order, and numbers that differ by 1e-6 at most. */
 function assertSame(found, wanted, path) {
-  if (typeof wanted === "number") assert.ok(Math.abs(found - wanted) <= 1e-6, path + ": " + found + ", not " + wanted);
+  if (typeof wanted === "number")
+    assert.ok(Math.abs(found - wanted) <= 1e-6, path + ": " + found + ", not " + wanted);
   else if (wanted === null || typeof wanted !== "object") assert.equal(found, wanted, path);
   else {
     assert.deepEqual(Object.keys(found).sort(), Object.keys(wanted).sort(), path);
@@ -18,10 +19,19 @@ function assertSame(found, wanted, path) {
 
 for (const { name, classes, labels, logits, by_hand: byHand, ...wanted } of EXAMPLES.results) {
   test(name, () => {
-    const { probabilities, ...found } = resultsOf(Float32Array.from(logits), classes, labels ?? classes.labels, 5);
+    const { probabilities, ...found } = resultsOf(
+      Float32Array.from(logits),
+      classes,
+      labels ?? classes.labels,
+      5,
+    );
     delete wanted.name;
     assertSame(found, wanted, "results");
-    if (byHand.order) assert.deepEqual(found.predictions.map(({ index }) => index), byHand.order);
+    if (byHand.order)
+      assert.deepEqual(
+        found.predictions.map(({ index }) => index),
+        byHand.order,
+      );
     assert.equal(probabilities.length, logits.length);
     for (const { index, probability } of found.predictions) assert.equal(probabilities[index], probability);
   });
@@ -29,12 +39,24 @@ for (const { name, classes, labels, logits, by_hand: byHand, ...wanted } of EXAM
 
 for (const { name, logits, labels, temperature, k, lines } of EXAMPLES.lenses) {
   test("the lens: " + name, () => {
-    assertSame(lensLines(logits.map((row) => Float32Array.from(row)), temperature, labels, k), lines, "lines");
+    assertSame(
+      lensLines(
+        logits.map((row) => Float32Array.from(row)),
+        temperature,
+        labels,
+        k,
+      ),
+      lines,
+      "lines",
+    );
   });
 }
 
 test("classes by group, sorted by name; a thousand are not listed", () => {
-  assert.deepEqual(classesByGroup({ labels: ["p", "q", "r"], groups: ["b", "a", "b"] }), [{ name: "a", labels: ["q"] }, { name: "b", labels: ["p", "r"] }]);
+  assert.deepEqual(classesByGroup({ labels: ["p", "q", "r"], groups: ["b", "a", "b"] }), [
+    { name: "a", labels: ["q"] },
+    { name: "b", labels: ["p", "r"] },
+  ]);
   assert.deepEqual(classesByGroup({ labels: ["p", "q"], groups: null }), [{ name: "", labels: ["p", "q"] }]);
   assert.deepEqual(classesByGroup({ labels: [], groups: null }), []);
   assert.deepEqual(classesByGroup({ labels: null, groups: null }), []);

@@ -14,7 +14,9 @@ import { FIXTURES, assertClose, fixtureOf, until } from "./fixture.js";
 const [cls, registers] = ["cls", "registers"].map(fixtureOf);
 
 function open({ manifest, buffers }, fetchFile = async ({ path }) => buffers[path]) {
-  const source = new Source(manifest, fetchFile, null, () => { told += 1; });
+  const source = new Source(manifest, fetchFile, null, () => {
+    told += 1;
+  });
   let told = 0;
   return { source, told: () => told };
 }
@@ -47,15 +49,25 @@ test("beside the intact source only what is new is fetched: what came along is h
   const base64 = (path) => Buffer.from(cls.buffers[path]).toString("base64");
   const { first } = cls.manifest.files;
   const layers = Object.keys(cls.manifest.files).filter((name) => name.startsWith("layer-"));
-  const files = { ...cls.manifest.files, first: { ...first, data: base64(first.path) },
-    ...Object.fromEntries(layers.map((name) => [name, { late: true }])) };
+  const files = {
+    ...cls.manifest.files,
+    first: { ...first, data: base64(first.path) },
+    ...Object.fromEntries(layers.map((name) => [name, { late: true }])),
+  };
   const asked = [];
   const ask = async (question, { id, interventions, name }) => {
     asked.push([question, id, interventions, name]);
     return { data: base64(name + ".safetensors") };
   };
-  const fetchFile = async (file, signal) => (file.data ? fetchUrl(file, signal) : assert.fail("fetched again: " + file.path));
-  const second = new Source({ ...cls.manifest, files, asked: { id: "b", interventions: [{ kind: "remove" }] } }, fetchFile, ask, () => {}, intact);
+  const fetchFile = async (file, signal) =>
+    file.data ? fetchUrl(file, signal) : assert.fail("fetched again: " + file.path);
+  const second = new Source(
+    { ...cls.manifest, files, asked: { id: "b", interventions: [{ kind: "remove" }] } },
+    fetchFile,
+    ask,
+    () => {},
+    intact,
+  );
   await second.loaded(false);
   assert.equal(second.picture.get(), intact.picture.get());
   assert.notEqual(second.positionMap(cls.expected.token), null);
@@ -77,7 +89,10 @@ test("the layer that is looked at is fetched once, and tells why it is not here"
   });
   await source.loaded(false);
   asked.length = 0;
-  const come = () => new Promise((resolve) => { source.store.want(() => resolve(null)); });
+  const come = () =>
+    new Promise((resolve) => {
+      source.store.want(() => resolve(null));
+    });
   source.store.look(1);
   const first = come();
   source.store.want(() => assert.fail("somebody waits for it already"));
@@ -99,7 +114,10 @@ test("the layer that is looked at is fetched once, and tells why it is not here"
 for (const { name, manifest, buffers, layers, grid } of FIXTURES) {
   test(name + ": what is shown first comes ahead of its layer, which gives the same numbers", async () => {
     const asked = [];
-    const { source } = open({ manifest, buffers }, async ({ path }) => { asked.push(path); return buffers[path]; });
+    const { source } = open({ manifest, buffers }, async ({ path }) => {
+      asked.push(path);
+      return buffers[path];
+    });
     const { layer, token, direction } = manifest.pass.first;
     await source.loaded(false);
     const start = startSelection({ ...source.shape, panels: PANELS });
@@ -133,7 +151,9 @@ test("the pixels behind a photograph are not waited for, unless it cannot be had
   await source.loaded(true);
   assert.deepEqual(asked, [files.first.path, "photograph.jpg"]);
   assert.deepEqual([source.photograph.get(), source.picture.here], ["bitmap", null]);
-  const broken = openWith(async () => { throw new Error("no picture"); });
+  const broken = openWith(async () => {
+    throw new Error("no picture");
+  });
   await broken.source.loaded(true);
   assert.deepEqual(broken.asked, [files.first.path, "photograph.jpg", files.picture.path]);
   assert.notEqual(broken.source.picture.here, null);

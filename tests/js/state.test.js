@@ -8,7 +8,14 @@ import { keyAction } from "../../vitviz/viewer/state/keys.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { openPanel, panelOf, visitPanel } from "../../vitviz/viewer/state/panels.js";
 import {
-  carried, complete, push, redo, startHistory, startSelection, undo, validSelection,
+  carried,
+  complete,
+  push,
+  redo,
+  startHistory,
+  startSelection,
+  undo,
+  validSelection,
 } from "../../vitviz/viewer/state/state.js";
 import { startTaste, validTaste } from "../../vitviz/viewer/state/taste.js";
 
@@ -23,7 +30,8 @@ test("a selection starts at the last layer, at CLS, with the mean of heads", () 
 test("a visitor has chosen where to look with a token, a layer, a head or a direction, and not with a panel", () => {
   const chosen = (selection, began = start) => hasChosen({ ...start, ...selection }, began, shape);
   assert.equal(chosen({}), false);
-  for (const one of [{ token: 3 }, { pinned: true }, { layer: 1 }, { head: 0 }, { direction: "to" }]) assert.equal(chosen(one), true, JSON.stringify(one));
+  for (const one of [{ token: 3 }, { pinned: true }, { layer: 1 }, { head: 0 }, { direction: "to" }])
+    assert.equal(chosen(one), true, JSON.stringify(one));
   assert.equal(chosen({ overlay: "none", residual: 0.9, experiment: "remove_1" }), false);
   // Query · key borrows head 0, and positions the middle patch, of 2 x 3 patches token 1 + 1 * 3 + 1 = 5.
   assert.equal(chosen(visitPanel("qk", start, shape)), false);
@@ -39,7 +47,10 @@ test("another photo looks where it begins, and keeps panel and overlay", () => {
   const next = (selection) => validSelection(begunAnew({ ...panda, ...selection }, start), start, shape);
   assert.deepEqual(next({}), start);
   const rolled = next({ ...visitPanel("rollout", panda, shape), residual: 0.9 });
-  assert.deepEqual([rolled.panel, rolled.overlay, rolled.residual, rolled.token, rolled.layer, rolled.head], ["rollout", "rollout", 0.9, 0, 3, "mean"]);
+  assert.deepEqual(
+    [rolled.panel, rolled.overlay, rolled.residual, rolled.token, rolled.layer, rolled.head],
+    ["rollout", "rollout", 0.9, 0, 3, "mean"],
+  );
   // While a panel has borrowed the head, the one that it gives back is that of the beginning.
   const mean = { ...panda, head: "mean" };
   const product = next({ ...mean, ...visitPanel("qk", mean, shape) });
@@ -48,7 +59,8 @@ test("another photo looks where it begins, and keeps panel and overlay", () => {
 
 test("a later photo begins anew while nobody has chosen, else what is looked at stays; so it does in another model", () => {
   const proposal = { layer: 1, head: 2, token: 6 };
-  const of = (address, more = {}) => /** @type {any} */ ({ grid, manifest: { photo: { name: "image.png" }, upload: { address }, ...more } });
+  const of = (address, more = {}) =>
+    /** @type {any} */ ({ grid, manifest: { photo: { name: "image.png" }, upload: { address }, ...more } });
   const first = arriving(null, null, of("a", { start: proposal }), null, shape);
   assert.deepEqual([first.anew, first.stays], [true, { ...start, ...proposal }]);
   const seen = first.next(first.stays);
@@ -68,9 +80,19 @@ test("after a link that selects anything, all photos keep what it selects", () =
   const linked = arriving(null, null, source, { layer: 0 }, shape);
   assert.deepEqual([linked.anew, linked.stays], [false, start]);
   for (const without of [null, {}, { panel: "rollout", projector: true }]) {
-    assert.deepEqual(arriving(null, null, source, without, shape).stays, { ...start, layer: 1 }, "no view: as the page itself");
+    assert.deepEqual(
+      arriving(null, null, source, without, shape).stays,
+      { ...start, layer: 1 },
+      "no view: as the page itself",
+    );
   }
-  const { stays, anew } = arriving(start, linked.next(start), { grid, manifest: { ...source.manifest, photo: { name: "b" } } }, null, shape);
+  const { stays, anew } = arriving(
+    start,
+    linked.next(start),
+    { grid, manifest: { ...source.manifest, photo: { name: "b" } } },
+    null,
+    shape,
+  );
   assert.deepEqual([anew, stays], [false, start]);
 });
 
@@ -84,8 +106,21 @@ test("who comes back goes on as before: what began by itself is no choice, and w
 });
 
 test("what is not possible stays as it was", () => {
-  const wrong = { token: 7, layer: -1, head: 3, direction: "sideways", panel: "x", overlay: 1,
-    pinned: "yes", residual: 1.5, fusion: "sum", first: 9, mosaic: "both", moment: -1, other: 1 };
+  const wrong = {
+    token: 7,
+    layer: -1,
+    head: 3,
+    direction: "sideways",
+    panel: "x",
+    overlay: 1,
+    pinned: "yes",
+    residual: 1.5,
+    fusion: "sum",
+    first: 9,
+    mosaic: "both",
+    moment: -1,
+    other: 1,
+  };
   assert.deepEqual(validSelection(wrong, start, shape), start);
   for (const token of ["3", 1.5, NaN, null, [2]]) {
     assert.equal(validSelection({ token }, start, shape).token, 0);
@@ -93,8 +128,16 @@ test("what is not possible stays as it was", () => {
   }
   assert.deepEqual(validSelection(null, start, shape), start);
   assert.equal(validSelection({ token: 99, pinned: true }, start, shape).pinned, false);
-  const right = { token: 6, layer: 0, head: 2, direction: "to", panel: "patches", pinned: true, mosaic: "untrained",
-    moment: 7 };
+  const right = {
+    token: 6,
+    layer: 0,
+    head: 2,
+    direction: "to",
+    panel: "patches",
+    pinned: true,
+    mosaic: "untrained",
+    moment: 7,
+  };
   assert.deepEqual(validSelection(right, start, shape), { ...start, ...right });
 });
 
@@ -129,24 +172,36 @@ test("patches and positions begin with a patch, unless a prefix token is pinned"
   assert.deepEqual(visit("patches", { ...start, token: 1 }), open("patches"), "the first patch is one");
   assert.deepEqual(visit("qk", start), { ...open("qk"), head: 0 }, "a mean has no queries");
   assert.deepEqual(visit("qk", { ...start, head: 2 }), open("qk"));
-  assert.deepEqual([visitPanel("attention", start, shape), visitPanel("x", start, shape)], [open("attention"), {}]);
+  assert.deepEqual(
+    [visitPanel("attention", start, shape), visitPanel("x", start, shape)],
+    [open("attention"), {}],
+  );
 });
 
 test("what a panel borrowed it gives back, unless something else was chosen meanwhile", () => {
-  const walk = (from, ...steps) => steps.reduce((now, step) => {
-    const wish = typeof step === "string" ? visitPanel(step, now, shape) : step;
-    return validSelection(wish, now, shape);
-  }, from);
+  const walk = (from, ...steps) =>
+    steps.reduce((now, step) => {
+      const wish = typeof step === "string" ? visitPanel(step, now, shape) : step;
+      return validSelection(wish, now, shape);
+    }, from);
   const looked = ({ token, head, panel }) => [token, head, panel];
   assert.deepEqual(looked(walk(start, "patches")), [5, "mean", "patches"]);
   assert.deepEqual(looked(walk(start, "patches", "attention")), [0, "mean", "attention"]);
   assert.deepEqual(looked(walk(start, "patches", "positions", "rollout")), [0, "mean", "rollout"]);
-  assert.deepEqual(looked(walk(start, "patches", { token: 5, pinned: true }, "attention")), [5, "mean", "attention"]);
+  assert.deepEqual(looked(walk(start, "patches", { token: 5, pinned: true }, "attention")), [
+    5,
+    "mean",
+    "attention",
+  ]);
   assert.deepEqual(looked(walk(start, "patches", { token: 2 }, "attention")), [2, "mean", "attention"]);
   assert.deepEqual(looked(walk(start, "qk")), [0, 0, "qk"]);
   assert.deepEqual(looked(walk(start, "qk", { layer: 1 }, "model")), [0, "mean", "model"]);
   assert.deepEqual(looked(walk(start, "qk", { head: 1 }, "model")), [0, 1, "model"]);
-  assert.deepEqual(looked(walk({ ...start, head: 0 }, "qk", "model")), [0, 0, "model"], "nothing was borrowed");
+  assert.deepEqual(
+    looked(walk({ ...start, head: 0 }, "qk", "model")),
+    [0, 0, "model"],
+    "nothing was borrowed",
+  );
   const history = push(startHistory(start), walk(start, "rollout"), 0);
   assert.equal(push(history, walk(history.now, "rollout"), 9000), history, "the open panel is no step");
   const coarse = { rows: 1, cols: 3, prefix: 0, tokens: 3 };
@@ -157,8 +212,15 @@ test("on another grid a patch stays at its place, and a prefix token that is not
   const finer = { rows: 4, cols: 6, prefix: 2, tokens: 26 };
   assert.equal(carried(start, grid, finer).partner, "strongest");
   const to = (token, from, target) => carried({ ...start, token, partner: token }, from, target);
-  assert.deepEqual([to(6, grid, finer).token, to(6, grid, finer).partner], [25, 25], "the last patch is the last");
-  assert.deepEqual([to(25, finer, grid).token, to(0, finer, grid).token, to(1, finer, grid).token], [6, 0, null]);
+  assert.deepEqual(
+    [to(6, grid, finer).token, to(6, grid, finer).partner],
+    [25, 25],
+    "the last patch is the last",
+  );
+  assert.deepEqual(
+    [to(25, finer, grid).token, to(0, finer, grid).token, to(1, finer, grid).token],
+    [6, 0, null],
+  );
   const bare = { rows: 2, cols: 3, prefix: 0, tokens: 6 };
   const there = { ...shape, grid: bare };
   const pinned = validSelection({ ...to(0, grid, bare), pinned: true }, startSelection(there), there);
@@ -166,12 +228,29 @@ test("on another grid a patch stays at its place, and a prefix token that is not
 });
 
 test("an address may name a panel or a token and leave out what belongs to it", () => {
-  assert.deepEqual(complete({ panel: "rollout" }, start, shape), { panel: "rollout", overlay: "rollout", lent: {} });
-  assert.deepEqual(complete({ panel: "rollout", overlay: "none" }, start, shape), { panel: "rollout", overlay: "none", lent: {} });
+  assert.deepEqual(complete({ panel: "rollout" }, start, shape), {
+    panel: "rollout",
+    overlay: "rollout",
+    lent: {},
+  });
+  assert.deepEqual(complete({ panel: "rollout", overlay: "none" }, start, shape), {
+    panel: "rollout",
+    overlay: "none",
+    lent: {},
+  });
   assert.deepEqual(complete({ token: 3 }, start, shape), { token: 3, pinned: true });
   assert.deepEqual(complete(null, start, shape), {});
-  assert.deepEqual(complete({ panel: "patches" }, start, shape), { panel: "patches", overlay: "none", token: 5, lent: { token: 0 } });
-  assert.equal(complete({ panel: "patches" }, { ...start, token: 3 }, shape).token, undefined, "another patch may stay");
+  assert.deepEqual(complete({ panel: "patches" }, start, shape), {
+    panel: "patches",
+    overlay: "none",
+    token: 5,
+    lent: { token: 0 },
+  });
+  assert.equal(
+    complete({ panel: "patches" }, { ...start, token: 3 }, shape).token,
+    undefined,
+    "another patch may stay",
+  );
 });
 
 test("undo and redo walk through what was selected", () => {
@@ -200,7 +279,8 @@ test("a slider that is dragged is one step", () => {
 });
 
 test("panels that are opened in haste are steps of their own", () => {
-  const walk = (history, panel, time) => push(history, validSelection(visitPanel(panel, history.now, shape), history.now, shape), time);
+  const walk = (history, panel, time) =>
+    push(history, validSelection(visitPanel(panel, history.now, shape), history.now, shape), time);
   const history = walk(walk(startHistory(start), "patches", 0), "features", 100);
   assert.deepEqual([undo(history).now.panel, undo(undo(history)).now], ["patches", start]);
   const beside = (history, key, time) => push(history, { ...history.now, beside: key }, time);
@@ -219,13 +299,29 @@ test("taste is checked too", () => {
   const valid = (wanted) => validTaste(wanted, START_TASTE, PANELS);
   assert.deepEqual(valid({ colours: "jet", opacity: 7, smooth: 1, scale: "x" }), START_TASTE);
   assert.deepEqual(valid({ gallery: "x", order: 1, units: null, lens: ["rank"] }), START_TASTE);
-  for (const opacity of [null, "", "0.5", -0.1, NaN]) assert.equal(valid({ opacity }).opacity, START_TASTE.opacity);
-  const wanted = { opacity: 0, colours: "magma", scale: "heads", gallery: "dots", order: "channel", units: "raw", lens: "rank" };
+  for (const opacity of [null, "", "0.5", -0.1, NaN])
+    assert.equal(valid({ opacity }).opacity, START_TASTE.opacity);
+  const wanted = {
+    opacity: 0,
+    colours: "magma",
+    scale: "heads",
+    gallery: "dots",
+    order: "channel",
+    units: "raw",
+    lens: "rank",
+  };
   assert.deepEqual(valid(wanted), { ...START_TASTE, ...wanted });
 });
 
-const press = (key, code = "", more = {}) =>
-  ({ key, code, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
+const press = (key, code = "", more = {}) => ({
+  key,
+  code,
+  ctrlKey: false,
+  metaKey: false,
+  altKey: false,
+  shiftKey: false,
+  ...more,
+});
 
 test("keys", () => {
   const ask = (event, selection = start, onStage = false) => keyAction(event, selection, shape, onStage);

@@ -1,8 +1,8 @@
 /**
  * The rooms of the viewer in which nothing may be null or undefined unseen: `node strict.js [CONFIG]`.
  *
- * Their files import types from all rooms, so tsc reads and judges those too. Here only what it finds in these
- * rooms counts, and what is of no file of the viewer, such as a fault in the configuration.
+ * Their files import types from all rooms, so tsc reads and judges those too. Here only what it finds in
+ * these rooms counts, and what is of no file of the viewer, such as a fault in the configuration.
  */
 
 import { spawnSync } from "node:child_process";

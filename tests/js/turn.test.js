@@ -1,16 +1,21 @@
-/** Rotary positions in one attention value: by hand. That the numbers are Python's is held by tests/test_snippets.py. */
+/**
+ * Rotary positions in one attention value: by hand. That the numbers are Python's is held by
+ * tests/test_snippets.py.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { anglesAt, turnOf } from "../../vitviz/viewer/maths/turn.js";
 import { assertClose } from "./fixture.js";
 
-// One layer, two heads, two pairs: the first turns by a quarter for each row, the second by an eighth for each column; head 1 half as fast.
+// One layer, two heads, two pairs: the first turns by a quarter for each row, the second by an eighth for
+// each column; head 1 half as fast.
 const [quarter, eighth] = [Math.PI / 2, Math.PI / 4];
-const inside = /** @type {any} */ ({ layers: 1, heads: 2, turns: Float32Array.from([
-  0, 0, 0, 0,
-  quarter, 0, quarter / 2, 0,
-  0, eighth, 0, eighth / 2]) });
+const inside = /** @type {any} */ ({
+  layers: 1,
+  heads: 2,
+  turns: Float32Array.from([0, 0, 0, 0, quarter, 0, quarter / 2, 0, 0, eighth, 0, eighth / 2]),
+});
 
 test("an angle is that of the first patch and of every row and column more", () => {
   assertClose(anglesAt(inside, 3, 0, { row: 2, col: 1 }), [2 * quarter, eighth], 1e-6);

@@ -1,4 +1,7 @@
-/** Questions that follow each other: one at a time, of which the newest wins; and one that is asked until there is an answer. */
+/**
+ * Questions that follow each other: one at a time, of which the newest wins; and one that is asked until
+ * there is an answer.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,15 +13,26 @@ const rest = () => new Promise(process.nextTick);
 
 test("the newest question wins, and those that it overtakes are never asked", async () => {
   const asked = [];
-  const newest = newestOf((question) => new Promise((resolve, reject) => asked.push({ question, resolve, reject })));
-  const told = [1, 2, 3].map((question) => newest(question, new AbortController().signal).catch((error) => error));
+  const newest = newestOf(
+    (question) => new Promise((resolve, reject) => asked.push({ question, resolve, reject })),
+  );
+  const told = [1, 2, 3].map((question) =>
+    newest(question, new AbortController().signal).catch((error) => error),
+  );
   await Promise.resolve();
-  assert.deepEqual(asked.map(({ question }) => question), [1], "one at a time");
+  assert.deepEqual(
+    asked.map(({ question }) => question),
+    [1],
+    "one at a time",
+  );
   asked[0].reject(new Error("broken"));
   assert.equal((await told[0]).message, "broken");
-  assert.ok(await told[1] instanceof Overtaken);
+  assert.ok((await told[1]) instanceof Overtaken);
   await rest();
-  assert.deepEqual(asked.map(({ question }) => question), [1, 3]);
+  assert.deepEqual(
+    asked.map(({ question }) => question),
+    [1, 3],
+  );
   asked[1].resolve("three");
   assert.equal(await told[2], "three");
 });
@@ -33,7 +47,10 @@ test("a question that is closed while it waits for its turn is never asked", asy
   asked[0].resolve("one");
   assert.equal(await told[0], "one");
   assert.equal((await told[1]).name, "AbortError");
-  assert.deepEqual(asked.map(({ question }) => question), [1]);
+  assert.deepEqual(
+    asked.map(({ question }) => question),
+    [1],
+  );
   const next = newest(3, new AbortController().signal);
   await rest();
   asked[1].resolve("three");
@@ -45,8 +62,15 @@ test("a question that nobody answers is asked again, and given up after the thir
   const asked = [];
   const ask = () => new Promise((resolve, reject) => asked.push({ resolve, reject }));
   const told = [];
-  const begin = () => patiently(ask).then(() => told.push("answered"), (error) => told.push(error.message));
-  const tick = async (ms) => { t.mock.timers.tick(ms); await rest(); };
+  const begin = () =>
+    patiently(ask).then(
+      () => told.push("answered"),
+      (error) => told.push(error.message),
+    );
+  const tick = async (ms) => {
+    t.mock.timers.tick(ms);
+    await rest();
+  };
   begin();
   await tick(9_999);
   assert.equal(asked.length, 1);

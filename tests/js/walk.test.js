@@ -10,9 +10,13 @@ function target() {
   const heard = {};
   return {
     heard,
-    addEventListener: (type, listener) => { (heard[type] ??= new Set()).add(listener); },
+    addEventListener: (type, listener) => {
+      (heard[type] ??= new Set()).add(listener);
+    },
     removeEventListener: (type, listener) => heard[type].delete(listener),
-    fire: (type) => { for (const listener of [...heard[type] ?? []]) listener(); },
+    fire: (type) => {
+      for (const listener of [...(heard[type] ?? [])]) listener();
+    },
     count: () => Object.values(heard).reduce((sum, listeners) => sum + listeners.size, 0),
   };
 }

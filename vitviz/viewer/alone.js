@@ -1,4 +1,6 @@
-/** Alone: hosts the viewer where no server is: models, pictures and their files lie beside the page, or in it. */
+/**
+ * Alone: hosts the viewer where no server is: models, pictures and their files lie beside the page, or in it.
+ */
 
 import { fetchUrl, fetchWithShare, ofBase64 } from "./data/files.js";
 import { Recent } from "./data/recent.js";
@@ -8,18 +10,25 @@ import { fileField, photoAmong } from "./parts/drops.js";
 import { recall, remember } from "./state/memory.js";
 
 /**
- * What `vitviz site` writes, and `page(engine=True)`. path, script, photo: of files that `read` takes; `names`: by language; `model` of an example:
- * the one it is made for, null for any; `links`: whether an address can name model and example.
+ * What `vitviz site` writes, and `page(engine=True)`. path, script, photo: of files that `read` takes;
+ * `names`: by language; `model` of an example: the one it is made for, null for any; `links`: whether an
+ * address can name model and example.
  * @typedef {{
- *   models: Record<string, {title: string, names: Record<string, string>, channels: number, path: string, examples: Record<string, string>,
+ *   models: Record<string, {title: string, names: Record<string, string>, channels: number, path: string,
+ *     examples: Record<string, string>,
  *     weights: {path: string, script: string}, twin: {draws: string, like: string}|null}>,
- *   examples: Record<string, {names: Record<string, string>, thumbnail: string, photo: string, file: string, model: string|null}>,
- *   start: {model: string, example: string}, language: string|null, languages: Record<string, string>, running: string, playing: string, digits: Record<string, string>, links: boolean,
+ *   examples: Record<string,
+ *     {names: Record<string, string>, thumbnail: string, photo: string, file: string, model: string|null}>,
+ *   start: {model: string, example: string}, language: string|null, languages: Record<string, string>,
+ *     running: string, playing: string, digits: Record<string, string>, links: boolean,
  *   texts: Record<string, Record<string, string>>,
  * }} Site
  */
 
-/** What is shown: the keys of a model and of an example, and the address of a photo in place of that. @typedef {{model: string, example: string, photo?: string}} Shown */
+/**
+ * What is shown: the keys of a model and of an example, and the address of a photo in place of that.
+ * @typedef {{model: string, example: string, photo?: string}} Shown
+ */
 
 /** Photos of the visitor's that are kept while the page is open. */
 const MOST_PHOTOS = 8;
@@ -30,40 +39,84 @@ const isFile = () => !location.protocol.startsWith("http");
 const readBeside = (path) => load(new URL(path, document.baseURI).href);
 
 /**
- * @param {{element: HTMLElement, strip: HTMLElement, site: Site, viewer: string|any, read?: (path: string) => Promise<any>, more?: any}} page
+ * @param {{element: HTMLElement, strip: HTMLElement, site: Site, viewer: string|any,
+ *   read?: (path: string) => Promise<any>, more?: any}} page
  *   viewer: the file of the viewer, or what it exports; more: for the viewer, of a page that has one analysis
  */
 export async function open({ element, strip, site, viewer: given, read = readBeside, more = {} }) {
   const page = document.documentElement;
   const texts = (name) => read(site.languages[name]);
   const photos = createPhotos();
-  const bar = createBar(strip, site, { choose: (wanted) => choose(wanted), take: (file) => choose({ ...shown, photo: photos.add({ file, name: file.name }) }),
-    draw: () => mounted.openDrawing(), film: () => mounted.openCamera(), play: () => mounted.openPlayground() });
-  const viewer = typeof given === "string" ? await read(given).catch((error) => { bar.say("lost"); throw error; }) : given;
+  const bar = createBar(strip, site, {
+    choose: (wanted) => choose(wanted),
+    take: (file) => choose({ ...shown, photo: photos.add({ file, name: file.name }) }),
+    draw: () => mounted.openDrawing(),
+    film: () => mounted.openCamera(),
+    play: () => mounted.openPlayground(),
+  });
+  const viewer =
+    typeof given === "string"
+      ? await read(given).catch((error) => {
+          bar.say("lost");
+          throw error;
+        })
+      : given;
   const address = addressOf(site);
   page.lang = viewer.firstLanguage(new URL(address.read()).search, site.language ?? undefined);
-  if (Object.keys(site.languages).length > 0 && !await viewer.prepare(page.lang, texts)) page.lang = "en";
+  if (Object.keys(site.languages).length > 0 && !(await viewer.prepare(page.lang, texts))) page.lang = "en";
   let [turn, shown] = [0, /** @type {Shown} */ (named())];
   const grey = Object.keys(site.models).filter((key) => site.models[key].channels === 1);
-  const digits = grey.find((key) => Object.values(site.examples).some(({ model }) => model === key)) ?? grey[0];
+  const digits =
+    grey.find((key) => Object.values(site.examples).some(({ model }) => model === key)) ?? grey[0];
   const mounted = viewer.mount({
-    element, address, awaited: true, languages: true, reopen: () => choose(named()),
-    ...(site.links ? { texts, beside, twin, send: async (file) => ({ address: photos.add({ file, name: file.name }), name: file.name }) } : {}),
+    element,
+    address,
+    awaited: true,
+    languages: true,
+    reopen: () => choose(named()),
+    ...(site.links
+      ? {
+          texts,
+          beside,
+          twin,
+          send: async (file) => ({ address: photos.add({ file, name: file.name }), name: file.name }),
+        }
+      : {}),
     own: photos.get,
-    fetchFile: async (wanted, signal) => (wanted.path ? ofBase64(await read(wanted.path)) : fetchUrl(wanted, signal)),
-    weights: Object.fromEntries(Object.entries(site.models).flatMap(([name, { weights, twin: drawn }]) => [[name, weights], ["untrained " + name, drawn]])),
+    fetchFile: async (wanted, signal) =>
+      wanted.path ? ofBase64(await read(wanted.path)) : fetchUrl(wanted, signal),
+    weights: Object.fromEntries(
+      Object.entries(site.models).flatMap(([name, { weights, twin: drawn }]) => [
+        [name, weights],
+        ["untrained " + name, drawn],
+      ]),
+    ),
     running: async () => (await read(site.running)).running,
-    playing: () => read(site.playing), digitsOf: async (part) => ofBase64(await read(site.digits[part])),
-    fetchWeights, invert, filming: bar.filming, take: (file, name) => choose({ ...shown, photo: photos.add({ file, name }) }),
-    draw: digits && ((file, name, first) => choose({ ...shown, model: first ? digits : shown.model, photo: photos.add({ file, name }) })),
-    entitle: (title) => { document.title = title + " · vitviz"; },
+    playing: () => read(site.playing),
+    digitsOf: async (part) => ofBase64(await read(site.digits[part])),
+    fetchWeights,
+    invert,
+    filming: bar.filming,
+    take: (file, name) => choose({ ...shown, photo: photos.add({ file, name }) }),
+    draw:
+      digits &&
+      ((file, name, first) =>
+        choose({ ...shown, model: first ? digits : shown.model, photo: photos.add({ file, name }) })),
+    entitle: (title) => {
+      document.title = title + " · vitviz";
+    },
     go: (href) => (isFile() ? location.replace("#" + new URL(href).search.slice(1)) : location.assign(href)),
     ...more,
   });
-  if (isFile() && site.links) window.addEventListener("hashchange", () => location.reload()); // another link was opened in the same tab
+  // another link was opened in the same tab
+  if (isFile() && site.links) window.addEventListener("hashchange", () => location.reload());
   await choose(shown, more.selection);
 
-  /** Shows a model and a picture, unless something else is chosen before it has come; whether it is shown. @param {Shown} wanted @param {any} [selection] */
+  /**
+   * Shows a model and a picture, unless something else is chosen before it has come; whether it is shown.
+   * @param {Shown} wanted
+   * @param {any} [selection]
+   */
   async function choose(wanted, selection) {
     const mine = ++turn;
     bar.mark(wanted);
@@ -96,7 +149,14 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     const { path, examples } = site.models[model];
     const [subject, analyzed] = await Promise.all([read(path), read(examples[example])]);
     const manifest = { ...analyzed, model: subject };
-    return site.links ? { ...manifest, link: { model, example }, itself: pictureOf(site, example), beside: besides(site, { model, example }) } : manifest;
+    return site.links
+      ? {
+          ...manifest,
+          link: { model, example },
+          itself: pictureOf(site, example),
+          beside: besides(site, { model, example }),
+        }
+      : manifest;
   }
 
   /** @param {string} key */
@@ -113,7 +173,10 @@ export async function open({ element, strip, site, viewer: given, read = readBes
 
   async function twin() {
     const { model } = shown;
-    const [like, photo] = await Promise.all([read(/** @type {any} */ (site.models[model].twin).like), photoOf(shown)]);
+    const [like, photo] = await Promise.all([
+      read(/** @type {any} */ (site.models[model].twin).like),
+      photoOf(shown),
+    ]);
     return { like, photo };
   }
 
@@ -159,7 +222,11 @@ export function namedIn(site, asked, photo) {
   if (!hasModel) return hasExample ? fitting(site, example, start.model) : start;
   if (photo) return { ...start, model, photo };
   if (hasExample) return { model, example };
-  return fitting(site, Object.keys(examples).find((key) => examples[key].model === model) ?? start.example, model);
+  return fitting(
+    site,
+    Object.keys(examples).find((key) => examples[key].model === model) ?? start.example,
+    model,
+  );
 }
 
 /** The photos of the visitor: they are in the memory of this page alone. */
@@ -187,14 +254,22 @@ function pictureOf({ examples }, key) {
 
 /** What can stand beside: each differs in one thing. @param {Site} site @param {Shown} now */
 function besides(site, { model, example }) {
-  const models = Object.entries(site.models).filter(([key]) => key !== model)
+  const models = Object.entries(site.models)
+    .filter(([key]) => key !== model)
     .map(([key, { title, names }]) => ({ key: "model-" + key, kind: "model", name: title, names }));
   const untrained = site.models[model].twin ? [{ key: "untrained", kind: "untrained" }] : [];
-  return [...untrained, ...Object.keys(site.examples).filter((key) => key !== example).map((key) => pictureOf(site, key)), ...models];
+  return [
+    ...untrained,
+    ...Object.keys(site.examples)
+      .filter((key) => key !== example)
+      .map((key) => pictureOf(site, key)),
+    ...models,
+  ];
 }
 
 /**
- * An example in the model that it is made for; one for any is not shown to a model that has examples of its own.
+ * An example in the model that it is made for; one for any is not shown to a model that has examples of its
+ * own.
  * @param {Pick<Site, "examples"|"start">} site @returns {Shown}
  */
 function fitting({ examples, start }, example, model) {
@@ -202,11 +277,17 @@ function fitting({ examples, start }, example, model) {
   return { example, model: examples[example].model ?? (special ? start.model : model) };
 }
 
-/** The address of the page. Pages of files have one behind the #: it survives a reload, and links can hold it. @returns {import("./types.js").Address} */
+/**
+ * The address of the page. Pages of files have one behind the #: it survives a reload, and links can hold it.
+ * @returns {import("./types.js").Address}
+ */
 function addressOf({ links }) {
   if (isFile() || !links) {
     return {
-      read: () => (location.protocol === "about:" ? "page:" : location.href.split(/[?#]/)[0]) + "?" + (location.hash || location.search).slice(1),
+      read: () =>
+        (location.protocol === "about:" ? "page:" : location.href.split(/[?#]/)[0]) +
+        "?" +
+        (location.hash || location.search).slice(1),
       write: (href) => history.replaceState(null, "", "#" + new URL(href).search.slice(1)),
     };
   }
@@ -225,40 +306,85 @@ function addressOf({ links }) {
  * The controls above the viewer, in the language of the page.
  * @param {HTMLElement} strip
  * @param {Site} site
- * @param {{choose: (wanted: Shown) => void, take: (file: File) => Promise<boolean>, draw: () => void, film: () => void, play: () => void}} on
+ * @param {{choose: (wanted: Shown) => void, take: (file: File) => Promise<boolean>, draw: () => void,
+ *   film: () => void, play: () => void}} on
  */
 function createBar(strip, site, { choose, take, draw, film, play }) {
   const page = document.documentElement;
-  const textOf = (key, values = {}) => Object.entries(values).reduce((text, [name, value]) => text.replace("{" + name + "}", () => String(value)),
-    (site.texts[page.lang] ?? site.texts.en)[key]);
+  const textOf = (key, values = {}) =>
+    Object.entries(values).reduce(
+      (text, [name, value]) => text.replace("{" + name + "}", () => String(value)),
+      (site.texts[page.lang] ?? site.texts.en)[key],
+    );
   let now = /** @type {Shown} */ (site.start);
   let said = { key: "", values: {}, sentences: /** @type {Record<string, string>|undefined} */ (undefined) };
   const note = el("p", { class: "vv-bar-note", role: "status", hidden: true });
   const input = fileField("image/*", ([file]) => take(file));
-  const photo = el("button", { type: "button", class: "vv-bar-button vv-bar-main", onclick: () => input.click() });
+  const photo = el("button", {
+    type: "button",
+    class: "vv-bar-button vv-bar-main",
+    onclick: () => input.click(),
+  });
   const camera = el("button", { type: "button", class: "vv-bar-button", onclick: film });
-  const pen = Object.values(site.models).some(({ channels }) => channels === 1) ? el("button", { type: "button", class: "vv-bar-button", onclick: draw }) : null;
+  const pen = Object.values(site.models).some(({ channels }) => channels === 1)
+    ? el("button", { type: "button", class: "vv-bar-button", onclick: draw })
+    : null;
   const playing = el("button", { type: "button", class: "vv-bar-button", onclick: play });
-  const thumbnails = Object.entries(site.examples).map(([key, { thumbnail }]) => el("button", {
-    type: "button", class: thumbnail ? "vv-bar-example" : "vv-bar-button", onclick: () => choose(fitting(site, key, now.model)) },
-  thumbnail ? el("img", { src: thumbnail, alt: "", width: 44, height: 44 }) : null));
+  const thumbnails = Object.entries(site.examples).map(([key, { thumbnail }]) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: thumbnail ? "vv-bar-example" : "vv-bar-button",
+        onclick: () => choose(fitting(site, key, now.model)),
+      },
+      thumbnail ? el("img", { src: thumbnail, alt: "", width: 44, height: 44 }) : null,
+    ),
+  );
   const options = Object.keys(site.models).map((key) => el("option", { value: key }));
-  const menu = el("select", { class: "vv-bar-model", hidden: options.length < 2, onchange: () => choose({ ...now, model: menu.value }) }, ...options);
-  const theme = el("button", { type: "button", class: "vv-bar-button", text: "◐", onclick: () => {
-    const dark = page.classList.toggle("dark");
-    remember(() => localStorage, { theme: dark ? "dark" : "light" });
-    dress();
-  } });
+  const menu = el(
+    "select",
+    {
+      class: "vv-bar-model",
+      hidden: options.length < 2,
+      onchange: () => choose({ ...now, model: menu.value }),
+    },
+    ...options,
+  );
+  const theme = el("button", {
+    type: "button",
+    class: "vv-bar-button",
+    text: "◐",
+    onclick: () => {
+      const dark = page.classList.toggle("dark");
+      remember(() => localStorage, { theme: dark ? "dark" : "light" });
+      dress();
+    },
+  });
   const gallery = el("div", { class: "vv-bar-examples", role: "group" }, ...thumbnails);
   const title = el("p");
   strip.classList.add("vitviz", "vv-bar");
-  strip.replaceChildren(...(site.links ? [el("div", { class: "vv-bar-title" }, el("h1", { text: "vitviz" }), title)] : []), photo, input, camera, pen ?? "", gallery, playing, menu, theme, note);
+  strip.replaceChildren(
+    ...(site.links ? [el("div", { class: "vv-bar-title" }, el("h1", { text: "vitviz" }), title)] : []),
+    photo,
+    input,
+    camera,
+    pen ?? "",
+    gallery,
+    playing,
+    menu,
+    theme,
+    note,
+  );
   const taste = recall(() => localStorage);
-  page.classList.toggle("dark", taste.theme ? taste.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+  page.classList.toggle(
+    "dark",
+    taste.theme ? taste.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches,
+  );
   new MutationObserver(speak).observe(page, { attributeFilter: ["lang"] });
   takesPhotos(async (files) => {
     const file = photoAmong(files);
-    if (await take(file) && files.length > 1) tell("only", { name: file.name, count: files.length });
+    if ((await take(file)) && files.length > 1) tell("only", { name: file.name, count: files.length });
   });
   dress();
   speak();
@@ -268,7 +394,9 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
       now = shown;
       tell("");
       menu.value = shown.model;
-      Object.keys(site.examples).forEach((key, at) => thumbnails[at].setAttribute("aria-pressed", String(key === shown.example && !shown.photo)));
+      Object.keys(site.examples).forEach((key, at) =>
+        thumbnails[at].setAttribute("aria-pressed", String(key === shown.example && !shown.photo)),
+      );
     },
     filming: (on) => camera.setAttribute("aria-expanded", String(on)),
     /** @param {string} key @param {Record<string, string>} [sentences]  in its place, by language */
@@ -294,23 +422,37 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
     if (pen) setText(pen, textOf("draw"));
     setText(playing, textOf("play"));
     tell(said.key, said.values, said.sentences);
-    for (const [node, key] of /** @type {[HTMLElement, string][]} */ ([[gallery, "examples"], [menu, "model"], [theme, "theme"]])) node.setAttribute("aria-label", textOf(key));
+    for (const [node, key] of /** @type {[HTMLElement, string][]} */ ([
+      [gallery, "examples"],
+      [menu, "model"],
+      [theme, "theme"],
+    ]))
+      node.setAttribute("aria-label", textOf(key));
     [theme.title, photo.title, camera.title] = [textOf("theme"), textOf("stays"), textOf("film_title")];
     Object.values(site.examples).forEach(({ names, thumbnail }, at) => {
       thumbnails[at].title = names[page.lang] ?? names.en;
       if (!thumbnail) setText(thumbnails[at], thumbnails[at].title);
     });
-    Object.values(site.models).forEach(({ title: english, names }, at) => setText(options[at], names[page.lang] ?? english));
+    Object.values(site.models).forEach(({ title: english, names }, at) =>
+      setText(options[at], names[page.lang] ?? english),
+    );
   }
 }
 
-/** A picture can be dropped, and pasted, anywhere on the page, but where the viewer takes it itself. @param {(files: FileList) => void} take */
+/**
+ * A picture can be dropped, and pasted, anywhere on the page, but where the viewer takes it itself.
+ * @param {(files: FileList) => void} take
+ */
 function takesPhotos(take) {
   const root = document.documentElement;
   for (const type of ["dragover", "drop"]) {
     document.addEventListener(type, (event) => {
       const { dataTransfer, target } = /** @type {DragEvent} */ (event);
-      if (!dataTransfer?.types.includes("Files") || /** @type {Element} */ (target).closest?.(".vv-takes-photos")) return;
+      if (
+        !dataTransfer?.types.includes("Files") ||
+        /** @type {Element} */ (target).closest?.(".vv-takes-photos")
+      )
+        return;
       event.preventDefault();
       root.classList.toggle("vv-bar-dropping", type === "dragover");
       if (type === "drop" && dataTransfer.files[0]) take(dataTransfer.files);

@@ -19,7 +19,8 @@ import { createTitleBar } from "./titlebar.js";
 
 /**
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, title: () => string, stage: ReturnType<typeof createStage>, help: HTMLDialogElement,
+ * @returns
+ *   {{root: HTMLElement, title: () => string, stage: ReturnType<typeof createStage>, help: HTMLDialogElement,
  *   projecting: ReturnType<typeof createProjecting>,
  *   render: () => import("./types.js").View, answer: () => void,
  *   sentence: () => string, arrange: (size: string) => void, destroy: () => void}}
@@ -32,8 +33,12 @@ export function createBoard(app) {
   const help = createHelp(t);
   const line = createLine(app);
   const tabs = createTabs(app);
-  const saving = createSaving(app, () => (
-    { view, stage: stage.root, about: readout.about(view), panel: tabs.open() }));
+  const saving = createSaving(app, () => ({
+    view,
+    stage: stage.root,
+    about: readout.about(view),
+    panel: tabs.open(),
+  }));
   const beside = createBeside(app);
   const lesson = createLessonBar(app);
   const rulers = createRulers(app);
@@ -42,27 +47,57 @@ export function createBoard(app) {
   picture.append(rulers.root, note);
   const projecting = createProjecting(app, picture);
   const bar = createTitleBar(app, saving.button, () => help.showModal(), projecting.root);
-  const glossary = createGlossary(app, () => [root.querySelector(".vv-left"), root.querySelector(".vv-right")]);
+  const glossary = createGlossary(app, () => [
+    root.querySelector(".vv-left"),
+    root.querySelector(".vv-right"),
+  ]);
   // On a phone: what is chosen less often than a panel.
-  const options = el("details", { class: "vv-picture-options" }, el("summary", { text: t("pictureOptions") }));
+  const options = el(
+    "details",
+    { class: "vv-picture-options" },
+    el("summary", { text: t("pictureOptions") }),
+  );
   options.open = app.optionsOpen;
   options.addEventListener("toggle", () => opened(options.open));
-  const root = el("div", { class: "vv-board" }, bar.root, line.root,
-    el("div", { class: "vv-columns" },
+  const root = el(
+    "div",
+    { class: "vv-board" },
+    bar.root,
+    line.root,
+    el(
+      "div",
+      { class: "vv-columns" },
       el("div", { class: "vv-left" }, stage.root, steering.root),
-      el("div", { class: "vv-right" }, lesson.root, bar.notes, readout.root, beside.root, ...tabs.pages)),
-    help, saving.dialog, glossary.dialog);
-  for (const [name, nodes] of Object.entries({ title: [bar.titles], readout: [readout.root], beside: [beside.root], panel: tabs.pages, tabs: [tabs.list] })) {
+      el("div", { class: "vv-right" }, lesson.root, bar.notes, readout.root, beside.root, ...tabs.pages),
+    ),
+    help,
+    saving.dialog,
+    glossary.dialog,
+  );
+  for (const [name, nodes] of Object.entries({
+    title: [bar.titles],
+    readout: [readout.root],
+    beside: [beside.root],
+    panel: tabs.pages,
+    tabs: [tabs.list],
+  })) {
     for (const node of nodes) node.dataset.control = name;
   }
-  const controls = [tabs.list, .../** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-control]"))];
+  const controls = [
+    tabs.list,
+    .../** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-control]")),
+  ];
   const { height, width } = app.source.manifest.model.image;
   root.style.setProperty("--vv-ratio", String(width / height));
   const measured = measure(root, { "--vv-head": bar.root, "--vv-frame": stage.focus });
   let view = null;
   let [place, arranged] = ["", ""];
   return {
-    root, stage, help, projecting, answer: bar.answer,
+    root,
+    stage,
+    help,
+    projecting,
+    answer: bar.answer,
     /** Draws everything for the present selection and pointer; synchronous. */
     render() {
       view = viewOf(app);
@@ -122,8 +157,9 @@ export function createBoard(app) {
   }
 
   /**
-   * Puts the line and the row of tabs above both columns if there are two, else below the picture, tabs first, before the folded options. The
-   * heads stand beside the picture there: it is nearly as high as the window. On a wall the tabs do, too, above all that changes with the panel.
+   * Puts the line and the row of tabs above both columns if there are two, else below the picture, tabs
+   * first, before the folded options. The heads stand beside the picture there: it is nearly as high as the
+   * window. On a wall the tabs do, too, above all that changes with the panel.
    */
   function settle() {
     const wall = place === "wide" && app.taste.projector;
@@ -145,7 +181,10 @@ export function createBoard(app) {
   }
 }
 
-/** Keeps the heights of some nodes as values of the style of another. @param {Record<string, HTMLElement>} nodes */
+/**
+ * Keeps the heights of some nodes as values of the style of another.
+ * @param {Record<string, HTMLElement>} nodes
+ */
 function measure(root, nodes) {
   const observer = new ResizeObserver(() => {
     for (const [name, node] of Object.entries(nodes)) root.style.setProperty(name, node.offsetHeight + "px");

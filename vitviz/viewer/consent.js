@@ -1,4 +1,7 @@
-/** Consent: what only the host can do is asked for before a photo is sent that has not left this page. A no stands for the photo, and can be taken back. */
+/**
+ * Consent: what only the host can do is asked for before a photo is sent that has not left this page. A no
+ * stands for the photo, and can be taken back.
+ */
 
 import { el, setText, show } from "./parts/dom.js";
 import { allow, button } from "./parts/widgets.js";

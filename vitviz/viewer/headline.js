@@ -1,4 +1,7 @@
-/** The headline: what the model answers; while there is an experiment, its answer before and after, with both bars. */
+/**
+ * The headline: what the model answers; while there is an experiment, its answer before and after, with both
+ * bars.
+ */
 
 import { el, setText, show } from "./parts/dom.js";
 import { grouped } from "./maths/numbers.js";
@@ -13,23 +16,41 @@ import { changeName, sized, translated } from "./text/words.js";
  *   names: of the picture and the model; title: the answer that stands there now, with these names
  */
 export function createHeadline(app) {
-  const { t, source: { manifest } } = app;
-  const names = [manifest.photo.name, sized(translated(manifest.model.title, app), app)].filter(Boolean).join(" · ");
+  const {
+    t,
+    source: { manifest },
+  } = app;
+  const names = [manifest.photo.name, sized(translated(manifest.model.title, app), app)]
+    .filter(Boolean)
+    .join(" · ");
   const answer = answerOf(app);
   const intact = answer ? answer.text : names;
   const { height, width } = manifest.model.image;
-  const about = answer?.note || t(answer ? "says" : "saysNothing", { count: grouped(manifest.model.num_classes), height, width });
+  const about =
+    answer?.note ||
+    t(answer ? "says" : "saysNothing", { count: grouped(manifest.model.num_classes), height, width });
   const before = el("s", { text: intact });
   const was = el("p", { class: "vv-was" }, before, el("span", { text: "→", "aria-hidden": "true" }));
   const now = el("h2", { text: intact });
   const saying = el("span");
-  const says = el("p", { class: "vv-says", "data-intact": about }, saying); // what it says of an experiment has as many lines
+  // what it says of an experiment has as many lines
+  const says = el("p", { class: "vv-says", "data-intact": about }, saying);
   const shares = createShares();
-  const root = el("div", { class: "vv-title" }, el("div", { class: "vv-title-line" }, was, now, says, createCut(app)), shares.root);
-  return { root, names, title: () => (now.textContent === names ? names : now.textContent + " · " + names), render };
+  const root = el(
+    "div",
+    { class: "vv-title" },
+    el("div", { class: "vv-title-line" }, was, now, says, createCut(app)),
+    shares.root,
+  );
+  return {
+    root,
+    names,
+    title: () => (now.textContent === names ? names : now.textContent + " · " + names),
+    render,
+  };
 
   function render() {
-    const wanted = app.selection.beside === OPERATED ? read(app.selection.experiment) ?? [] : [];
+    const wanted = app.selection.beside === OPERATED ? (read(app.selection.experiment) ?? []) : [];
     const { app: other, coming, error } = app.sketching.answered();
     const failed = wanted.length > 0 && error !== null;
     const changes = failed ? [] : wanted;
@@ -40,10 +61,27 @@ export function createHeadline(app) {
     now.classList.toggle("vv-told", now.textContent !== names); // the name of a file stays as it is
     now.title = now.textContent; // a long one is cut off, so that what stands below keeps its place
     root.classList.toggle("vv-coming", coming);
-    setText(saying, changes.length > 0 ? [after?.why ? after.note : "", distance && t("vectorMovedWhy"), t("afterChanges", { changes: said(changes) })].filter(Boolean).join("; ") : failed ? t("experimentFailed") : about);
+    setText(
+      saying,
+      changes.length > 0
+        ? [
+            after?.why ? after.note : "",
+            distance && t("vectorMovedWhy"),
+            t("afterChanges", { changes: said(changes) }),
+          ]
+            .filter(Boolean)
+            .join("; ")
+        : failed
+          ? t("experimentFailed")
+          : about,
+    );
     says.title = saying.textContent;
     if (after) shares.draw(t("besideAnswers"), moved(app, other));
-    else shares.draw(t("rivals"), rivalsOf(app).map((one) => ({ ...one, before: null })));
+    else
+      shares.draw(
+        t("rivals"),
+        rivalsOf(app).map((one) => ({ ...one, before: null })),
+      );
   }
 
   /** What was done, in the order it was done. */
@@ -52,28 +90,52 @@ export function createHeadline(app) {
   }
 }
 
-/** How much of the photo the model saw, where much was cut away; it leads to the whole photo with the frame. */
+/**
+ * How much of the photo the model saw, where much was cut away; it leads to the whole photo with the frame.
+ */
 function createCut(app) {
-  const { t, source: { manifest, whole } } = app;
+  const {
+    t,
+    source: { manifest, whole },
+  } = app;
   const text = partSeen(app);
   if (text === "" || !whole.exists) return null;
-  return el("button", { type: "button", class: "vv-cut", text, title: t("sawPartTitle"), async onclick({ target }) {
-    app.select(visitPanel("patches", app.selection, app.shape()));
-    await whole.fetch();
-    if (app.source.manifest === manifest) target.closest(".vv-board").querySelector(".vv-panel .vv-framing")?.scrollIntoView({ block: "nearest" });
-  } });
+  return el("button", {
+    type: "button",
+    class: "vv-cut",
+    text,
+    title: t("sawPartTitle"),
+    async onclick({ target }) {
+      app.select(visitPanel("patches", app.selection, app.shape()));
+      await whole.fetch();
+      if (app.source.manifest === manifest)
+        target
+          .closest(".vv-board")
+          .querySelector(".vv-panel .vv-framing")
+          ?.scrollIntoView({ block: "nearest" });
+    },
+  });
 }
 
-/** Where a bar as wide as its track lies that ends at a share: moving it needs no layout in each of its frames. */
+/**
+ * Where a bar as wide as its track lies that ends at a share: moving it needs no layout in each of its
+ * frames.
+ */
 const upTo = (share) => "translateX(calc(max(2px, " + 100 * share + "%) - 100%))";
 
-/** Answers with a thin bar each; a bar whose share was another before moves from there, unless motion is unwanted. */
+/**
+ * Answers with a thin bar each; a bar whose share was another before moves from there, unless motion is
+ * unwanted.
+ */
 function createShares() {
   const root = el("ul", { class: "vv-rivals" });
   let rows = [];
   return {
     root,
-    /** @param {string} label @param {{name: string, probability: number, before: number|null, text: string}[]} shares */
+    /**
+     * @param {string} label
+     * @param {{name: string, probability: number, before: number|null, text: string}[]} shares
+     */
     draw(label, shares) {
       show(root, shares.length > 0);
       root.setAttribute("aria-label", label);
@@ -81,7 +143,18 @@ function createShares() {
         rows = shares.map(({ name, before, probability }) => {
           const [fill, text] = [el("span", { class: "vv-fill" }), el("b")];
           fill.style.transform = upTo(before ?? probability);
-          return { name, fill, text, node: el("li", {}, el("span", { text: name }), el("span", { class: "vv-track", "aria-hidden": "true" }, fill), text) };
+          return {
+            name,
+            fill,
+            text,
+            node: el(
+              "li",
+              {},
+              el("span", { text: name }),
+              el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
+              text,
+            ),
+          };
         });
         root.replaceChildren(...rows.map(({ node }) => node));
         void root.offsetWidth; // the bars stand where they were, so that they can be seen to move

@@ -1,17 +1,24 @@
-/** Incoming: a photo whose answer is being computed in this page stands there as bright as it is; what only the host can do with it asks. */
+/**
+ * Incoming: a photo whose answer is being computed in this page stands there as bright as it is; what only
+ * the host can do with it asks.
+ */
 
 import { el, setText } from "./parts/dom.js";
 import { percent } from "./maths/numbers.js";
 import { isDrawn } from "./state/photos.js";
 import { refusal } from "./text/refusal.js";
 
-/** The browser decodes what stands there once more, and the page waits for large PNG and GIF files: those stand there with their answer. */
+/**
+ * The browser decodes what stands there once more, and the page waits for large PNG and GIF files: those
+ * stand there with their answer.
+ */
 const [MOST_BYTES, MOST_PIXELS, PNG] = [16e6, 24e6, 0x89504e47];
 
 /** @param {Blob} file */
 async function isLight(file) {
   const head = new DataView(await file.slice(0, 24).arrayBuffer());
-  const pixels = head.byteLength === 24 && head.getUint32(0) === PNG ? head.getUint32(16) * head.getUint32(20) : 0;
+  const pixels =
+    head.byteLength === 24 && head.getUint32(0) === PNG ? head.getUint32(16) * head.getUint32(20) : 0;
   return file.size <= MOST_BYTES && pixels <= MOST_PIXELS;
 }
 
@@ -28,7 +35,8 @@ export function createIncoming(app, host, screen, render) {
   let turn = 0; // of what is wanted
   let model = /** @type {import("./types.js").Model|null} */ (null);
   return {
-    here: () => note.isConnected, end,
+    here: () => note.isConnected,
+    end,
     /** Whether the visitor keeps the photo that is shown from the host. */
     staysHere: () => kept.has(shown()),
     /** The visitor says no. */
@@ -37,7 +45,10 @@ export function createIncoming(app, host, screen, render) {
       host.kept?.();
       render();
     },
-    /** Asks whether the photo that is shown may be sent, for what the visitor has just chosen: also after a no to something else. */
+    /**
+     * Asks whether the photo that is shown may be sent, for what the visitor has just chosen: also after a no
+     * to something else.
+     */
     need() {
       kept.delete(shown());
       need();
@@ -89,8 +100,15 @@ export function createIncoming(app, host, screen, render) {
     if (!screen.board || isDrawn(name)) return;
     const [url, mine] = [URL.createObjectURL(file), el("img", { class: "vv-incoming", alt: "" })];
     image = mine;
-    const forget = () => URL.revokeObjectURL(url); // it is decoded, or is none: nothing holds its file for longer
-    Object.assign(mine, { onload: forget, onerror() { mine.remove(); forget(); } });
+    // it is decoded, or is none: nothing holds its file for longer
+    const forget = () => URL.revokeObjectURL(url);
+    Object.assign(mine, {
+      onload: forget,
+      onerror() {
+        mine.remove();
+        forget();
+      },
+    });
     screen.board.root.querySelector(".vv-picture").append(mine, note);
     // The browser complains of a picture that it cannot read at all, such as a folder.
     isLight(file).then((light) => {

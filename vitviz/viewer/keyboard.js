@@ -5,7 +5,8 @@ import { keyAction } from "./state/keys.js";
 import { TOOLS } from "./teaching/projecting.js";
 
 /** In these one writes: their keys are theirs. */
-const FIELDS = "input:not([type=checkbox], [type=radio], [type=range], [type=button], [type=file]), textarea, [contenteditable]";
+const FIELDS =
+  "input:not([type=checkbox], [type=radio], [type=range], [type=button], [type=file]), textarea, [contenteditable]";
 
 /**
  * @param {import("./main.js").App} app
@@ -17,28 +18,52 @@ export function listenToKeys(app, screen, readAloud) {
   const { root } = screen;
   const stop = new AbortController();
   let holds = false;
-  const use = () => { root.dataset.used = String(performance.now()); };
-  const hear = (node, type, listener, capture = false) => node.addEventListener(type, listener, { capture, signal: stop.signal });
+  const use = () => {
+    root.dataset.used = String(performance.now());
+  };
+  const hear = (node, type, listener, capture = false) =>
+    node.addEventListener(type, listener, { capture, signal: stop.signal });
   use();
   for (const type of ["pointerdown", "focusin"]) hear(root, type, use, true);
-  hear(document, "keydown", (event) => { if (isMine(event)) (event.code === "KeyX" ? hold : onKey)(event); });
-  hear(document, "keyup", ({ code }) => { if (code === "KeyX") letGo(); });
+  hear(document, "keydown", (event) => {
+    if (isMine(event)) (event.code === "KeyX" ? hold : onKey)(event);
+  });
+  hear(document, "keyup", ({ code }) => {
+    if (code === "KeyX") letGo();
+  });
   hear(window, "blur", letGo); // the key comes up somewhere else
   return () => stop.abort();
 
-  /** A key is for the viewer in which it is pressed; where nobody else takes it, for the one that was used last. */
+  /**
+   * A key is for the viewer in which it is pressed; where nobody else takes it, for the one that was used
+   * last.
+   */
   function isMine({ target, key, defaultPrevented }) {
     // A dialog has the keyboard to itself: Escape closes it and unpins nothing behind it.
     if (!screen.board || document.querySelector("dialog[open]") || target.closest(FIELDS)) return false;
     if (root.contains(target)) return true;
-    if (defaultPrevented || key === "Escape" || target.closest("select, [role=dialog]") || root.getClientRects().length === 0) return false;
+    if (
+      defaultPrevented ||
+      key === "Escape" ||
+      target.closest("select, [role=dialog]") ||
+      root.getClientRects().length === 0
+    )
+      return false;
     const others = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".vitviz[data-used]"));
     return [...others].every(({ dataset }) => Number(dataset.used) <= Number(root.dataset.used));
   }
 
   /** While x is held the picture is as it was before the experiment. */
   function hold(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.target.matches("select") || app.bench.list().length === 0) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      event.repeat ||
+      event.target.matches("select") ||
+      app.bench.list().length === 0
+    )
+      return;
     holds = true;
     app.bench.use({ shows: "before" });
   }
@@ -87,7 +112,8 @@ export function listenToKeys(app, screen, readAloud) {
 
   /** Enter on a token: a stroke of the brush, a guess, or a pin. */
   function mark() {
-    if (app.bench.paints()) app.bench.stroke([app.shownToken() - app.source.grid.prefix].filter((patch) => patch >= 0));
+    if (app.bench.paints())
+      app.bench.stroke([app.shownToken() - app.source.grid.prefix].filter((patch) => patch >= 0));
     else if (app.course.takes()) app.course.take(app.pointed ?? app.shownToken());
     else app.pin(app.picksPartner() ? app.shownPartner() : app.shownToken());
   }

@@ -1,6 +1,6 @@
 /**
- * The line: the way of a photo through the model. Choosing a layer on it is choosing the layer; under each stands what the model would
- * answer there.
+ * The line: the way of a photo through the model. Choosing a layer on it is choosing the layer; under each
+ * stands what the model would answer there.
  */
 
 import { el, freshId, setText } from "./parts/dom.js";
@@ -12,7 +12,10 @@ import { percent } from "./maths/numbers.js";
 import { isAnswer, refuses } from "./text/answer.js";
 import { labelName } from "./text/words.js";
 
-/** What the model would answer is asked for when nothing has been drawn for this long: a stroke changes it all the time. */
+/**
+ * What the model would answer is asked for when nothing has been drawn for this long: a stroke changes it all
+ * the time.
+ */
 const REST_MS = 400;
 
 /**
@@ -20,17 +23,46 @@ const REST_MS = 400;
  * @returns {{root: HTMLElement, render: () => void, destroy: () => void}}
  */
 export function createLine(app) {
-  const { t, source: { manifest: { model }, grid, positions } } = app;
-  const parts = { photo: t("linePhoto"), patches: t("linePatches", { count: grid.rows * grid.cols }),
-    ...(positions.exists ? { position: t("linePosition") } : {}), answer: t(model.num_classes > 0 ? "lineAnswer" : "lineVector") };
-  const stations = Object.entries(parts).map(([part, text]) => ({ part, node: el("button", { type: "button", class: "vv-station",
-    "data-control": "tabs", text, title: t("lineTitle", { name: text }), onclick: () => go(explainerOf(app.panels, part).id) }) }));
+  const {
+    t,
+    source: {
+      manifest: { model },
+      grid,
+      positions,
+    },
+  } = app;
+  const parts = {
+    photo: t("linePhoto"),
+    patches: t("linePatches", { count: grid.rows * grid.cols }),
+    ...(positions.exists ? { position: t("linePosition") } : {}),
+    answer: t(model.num_classes > 0 ? "lineAnswer" : "lineVector"),
+  };
+  const stations = Object.entries(parts).map(([part, text]) => ({
+    part,
+    node: el("button", {
+      type: "button",
+      class: "vv-station",
+      "data-control": "tabs",
+      text,
+      title: t("lineTitle", { name: text }),
+      onclick: () => go(explainerOf(app.panels, part).id),
+    }),
+  }));
   const name = freshId("layer");
   const layers = Array.from({ length: model.depth }, (_, layer) => createLayer(name, layer, choose));
   const answer = stations[stations.length - 1].node;
-  const root = el("div", { class: "vv-line", role: "group", "aria-label": t("line"), "data-control": "layer" }, ...stations.slice(0, -1).map(({ node }) => node),
-    el("div", { class: "vv-layers", role: "radiogroup", "aria-label": t("layer") },
-      el("span", { class: "vv-layers-name", text: t("layer"), "aria-hidden": "true" }), ...layers.map((one) => one.root)), answer);
+  const root = el(
+    "div",
+    { class: "vv-line", role: "group", "aria-label": t("line"), "data-control": "layer" },
+    ...stations.slice(0, -1).map(({ node }) => node),
+    el(
+      "div",
+      { class: "vv-layers", role: "radiogroup", "aria-label": t("layer") },
+      el("span", { class: "vv-layers-name", text: t("layer"), "aria-hidden": "true" }),
+      ...layers.map((one) => one.root),
+    ),
+    answer,
+  );
   let seen = -1; // the layer that was brought in sight last
   let told = null; // the lens whose answers stand there
   let late = 0;
@@ -71,9 +103,15 @@ export function createLine(app) {
       const found = answers[at];
       const name = found ? labelName(found.label, app) : "";
       // A digit under the number of a layer must not be read as another number of it.
-      const would = () => (denied ? t("lineWouldBare", { layer: count, name }) : t("lineWould", { layer: count, name, share: percent(found.probabilities[at]) }));
-      one.say(/^\d/.test(name) ? "\u201c" + name + "\u201d" : name, found ? would() : count,
-        firm && found !== null && found === answers[model.depth - 1]);
+      const would = () =>
+        denied
+          ? t("lineWouldBare", { layer: count, name })
+          : t("lineWould", { layer: count, name, share: percent(found.probabilities[at]) });
+      one.say(
+        /^\d/.test(name) ? "\u201c" + name + "\u201d" : name,
+        found ? would() : count,
+        firm && found !== null && found === answers[model.depth - 1],
+      );
     });
   }
 
@@ -94,8 +132,14 @@ export function createLine(app) {
   /** Where neither the panel nor the picture shows a layer, choosing one leads to the panel that does. */
   function choose(layer) {
     const { overlay } = app.panel();
-    const blind = overlay && app.course.shows() === null && ![overlay, app.selection.overlay].some((id) => overlayNamed(id).controls.includes("layer"));
-    app.select({ ...(blind ? visitPanel(explainerOf(app.panels, "layers").id, app.selection, app.shape()) : {}), layer });
+    const blind =
+      overlay &&
+      app.course.shows() === null &&
+      ![overlay, app.selection.overlay].some((id) => overlayNamed(id).controls.includes("layer"));
+    app.select({
+      ...(blind ? visitPanel(explainerOf(app.panels, "layers").id, app.selection, app.shape()) : {}),
+      layer,
+    });
   }
 }
 
@@ -103,7 +147,13 @@ export function createLine(app) {
 function createLayer(name, layer, onChoose) {
   const input = el("input", { type: "radio", name, value: String(layer), onchange: () => onChoose(layer) });
   const answer = el("span", { class: "vv-would" });
-  const root = el("label", { class: "vv-layer" }, input, el("span", { class: "vv-layer-number", text: String(layer) }), answer);
+  const root = el(
+    "label",
+    { class: "vv-layer" },
+    input,
+    el("span", { class: "vv-layer-number", text: String(layer) }),
+    answer,
+  );
   return {
     root,
     choose(chosen) {

@@ -1,8 +1,9 @@
 /** load: fetches the viewer and its texts, where a page does not bring them along. */
 
 /**
- * What a file has that `as_file` in bundle.py wrote: what main.js exports, or `texts_file`: the texts of a language. A
- * script, and not a module or a fetch, because it needs no leave of another host, and browsers keep it compiled.
+ * What a file has that `as_file` in bundle.py wrote: what main.js exports, or `texts_file`: the texts of a
+ * language. A script, and not a module or a fetch, because it needs no leave of another host, and browsers
+ * keep it compiled.
  * @param {string} address
  * @returns {Promise<any>}  rejected where the file cannot be had, or is something else
  */
@@ -13,8 +14,10 @@ export function load(address) {
       script.remove();
       way(value);
     };
-    // The file leaves the viewer with the element that it runs in: nothing is global, and each asks for its own.
-    script.onload = () => ("viewer" in script ? leave(done, script.viewer) : leave(failed, new Error("no viewer in " + address)));
+    // The file leaves the viewer with the element that it runs in: nothing is global, and each asks for its
+    // own.
+    script.onload = () =>
+      "viewer" in script ? leave(done, script.viewer) : leave(failed, new Error("no viewer in " + address));
     script.onerror = () => leave(failed, new Error("no file at " + address));
     document.head.append(script);
   });

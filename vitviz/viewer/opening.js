@@ -16,7 +16,8 @@ import { complete, startHistory, validSelection } from "./state/state.js";
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
  * @param {import("./types.js").Address|null} address
  * @param {any} link  fields in the link that opened the page; null without an address
- * @param {{shown: (manifest: import("./types.js").Manifest) => void, gone: () => void, render: () => void}} on
+ * @param {{shown: (manifest: import("./types.js").Manifest) => void, gone: () => void, render: () => void}}
+ *   on
  *   shown: another analysis is the first one; gone: there is none any more
  * @param {import("./returning.js").Returning} returning
  */
@@ -36,7 +37,10 @@ export function createOpening(app, screen, fetchFile, address, link, on, returni
     },
   };
 
-  /** Shows another analysis (null: none; awaited: one comes by itself). The one shown before stays until the new one is here. */
+  /**
+   * Shows another analysis (null: none; awaited: one comes by itself). The one shown before stays until the
+   * new one is here.
+   */
   function update(manifest, wanted = null, awaited = false) {
     stop();
     if (!manifest?.files) {
@@ -53,17 +57,34 @@ export function createOpening(app, screen, fetchFile, address, link, on, returni
   async function open(manifest, wanted) {
     let source = null;
     try {
-      source = new Source(manifest, fetchFile, app.ask, () => source === app.source && on.render(), null, app.here);
+      source = new Source(
+        manifest,
+        fetchFile,
+        app.ask,
+        () => source === app.source && on.render(),
+        null,
+        app.here,
+      );
       coming = source;
       const begun = begin(source, wanted);
       const { selection, step } = begun;
       // A step can begin with the strongest partner, which nobody knows before the layer is here.
-      const ahead = (!overlayNamed(selection.overlay).ahead || source.showsAhead(selection)) && step?.state?.partner !== "strongest";
-      await Promise.all([source.loaded(beginsWithPhotograph(app, selection)), ahead ? null : source.store.ensure(selection.layer)]);
+      const ahead =
+        (!overlayNamed(selection.overlay).ahead || source.showsAhead(selection)) &&
+        step?.state?.partner !== "strongest";
+      await Promise.all([
+        source.loaded(beginsWithPhotograph(app, selection)),
+        ahead ? null : source.store.ensure(selection.layer),
+      ]);
       if (source !== coming) return;
       coming = null;
       show(source, begun);
-      if (begun.walked) walk = startWalk(begun.walked.filter((token) => token < source.grid.tokens), app.preview, screen.root);
+      if (begun.walked)
+        walk = startWalk(
+          begun.walked.filter((token) => token < source.grid.tokens),
+          app.preview,
+          screen.root,
+        );
     } catch (error) {
       if (source && (source !== coming || source.disposed)) return;
       source?.dispose();
@@ -72,14 +93,20 @@ export function createOpening(app, screen, fetchFile, address, link, on, returni
     }
   }
 
-  /** What is selected in an analysis that arrives: by the host, the link, the lesson, and what was selected before. */
+  /**
+   * What is selected in an analysis that arrives: by the host, the link, the lesson, and what was selected
+   * before.
+   */
   function begin(source, wanted) {
     const shape = app.shape(source);
     const told = returning.told(source.manifest);
     const link = wanted ?? (told ? { ...told.selection, with: told.with } : asked);
     const { stays, anew, next } = arriving(app.selection, seen, source, link, shape, told);
     const named = validSelection(complete(link, stays, shape), stays, shape);
-    const step = stepAt(shape.lessons.find(({ id }) => id === named.lesson), named.step);
+    const step = stepAt(
+      shape.lessons.find(({ id }) => id === named.lesson),
+      named.step,
+    );
     const selection = step ? validSelection(stateOf(step, source, shape), named, shape) : named;
     return { selection, step, anew, next, told, link, walked: anew && !seen && source.manifest.start?.walk };
   }
@@ -90,26 +117,35 @@ export function createOpening(app, screen, fetchFile, address, link, on, returni
     app.forget();
     seen = next(selection);
     on.shown(source.manifest);
-    app.unknown = asked && address && source.manifest.link ? unknownNames(address.read(), source.manifest.link, app.panels) : [];
+    app.unknown =
+      asked && address && source.manifest.link
+        ? unknownNames(address.read(), source.manifest.link, app.panels)
+        : [];
     Object.assign(app, { source, selection });
     if (selection.lesson) app.selection = validSelection(app.course.arrival(), selection, app.shape());
     // The steps of an analysis that was made again can still be taken back.
-    app.history = told && returning.renewed() && app.history ? { ...app.history, now: app.selection } : startHistory(app.selection);
+    app.history =
+      told && returning.renewed() && app.history
+        ? { ...app.history, now: app.selection }
+        : startHistory(app.selection);
     if (asked && app.shelf.refused()) app.openLessons(); // it says why
     if (asked?.lesson && namesNothing() && !app.course.atHome() && app.course.home()) return;
-    if (selection.pinned && Number.isInteger(link?.with) && link.with < source.grid.tokens) app.compared = link.with;
+    if (selection.pinned && Number.isInteger(link?.with) && link.with < source.grid.tokens)
+      app.compared = link.with;
     screen.showBoard();
     screen.board.root.classList.toggle("vv-anew", anew);
-    screen.live.textContent = app.course.lesson() ? "" : screen.board.title(); // a lesson may ask for the answer
+    // a lesson may ask for the answer
+    screen.live.textContent = app.course.lesson() ? "" : screen.board.title();
     returning.shown(Boolean(asked || told));
     asked = null;
     // Paint first; then the other layers, one after another.
     setTimeout(() => {
-      if (source === app.source) source.store.prefetch(app.selection.layer, () => {
-        if (source !== app.source) return;
-        source.positions.get(); // small beside a layer, and shown by its own panel at once then
-        on.render();
-      });
+      if (source === app.source)
+        source.store.prefetch(app.selection.layer, () => {
+          if (source !== app.source) return;
+          source.positions.get(); // small beside a layer, and shown by its own panel at once then
+          on.render();
+        });
     }, 0);
   }
 
@@ -124,7 +160,11 @@ export function createOpening(app, screen, fetchFile, address, link, on, returni
     screen.setState("error");
     const gone = key === "error_expired";
     if (gone) returning.renew();
-    screen.showMessage({ key, values: { reason }, ...(gone ? { retry: app.again, label: "runAgain" } : { retry }) });
+    screen.showMessage({
+      key,
+      values: { reason },
+      ...(gone ? { retry: app.again, label: "runAgain" } : { retry }),
+    });
   }
 
   function stop() {

@@ -1,4 +1,7 @@
-/** Returning: a reload, Back and Forward bring back what was looked at, and an analysis that the host has forgotten is made again. */
+/**
+ * Returning: a reload, Back and Forward bring back what was looked at, and an analysis that the host has
+ * forgotten is made again.
+ */
 
 import { originOf } from "./telling.js";
 
@@ -14,17 +17,21 @@ const RENEWED_MS = 60_000;
  * @param {null|(() => void)} reopen  asks the host for what the address is about
  */
 export function createReturning(app, address, telling, reopen) {
-  let renewed = Boolean(address?.view?.()); // what is shown comes anew: the page was reloaded, or the analysis has expired
+  // what is shown comes anew: the page was reloaded, or the analysis has expired
+  let renewed = Boolean(address?.view?.());
   let renewedAt = -Infinity;
   address?.follow?.(back);
   return {
-    /** What was told of an analysis that comes; null where it is none that the visitor comes back to. @param {import("./types.js").Manifest} manifest */
+    /**
+     * What was told of an analysis that comes; null where it is none that the visitor comes back to.
+     * @param {import("./types.js").Manifest} manifest
+     */
     told: (manifest) => (renewed || telling.held() ? toldOf(manifest) : null),
     /** Whether the analysis that is shown comes anew. */
     renewed: () => renewed,
     /**
-     * An analysis is shown. The link that opened the page stays until something changes; another picture needs a new one. What
-     * comes late, when the visitor has gone on to another entry, needs none.
+     * An analysis is shown. The link that opened the page stays until something changes; another picture
+     * needs a new one. What comes late, when the visitor has gone on to another entry, needs none.
      * @param {boolean} stays
      */
     shown(stays) {
@@ -46,11 +53,16 @@ export function createReturning(app, address, telling, reopen) {
     },
   };
 
-  /** What the present entry of the history holds of an analysis; null if it is about another one. @returns {import("./telling.js").Told|null} */
+  /**
+   * What the present entry of the history holds of an analysis; null if it is about another one.
+   * @returns {import("./telling.js").Told|null}
+   */
   function toldOf(manifest) {
     const told = address?.view?.();
     const of = originOf(manifest);
-    return told && ["link", "photo"].every((part) => JSON.stringify(told[part]) === JSON.stringify(of[part])) ? told : null;
+    return told && ["link", "photo"].every((part) => JSON.stringify(told[part]) === JSON.stringify(of[part]))
+      ? told
+      : null;
   }
 
   /** Back or Forward was pressed. */

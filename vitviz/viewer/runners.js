@@ -5,17 +5,26 @@ import { fetchWithShare } from "./data/files.js";
 /** So often weights are fetched that do not come. */
 const MOST_TRIES = 3;
 
-/** Without WebAssembly a pass of so many multiplications takes a tenth of a second and more; a host is faster then. */
+/**
+ * Without WebAssembly a pass of so many multiplications takes a tenth of a second and more; a host is faster
+ * then.
+ */
 const MOST_PLAIN = 1e8;
 
 /**
- * What is known of a model that this page may run. share: of its weights that has arrived; plain: it runs without
- * WebAssembly; "failed", "slow": the host computes what it computed before; ready: resolves when it is known which.
- * @typedef {{state: "coming"|"here"|"failed"|"slow", tries: number, share: number, plain: boolean, ready: Promise<void>,
- *   engine: import("./engine/client.js").Engine|null, tools: import("./running.js").Running|null, known: import("./data/made.js").Known|null}} Runner
+ * What is known of a model that this page may run. share: of its weights that has arrived; plain: it runs
+ * without WebAssembly; "failed", "slow": the host computes what it computed before; ready: resolves when it
+ * is known which.
+ * @typedef {{state: "coming"|"here"|"failed"|"slow", tries: number, share: number, plain: boolean,
+ *   ready: Promise<void>,
+ *   engine: import("./engine/client.js").Engine|null, tools: import("./running.js").Running|null, known:
+ *     import("./data/made.js").Known|null}} Runner
  */
 
-/** What the weights of a model are known by: its name, and of its untrained twin another one. @param {import("./types.js").Model} model */
+/**
+ * What the weights of a model are known by: its name, and of its untrained twin another one.
+ * @param {import("./types.js").Model} model
+ */
 const weightsName = ({ key: { name, untrained } }) => (untrained ? "untrained " + name : name);
 
 /** The weights of a model, or their address; undefined where this page has none. @returns {any} */
@@ -49,7 +58,16 @@ export function createRunners({ weights = {}, running, fetchWeights = fetchWithS
     const known = runners.get(name);
     if (known && (known.state !== "failed" || known.tries === MOST_TRIES)) return known;
     /** @type {Runner} */
-    const runner = { state: "coming", tries: 1 + (known?.tries ?? 0), share: 0, plain: false, engine: null, tools: null, known: null, ready: Promise.resolve() };
+    const runner = {
+      state: "coming",
+      tries: 1 + (known?.tries ?? 0),
+      share: 0,
+      plain: false,
+      engine: null,
+      tools: null,
+      known: null,
+      ready: Promise.resolve(),
+    };
     runners.set(name, runner);
     runner.ready = start(runner, model, address);
     return runner;
@@ -58,12 +76,27 @@ export function createRunners({ weights = {}, running, fetchWeights = fetchWithS
   /** @param {Runner} runner */
   async function start(runner, { num_parameters: parameters, num_tokens: tokens }, address) {
     try {
-      const weighed = address instanceof ArrayBuffer ? address : fetchWeights(address, (share) => { runner.share = share; render(); });
-      const [buffer, tools] = await Promise.all([weighed, /** @type {() => Promise<import("./running.js").Running>} */ (running)()]);
+      const weighed =
+        address instanceof ArrayBuffer
+          ? address
+          : fetchWeights(address, (share) => {
+              runner.share = share;
+              render();
+            });
+      const [buffer, tools] = await Promise.all([
+        weighed,
+        /** @type {() => Promise<import("./running.js").Running>} */ (running)(),
+      ]);
       const { engine, known } = await tools.started(buffer);
       const { unknown, simd } = known.facts;
       const slow = !mayBeSlow && !simd && parameters * tokens > MOST_PLAIN;
-      Object.assign(runner, { engine, known, tools, plain: !simd, state: unknown.length > 0 ? "failed" : slow ? "slow" : "here" });
+      Object.assign(runner, {
+        engine,
+        known,
+        tools,
+        plain: !simd,
+        state: unknown.length > 0 ? "failed" : slow ? "slow" : "here",
+      });
     } catch {
       runner.state = "failed";
     }

@@ -1,4 +1,7 @@
-/** Running: what a page computes passes with. It comes as a file of its own, when strokes, a photo or the camera are near. */
+/**
+ * Running: what a page computes passes with. It comes as a file of its own, when strokes, a photo or the
+ * camera are near.
+ */
 
 import { analysed } from "./data/analysed.js";
 import { explanationFile, fairStep } from "./data/explained.js";
@@ -11,7 +14,10 @@ import { createMany } from "./many/sheet.js";
 import { createLiving } from "./stage/living.js";
 import { saidOf } from "./text/phototold.js";
 
-/** A model before its training, as the checkpoint that Python would write. @param {import("./maths/draws.js").Draws & {vitviz: string}} told  vitviz: what that says of itself */
+/**
+ * A model before its training, as the checkpoint that Python would write.
+ * @param {import("./maths/draws.js").Draws & {vitviz: string}} told  vitviz: what that says of itself
+ */
 const twinOf = ({ vitviz, ...draws }) => writeSafetensors(weightsOf(draws), { vitviz });
 
 /**
@@ -22,14 +28,34 @@ async function started(given) {
   const buffer = given instanceof ArrayBuffer ? given : twinOf(given);
   const engine = createEngine();
   const facts = await engine.load(buffer);
-  return { engine, known: { facts, described: JSON.parse(readMetadata(buffer).vitviz), tensors: parseSafetensors(buffer) } };
+  return {
+    engine,
+    known: { facts, described: JSON.parse(readMetadata(buffer).vitviz), tensors: parseSafetensors(buffer) },
+  };
 }
 
 /**
  * said: a text about a photo in every language.
- * @typedef {{started: typeof started, answerFile: typeof answerFile, filesOf: typeof filesOf, labelsOf: typeof labelsOf, named: typeof named, savedOf: typeof savedOf, said: typeof saidOf, explanationFile: typeof explanationFile, fairStep: typeof fairStep, living: typeof createLiving, many: typeof createMany,
- *   analysed: (wanted: Omit<import("./data/analysed.js").Wanted, "say">) => ReturnType<typeof analysed>}} Running
+ * @typedef {{started: typeof started, answerFile: typeof answerFile, filesOf: typeof filesOf,
+ *   labelsOf: typeof labelsOf, named: typeof named, savedOf: typeof savedOf, said: typeof saidOf,
+ *   explanationFile: typeof explanationFile, fairStep: typeof fairStep, living: typeof createLiving,
+ *   many: typeof createMany,
+ *   analysed: (wanted: Omit<import("./data/analysed.js").Wanted, "say">) => ReturnType<typeof analysed>}}
+ *     Running
  */
 
 /** @type {Running} */
-export const running = { started, answerFile, filesOf, labelsOf, named, savedOf, said: saidOf, explanationFile, fairStep, living: createLiving, many: createMany, analysed: (wanted) => analysed({ ...wanted, say: saidOf }) };
+export const running = {
+  started,
+  answerFile,
+  filesOf,
+  labelsOf,
+  named,
+  savedOf,
+  said: saidOf,
+  explanationFile,
+  fairStep,
+  living: createLiving,
+  many: createMany,
+  analysed: (wanted) => analysed({ ...wanted, say: saidOf }),
+};

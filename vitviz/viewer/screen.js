@@ -1,4 +1,7 @@
-/** The screen: what stands in the element of the host: the drawing field, and the board or a message in its place. */
+/**
+ * The screen: what stands in the element of the host: the drawing field, and the board or a message in its
+ * place.
+ */
 
 import { createBoard } from "./board.js";
 import { el, guardFocus, keepFocus, setText, show } from "./parts/dom.js";
@@ -8,7 +11,8 @@ import { createDrawing } from "./stage/drawing.js";
 
 /**
  * @typedef {ReturnType<typeof createScreen>} Screen
- * @typedef {{key: string, values?: any, retry?: null|(() => void), label?: string}} Message  label: of the button that retries
+ * @typedef {{key: string, values?: any, retry?: null|(() => void), label?: string}} Message  label: of the
+ *   button that retries
  */
 
 /** What takes longer to come is said to be on its way. */
@@ -34,11 +38,16 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
   let message = null; // kept to write it in another language
   let title = ""; // that the host was told
   const screen = {
-    root, live,
+    root,
+    live,
     /** Null while a message stands in its place. @type {ReturnType<typeof createBoard>|null} */
     board: null,
-    openDrawing: () => drawing?.open(), open,
-    /** Opens what comes as a file of its own; one that is slow is told, and one that does not come until it is tried again. */
+    openDrawing: () => drawing?.open(),
+    open,
+    /**
+     * Opens what comes as a file of its own; one that is slow is told, and one that does not come until it is
+     * tried again.
+     */
     async fetching(opening) {
       const tell = (text) => {
         setText(lost, text);
@@ -73,8 +82,12 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
       message = wanted;
       screen.clear();
       const again = retry && button({ text: app.t(label), onClick: retry });
-      const box = el("div", { class: "vv-message", role: "status", tabindex: "-1" },
-        el("p", { text: app.t(key, values) }), again);
+      const box = el(
+        "div",
+        { class: "vv-message", role: "status", tabindex: "-1" },
+        el("p", { text: app.t(key, values) }),
+        again,
+      );
       const focusAgain = keepFocus(content);
       content.replaceChildren(box);
       focusAgain(again ?? box);
@@ -90,14 +103,34 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
       root.classList.toggle("vv-smooth", taste.smooth);
       root.classList.toggle("vv-projector", taste.projector);
       let view = null;
-      guardFocus(content, () => { view = screen.board.render(); }, screen.board.stage.focus);
+      guardFocus(
+        content,
+        () => {
+          view = screen.board.render();
+        },
+        screen.board.stage.focus,
+      );
       // A changed model has another answer.
       lay();
-      if (title !== screen.board.title()) entitle?.(title = screen.board.title());
+      if (title !== screen.board.title()) entitle?.((title = screen.board.title()));
       const { second } = app;
       const { layer, head, direction, panel, overlay, pinned, lesson, step } = selection;
-      Object.assign(element.dataset, { token: view.token, layer, head, direction, panel, overlay, pinned, lesson, step,
-        beside: second.error ? "error" : second.app && !second.coming ? selection.beside : selection.beside && "loading" });
+      Object.assign(element.dataset, {
+        token: view.token,
+        layer,
+        head,
+        direction,
+        panel,
+        overlay,
+        pinned,
+        lesson,
+        step,
+        beside: second.error
+          ? "error"
+          : second.app && !second.coming
+            ? selection.beside
+            : selection.beside && "loading",
+      });
       return view;
     },
     /** Ends the board; what it drew stays until something is shown in its place. */
@@ -118,7 +151,10 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
   };
   return screen;
 
-  /** Shows what lies in the place of the picture: the drawing field, or the camera. @param {HTMLElement} pad */
+  /**
+   * Shows what lies in the place of the picture: the drawing field, or the camera.
+   * @param {HTMLElement} pad
+   */
   function open(pad) {
     root.prepend(pad);
     pads.observe(pad);
@@ -130,9 +166,14 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     const board = pad ? screen.board : null;
     root.classList.toggle("vv-writing", board !== null);
     if (!board) return;
-    const top = board.root.querySelector(".vv-columns").getBoundingClientRect().top - root.getBoundingClientRect().top;
+    const top =
+      board.root.querySelector(".vv-columns").getBoundingClientRect().top - root.getBoundingClientRect().top;
     const wide = root.dataset.size === "wide";
-    for (const [name, size] of Object.entries({ top, width: board.root.querySelector(wide ? ".vv-left" : ".vv-columns").clientWidth, height: pad.offsetHeight })) {
+    for (const [name, size] of Object.entries({
+      top,
+      width: board.root.querySelector(wide ? ".vv-left" : ".vv-columns").clientWidth,
+      height: pad.offsetHeight,
+    })) {
       root.style.setProperty("--vv-pad-" + name, size + "px");
     }
   }

@@ -8,14 +8,17 @@ import { OPERATED } from "./state/experiment.js";
 import { overlayNamed } from "./state/overlays.js";
 
 /**
- * @typedef {{key: string, app: import("./main.js").App|null, error: Error|null, coming: boolean, retry: () => void}} Second
+ * @typedef
+ *   {{key: string, app: import("./main.js").App|null, error: Error|null, coming: boolean, retry: () => void}}
+ *   Second
  *   key: of the analysis that is wanted; app: the app for its parts, null while it is loading or has failed;
  *   coming: another one is loading, in place of the one that is still shown
  */
 
 /**
  * @param {import("./main.js").App} app
- * @param {(key: string, signal: AbortSignal) => Promise<import("./types.js").Manifest>} manifestOf  of the analysis
+ * @param {(key: string, signal: AbortSignal) => Promise<import("./types.js").Manifest>} manifestOf  of the
+ *   analysis
  *   with this key; not to be asked for any more once the signal is aborted
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
  * @param {() => void} render
@@ -32,14 +35,26 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
   return { follow, close };
 
   function nothing(key, error = null) {
-    return { key, app: null, error, coming: false, retry: () => { of = ""; render(); } };
+    return {
+      key,
+      app: null,
+      error,
+      coming: false,
+      retry: () => {
+        of = "";
+        render();
+      },
+    };
   }
 
   function follow() {
     const key = app.selection.beside;
     const { id } = app.source.manifest.pass;
     // A kept analysis stays open when the first analysis changes.
-    const wanted = !key || key === KEPT ? key : [key, id, ...(key === OPERATED ? [app.selection.experiment] : [])].join("/");
+    const wanted =
+      !key || key === KEPT
+        ? key
+        : [key, id, ...(key === OPERATED ? [app.selection.experiment] : [])].join("/");
     if (wanted !== of) {
       // While an experiment goes on, what it has shown stays until its next answer is here.
       if (!(key === OPERATED && now.app && of.startsWith(key + "/" + id + "/"))) close();
@@ -59,10 +74,18 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
     try {
       const manifest = await manifestOf(key, signal);
       if (signal.aborted) return;
-      const next = new Source(manifest, fetchFile, app.ask, () => next === source && render(), key === OPERATED ? app.source : null, app.here);
+      const next = new Source(
+        manifest,
+        fetchFile,
+        app.ask,
+        () => next === source && render(),
+        key === OPERATED ? app.source : null,
+        app.here,
+      );
       coming = next;
       // What is made in this page is drawn at once, and not a second time with its layer.
-      const ahead = manifest.pass.here && app.panel().needs === "layer" ? next.store.ensure(app.selection.layer) : null;
+      const ahead =
+        manifest.pass.here && app.panel().needs === "layer" ? next.store.ensure(app.selection.layer) : null;
       await Promise.all([next.loaded(beginsWithPhotograph(app, app.selection)), ahead]);
       if (coming !== next) return;
       source?.dispose();
@@ -77,7 +100,10 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
     render();
   }
 
-  /** Fetches the selected layer of the second source when something draws from it; then all others, unless they are made on demand. */
+  /**
+   * Fetches the selected layer of the second source when something draws from it; then all others, unless
+   * they are made on demand.
+   */
   function look() {
     const { store } = source;
     const { layer, overlay, direction } = now.app.selection;
@@ -89,7 +115,8 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
     store.want(() => {
       if (store !== source?.store) return;
       render();
-      if (!store.failure && now.key !== OPERATED) store.prefetch(layer, () => store === source?.store && render());
+      if (!store.failure && now.key !== OPERATED)
+        store.prefetch(layer, () => store === source?.store && render());
     });
   }
 

@@ -1,4 +1,7 @@
-/** Sketching: while a hand moves, this page asks the model for its answer alone and draws only what says it; the rest follows when the hand rests. */
+/**
+ * Sketching: while a hand moves, this page asks the model for its answer alone and draws only what says it;
+ * the rest follows when the hand rests.
+ */
 
 import { OPERATED, read } from "./state/experiment.js";
 
@@ -14,14 +17,22 @@ const RESTS_MS = 250;
 export function createSketching(app, computing, screen, render) {
   let [timer, took] = [0, 0];
   let [moving, busy] = [false, false];
-  /** The last answer, and the experiment that it is of. @type {{experiment: string, source: any, app: any}|null} */
+  /**
+   * The last answer, and the experiment that it is of.
+   * @type {{experiment: string, source: any, app: any}|null}
+   */
   let last = null;
   const moves = () => moving && app.bench.underWay();
   return {
-    ask, draws, answered,
+    ask,
+    draws,
+    answered,
     /** How long the last answer took, ms. */
     took: () => took,
-    /** The hand has moved, so it does not rest. Whether an answer is still awaited, which nothing may overtake. */
+    /**
+     * The hand has moved, so it does not rest. Whether an answer is still awaited, which nothing may
+     * overtake.
+     */
     stir() {
       if (!moves()) return answered().coming;
       stay();
@@ -29,7 +40,10 @@ export function createSketching(app, computing, screen, render) {
     },
   };
 
-  /** Draws what says the answer, then what the hand does, which may ask for the next one; false where all is to be drawn. */
+  /**
+   * Draws what says the answer, then what the hand does, which may ask for the next one; false where all is
+   * to be drawn.
+   */
   function draws() {
     if (!moves()) return false;
     screen.board?.answer();
@@ -39,18 +53,28 @@ export function createSketching(app, computing, screen, render) {
 
   /** Asks for the answer to the experiment that a hand is making; false where only a whole pass has it. */
   function ask() {
-    const { source, selection: { experiment } } = app;
+    const {
+      source,
+      selection: { experiment },
+    } = app;
     const asked = app.bench.underWay() ? computing.sketch(source, read(experiment) ?? []) : null;
     moving = busy = asked !== null;
     if (!asked) return false;
     const began = performance.now();
     const isOld = () => app.source !== source || app.selection.experiment !== experiment;
-    asked.then((pass) => {
-      if (isOld()) return;
-      [busy, took] = [false, performance.now() - began];
-      last = { experiment, source, app: Object.create(app, { source: { value: { manifest: { ...source.manifest, pass } } } }) };
-      render();
-    }, () => isOld() || rest()); // the whole pass says why not
+    asked.then(
+      (pass) => {
+        if (isOld()) return;
+        [busy, took] = [false, performance.now() - began];
+        last = {
+          experiment,
+          source,
+          app: Object.create(app, { source: { value: { manifest: { ...source.manifest, pass } } } }),
+        };
+        render();
+      },
+      () => isOld() || rest(),
+    ); // the whole pass says why not
     stay();
     return true;
   }
@@ -66,15 +90,21 @@ export function createSketching(app, computing, screen, render) {
   }
 
   /**
-   * The app of the changed model as far as its answer goes, and whether that of the experiment is still on its way.
+   * The app of the changed model as far as its answer goes, and whether that of the experiment is still on
+   * its way.
    * @returns {{app: import("./main.js").App|null, coming: boolean, error: Error|null}}
    */
   function answered() {
-    const { second, selection: { experiment, beside }, source } = app;
+    const {
+      second,
+      selection: { experiment, beside },
+      source,
+    } = app;
     if (beside !== OPERATED || experiment === "") return { app: null, coming: false, error: null };
     const whole = second.key === OPERATED ? second : null;
     const mine = last?.source === source ? last : null;
-    if (!moves() && whole && !whole.coming && (whole.app || whole.error)) return { app: whole.app, coming: false, error: whole.error };
+    if (!moves() && whole && !whole.coming && (whole.app || whole.error))
+      return { app: whole.app, coming: false, error: whole.error };
     if (mine?.experiment === experiment) return { app: mine.app, coming: false, error: null };
     return { app: (moves() ? mine?.app : null) ?? whole?.app ?? null, coming: true, error: null };
   }

@@ -14,16 +14,29 @@ export function createTabs(app) {
   const made = new Map();
   const pages = app.panels.map(({ id }) => {
     const [tabId, pageId] = [freshId("tab"), freshId("panel")];
-    const tab = el("button", { type: "button", role: "tab", id: tabId, "aria-controls": pageId,
-      text: t("panel_" + id), onclick: () => visit(id) });
-    const page = el("div", { role: "tabpanel", id: pageId, "aria-labelledby": tabId, class: "vv-panel" },
-      el("h3", { class: "vv-heard", text: t("panel_" + id) })); // the headings of a panel stand below its name
+    const tab = el("button", {
+      type: "button",
+      role: "tab",
+      id: tabId,
+      "aria-controls": pageId,
+      text: t("panel_" + id),
+      onclick: () => visit(id),
+    });
+    const page = el(
+      "div",
+      { role: "tabpanel", id: pageId, "aria-labelledby": tabId, class: "vv-panel" },
+      el("h3", { class: "vv-heard", text: t("panel_" + id) }),
+    ); // the headings of a panel stand below its name
     return { id, tab, page };
   });
-  const list = el("div", { role: "tablist", class: "vv-tabs", "aria-label": t("panels"),
-    onkeydown: moveTab }, ...pages.map(({ tab }) => tab));
+  const list = el(
+    "div",
+    { role: "tablist", class: "vv-tabs", "aria-label": t("panels"), onkeydown: moveTab },
+    ...pages.map(({ tab }) => tab),
+  );
   return {
-    list, pages: pages.map(({ page }) => page),
+    list,
+    pages: pages.map(({ page }) => page),
     render(view, second) {
       for (const page of made.values()) page.settle();
       for (const { id, tab, page } of pages) {
@@ -75,7 +88,9 @@ export function createTabs(app) {
  * A panel with its code, and the same panel of the second analysis if there is one.
  * @param {import("./main.js").App} app
  * @param {HTMLElement} page
- * @returns {{settle: () => void, render: (view: import("./types.js").View, second: import("./types.js").View|null) => void, destroy: () => void}}
+ * @returns {{settle: () => void,
+ *   render: (view: import("./types.js").View, second: import("./types.js").View|null) => void,
+ *   destroy: () => void}}
  */
 function createTabPanel(app, page) {
   const { create, alone, both } = app.panel();
@@ -115,7 +130,12 @@ function createTabPanel(app, page) {
     panel.root.before(...(shared ? [shared.root] : []), names[0]);
     panel.root.after(names[1], twin.root);
     page.classList.add("vv-twice");
-    facing = { source: other.source, panel: twin, both: shared, nodes: [...(shared ? [shared.root] : []), ...names, twin.root] };
+    facing = {
+      source: other.source,
+      panel: twin,
+      both: shared,
+      nodes: [...(shared ? [shared.root] : []), ...names, twin.root],
+    };
   }
 
   function leave() {

@@ -4,7 +4,8 @@ import { isDrawn } from "./state/photos.js";
 
 /**
  * What an entry of the browser's history holds: what is looked at, also what no address can name.
- * @typedef {{link: any, photo: string, chosen: boolean, with: number|null, selection: import("./state/state.js").Selection}} Told
+ * @typedef {{link: any, photo: string, chosen: boolean, with: number|null,
+ *   selection: import("./state/state.js").Selection}} Told
  *   chosen: whether a visitor has chosen where to look
  */
 
@@ -28,7 +29,9 @@ export function createTelling(app, screen, { onSelect = null, address = null }) 
   let heldUntil = 0;
   const held = () => performance.now() < heldUntil;
   return {
-    record, stay, held,
+    record,
+    stay,
+    held,
     /** Writes nothing before what the address is about is shown; it can be refused, too. */
     hold() {
       heldUntil = performance.now() + PATIENCE_MS;
@@ -59,7 +62,10 @@ export function createTelling(app, screen, { onSelect = null, address = null }) 
     stop: () => clearTimeout(timer),
   };
 
-  /** The address is that of what is shown. Another panel, picture or model is an entry of its own, from which Back leads here. */
+  /**
+   * The address is that of what is shown. Another panel, picture or model is an entry of its own, from which
+   * Back leads here.
+   */
   function record() {
     if (held()) return;
     const now = subject(app);

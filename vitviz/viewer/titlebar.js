@@ -19,28 +19,73 @@ export function createTitleBar(app, save, openHelp, projecting) {
   const { manifest } = app.source;
   const undo = button({ text: "↶", title: t("undo"), onClick: () => app.undo() });
   const redo = button({ text: "↷", title: t("redo"), onClick: () => app.redo() });
-  const projector = button({ text: t("projector"), title: t("projectorTitle"), pressed: false,
-    onClick: () => app.prefer({ projector: !app.taste.projector }) });
+  const projector = button({
+    text: t("projector"),
+    title: t("projectorTitle"),
+    pressed: false,
+    onClick: () => app.prefer({ projector: !app.taste.projector }),
+  });
   projector.classList.add("vv-projector-button"); // a phone has no such button
   const language = app.languages ? languageButton(app) : null;
   const sharing = manifest.link ? createSharing(app) : null; // without it nobody else could open the link
   const headline = createHeadline(app);
   const lessons = button({ text: t("lessons"), title: t("lessonsTitle"), onClick: () => app.openLessons() });
   lessons.classList.add("vv-lessons-button");
-  const tools = el("div", { class: "vv-tools" }, lessons, undo, redo, save, sharing?.button, projecting, projector,
-    button({ text: "?", title: t("help"), onClick: openHelp }), language);
-  const about = el("div", { class: "vv-names-line" },
+  const tools = el(
+    "div",
+    { class: "vv-tools" },
+    lessons,
+    undo,
+    redo,
+    save,
+    sharing?.button,
+    projecting,
+    projector,
+    button({ text: "?", title: t("help"), onClick: openHelp }),
+    language,
+  );
+  const about = el(
+    "div",
+    { class: "vv-names-line" },
     el("p", { class: "vv-names", text: headline.names }),
-    el("p", { text: t("summary", { depth: manifest.model.depth, heads: manifest.model.num_heads, tokens: manifest.model.num_tokens }) }));
+    el("p", {
+      text: t("summary", {
+        depth: manifest.model.depth,
+        heads: manifest.model.num_heads,
+        tokens: manifest.model.num_tokens,
+      }),
+    }),
+  );
   // Not in the headline, whose height is the same for every picture and model.
   const consent = createConsent(app);
-  const notes = el("div", { class: "vv-notes" }, consent.root, manifest.like ? el("p", { class: "vv-photo-note vv-here", text: t("photoHere") }) : null, manifest.model.trained === false
-    ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }), el("span", { text: " " + t("untrainedNote") }))
-    : null, ...createPhotoNotes(app),
-  app.unknown.length > 0 ? el("p", { class: "vv-photo-note", text: t("unknownNames", { names: app.unknown.map((name) => name.slice(0, 40)).join(", ") }) }) : null);
+  const notes = el(
+    "div",
+    { class: "vv-notes" },
+    consent.root,
+    manifest.like ? el("p", { class: "vv-photo-note vv-here", text: t("photoHere") }) : null,
+    manifest.model.trained === false
+      ? el(
+          "p",
+          { class: "vv-untrained" },
+          el("b", { text: t("untrained") }),
+          el("span", { text: " " + t("untrainedNote") }),
+        )
+      : null,
+    ...createPhotoNotes(app),
+    app.unknown.length > 0
+      ? el("p", {
+          class: "vv-photo-note",
+          text: t("unknownNames", { names: app.unknown.map((name) => name.slice(0, 40)).join(", ") }),
+        })
+      : null,
+  );
   const root = el("header", { class: "vv-title-bar" }, headline.root, sharing?.note, sharing?.dialog);
   return {
-    root, notes, titles: headline.root, title: headline.title, answer: headline.render,
+    root,
+    notes,
+    titles: headline.root,
+    title: headline.title,
+    answer: headline.render,
     /** Puts the tools beside the title where there is room, else under the folded options. */
     arrange(size, options) {
       if (size === "wide") headline.root.after(tools);
@@ -51,7 +96,10 @@ export function createTitleBar(app, save, openHelp, projecting) {
     render() {
       headline.render();
       consent.render();
-      show(notes, [...notes.children].some((/** @type {any} */ note) => !note.hidden));
+      show(
+        notes,
+        [...notes.children].some((/** @type {any} */ note) => !note.hidden),
+      );
       allow(undo, app.history.past.length > 0);
       allow(redo, app.history.future.length > 0);
       projector.setAttribute("aria-pressed", String(app.taste.projector));
@@ -60,16 +108,23 @@ export function createTitleBar(app, save, openHelp, projecting) {
 }
 
 /**
- * What was done to the photo, one line for each note. The last one has a button that analyzes the photo again, inverted
- * or as it was, if the host can do so: the model may not have been taught its ink.
+ * What was done to the photo, one line for each note. The last one has a button that analyzes the photo
+ * again, inverted or as it was, if the host can do so: the model may not have been taught its ink.
  */
 function createPhotoNotes(app) {
-  const { t, source: { manifest: { photo } } } = app;
+  const {
+    t,
+    source: {
+      manifest: { photo },
+    },
+  } = app;
   const notes = photo.notes.map((note) => translated(note, app));
   if (photo.dark_ink) notes.push(t("darkInk"));
   const lines = notes.map((text) => el("p", { class: "vv-photo-note", text }));
   if (app.invert && (photo.inverted || photo.dark_ink)) {
-    const [text, title] = photo.inverted ? [t("invertBack"), t("invertBackTitle")] : [t("invert"), t("invertTitle")];
+    const [text, title] = photo.inverted
+      ? [t("invertBack"), t("invertBackTitle")]
+      : [t("invert"), t("invertTitle")];
     lines[lines.length - 1].append(" ", button({ text, title, onClick: app.invert }));
   }
   return lines;
@@ -78,6 +133,9 @@ function createPhotoNotes(app) {
 /** A button for the next language: its text in that language, its title in the language of the page. */
 function languageButton(app) {
   const next = nextLanguage(app.language);
-  return button({ text: languageName(next, next), onClick: () => app.switchLanguage(),
-    title: app.t("languageTitle", { language: languageName(next, app.language) }) });
+  return button({
+    text: languageName(next, next),
+    onClick: () => app.switchLanguage(),
+    title: app.t("languageTitle", { language: languageName(next, app.language) }),
+  });
 }

@@ -1,36 +1,41 @@
 /** Types that several modules share; nothing in here runs. */
 
 /**
- * A file of the payload, as in the manifest; `late`: the host makes it when it is asked for it by its name; `data`: its
- * bytes in base64, if they came with the manifest; `make`: makes them, of a pass that was computed in this page; `there`: the host did;
- * `asked`: whose late file it is, if not of this pass.
- * @typedef {{path?: string, size?: number, url?: string, late?: boolean, data?: string, name?: string, share?: number, there?: boolean, asked?: Asked,
+ * A file of the payload, as in the manifest; `late`: the host makes it when it is asked for it by its name;
+ * `data`: its bytes in base64, if they came with the manifest; `make`: makes them, of a pass that was
+ * computed in this page; `there`: the host did; `asked`: whose late file it is, if not of this pass.
+ * @typedef {{path?: string, size?: number, url?: string, late?: boolean, data?: string, name?: string,
+ *   share?: number, there?: boolean, asked?: Asked,
  *   make?: (signal: AbortSignal) => Promise<ArrayBuffer>}} PayloadFile
  */
 
 /**
- * Which model is meant, as `vitviz.load` takes it. image_size: height and width of its pictures, null for its own.
+ * Which model is meant, as `vitviz.load` takes it. image_size: height and width of its pictures, null for its
+ * own.
  * @typedef {{name: string, untrained: boolean, image_size: number[]|null}} ModelKey
  */
 
 /**
- * Where the digits of a training lay, as shares of a side: their longer side, the least and the most of it, and how
- * far their centre of mass was from the middle.
+ * Where the digits of a training lay, as shares of a side: their longer side, the least and the most of it,
+ * and how far their centre of mass was from the middle.
  * @typedef {{side: number, least: number, most: number, off: number}} TaughtPlace
  */
 
 /**
- * The model in a manifest: what is true of every picture in it. `measurements`: metrics by name; `boxes`: metrics of maps
- * against boxes; `others`: how well it tells pictures of its classes from others; `photographs`: the same of large
- * photographs; `sizes`: that its pictures can have, `times`: the work as a multiple of that at
- * `trained_size`; `words`: translations, language -> kind -> English; `labels`: of all classes, null where they are too many
- * to send; `groups`: the word of each class; for what follows from these see maths/predictions.js.
+ * The model in a manifest: what is true of every picture in it. `measurements`: metrics by name; `boxes`:
+ * metrics of maps against boxes; `others`: how well it tells pictures of its classes from others;
+ * `photographs`: the same of large photographs; `sizes`: that its pictures can have, `times`: the work as a
+ * multiple of that at `trained_size`; `words`: translations, language -> kind -> English; `labels`: of all
+ * classes, null where they are too many to send; `groups`: the word of each class; for what follows from
+ * these see maths/predictions.js.
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
- *   measurements: {boxes?: Record<string, {energy: number, pointing: number}>, others?: Record<string, number>, photographs?: Record<string, number>,
+ *   measurements: {boxes?: Record<string, {energy: number, pointing: number}>,
+ *     others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},
- *   labels: string[]|null, groups: string[]|null, calibrated: boolean, threshold: number|null, kept: number, not_sure: number,
+ *   labels: string[]|null, groups: string[]|null, calibrated: boolean, threshold: number|null, kept: number,
+ *     not_sure: number,
  *   holds_its_group: number, light_ink_only: boolean, taught_place: TaughtPlace|null,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
@@ -46,27 +51,30 @@
  */
 
 /**
- * The photo in a manifest. `frame`: top, left, height, width of what the model saw, as shares of the photo; `words`:
- * translations of its notes, language -> English.
+ * The photo in a manifest. `frame`: top, left, height, width of what the model saw, as shares of the photo;
+ * `words`: translations of its notes, language -> English.
  * @typedef {{name: string, notes: string[], inverted: boolean, dark_ink: boolean, frame: number[]|null,
  *   words: Record<string, Record<string, string>>}} Photo
  */
 
 /**
- * A pass in a manifest: what was changed in it. `id`: of the intact analysis with its host, unless something was changed;
- * `removed`: the patches that were taken out; `first`: the rows of attention that came ahead; `labels`: of those classes
- * that are listed, where all are too many to send.
+ * A pass in a manifest: what was changed in it. `id`: of the intact analysis with its host, unless something
+ * was changed; `removed`: the patches that were taken out; `first`: the rows of attention that came ahead;
+ * `labels`: of those classes that are listed, where all are too many to send.
  * `here`: it was computed in this page.
  * @typedef {{
- *   id?: string, changes: any[], removed: number[], first: {layer: number, token: number, direction: "from"|"to"}, here?: boolean,
+ *   id?: string, changes: any[], removed: number[], first:
+ *     {layer: number, token: number, direction: "from"|"to"}, here?: boolean,
  *   labels?: Record<number, string>,
  * }} Pass
  */
 
 /**
  * What came out of a pass: a source adds it when the logits are here. `lens`: [] until it was asked for.
- * `donors`: pictures whose tokens were put in, by the place of that change; `vector`: what a model without names for classes gives in place of an answer.
- * @typedef {import("./maths/predictions.js").Results & {lens: LensLine[], vector: Float32Array|null, donors: Record<string, Small>}} PassResults
+ * `donors`: pictures whose tokens were put in, by the place of that change; `vector`: what a model without
+ * names for classes gives in place of an answer.
+ * @typedef {import("./maths/predictions.js").Results
+ *   & {lens: LensLine[], vector: Float32Array|null, donors: Record<string, Small>}} PassResults
  * @typedef {{rgba: Uint8ClampedArray<ArrayBuffer>, height: number, width: number}} Small
  */
 
@@ -76,25 +84,30 @@
  */
 
 /**
- * The predictions of the model. `sure` is null if the calibration of its probabilities is unknown, `known` if the
- * model was not trained to tell pictures of its classes from others.
+ * The predictions of the model. `sure` is null if the calibration of its probabilities is unknown, `known` if
+ * the model was not trained to tell pictures of its classes from others.
  * @typedef {{index: number, label: string, logit: number, probability: number}} Prediction
  * @typedef {{name: string, probability: number, classes: number[]}} Group
- * @typedef {{kind: "group"|"class", name: string, probability: number, sure: boolean|null, known: boolean|null}} Answer
+ * @typedef
+ *   {{kind: "group"|"class", name: string, probability: number, sure: boolean|null, known: boolean|null}}
+ *   Answer
  * @typedef {{score: number, threshold: number, known: boolean, kept: number}} KnownOrNot
- *   whether the picture shows one of the classes; kept: the share of pictures of the classes that the threshold was
- *   set to keep
+ *   whether the picture shows one of the classes; kept: the share of pictures of the classes that the
+ *   threshold was set to keep
  * @typedef {{teacher: string|null, voter: string, ask: (question: any) => Promise<any>}} Room
- *   a class in one room: the teacher's word, which pupils' pages do not have; the number that stands for a pupil; a question to its host
+ *   a class in one room: the teacher's word, which pupils' pages do not have; the number that stands for a
+ *   pupil; a question to its host
  * @typedef {{index: number, label: string, probabilities: number[], ranks: number[]}} LensLine
  *   of one class after each block
  */
 
 /**
- * One of the ways to say how much every token matters, as Python's registry has it. `names`, `sentences`: in other
- * languages; `needs`: what its values depend on and how it is made; `passes`: by its definition; `measured`: mean and half
- * of the 95 % interval of each figure of the fair tests; `late`: whether its values are made when asked for.
- * @typedef {{key: string, name: string, names: Record<string, string>, sentence: string, sentences: Record<string, string>,
+ * One of the ways to say how much every token matters, as Python's registry has it. `names`, `sentences`: in
+ * other languages; `needs`: what its values depend on and how it is made; `passes`: by its definition;
+ * `measured`: mean and half of the 95 % interval of each figure of the fair tests; `late`: whether its values
+ * are made when asked for.
+ * @typedef {{key: string, name: string, names: Record<string, string>, sentence: string,
+ *   sentences: Record<string, string>,
  *   paper: string, signed: boolean, baseline: boolean, needs: string[], passes: number, late: boolean,
  *   measured: Record<string, {mean: number, half: number}>|null}} Explainer
  */
@@ -107,20 +120,26 @@
 
 /**
  * The manifest of an analysis: vitviz/viewer/payload.py writes its four subjects, and hosts may add to it.
- * start: what is selected where no link selects anything, and tokens that are shown by turns; asked: how the host knows
- * the pass, if something was changed in it; itself: the example that it is of; like: of a photo that never left this page, an analysis of
- * the same model that the host knows; save: makes the file of a pass that was computed in this page.
+ * start: what is selected where no link selects anything, and tokens that are shown by turns; asked: how the
+ * host knows the pass, if something was changed in it; itself: the example that it is of; like: of a photo
+ * that never left this page, an analysis of the same model that the host knows; save: makes the file of a
+ * pass that was computed in this page.
  * @typedef {{
- *   version: number, model: Model, photo: Photo, pass: Pass & PassResults, files: Record<string, PayloadFile>,
- *   link?: Record<string, string>, beside?: Beside[], itself?: Beside, like?: any, upload?: {address: string, name: string},
- *   start?: {layer: number, head: number|"mean", token: number, walk?: number[]}, asked?: Asked, save?: () => ArrayBuffer,
+ *   version: number, model: Model, photo: Photo, pass: Pass & PassResults, files: Record<string,
+ *     PayloadFile>,
+ *   link?: Record<string, string>, beside?: Beside[], itself?: Beside, like?: any, upload?:
+ *     {address: string, name: string},
+ *   start?: {layer: number, head: number|"mean", token: number, walk?: number[]}, asked?: Asked, save?: () =>
+ *     ArrayBuffer,
  * }} Manifest
  */
 
 /**
- * An analysis that can be put beside another; `photo`: name of a file; `name`: of a model or an example, in English;
- * `names`: the same in other languages.
- * @typedef {{key: string, kind: "untrained"|"trained"|"example"|"photo"|"size"|"model"|"other"|"kept"|"operated", photo?: string, name?: string,
+ * An analysis that can be put beside another; `photo`: name of a file; `name`: of a model or an example, in
+ * English; `names`: the same in other languages.
+ * @typedef {{key: string,
+ *   kind: "untrained"|"trained"|"example"|"photo"|"size"|"model"|"other"|"kept"|"operated", photo?: string,
+ *   name?: string,
  *   names?: Record<string, string>}} Beside
  */
 
@@ -142,21 +161,27 @@
 
 /**
  * How things are drawn; `own`: fields that a panel adds.
- * @typedef {{colours: string, sight: "photograph"|"model", scale: "map"|"heads", smooth: boolean, opacity: number, grid: boolean, rulers: boolean, fromOne: boolean, opened: string,
+ * @typedef {{colours: string, sight: "photograph"|"model", scale: "map"|"heads", smooth: boolean,
+ *   opacity: number, grid: boolean, rulers: boolean, fromOne: boolean, opened: string,
  *   projector: boolean, [own: string]: any}} Taste
  */
 
 /**
- * The address of a page; where it has an entry of the browser's history for each step, view is what was written with the
- * present one, and follow tells that there is another.
- * @typedef {{read: () => string, write: (href: string, view: import("./telling.js").Told, step: boolean) => void,
+ * The address of a page; where it has an entry of the browser's history for each step, view is what was
+ * written with the present one, and follow tells that there is another.
+ * @typedef
+ *   {{read: () => string, write: (href: string, view: import("./telling.js").Told, step: boolean) => void,
  *   view?: () => import("./telling.js").Told|null, follow?: (moved: () => void) => void}} Address
  */
 
-/** @typedef {(name: string) => Promise<{STRINGS: any, GLOSSARY?: any}>} Texts  of a language ("de"), or of its lessons ("lessons-de") */
+/**
+ * @typedef {(name: string) => Promise<{STRINGS: any, GLOSSARY?: any}>} Texts  of a language ("de"), or of its
+ *   lessons ("lessons-de")
+ */
 
 /**
- * A photo that has not left this page; address: how the host calls it. inverted: whether light and dark are exchanged.
+ * A photo that has not left this page; address: how the host calls it. inverted: whether light and dark are
+ * exchanged.
  * @typedef {{file: Blob, name: string, address?: string, inverted?: boolean}} OwnPhoto
  */
 
@@ -167,10 +192,18 @@
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
  *   selection?: any, taste?: any, languages?: boolean, texts?: Texts,
  *   address?: Address, reopen?: () => void, again?: () => void,
- *   invert?: () => void, resize?: (size: string) => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
+ *   invert?: () => void, resize?: (size: string) => void, beside?: (key: string|{path: string, name: string},
+ *     id: string) => Promise<any>,
  *   send?: (file: File) => Promise<{address: string, name: string}>,
- *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void, filming?: (on: boolean) => void, weights?: Record<string, any>, fetchWeights?: (address: any, onShare: (share: number) => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./running.js").Running>, playing?: () => Promise<any>, digitsOf?: (part: "train"|"test") => Promise<ArrayBuffer>,
- *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, kept?: () => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, take?: (picture: Blob, name: string) => void, twin?: () => Promise<{like: Manifest, photo: OwnPhoto}>, awaited?: boolean, room?: Room|null}} Host
+ *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first:
+ *     {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void, filming?: (on:
+ *     boolean) => void, weights?: Record<string, any>, fetchWeights?: (address: any, onShare: (share: number)
+ *     => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./running.js").Running>, playing?: ()
+ *     => Promise<any>, digitsOf?: (part: "train"|"test") => Promise<ArrayBuffer>,
+ *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, kept?:
+ *     () => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string,
+ *     first: boolean) => Promise<void>, take?: (picture: Blob, name: string) => void, twin?: () =>
+ *     Promise<{like: Manifest, photo: OwnPhoto}>, awaited?: boolean, room?: Room|null}} Host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.
@@ -179,21 +212,25 @@
  *   beside: fetches the manifest of a second analysis: by its key in `beside` of the first manifest, and
  *     by the id of the first. A photo that was sent stands for its key.
  *   send: takes a photo to the host, which does not show it.
- *   operate: fetches the manifest of the first analysis, by its id, with what is changed in its pass; the rows
+ *   operate: fetches the manifest of the first analysis, by its id, with what is changed in its pass; the
+ *   rows
  *     of a layer and a token come ahead.
- *   weights: addresses of the weights of models that the page can run itself, by their names; fetchWeights: of such an address, by
- *     default that of a file; running: what runs them; playing: the playground, digitsOf: what it trains with. A host without `ask` has the page make late files, too.
+ *   weights: addresses of the weights of models that the page can run itself, by their names; fetchWeights:
+ *   of such an address, by
+ *     default that of a file; running: what runs them; playing: the playground, digitsOf: what it trains
+ *     with. A host without `ask` has the page make late files, too.
  *   again: runs the analysis once more, when its files have expired.
- *   entitle: is told what is shown, for the title of the page; filming: whether the camera's living picture is open.
- *   resize: analyzes the photo in another size of the model's pictures, "144" or "144x192".
- *   own: a photo that has not left this page, by its address; share: sends the one that is shown to the host, which shows it then; kept: is told that it is not to be sent.
- *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.
+ *   entitle: is told what is shown, for the title of the page; filming: whether the camera's living picture
+ *   is open. resize: analyzes the photo in another size of the model's pictures, "144" or "144x192".
+ *   own: a photo that has not left this page, by its address; share: sends the one that is shown to the host,
+ *   which shows it then; kept: is told that it is not to be sent. invert: runs it with light and dark of the
+ *   photo exchanged, or as it was if they are.
  *   go: opens an address: another model or picture, for a lesson.
  *   taken: what a page that was taken home has of the one it was made in: note, lesson, guesses, worksheet.
- *   takeHome: makes such a page, of the analysis with an id; the reply has its `html`, or refuses.
- *   draw: analyzes a drawing; the first in the model of digits. take: shows a picture of the camera as any photo is shown.
- *   twin: the photo that is shown, and any analysis in the untrained twin of its model, which this page runs.
- *   languages: offer a button that changes the language of the page.
+ *   takeHome: makes such a page, of the analysis with an id; the reply has its `html`, or refuses. draw:
+ *   analyzes a drawing; the first in the model of digits. take: shows a picture of the camera as any photo is
+ *   shown. twin: the photo that is shown, and any analysis in the untrained twin of its model, which this
+ *   page runs. languages: offer a button that changes the language of the page.
  *   room: a class whose guesses the host collects.
  */
 

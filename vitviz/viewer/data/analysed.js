@@ -1,4 +1,7 @@
-/** Analysed: a photo that never left the page, as vitviz/probe/analysis.py and vitviz/viewer/payload.py do it with one that came. */
+/**
+ * Analysed: a photo that never left the page, as vitviz/probe/analysis.py and vitviz/viewer/payload.py do it
+ * with one that came.
+ */
 
 import { filesOf, labelsOf } from "./made.js";
 import { decoded } from "./decoding.js";
@@ -11,22 +14,37 @@ import { isDarkOnLight } from "../maths/ink.js";
 const OF_MODEL = ["positions", "untrained", "filters", "inside", "film"];
 
 /**
- * What is analysed, and with what. `template`: any intact analysis of the same model; it gives all that is true of every picture. `address`:
- * how the host knows the photo, if it keeps it ("" where it does not); `first`: the rows that are shown first.
- * @typedef {{file: Blob, name: string, template: import("../types.js").Manifest, engine: import("../engine/client.js").Engine,
- *   known: import("./made.js").Known, say: (told: import("./decoding.js").Told) => Record<string, string>, inverted?: boolean, address?: string,
+ * What is analysed, and with what. `template`: any intact analysis of the same model; it gives all that is
+ * true of every picture. `address`: how the host knows the photo, if it keeps it ("" where it does not);
+ * `first`: the rows that are shown first.
+ * @typedef {{file: Blob, name: string, template: import("../types.js").Manifest,
+ *   engine: import("../engine/client.js").Engine,
+ *   known: import("./made.js").Known, say: (told: import("./decoding.js").Told) => Record<string, string>,
+ *     inverted?: boolean, address?: string,
  *   first?: {layer: number, token: number}}} Wanted
  */
 
 /**
- * The manifest of a photo, with files that are made here; null for a file that the host alone can open. Rejected with a `PhotoError` for what
- * is no picture.
+ * The manifest of a photo, with files that are made here; null for a file that the host alone can open.
+ * Rejected with a `PhotoError` for what is no picture.
  * @param {Wanted} wanted
  * @returns {Promise<import("../types.js").Manifest|null>}
  */
-export async function analysed({ file, name: called, template, engine, known, say, inverted = false, address = "", first }) {
+export async function analysed({
+  file,
+  name: called,
+  template,
+  engine,
+  known,
+  say,
+  inverted = false,
+  address = "",
+  first,
+}) {
   const name = cleaned(called);
-  const { facts: { preprocess, labels } } = known;
+  const {
+    facts: { preprocess, labels },
+  } = known;
   const { model } = template;
   const photo = await decoded(file, name);
   if (!photo) return null;
@@ -34,34 +52,79 @@ export async function analysed({ file, name: called, template, engine, known, sa
   const notes = photo.notes(about);
   if (inverted) notes.push({ key: "inverted", values: {} });
   if (about.coloured) {
-    notes.push({ key: (labels ?? ["?"]).every((label) => /^\d$/.test(label)) ? "grey_copy_digits" : "grey_copy", values: {} });
+    notes.push({
+      key: (labels ?? ["?"]).every((label) => /^\d$/.test(label)) ? "grey_copy_digits" : "grey_copy",
+      values: {},
+    });
   }
   const id = HERE + Math.random().toString(36).slice(2);
-  // A lane of its own: a photo that is not the newest one any more must not take the place of the newest, which would be sent to the host.
+  // A lane of its own: a photo that is not the newest one any more must not take the place of the newest,
+  // which would be sent to the host.
   const found = await engine.run({ picture: new Uint8Array(seen.data), lane: id });
   /** @type {any} */
-  const pass = { id, changes: [], removed: [], here: true, first: firstOf(model, first), ...labelsOf(model, known) };
+  const pass = {
+    id,
+    changes: [],
+    removed: [],
+    here: true,
+    first: firstOf(model, first),
+    ...labelsOf(model, known),
+  };
   const said = notes.map(say);
-  const told = { name, notes: said.map(({ en }) => en), inverted, dark_ink: model.light_ink_only && isDarkOnLight(seen),
-    frame: photograph && photograph.frame.map((share) => Number(share.toFixed(5))), words: wordsOf(said) };
-  const files = { ...ofModel(template), ...filesOf(found, model, pass, known), ...(photograph ? filesOfJpeg(photograph) : {}) };
+  const told = {
+    name,
+    notes: said.map(({ en }) => en),
+    inverted,
+    dark_ink: model.light_ink_only && isDarkOnLight(seen),
+    frame: photograph && photograph.frame.map((share) => Number(share.toFixed(5))),
+    words: wordsOf(said),
+  };
+  const files = {
+    ...ofModel(template),
+    ...filesOf(found, model, pass, known),
+    ...(photograph ? filesOfJpeg(photograph) : {}),
+  };
   /** @type {import("../types.js").Manifest} */
-  const manifest = { version: template.version, model, photo: told, pass, files, ...hosts(template, inverted, { address, name }),
-    like: template, save: () => savedOf(found, manifest, known, { ...photograph, notes }) };
+  const manifest = {
+    version: template.version,
+    model,
+    photo: told,
+    pass,
+    files,
+    ...hosts(template, inverted, { address, name }),
+    like: template,
+    save: () => savedOf(found, manifest, known, { ...photograph, notes }),
+  };
   return manifest;
 }
 
-/** What the host adds to a manifest: of a photo of one's own every example can stand beside. @param {import("../types.js").Manifest} template */
+/**
+ * What the host adds to a manifest: of a photo of one's own every example can stand beside.
+ * @param {import("../types.js").Manifest} template
+ */
 function hosts({ link, beside, itself }, inverted, upload) {
   if (!link) return {};
   const others = Object.entries(link).filter(([part]) => part !== "example" && part !== "invert");
-  return { link: { ...Object.fromEntries(others), ...(inverted ? { invert: "1" } : {}) }, beside: [...(beside ?? []), ...(itself ? [itself] : [])], ...(upload.address ? { upload } : {}) };
+  return {
+    link: { ...Object.fromEntries(others), ...(inverted ? { invert: "1" } : {}) },
+    beside: [...(beside ?? []), ...(itself ? [itself] : [])],
+    ...(upload.address ? { upload } : {}),
+  };
 }
 
 /** A file name is a stranger's text: one printable line of at most 80 characters. @param {string} name */
 function cleaned(name) {
-  const letters = [...[...name].map((one) => (one === " " || !/[\p{C}\p{Z}]/u.test(one) ? one : " ")).join("").trim()];
-  return (letters.length <= 80 ? letters.join("") : letters.slice(0, 60).join("") + "..." + letters.slice(-17).join("")) || "photo";
+  const letters = [
+    ...[...name]
+      .map((one) => (one === " " || !/[\p{C}\p{Z}]/u.test(one) ? one : " "))
+      .join("")
+      .trim(),
+  ];
+  return (
+    (letters.length <= 80
+      ? letters.join("")
+      : letters.slice(0, 60).join("") + "..." + letters.slice(-17).join("")) || "photo"
+  );
 }
 
 /** Where a viewer begins: the rows of attention of this token in this layer. */
@@ -72,10 +135,17 @@ function firstOf(model, wanted) {
   return { layer, token, direction: "from" };
 }
 
-/** Files of another analysis that are those of any photo in its model; the host makes late ones for that one. @param {import("../types.js").Manifest} template */
+/**
+ * Files of another analysis that are those of any photo in its model; the host makes late ones for that one.
+ * @param {import("../types.js").Manifest} template
+ */
 function ofModel({ files, asked, pass: { id } }) {
-  return Object.fromEntries(OF_MODEL.filter((name) => files[name])
-    .map((name) => [name, files[name].late ? { ...files[name], asked: files[name].asked ?? asked ?? { id } } : files[name]]));
+  return Object.fromEntries(
+    OF_MODEL.filter((name) => files[name]).map((name) => [
+      name,
+      files[name].late ? { ...files[name], asked: files[name].asked ?? asked ?? { id } } : files[name],
+    ]),
+  );
 }
 
 /** Translations: language -> English -> the sentence. @param {Record<string, string>[]} said */

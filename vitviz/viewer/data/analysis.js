@@ -7,7 +7,8 @@ import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "../maths
 
 /**
  * Statistics of every head, [layer][head]: entropy in nats, mean attention distance in pixels. And the
- * largest difference between attention that the viewer makes, of q and k in half precision, and the exact one.
+ * largest difference between attention that the viewer makes, of q and k in half precision, and the exact
+ * one.
  * @typedef {{entropy: number[][], distance: number[][], error: number}} Statistics
  */
 
@@ -17,7 +18,9 @@ export function readStatistics(buffer, manifest) {
   const tensors = parseSafetensors(buffer);
   const read = (name) => {
     const { data } = expectTensor(tensors, name, [depth, heads]);
-    return Array.from({ length: depth }, (_, layer) => Array.from(data.subarray(layer * heads, (layer + 1) * heads)));
+    return Array.from({ length: depth }, (_, layer) =>
+      Array.from(data.subarray(layer * heads, (layer + 1) * heads)),
+    );
   };
   const error = Math.max(...expectTensor(tensors, "error", [depth]).data);
   return { entropy: read("entropy"), distance: read("distance"), error };
@@ -36,7 +39,9 @@ export function readPicture(buffer, manifest) {
 
 /** The rows of attention that are shown first, (H * N), in every head: those of `first` in the manifest. */
 export function readFirst(buffer, manifest) {
-  return toFloat32(expectTensor(parseSafetensors(buffer), "rows", [manifest.model.num_heads, manifest.model.num_tokens]));
+  return toFloat32(
+    expectTensor(parseSafetensors(buffer), "rows", [manifest.model.num_heads, manifest.model.num_tokens]),
+  );
 }
 
 /**
@@ -47,12 +52,31 @@ export function readFirst(buffer, manifest) {
 export function readResults(buffer, { model, pass: { labels } }) {
   const tensors = parseSafetensors(buffer);
   const logits = model.head === "classes" ? expectTensor(tensors, "logits", [model.num_classes]).data : [];
-  return { ...resultsOf(logits, model, model.labels ?? labels), vector: tensors.vector ? toFloat32(tensors.vector) : null, donors: donorsIn(tensors) };
+  return {
+    ...resultsOf(logits, model, model.labels ?? labels),
+    vector: tensors.vector ? toFloat32(tensors.vector) : null,
+    donors: donorsIn(tensors),
+  };
 }
 
-/** Small pictures of those whose tokens were put in, by the place of the change. @returns {Record<string, import("../types.js").Small>} */
-const donorsIn = (tensors) => Object.fromEntries(Object.entries(tensors).filter(([name]) => name.startsWith("donor."))
-  .map(([name, { data, shape: [height, width, channels] }]) => [name.slice(6), { rgba: toRgba(data, channels), height, width }]));
+/**
+ * Small pictures of those whose tokens were put in, by the place of the change.
+ * @returns {Record<string, import("../types.js").Small>}
+ */
+const donorsIn = (tensors) =>
+  Object.fromEntries(
+    Object.entries(tensors)
+      .filter(([name]) => name.startsWith("donor."))
+      .map(
+        ([
+          name,
+          {
+            data,
+            shape: [height, width, channels],
+          },
+        ]) => [name.slice(6), { rgba: toRgba(data, channels), height, width }],
+      ),
+  );
 
 /**
  * The lines of the logit lens.
@@ -62,11 +86,16 @@ const donorsIn = (tensors) => Object.fromEntries(Object.entries(tensors).filter(
 export function readLens(buffer, { model, pass: { labels } }) {
   const { depth, num_classes: classes } = model;
   const { data } = expectTensor(parseSafetensors(buffer), "logits", [depth, classes]);
-  const layers = Array.from({ length: depth }, (_, layer) => data.subarray(layer * classes, (layer + 1) * classes));
+  const layers = Array.from({ length: depth }, (_, layer) =>
+    data.subarray(layer * classes, (layer + 1) * classes),
+  );
   return lensLines(layers, model.temperature, model.labels ?? labels);
 }
 
-/** Where the query of a pool looks, head after head: rows (heads * N), each sums to 1. @typedef {{heads: number, rows: Float32Array}} Pool */
+/**
+ * Where the query of a pool looks, head after head: rows (heads * N), each sums to 1.
+ * @typedef {{heads: number, rows: Float32Array}} Pool
+ */
 
 /** @returns {Pool} */
 export function readPool(buffer, { model: { num_tokens: tokens } }) {
@@ -84,8 +113,9 @@ export function decodeJpeg(buffer) {
 export function readPositions(tensors, grid) {
   const rows = tensors.pos_embed;
   if (rows && rows.shape[0] !== grid.rows * grid.cols) {
-    throw new FormatError("pos_embed has " + rows.shape[0] + " rows for " +
-      grid.rows * grid.cols + " patches");
+    throw new FormatError(
+      "pos_embed has " + rows.shape[0] + " rows for " + grid.rows * grid.cols + " patches",
+    );
   }
   return rows ? toFloat32(rows) : null;
 }

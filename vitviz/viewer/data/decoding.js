@@ -10,7 +10,10 @@ const ALLOWED = { key: "allowed", values: { megabytes: MEGABYTES, megapixels: ME
 /** Formats whose files say their size at once. */
 const TELL = ["JPEG", "PNG", "GIF"];
 
-/** A text of photo.json, or that the browser's pixels are noisy ("noise"); values can be such texts, too. @typedef {{key: string, values: Record<string, any>}} Told */
+/**
+ * A text of photo.json, or that the browser's pixels are noisy ("noise"); values can be such texts, too.
+ * @typedef {{key: string, values: Record<string, any>}} Told
+ */
 
 /** A file that is no picture; `told` says why. */
 export class PhotoError extends Error {
@@ -25,17 +28,24 @@ export class PhotoError extends Error {
  * A photo, upright, and what was done to it; null for a file that the host alone can open.
  * @param {Blob} file
  * @param {string} name
- * @returns {Promise<{bitmap: ImageBitmap, notes: (pixels: {exact: boolean, translucent: boolean}) => Told[]}|null>}
+ * @returns
+ *   {Promise<{bitmap: ImageBitmap, notes: (pixels: {exact: boolean, translucent: boolean}) => Told[]}|null>}
  *   notes: by what engine/seeing.js finds in its pixels
  */
 export async function decoded(file, name) {
   const quoted = quotedAsPython(name);
   if (file.size === 0) throw new PhotoError("empty", { name: quoted, allowed: ALLOWED });
-  if (file.size > LIMITS.photo_bytes) throw new PhotoError("too_long", { name: quoted, megabytes: MEGABYTES, allowed: ALLOWED });
-  const bytes = new Uint8Array(await file.arrayBuffer().catch(() => { throw new PhotoError("unreadable", { name: quoted, reason: { key: "is_gone", values: {} } }); }));
+  if (file.size > LIMITS.photo_bytes)
+    throw new PhotoError("too_long", { name: quoted, megabytes: MEGABYTES, allowed: ALLOWED });
+  const bytes = new Uint8Array(
+    await file.arrayBuffer().catch(() => {
+      throw new PhotoError("unreadable", { name: quoted, reason: { key: "is_gone", values: {} } });
+    }),
+  );
   const format = formatOf(bytes);
   if (format === "") return null;
-  const noPicture = (what, values = {}) => new PhotoError("no_picture", { name: quoted, what: { key: "is_" + what, values }, allowed: ALLOWED });
+  const noPicture = (what, values = {}) =>
+    new PhotoError("no_picture", { name: quoted, what: { key: "is_" + what, values }, allowed: ALLOWED });
   if (format === null) throw noPicture(lookOf(bytes));
   const size = sizeIn(bytes, format);
   if (!size && TELL.includes(format)) throw noPicture("damaged", { format });
@@ -81,6 +91,10 @@ function checkSize(name, size) {
   if (width < 1 || height < 1) throw new PhotoError("nothing_to_see", { name, width, height });
   if (width * height <= LIMITS.photo_pixels) return;
   const grouped = (number) => number.toLocaleString("en");
-  throw new PhotoError("too_large", { name, size: { key: "size", values: { width: grouped(width), height: grouped(height) } },
-    megapixels: (width * height / 1e6).toFixed(0), most: MEGAPIXELS });
+  throw new PhotoError("too_large", {
+    name,
+    size: { key: "size", values: { width: grouped(width), height: grouped(height) } },
+    megapixels: ((width * height) / 1e6).toFixed(0),
+    most: MEGAPIXELS,
+  });
 }

@@ -10,14 +10,26 @@ const NAME = /^explain-([a-z_0-9]+)-(\d+)-(\d+|any)$/;
 
 /**
  * With what it is computed, and of what. told: hears the share of a long one that is done.
- * @typedef {{engine: import("../engine/client.js").Engine, known: import("./made.js").Known, source: import("./source.js").Source,
+ * @typedef {{engine: import("../engine/client.js").Engine, known: import("./made.js").Known,
+ *   source: import("./source.js").Source,
  *   told: (share: number) => void}} Wanted
  */
 
-/** What a task is of: the picture of a pass, on which what was done to its pixels is to be seen already. @param {Wanted} wanted */
-function passOf({ source: { manifest: { pass }, picture } }) {
+/**
+ * What a task is of: the picture of a pass, on which what was done to its pixels is to be seen already.
+ * @param {Wanted} wanted
+ */
+function passOf({
+  source: {
+    manifest: { pass },
+    picture,
+  },
+}) {
   const { pixels } = /** @type {NonNullable<typeof picture.here>} */ (picture.here);
-  return { picture: pixels, interventions: pass.changes.filter(({ kind }) => KINDS[kind].touches !== "pixels") };
+  return {
+    picture: pixels,
+    interventions: pass.changes.filter(({ kind }) => KINDS[kind].touches !== "pixels"),
+  };
 }
 
 /**
@@ -30,25 +42,52 @@ export async function explanationFile(name, wanted) {
   const [, explainer, token, target] = /** @type {RegExpExecArray} */ (NAME.exec(name));
   if (!EXPLAINER_KEYS.includes(explainer)) throw notHere(name); // Python alone has it
   const begun = performance.now();
-  const task = { ...passOf(wanted), explainer, token: Number(token), target: target === "any" ? -1 : Number(target) };
-  const { values, forward, backward } = await wanted.engine.work(task, { told: wanted.told, signal: wanted.source.store.stop.signal });
+  const task = {
+    ...passOf(wanted),
+    explainer,
+    token: Number(token),
+    target: target === "any" ? -1 : Number(target),
+  };
+  const { values, forward, backward } = await wanted.engine.work(task, {
+    told: wanted.told,
+    signal: wanted.source.store.stop.signal,
+  });
   const cost = Float32Array.of(forward, backward, (performance.now() - begun) / 1000);
-  return writeSafetensors({ values: { shape: [values.length], data: values }, cost: { shape: [3], data: cost } });
+  return writeSafetensors({
+    values: { shape: [values.length], data: values },
+    cost: { shape: [3], data: cost },
+  });
 }
 
-/** @type {WeakMap<import("./source.js").Source, {key: string, maps: Record<string, Float32Array>, columns: Float32Array[], seconds: number}>} */
+/**
+ * @type
+ *   {WeakMap<import("./source.js").Source, {key: string, maps: Record<string, Float32Array>, columns: Float32Array[], seconds: number}>}
+ */
 const tests = new WeakMap(); // of each analysis the last one
 
 /**
- * A step of a fair test, as vitviz/web/service/fair_tests.py does it: the next map, or when all are there the next column; with the last, the result.
+ * A step of a fair test, as vitviz/web/service/fair_tests.py does it: the next map, or when all are there the
+ * next column; with the last, the result.
  * @param {import("./fairtest.js").Question} question
  * @param {Wanted} wanted  whose picture is here
  */
 export async function fairStep({ explainers, token, target }, wanted) {
-  const { engine, known: { facts: { config } }, source } = wanted;
-  const { grid, manifest: { model, pass } } = source;
+  const {
+    engine,
+    known: {
+      facts: { config },
+    },
+    source,
+  } = wanted;
+  const {
+    grid,
+    manifest: { model, pass },
+  } = source;
   const key = [...explainers, token, target].join("/");
-  const test = tests.get(source)?.key === key ? /** @type {NonNullable<ReturnType<typeof tests.get>>} */ (tests.get(source)) : { key, maps: {}, columns: [], seconds: 0 };
+  const test =
+    tests.get(source)?.key === key
+      ? /** @type {NonNullable<ReturnType<typeof tests.get>>} */ (tests.get(source))
+      : { key, maps: {}, columns: [], seconds: 0 };
   tests.set(source, test);
   const begun = performance.now();
   const missing = explainers.find((one) => !test.maps[one]);
@@ -58,17 +97,29 @@ export async function fairStep({ explainers, token, target }, wanted) {
     if (!file.here) throw file.error ?? new Error("this analysis is shown no longer");
     test.maps[missing] = file.here.values.subarray(grid.prefix);
   }
-  const patches = Array.from({ length: grid.rows * grid.cols }, (_, patch) => patch).filter((patch) => !pass.removed.includes(patch));
+  const patches = Array.from({ length: grid.rows * grid.cols }, (_, patch) => patch).filter(
+    (patch) => !pass.removed.includes(patch),
+  );
   const ordered = { centre: centreMap(grid), ...test.maps };
   const plan = planOf(ordered, patches, config.global_pool !== "token");
   for (let left = missing ? 0 : test.columns.length === 0 ? 2 : 1; left > 0; left--) {
     const kept = keptAt(plan, test.columns.length);
-    const task = { ...passOf(wanted), target, kept: test.columns.length === 0 ? kept.slice(0, 1) : kept, temperature: model.temperature };
+    const task = {
+      ...passOf(wanted),
+      target,
+      kept: test.columns.length === 0 ? kept.slice(0, 1) : kept,
+      temperature: model.temperature,
+    };
     test.columns.push(await engine.work(task, { signal: source.store.stop.signal }));
   }
   test.seconds += (performance.now() - begun) / 1000;
   const maps = new Set(explainers).size;
   const done = Object.keys(test.maps).length + Math.max(0, test.columns.length - 1);
   const isDone = test.columns.length === plan.counts.length;
-  return { done, all: maps + plan.counts.length - 1, seconds: test.seconds, ...(isDone ? { result: removalOf(plan, test.columns, target) } : {}) };
+  return {
+    done,
+    all: maps + plan.counts.length - 1,
+    seconds: test.seconds,
+    ...(isDone ? { result: removalOf(plan, test.columns, target) } : {}),
+  };
 }

@@ -1,4 +1,7 @@
-/** Explanations: how much every token matters by one of the explainers of the manifest, fetched when first needed. */
+/**
+ * Explanations: how much every token matters by one of the explainers of the manifest, fetched when first
+ * needed.
+ */
 
 import { fileOf } from "./files.js";
 import { LazyFile } from "./lazyfile.js";
@@ -10,7 +13,8 @@ const MOST_KEPT = 200; // files; each has four bytes for a token
 /**
  * @typedef {{values: Float32Array, forward: number, backward: number, seconds: number}} Explanation
  *   values: (N); NaN for prefix tokens of an explainer that gives them none; seconds: 0 if unknown
- * @typedef {{key: string, token: number, target: number|null}} Question  target: a class; null where none is asked for
+ * @typedef {{key: string, token: number, target: number|null}} Question  target: a class; null where none is
+ *   asked for
  */
 
 /** The explanations of one analysis, each a file of its own. */
@@ -27,8 +31,14 @@ export class Explanations {
     let last = Promise.resolve();
     // One after another: each may keep the host busy for seconds.
     this.fetchInTurn = (file, at) => {
-      const mine = last.then(() => { at.throwIfAborted(); return fetchFile(file, at); });
-      last = mine.then(() => {}, () => {});
+      const mine = last.then(() => {
+        at.throwIfAborted();
+        return fetchFile(file, at);
+      });
+      last = mine.then(
+        () => {},
+        () => {},
+      );
       return mine;
     };
     this.signal = signal;
@@ -54,17 +64,34 @@ export class Explanations {
     const one = this.named(key);
     const name = nameOf(one, token, target);
     if (!this.files.has(name)) {
-      this.files.set(name, new LazyFile(
-        fileOf(this.manifest, name) ?? (one.late ? { late: true, name } : undefined), this.fetchInTurn, this.signal,
-        (buffer) => readExplanation(buffer, one, this.manifest.model), this.onProgress));
+      this.files.set(
+        name,
+        new LazyFile(
+          fileOf(this.manifest, name) ?? (one.late ? { late: true, name } : undefined),
+          this.fetchInTurn,
+          this.signal,
+          (buffer) => readExplanation(buffer, one, this.manifest.model),
+          this.onProgress,
+        ),
+      );
     }
     return this.files.get(name);
   }
 }
 
-/** The name of the file, as `vitviz.viewer.explanations` makes it: with no token or class where none is asked for. */
+/**
+ * The name of the file, as `vitviz.viewer.explanations` makes it: with no token or class where none is asked
+ * for.
+ */
 export function nameOf({ key, needs }, token, target) {
-  return "explain-" + key + "-" + (needs.includes("token") ? token : 0) + "-" + (needs.includes("class") ? target : "any");
+  return (
+    "explain-" +
+    key +
+    "-" +
+    (needs.includes("token") ? token : 0) +
+    "-" +
+    (needs.includes("class") ? target : "any")
+  );
 }
 
 /** @returns {Explanation} */

@@ -1,12 +1,18 @@
-/** A fair test of one picture: the page or the host does one step for each question, until it has the result. */
+/**
+ * A fair test of one picture: the page or the host does one step for each question, until it has the result.
+ */
 
-/** The host is asked again after this long while it serves others, for at most `PATIENCE_MS` without a step. */
+/**
+ * The host is asked again after this long while it serves others, for at most `PATIENCE_MS` without a step.
+ */
 const BUSY_MS = 700;
 const PATIENCE_MS = 60000;
 
 /**
  * @typedef {{explainers: string[], token: number, target: number}} Question
- * @typedef {{deletion: number, insertion: number, gain: number, beaten: number, first: number[], last: number[]}} Tested
+ * @typedef
+ *   {{deletion: number, insertion: number, gain: number, beaten: number, first: number[], last: number[]}}
+ *   Tested
  * @typedef {{target: number, removed: number[], band: [number[], number[]], orders: number,
  *   maps: Record<string, Tested>}} Result
  */
@@ -21,7 +27,17 @@ export class FairTest {
    * @param {() => void} onProgress
    * @param {(ms: number) => Promise<void>} pause
    */
-  constructor(manifest, asked, ask, signal, onProgress, pause = (ms) => new Promise((done) => { setTimeout(done, ms); })) {
+  constructor(
+    manifest,
+    asked,
+    ask,
+    signal,
+    onProgress,
+    pause = (ms) =>
+      new Promise((done) => {
+        setTimeout(done, ms);
+      }),
+  ) {
     this.manifest = manifest;
     this.asked = asked;
     this.ask = ask;
@@ -79,7 +95,11 @@ export class FairTest {
         if (gone()) return;
         [waited, this.waiting, this.share] = [0, false, reply.done / reply.all];
         if (reply.result) {
-          this.done = { key: keyOf(question), result: readResult(reply.result, question), seconds: reply.seconds };
+          this.done = {
+            key: keyOf(question),
+            result: readResult(reply.result, question),
+            seconds: reply.seconds,
+          };
           this.running = "";
         }
       } catch (error) {
@@ -103,12 +123,20 @@ function keyOf({ explainers, token, target }) {
   return [...explainers, token, target].join("/");
 }
 
-/** The result as the host sent it, if it has a curve of all steps for each explainer, the centre and the band. */
+/**
+ * The result as the host sent it, if it has a curve of all steps for each explainer, the centre and the band.
+ */
 export function readResult(result, { explainers }) {
   const steps = result.removed.length;
-  const curves = [result.removed, ...result.band, ...["centre", ...explainers].flatMap((key) =>
-    [result.maps[key]?.first, result.maps[key]?.last])];
-  if (steps < 2 || !curves.every((curve) => Array.isArray(curve) && curve.length === steps && curve.every(Number.isFinite))) {
+  const curves = [
+    result.removed,
+    ...result.band,
+    ...["centre", ...explainers].flatMap((key) => [result.maps[key]?.first, result.maps[key]?.last]),
+  ];
+  if (
+    steps < 2 ||
+    !curves.every((curve) => Array.isArray(curve) && curve.length === steps && curve.every(Number.isFinite))
+  ) {
     throw new Error("curves of " + steps + " steps are missing");
   }
   return result;

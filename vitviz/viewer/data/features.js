@@ -28,13 +28,17 @@ export class Features {
    */
   constructor(manifest, fetchFile, signal, onProgress) {
     this.onProgress = onProgress;
-    const { num_tokens: tokens, embed_dim: dim } = this.model = manifest.model;
+    const { num_tokens: tokens, embed_dim: dim } = (this.model = manifest.model);
     // Of a file that a page was made without, drawing hears that it is lost.
-    const lazy = (name, read) => new LazyFile(fileOf(manifest, name) ?? { name }, fetchFile, signal, read, () => this.onProgress());
+    const lazy = (name, read) =>
+      new LazyFile(fileOf(manifest, name) ?? { name }, fetchFile, signal, read, () => this.onProgress());
     this.file = lazy("features", (buffer) => readSummary(buffer, manifest));
-    this.lazyUnit = (layer) => lazy(layerName(layer, "tokens"), (buffer) =>
-      unitRows(toFloat32(expectTensor(parseSafetensors(buffer), "unit", [tokens, dim])), dim));
-    this.units = new Recent(Math.max(2, Math.floor(MOST_BYTES / (4 * tokens * dim)))); // layer -> LazyFile of unit rows (N * D)
+    this.lazyUnit = (layer) =>
+      lazy(layerName(layer, "tokens"), (buffer) =>
+        unitRows(toFloat32(expectTensor(parseSafetensors(buffer), "unit", [tokens, dim])), dim),
+      );
+    // layer -> LazyFile of unit rows (N * D)
+    this.units = new Recent(Math.max(2, Math.floor(MOST_BYTES / (4 * tokens * dim))));
     this.last = { layer: -1, token: -1, map: null };
   }
 
@@ -86,8 +90,10 @@ export function readSummary(buffer, manifest) {
   const tensors = parseSafetensors(buffer);
   const read = (name, ...shape) => toFloat32(expectTensor(tensors, name, [depth, ...shape]));
   return {
-    scores: read("scores", grid.rows * grid.cols, 3), explained: read("explained", 3),
-    range: read("range", 2, 3), norms: read("norms", tokens),
+    scores: read("scores", grid.rows * grid.cols, 3),
+    explained: read("explained", 3),
+    range: read("range", 2, 3),
+    norms: read("norms", tokens),
   };
 }
 

@@ -1,6 +1,9 @@
 /** Fetches a file of the payload and checks its length; errors say what a visitor can do. */
 
-/** `kind` is "expired" (the host deleted it), "left_out" (of a page that was made without it), "no_host" (nobody here can make it), "broken" (wrong length or content) or "network". */
+/**
+ * `kind` is "expired" (the host deleted it), "left_out" (of a page that was made without it), "no_host"
+ * (nobody here can make it), "broken" (wrong length or content) or "network".
+ */
 export class FileError extends Error {
   constructor(kind, message) {
     super(message);
@@ -42,7 +45,9 @@ export function fetchOrAsk(fetchFile, ask, asked) {
   return async (file, signal) => {
     if (!file.late) return fetchFile(file, signal);
     if (!ask) throw notHere(file.name);
-    const { data, buffer } = await ask("late", { ...(file.asked ?? asked), name: file.name }, (share) => { file.share = share; });
+    const { data, buffer } = await ask("late", { ...(file.asked ?? asked), name: file.name }, (share) => {
+      file.share = share;
+    });
     file.there = !buffer; // the host made it
     return buffer ?? ofBase64(data);
   };
@@ -120,7 +125,8 @@ async function fetchOnce(fetchFile, file, signal) {
 /**
  * The key of the sentence about a failure, with the reason to insert.
  * @param {Error} error
- * @returns {{key: string, reason: string}}  key: error_expired, error_left_out, error_no_host, error_broken or error_network
+ * @returns {{key: string, reason: string}}  key: error_expired, error_left_out, error_no_host, error_broken
+ *   or error_network
  */
 export function explainFailure(error) {
   const kind = error instanceof FileError ? error.kind : "broken";

@@ -1,6 +1,12 @@
 /** The film of a training: maps and predictions of a model at some moments of it, on the same pictures. */
 
-import { FormatError, expectTensor, parseSafetensors, readMetadata, toFloat32 } from "../maths/safetensors.js";
+import {
+  FormatError,
+  expectTensor,
+  parseSafetensors,
+  readMetadata,
+  toFloat32,
+} from "../maths/safetensors.js";
 
 const KEY = "vitviz_film";
 const VERSION = 1;
@@ -8,10 +14,12 @@ const VERSION = 1;
 /**
  * @typedef {{step: number, epoch: number, images: number, seconds: number, loss: number|null,
  *   top1: number, top5: number}} Moment
- * @typedef {{moments: Moment[], beganWith: string, labels: string[], names: string[], rows: number, cols: number,
+ * @typedef
+ *   {{moments: Moment[], beganWith: string, labels: string[], names: string[], rows: number, cols: number,
  *   prefix: number, tokens: number, patches: number, layers: number, heads: number,
  *   height: number, width: number, channels: number, pixels: Uint8Array, positions: Float32Array|null,
- *   attention: Float32Array, probabilities: Float32Array}} Film  names: of the pictures; positions: if the model learns any
+ *   attention: Float32Array, probabilities: Float32Array}} Film  names: of the pictures; positions: if the
+ *     model learns any
  */
 
 /**
@@ -28,11 +36,24 @@ export function readFilm(buffer) {
   const tokens = prefix + patches;
   const [, , layers, heads] = tensors.attention?.shape ?? [];
   const [, height, width, channels] = tensors.pixels?.shape ?? [];
-  if (!(count > 0 && pictures > 0 && patches > 0)) throw new FormatError("a film without moments or pictures");
+  if (!(count > 0 && pictures > 0 && patches > 0))
+    throw new FormatError("a film without moments or pictures");
   const numbers = (name, shape) => toFloat32(expectTensor(tensors, name, shape));
   return {
-    moments, beganWith: String(facts.began_with ?? ""), labels: labels.map(String), names,
-    rows, cols, prefix, tokens, patches, layers, heads, height, width, channels,
+    moments,
+    beganWith: String(facts.began_with ?? ""),
+    labels: labels.map(String),
+    names,
+    rows,
+    cols,
+    prefix,
+    tokens,
+    patches,
+    layers,
+    heads,
+    height,
+    width,
+    channels,
     pixels: expectTensor(tensors, "pixels", [pictures, height, width, channels]).data,
     positions: tensors.positions ? numbers("positions", [count, patches, patches]) : null,
     attention: numbers("attention", [count, pictures, layers, heads, tokens]),
@@ -47,8 +68,11 @@ function factsOf(buffer) {
   } catch (error) {
     throw new FormatError("not a film of a training: " + error.message);
   }
-  const lists = ["labels", "pictures", "moments"].every((name) => Array.isArray(facts?.[name]) && !facts[name].includes(null));
-  if (facts?.version !== VERSION || !lists) throw new FormatError("a film of another version: " + facts?.version);
+  const lists = ["labels", "pictures", "moments"].every(
+    (name) => Array.isArray(facts?.[name]) && !facts[name].includes(null),
+  );
+  if (facts?.version !== VERSION || !lists)
+    throw new FormatError("a film of another version: " + facts?.version);
   return facts;
 }
 
@@ -102,8 +126,10 @@ export function attentionAt({ attention, names, layers, heads, tokens }, moment,
  */
 export function answersAt({ probabilities, names, labels }, moment, picture, most) {
   const start = (moment * names.length + picture) * labels.length;
-  return labels.map((label, at) => ({ label, probability: probabilities[start + at] }))
-    .sort((a, b) => b.probability - a.probability).slice(0, most);
+  return labels
+    .map((label, at) => ({ label, probability: probabilities[start + at] }))
+    .sort((a, b) => b.probability - a.probability)
+    .slice(0, most);
 }
 
 /**

@@ -28,10 +28,17 @@ export class LayerStore {
     this.wanted = -1; // the layer that `want` is fetching
     /** @type {{layer: number, key: string, reason: string}|null} */
     this.failure = null; // of the selected layer
-    const sizes = Array.from({ length: manifest.model.depth }, (_, layer) => fileOf(manifest, layerName(layer))?.size);
+    const sizes = Array.from(
+      { length: manifest.model.depth },
+      (_, layer) => fileOf(manifest, layerName(layer))?.size,
+    );
     this.total = sizes.every(Number.isFinite)
       ? sizes.reduce((sum, size) => sum + size, 0)
-      : 4 * manifest.model.depth * manifest.model.num_tokens * manifest.model.num_heads * manifest.model.head_dim;
+      : 4 *
+        manifest.model.depth *
+        manifest.model.num_tokens *
+        manifest.model.num_heads *
+        manifest.model.head_dim;
     const most = Math.max(2, Math.floor((MOST_DECODED_BYTES / 2 / this.total) * manifest.model.depth));
     this.ready = new Recent(most); // layer -> Layer
   }
@@ -73,7 +80,10 @@ export class LayerStore {
     return /** @type {import("../maths/attention.js").Layer} */ (this.get(layer));
   }
 
-  /** Keeps a layer that somebody has made, in place of its file. @param {import("../maths/attention.js").Layer} decoded */
+  /**
+   * Keeps a layer that somebody has made, in place of its file.
+   * @param {import("../maths/attention.js").Layer} decoded
+   */
   provide(layer, decoded) {
     this.ready.set(layer, decoded);
   }

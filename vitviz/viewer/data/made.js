@@ -1,4 +1,7 @@
-/** Made: the files of a pass that was computed in this page, as vitviz/viewer/payload.py makes those of others. */
+/**
+ * Made: the files of a pass that was computed in this page, as vitviz/viewer/payload.py makes those of
+ * others.
+ */
 
 import { KINDS, LIMITS } from "../engine/tables.js";
 import { attentionRows } from "../maths/attention.js";
@@ -10,19 +13,22 @@ import { inSlices } from "./idle.js";
 import { layerName } from "./layers.js";
 
 /**
- * A model that runs in this page: what its engine told of it, and what its checkpoint says of itself and holds.
- * @typedef {{facts: import("../engine/core.js").Facts, described: any, tensors: Record<string, import("../maths/safetensors.js").Tensor>}} Known
+ * A model that runs in this page: what its engine told of it, and what its checkpoint says of itself and
+ * holds.
+ * @typedef {{facts: import("../engine/core.js").Facts, described: any,
+ *   tensors: Record<string, import("../maths/safetensors.js").Tensor>}} Known
  */
 
 /**
- * Another picture in the model, whose tokens were put in; and a pass with those of each of its interventions that has taken some.
+ * Another picture in the model, whose tokens were put in; and a pass with those of each of its interventions
+ * that has taken some.
  * @typedef {{name: string, pass: import("../engine/core.js").Pass}} Donor
  * @typedef {import("../engine/core.js").Pass & {donors?: (Donor|undefined)[]}} Found
  */
 
 /**
- * The files that follow from a pass, each written when somebody needs it. Numbers have 32 bits: nothing is rounded for a way
- * that they do not go.
+ * The files that follow from a pass, each written when somebody needs it. Numbers have 32 bits: nothing is
+ * rounded for a way that they do not go.
  * @param {Found} found  of more than the answer
  * @param {import("../types.js").Model} model
  * @param {import("../types.js").Pass} pass  what the manifest says of it
@@ -31,13 +37,30 @@ import { layerName } from "./layers.js";
  */
 export function filesOf(found, model, pass, known) {
   const { first, removed } = pass;
-  const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale, depth, embed_dim: width, image } = model;
+  const {
+    num_heads: heads,
+    num_tokens: tokens,
+    head_dim: dim,
+    scale,
+    depth,
+    embed_dim: width,
+    image,
+  } = model;
   const grid = gridOf({ model });
   const layers = /** @type {import("../engine/vit.js").Looked[]} */ (found.layers);
   // Whether heads add to the tokens what the model has them add.
-  const mixes = isPlain(known.facts.config) && !found.interventions.some(({ kind }) => KINDS[kind].touches === "heads");
+  const mixes =
+    isPlain(known.facts.config) && !found.interventions.some(({ kind }) => KINDS[kind].touches === "heads");
   const after = (layer) => /** @type {Float32Array[]} */ (found.tokens)[layer + 1];
-  const layerOf = (layer) => ({ ...layers[layer], heads, tokens, dim, scale, isCut: cutsOf({ model, pass }, layer), bias: null });
+  const layerOf = (layer) => ({
+    ...layers[layer],
+    heads,
+    tokens,
+    dim,
+    scale,
+    isCut: cutsOf({ model, pass }, layer),
+    bias: null,
+  });
   const file = (tensors) => ({ make: async () => writeSafetensors(await tensors()) });
   /** Of every layer; the page is free after each. */
   const each = async (make) => {
@@ -47,58 +70,116 @@ export function filesOf(found, model, pass, known) {
   };
   const statistics = async () => {
     const all = await each((layer) => headStatistics(layerOf(layer), grid, removed));
-    return { entropy: { shape: [depth, heads], data: joined(all.map(({ entropy }) => entropy)) },
+    return {
+      entropy: { shape: [depth, heads], data: joined(all.map(({ entropy }) => entropy)) },
       distance: { shape: [depth, heads], data: joined(all.map(({ distance }) => distance)) },
-      error: { shape: [depth], data: new Float32Array(depth) } }; // what is shown is what the model computed
+      error: { shape: [depth], data: new Float32Array(depth) },
+    }; // what is shown is what the model computed
   };
   const features = async () => {
     const all = await each((layer) => principal(after(layer).subarray(grid.prefix * width), width));
     const of = (name, ...shape) => ({ shape: [depth, ...shape], data: joined(all.map((one) => one[name])) });
-    return { scores: of("scores", tokens - grid.prefix, 3), explained: of("explained", 3), range: of("range", 2, 3),
-      norms: { shape: [depth, tokens], data: joined(layers.map((_, layer) => normsOf(after(layer), width))) } };
+    return {
+      scores: of("scores", tokens - grid.prefix, 3),
+      explained: of("explained", 3),
+      range: of("range", 2, 3),
+      norms: { shape: [depth, tokens], data: joined(layers.map((_, layer) => normsOf(after(layer), width))) },
+    };
   };
   const files = {
-    first: file(() => ({ rows: { shape: [heads, tokens], data: attentionRows(layerOf(first.layer), first.token, first.direction) },
-      ...answered(found, model), ...donated(found, image) })),
-    picture: file(() => ({ pixels: { shape: [image.height, image.width, image.channels], data: found.picture } })),
-    statistics: file(statistics), features: file(features), embedding: file(() => embeddingOf(found, model, known)),
+    first: file(() => ({
+      rows: {
+        shape: [heads, tokens],
+        data: attentionRows(layerOf(first.layer), first.token, first.direction),
+      },
+      ...answered(found, model),
+      ...donated(found, image),
+    })),
+    picture: file(() => ({
+      pixels: { shape: [image.height, image.width, image.channels], data: found.picture },
+    })),
+    statistics: file(statistics),
+    features: file(features),
+    embedding: file(() => embeddingOf(found, model, known)),
   };
-  if (found.lens) files.lens = file(() => ({ logits: { shape: [depth, model.num_classes], data: joined(found.lens ?? []) } }));
+  if (found.lens)
+    files.lens = file(() => ({
+      logits: { shape: [depth, model.num_classes], data: joined(found.lens ?? []) },
+    }));
   layers.forEach(({ q, k, lse }, layer) => {
-    files[layerName(layer)] = file(() => ({ q: { shape: [heads, tokens, dim], data: q }, k: { shape: [heads, tokens, dim], data: k },
-      lse: { shape: [heads, tokens], data: lse } }));
-    files[layerName(layer, "tokens")] = file(() => ({ unit: { shape: [tokens, width], data: unitRowsOf(after(layer), width) } }));
+    files[layerName(layer)] = file(() => ({
+      q: { shape: [heads, tokens, dim], data: q },
+      k: { shape: [heads, tokens, dim], data: k },
+      lse: { shape: [heads, tokens], data: lse },
+    }));
+    files[layerName(layer, "tokens")] = file(() => ({
+      unit: { shape: [tokens, width], data: unitRowsOf(after(layer), width) },
+    }));
     if (mixes) files[layerName(layer, "mixing")] = file(() => mixingOf(found, layer, model, known));
   });
   return files;
 }
 
-/** The file of an answer alone. @param {import("../engine/core.js").Pass} found @param {import("../types.js").Model} model */
+/**
+ * The file of an answer alone.
+ * @param {import("../engine/core.js").Pass} found
+ * @param {import("../types.js").Model} model
+ */
 export const answerFile = (found, model) => writeSafetensors(answered(found, model));
 
-/** What a model answers, or the one vector that it gives in place of an answer; that of each token is none. */
+/**
+ * What a model answers, or the one vector that it gives in place of an answer; that of each token is none.
+ */
 function answered({ logits }, { head, num_classes: classes, pool }) {
   if (head === "classes") return { logits: { shape: [classes], data: logits } };
   return pool === "" ? {} : { vector: { shape: [logits.length], data: logits } };
 }
 
-/** The names of all classes, for a pass in a model whose manifest has not room for them. @param {import("../types.js").Model} model @param {Known} known */
-export const labelsOf = ({ labels }, { facts }) => (labels === null && facts.labels ? { labels: facts.labels } : {});
+/**
+ * The names of all classes, for a pass in a model whose manifest has not room for them.
+ * @param {import("../types.js").Model} model
+ * @param {Known} known
+ */
+export const labelsOf = ({ labels }, { facts }) =>
+  labels === null && facts.labels ? { labels: facts.labels } : {};
 
-/** A pass that names whose tokens were put in, in place of keys. @param {import("../engine/core.js").Pass} run @param {Record<string, Donor>} donors  by keys @returns {Found} */
+/**
+ * A pass that names whose tokens were put in, in place of keys.
+ * @param {import("../engine/core.js").Pass} run
+ * @param {Record<string, Donor>} donors  by keys
+ * @returns {Found}
+ */
 export function named(run, donors) {
   const { interventions } = run;
-  return { ...run, donors: interventions.map(({ from }) => donors[from]),
-    interventions: interventions.map((one) => (one.from === undefined ? one : { ...one, from: donors[one.from].name })) };
+  return {
+    ...run,
+    donors: interventions.map(({ from }) => donors[from]),
+    interventions: interventions.map((one) =>
+      one.from === undefined ? one : { ...one, from: donors[one.from].name },
+    ),
+  };
 }
 
 /** Every so many pixels of the pictures whose tokens were put in. */
 function donated({ donors = [] }, { height, width, channels }) {
   const step = Math.ceil(Math.max(height, width) / LIMITS.donor_side);
   const [rows, cols] = [Math.ceil(height / step), Math.ceil(width / step)];
-  const small = ({ pass: { picture } }) => Uint8Array.from({ length: rows * cols * channels }, (_, at) =>
-    picture[(Math.floor(at / (cols * channels)) * width + Math.floor(at / channels) % cols) * step * channels + at % channels]);
-  return Object.fromEntries(donors.flatMap((one, place) => (one ? [["donor." + place, { shape: [rows, cols, channels], data: small(one) }]] : [])));
+  const small = ({ pass: { picture } }) =>
+    Uint8Array.from(
+      { length: rows * cols * channels },
+      (_, at) =>
+        picture[
+          (Math.floor(at / (cols * channels)) * width + (Math.floor(at / channels) % cols)) *
+            step *
+            channels +
+            (at % channels)
+        ],
+    );
+  return Object.fromEntries(
+    donors.flatMap((one, place) =>
+      one ? [["donor." + place, { shape: [rows, cols, channels], data: small(one) }]] : [],
+    ),
+  );
 }
 
 /** Whether nothing stands around `proj`. The numbers of other blocks are the host's. */
@@ -106,12 +187,21 @@ const isPlain = ({ attn_norm: inner, layer_scale: scaled }) => !inner && !scaled
 
 function embeddingOf({ embedding }, { num_tokens: tokens, image, grid }, { facts: { filters, filterBias } }) {
   const count = filterBias.length;
-  return { filters: { shape: [count, image.channels, grid.patch_height, grid.patch_width], data: filters }, bias: { shape: [count], data: filterBias },
-    content: { shape: [tokens, count], data: embedding.content }, position: { shape: [tokens, count], data: embedding.position } };
+  return {
+    filters: { shape: [count, image.channels, grid.patch_height, grid.patch_width], data: filters },
+    bias: { shape: [count], data: filterBias },
+    content: { shape: [tokens, count], data: embedding.content },
+    position: { shape: [tokens, count], data: embedding.position },
+  };
 }
 
 /** From the values of a layer to the tokens; see vitviz/probe/measure/mixing.py. */
-function mixingOf({ tokens: all, layers }, layer, { num_heads: heads, num_tokens: tokens, head_dim: dim, embed_dim: width }, { facts: { config }, tensors }) {
+function mixingOf(
+  { tokens: all, layers },
+  layer,
+  { num_heads: heads, num_tokens: tokens, head_dim: dim, embed_dim: width },
+  { facts: { config }, tensors },
+) {
   const weight = (name, ...shape) => toFloat32(expectTensor(tensors, "blocks." + layer + "." + name, shape));
   const matrix = weight("attn.proj.weight", width, width);
   const out = new Float32Array(width * width);
@@ -120,10 +210,22 @@ function mixingOf({ tokens: all, layers }, layer, { num_heads: heads, num_tokens
     out[at] = matrix[row * width + head * dim + i];
   }
   return {
-    v: { shape: [heads, tokens, dim], data: layers[layer].v }, out: { shape: [heads, width, dim], data: out },
+    v: { shape: [heads, tokens, dim], data: layers[layer].v },
+    out: { shape: [heads, width, dim], data: out },
     before: { shape: [tokens, width], data: all[layer] },
-    norms: { shape: [tokens], data: lengthsOfNormed(all[layer], weight("norm1.weight", width), weight("norm1.bias", width), config.norm_eps) },
-    rest: { shape: [1, width], data: config.proj_bias ? weight("attn.proj.bias", width) : new Float32Array(width) },
+    norms: {
+      shape: [tokens],
+      data: lengthsOfNormed(
+        all[layer],
+        weight("norm1.weight", width),
+        weight("norm1.bias", width),
+        config.norm_eps,
+      ),
+    },
+    rest: {
+      shape: [1, width],
+      data: config.proj_bias ? weight("attn.proj.bias", width) : new Float32Array(width),
+    },
     gain: { shape: [tokens], data: new Float32Array(tokens).fill(1) },
   };
 }

@@ -15,7 +15,9 @@ export class AttentionMaps {
     this.store = store;
     this.heads = heads;
     this.tokens = tokens;
-    this.remembered = new Recent(Math.max(16, Math.floor(MOST_REMEMBERED_BYTES / (4 * (heads + 1) * tokens))));
+    this.remembered = new Recent(
+      Math.max(16, Math.floor(MOST_REMEMBERED_BYTES / (4 * (heads + 1) * tokens))),
+    );
   }
 
   /**

@@ -55,7 +55,9 @@ export class Matrices {
       if (this.wanted !== key) return true;
       const end = Math.min(tokens, row + ROWS);
       if (head === "mean") fuseRows(layer, row, end, { mean: matrix });
-      else for (let query = row; query < end; query++) attentionOf(layer, head, query, "from", matrix, query * tokens);
+      else
+        for (let query = row; query < end; query++)
+          attentionOf(layer, head, query, "from", matrix, query * tokens);
       row = end;
       return row === tokens;
     };

@@ -9,29 +9,37 @@ export class Overtaken extends Error {}
  * that nobody waits for any more when its turn comes.
  * @template Question, Reply
  * @param {(question: Question) => Promise<Reply>} ask
- * @returns {(question: Question, signal?: AbortSignal) => Promise<Reply>}  rejects with `Overtaken`, or with the
+ * @returns {(question: Question, signal?: AbortSignal) => Promise<Reply>}  rejects with `Overtaken`, or with
+ *   the
  *   signal's reason
  */
 export function newestOf(ask) {
   let busy = false;
-  /** @type {null|{question: Question, signal?: AbortSignal, resolve: (reply: any) => void, reject: (error: Error) => void}} */
+  /**
+   * @type
+   *   {null|{question: Question, signal?: AbortSignal, resolve: (reply: any) => void, reject: (error: Error) => void}}
+   */
   let waiting = null;
-  return (question, signal) => new Promise((resolve, reject) => {
-    waiting?.reject(new Overtaken("overtaken"));
-    waiting = { question, signal, resolve, reject };
-    next();
-  });
+  return (question, signal) =>
+    new Promise((resolve, reject) => {
+      waiting?.reject(new Overtaken("overtaken"));
+      waiting = { question, signal, resolve, reject };
+      next();
+    });
 
   function next() {
     if (busy || !waiting) return;
     const { question, signal, resolve, reject } = waiting;
     [busy, waiting] = [true, null];
-    Promise.resolve().then(() => {
-      signal?.throwIfAborted();
-      return ask(question);
-    }).then(resolve, reject).finally(() => {
-      busy = false;
-      next();
-    });
+    Promise.resolve()
+      .then(() => {
+        signal?.throwIfAborted();
+        return ask(question);
+      })
+      .then(resolve, reject)
+      .finally(() => {
+        busy = false;
+        next();
+      });
   }
 }

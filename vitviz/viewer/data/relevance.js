@@ -23,7 +23,8 @@ export class Relevance {
    * @param {import("../types.js").Asked} asked  the pass
    * @param {null|((name: string, params: any) => Promise<any>)} ask
    * @param {() => void} onProgress  something new can be drawn
-   * @param {import("./lazyfile.js").LazyFile<Float32Array[]>|null} [brought]  rollouts that a page of one file brings
+   * @param {import("./lazyfile.js").LazyFile<Float32Array[]>|null} [brought]  rollouts that a page of one
+   *   file brings
    */
   constructor(store, manifest, asked, ask, onProgress, brought = null) {
     this.store = store;
@@ -38,7 +39,8 @@ export class Relevance {
     this.answers = new Recent(MOST_ANSWERS);
     this.building = false;
     this.share = 0; // of the matrices that are built, from 0 to 1
-    [this.asking, this.waiting] = ["", ""]; // keys of the question the host has, and of the one that follows it
+    // keys of the question the host has, and of the one that follows it
+    [this.asking, this.waiting] = ["", ""];
     this.inTurn = newestOf((question) => this.fetch(question));
     this.resting = 0; // timer
     this.error = null;
@@ -71,7 +73,8 @@ export class Relevance {
 
   /** One of the rollouts that the page brings: of the token that is shown first, as the panel begins. */
   among({ token, layer, first, residual, fusion }) {
-    const begins = token === this.manifest.pass.first.token && first === 0 && residual === 0.5 && fusion === "mean";
+    const begins =
+      token === this.manifest.pass.first.token && first === 0 && residual === 0.5 && fusion === "mean";
     return (begins && this.brought?.get()?.[layer]) || null;
   }
 
@@ -89,7 +92,8 @@ export class Relevance {
       for (let index = 0; index < depth; index++) {
         const layer = await this.store.ensure(index);
         const matrices = Object.fromEntries(
-          FUSIONS.map((fusion) => [fusion, new Float32Array(tokens * tokens)]));
+          FUSIONS.map((fusion) => [fusion, new Float32Array(tokens * tokens)]),
+        );
         let row = 0;
         const step = () => {
           const next = Math.min(tokens, row + 4);
@@ -124,7 +128,10 @@ export class Relevance {
     this.error = null; // it was of another question
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
-      this.inTurn(question, this.store.stop.signal).then(() => this.onProgress(), () => {}); // else overtaken, or nobody looks any more
+      this.inTurn(question, this.store.stop.signal).then(
+        () => this.onProgress(),
+        () => {},
+      ); // else overtaken, or nobody looks any more
     }, REST_MS);
   }
 
@@ -160,14 +167,21 @@ export class Relevance {
  */
 export function readRollouts(buffer, { depth, num_tokens: tokens }) {
   const rows = toFloat32(expectTensor(parseSafetensors(buffer), "rows", [depth, tokens]));
-  return Array.from({ length: depth }, (_, layer) => Float32Array.from(rows.subarray(layer * tokens, (layer + 1) * tokens)));
+  return Array.from({ length: depth }, (_, layer) =>
+    Float32Array.from(rows.subarray(layer * tokens, (layer + 1) * tokens)),
+  );
 }
 
 /** The values in a host's reply, one number for each token; throws if it has anything else. */
 function valuesOf(reply, tokens) {
   const values = reply?.values;
   if (!Array.isArray(values) || values.length !== tokens || !values.every(Number.isFinite)) {
-    throw new Error((Array.isArray(values) ? values.filter(Number.isFinite).length : "no") + " values for " + tokens + " tokens");
+    throw new Error(
+      (Array.isArray(values) ? values.filter(Number.isFinite).length : "no") +
+        " values for " +
+        tokens +
+        " tokens",
+    );
   }
   return Float32Array.from(values);
 }

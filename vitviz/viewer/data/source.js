@@ -1,6 +1,16 @@
 /** Source: everything of one analysis that can be drawn. */
 
-import { decodeJpeg, positionMaps, readFirst, readLens, readPicture, readPool, readPositions, readResults, readStatistics } from "./analysis.js";
+import {
+  decodeJpeg,
+  positionMaps,
+  readFirst,
+  readLens,
+  readPicture,
+  readPool,
+  readPositions,
+  readResults,
+  readStatistics,
+} from "./analysis.js";
 import { readComponents, readEmbedding } from "../maths/embedding.js";
 import { readInside } from "../maths/inside.js";
 import { Explanations } from "./explanations.js";
@@ -25,11 +35,18 @@ const MOST_MIXINGS = 6; // layers whose values are kept: 4 MB each of ViT-B/16
  * What this page computes in place of a host; see computing.js.
  * @typedef {{explains: (manifest: import("../types.js").Manifest) => boolean,
  *   answer: (name: string, params: any, source: Source, told?: (share: number) => void) => Promise<any>,
- *   prepare: (model: import("../types.js").Model) => any, pixelsOf: (manifest: import("../types.js").Manifest) => Promise<Uint8Array>}} Here
+ *   prepare: (model: import("../types.js").Model) => any, pixelsOf: (manifest:
+ *     import("../types.js").Manifest) => Promise<Uint8Array>}} Here
  */
 
 /** A model whose explanations this page makes where it can. @param {import("../types.js").Model} model */
-const explained = (model) => ({ ...model, explainers: (model.explainers ?? []).map((one) => ({ ...one, late: one.late || EXPLAINER_KEYS.includes(one.key) })) });
+const explained = (model) => ({
+  ...model,
+  explainers: (model.explainers ?? []).map((one) => ({
+    ...one,
+    late: one.late || EXPLAINER_KEYS.includes(one.key),
+  })),
+});
 
 /**
  * The picture, the maps and the files of one analysis. Sources are independent of each other; a source
@@ -48,17 +65,24 @@ export class Source {
   constructor(sent, fetchFile, ask, onProgress, intact = null, here = null) {
     const explains = here?.explains(sent) ?? false;
     // Its pass gets what follows from the logits when they are here, once.
-    const manifest = { ...sent, model: explains ? explained(sent.model) : sent.model, pass: { ...sent.pass, lens: [] } };
+    const manifest = {
+      ...sent,
+      model: explains ? explained(sent.model) : sent.model,
+      pass: { ...sent.pass, lens: [] },
+    };
     this.manifest = manifest;
     this.grid = gridOf(manifest);
     /** What a question to the host about this pass begins with. @type {import("../types.js").Asked} */
     this.asked = manifest.asked ?? { id: manifest.pass.id };
     /** Asks this page first. */
-    const asking = here && explains ? async (name, params, told) => {
-      const found = await here.answer(name, params, this, told);
-      if (!found && !ask) throw notHere(params.name ?? name);
-      return found ?? ask?.(name, params);
-    } : ask;
+    const asking =
+      here && explains
+        ? async (name, params, told) => {
+            const found = await here.answer(name, params, this, told);
+            if (!found && !ask) throw notHere(params.name ?? name);
+            return found ?? ask?.(name, params);
+          }
+        : ask;
     const fetchAny = fetchOrAsk(fetchFile, asking, this.asked);
     this.store = new LayerStore(manifest, fetchAny);
     const { signal } = this.store.stop;
@@ -67,7 +91,10 @@ export class Source {
       if (file && intact?.[place] && file === intact.manifest.files[name]) return intact[place];
       return new LazyFile(fileOf(manifest, name), fetchAny, signal, read, onProgress);
     };
-    /** The part of the photo that the model saw, in the photo's own resolution. @type {LazyFile<ImageBitmap>} */
+    /**
+     * The part of the photo that the model saw, in the photo's own resolution.
+     * @type {LazyFile<ImageBitmap>}
+     */
     this.photograph = lazy("photograph", decodeJpeg);
     /** The whole photo, small, if the model did not see all of it. @type {LazyFile<ImageBitmap>} */
     this.whole = lazy("whole", decodeJpeg);
@@ -76,7 +103,14 @@ export class Source {
     this.mixings = new Recent(MOST_MIXINGS); // layer -> LazyFile
     this.maps = new AttentionMaps(this.store, manifest.model);
     this.matrices = new Matrices(this.store, manifest, onProgress);
-    this.relevance = new Relevance(this.store, manifest, this.asked, ask, onProgress, lazy("rollout", (buffer) => readRollouts(buffer, manifest.model)));
+    this.relevance = new Relevance(
+      this.store,
+      manifest,
+      this.asked,
+      ask,
+      onProgress,
+      lazy("rollout", (buffer) => readRollouts(buffer, manifest.model)),
+    );
     this.features = new Features(manifest, fetchAny, signal, onProgress);
     this.explanations = new Explanations(manifest, fetchAny, signal, onProgress);
     this.fairTest = new FairTest(manifest, this.asked, asking, signal, onProgress);
@@ -124,17 +158,21 @@ export class Source {
   }
 
   /**
-   * Takes the layers of an intact pass as this page has computed them, in place of those of its files: they are rounded, and what is
-   * subtracted from them would show it.
+   * Takes the layers of an intact pass as this page has computed them, in place of those of its files: they
+   * are rounded, and what is subtracted from them would show it.
    * @param {import("../engine/vit.js").Looked[]} layers
    */
   take(layers) {
     const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = this.manifest.model;
-    layers.forEach((one, layer) => this.store.provide(layer, { ...one, heads, tokens, dim, scale, isCut: null, bias: null }));
+    layers.forEach((one, layer) =>
+      this.store.provide(layer, { ...one, heads, tokens, dim, scale, isCut: null, bias: null }),
+    );
     this.maps.remembered.clear();
   }
 
-  /** Whether the attention of a selection comes ahead of its layer, so that the layer need not be waited for. */
+  /**
+   * Whether the attention of a selection comes ahead of its layer, so that the layer need not be waited for.
+   */
   showsAhead({ layer, token, direction }) {
     const { first } = this.manifest.pass;
     return first.layer === layer && first.token === token && first.direction === direction;

@@ -1,9 +1,10 @@
 /** Angles: how far q and k of each token are turned by its place, as vitviz/model/positions.py has it. */
 
 /**
- * Of each of so many heads (1: all alike) and tokens (N), the cosines and sines of d / 2 angles; places: of each patch along the axes that
- * the first and the second frequencies go with.
- * @typedef {{heads: number, cos: Float32Array, sin: Float32Array, places: [Float32Array, Float32Array]}} Angles
+ * Of each of so many heads (1: all alike) and tokens (N), the cosines and sines of d / 2 angles; places: of
+ * each patch along the axes that the first and the second frequencies go with.
+ * @typedef {{heads: number, cos: Float32Array, sin: Float32Array, places: [Float32Array, Float32Array]}}
+ *   Angles
  */
 
 /**
@@ -11,13 +12,20 @@
  * @param {Float32Array} [freqs]  (2, H, d / 2), where they are learned
  * @returns {Angles|null}  null for a model that turns nothing
  */
-export function anglesOf({ rotary, rows, cols, num_heads, head_dim, num_prefix_tokens: prefix, num_tokens: tokens }, freqs) {
+export function anglesOf(
+  { rotary, rows, cols, num_heads, head_dim, num_prefix_tokens: prefix, num_tokens: tokens },
+  freqs,
+) {
   if (!rotary) return null;
   const half = head_dim / 2;
   const heads = freqs ? num_heads : 1;
   const [firsts, seconds] = rotary.order === "yx" ? [0, 1] : [1, 0];
   const steps = [axis(rotary, 0, rows), axis(rotary, 1, cols)];
-  const along = (which) => Float32Array.from({ length: rows * cols }, (_, patch) => steps[which][which === 0 ? Math.floor(patch / cols) : patch % cols]);
+  const along = (which) =>
+    Float32Array.from(
+      { length: rows * cols },
+      (_, patch) => steps[which][which === 0 ? Math.floor(patch / cols) : patch % cols],
+    );
   const [first, second] = [along(firsts), along(seconds)];
   /** What a step along the first or second axis turns a pair by. */
   const freq = (which, head, m) => {
@@ -25,11 +33,18 @@ export function anglesOf({ rotary, rows, cols, num_heads, head_dim, num_prefix_t
     const [inHalf, at] = [m < half / 2 ? 0 : 1, m % (half / 2)];
     return inHalf === which ? Math.fround(rotary.temperature ** -(at / (half / 2))) : 0;
   };
-  const made = { heads, cos: new Float32Array(heads * tokens * half).fill(1), sin: new Float32Array(heads * tokens * half), places: /** @type {[Float32Array, Float32Array]} */ ([first, second]) };
+  const made = {
+    heads,
+    cos: new Float32Array(heads * tokens * half).fill(1),
+    sin: new Float32Array(heads * tokens * half),
+    places: /** @type {[Float32Array, Float32Array]} */ ([first, second]),
+  };
   for (let head = 0; head < heads; head++) {
     for (let patch = 0; patch < rows * cols; patch++) {
       for (let m = 0, at = (head * tokens + prefix + patch) * half; m < half; m++, at++) {
-        const angle = Math.fround(Math.fround(first[patch] * freq(0, head, m)) + Math.fround(second[patch] * freq(1, head, m)));
+        const angle = Math.fround(
+          Math.fround(first[patch] * freq(0, head, m)) + Math.fround(second[patch] * freq(1, head, m)),
+        );
         made.cos[at] = Math.cos(angle);
         made.sin[at] = Math.sin(angle);
       }
@@ -41,7 +56,10 @@ export function anglesOf({ rotary, rows, cols, num_heads, head_dim, num_prefix_t
 /** The coordinate of each step along an axis of the grid. */
 function axis({ kind, offset, reference }, which, count) {
   return Float32Array.from({ length: count }, (_, step) =>
-    (kind === "normalised" ? 2 * Math.PI * (2 * (step + 0.5) / count - 1) : (step + offset) / count * (reference ? reference[which] : count)));
+    kind === "normalised"
+      ? 2 * Math.PI * ((2 * (step + 0.5)) / count - 1)
+      : ((step + offset) / count) * (reference ? reference[which] : count),
+  );
 }
 
 /**
@@ -50,7 +68,8 @@ function axis({ kind, offset, reference }, which, count) {
  * @param {number} at  of numbers (H, N, d)
  * @param {Angles} angles
  * @param {{heads: number, tokens: number, all: number, apart: number, dim: number, stride: number}} sizes
- *   of the sequence; all: the tokens that have angles; apart: from head to head, and stride: from token to token, in numbers
+ *   of the sequence; all: the tokens that have angles; apart: from head to head, and stride: from token to
+ *   token, in numbers
  * @param {ArrayLike<number>|null} places  the token in whose place each one stands; null: each in its own
  * @param {1|-1} [way]  -1: back
  */
@@ -61,7 +80,10 @@ export function turn(f, at, angles, { heads, tokens, all, apart, dim, stride }, 
       const from = ((angles.heads === 1 ? 0 : head) * all + (places ? places[token] : token)) * half;
       const x = at + head * apart + token * stride;
       for (let m = 0; m < half; m++) {
-        const a = f[x + m], b = f[x + half + m], cos = angles.cos[from + m], sin = way * angles.sin[from + m];
+        const a = f[x + m],
+          b = f[x + half + m],
+          cos = angles.cos[from + m],
+          sin = way * angles.sin[from + m];
         f[x + m] = a * cos - b * sin;
         f[x + half + m] = a * sin + b * cos;
       }

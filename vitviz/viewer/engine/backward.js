@@ -1,52 +1,99 @@
 /**
- * Backward: how a number made of the answer rises with all that it was computed from. The functions are those of vit.js in reverse
- * order, each with `Back` behind its name. Nothing is noted down on the way forward: every block is computed once more from the
- * tokens before it and from q, k and v, which a pass has kept. What fills the stride of a gradient says nothing.
+ * Backward: how a number made of the answer rises with all that it was computed from. The functions are those
+ * of vit.js in reverse order, each with `Back` behind its name. Nothing is noted down on the way forward:
+ * every block is computed once more from the tokens before it and from q, k and v, which a pass has kept.
+ * What fills the stride of a gradient says nothing.
  */
 
 import { turn } from "./angles.js";
 import { pack, up } from "./machine.js";
-import { activate, ask, countOf, eachLine, embed, gather, gist, linear, meantOf, normed, put, putHeads, readOf, taken, turnedOf, weigh } from "./vit.js";
+import {
+  activate,
+  ask,
+  countOf,
+  eachLine,
+  embed,
+  gather,
+  gist,
+  linear,
+  meantOf,
+  normed,
+  put,
+  putHeads,
+  readOf,
+  taken,
+  turnedOf,
+  weigh,
+} from "./vit.js";
 
 /** @typedef {import("./machine.js").Machine} Machine @typedef {import("./surgery.js").Surgery} Surgery */
 
 /**
  * What is told on the way back, layer after layer from the last one on; nothing of it is kept.
- * map      of a head: its attention and the gradient of that, both in `f` from a place on with a stride, so many rows (queries)
+ * map      of a head: its attention and the gradient of that, both in `f` from a place on with a stride, so
+ * many rows (queries)
  * asking   of what enters the attention of a layer: the gradient, (N, D)
- * tokens   of the tokens before a layer, and of those after the last one, which counts as one more: the gradient, (N, D)
- * weights  to what is here the gradients of all weights are added, by their names; `zeros` of a machine makes it
+ * tokens   of the tokens before a layer, and of those after the last one, which counts as one more: the
+ * gradient, (N, D)
+ * weights  to what is here the gradients of all weights are added, by their names; `zeros` of a machine makes
+ * it
  * first    the layer to which the way goes back; where it is left out, on to the pixels
  * @typedef {{
- *   map?: (layer: number, head: number, f: Float32Array, at: {attention: number, gradient: number, stride: number, rows: number}) => void,
- *   asking?: (layer: number, gradient: Float32Array) => void, tokens?: (layer: number, gradient: Float32Array) => void,
+ *   map?: (layer: number, head: number, f: Float32Array, at:
+ *     {attention: number, gradient: number, stride: number, rows: number}) => void,
+ *   asking?: (layer: number, gradient: Float32Array) => void, tokens?: (layer: number, gradient:
+ *     Float32Array) => void,
  *   weights?: Record<string, Float32Array>, first?: number,
  * }} Wants
  */
 
 /** A zero for every weight of a model, by its name. @param {Machine} m */
-export const zeros = ({ sizes }) => Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, new Float32Array(size)]));
+export const zeros = ({ sizes }) =>
+  Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, new Float32Array(size)]));
 
 /** Adds to the gradient of a weight. */
 function addTo(weights, name, numbers, first = 0) {
   const sum = weights[name];
-  if (sum) numbers.forEach((one, i) => { sum[first + i] += one; });
+  if (sum)
+    numbers.forEach((one, i) => {
+      sum[first + i] += one;
+    });
 }
 
 /** The gradient before a matrix of the one behind it. */
 function linearBack({ kernels, at }, from, { b, depth, cols }, to, count, add = 0) {
   for (let out = 0; out < cols; out += 8) {
-    for (let i = 0; i < 8; i++) kernels.spread(b + 4 * (out * depth + 8 * i), 64, at.matrix + 4 * (8 * out + i), 8 * cols, 8, depth / 8, 8);
+    for (let i = 0; i < 8; i++)
+      kernels.spread(
+        b + 4 * (out * depth + 8 * i),
+        64,
+        at.matrix + 4 * (8 * out + i),
+        8 * cols,
+        8,
+        depth / 8,
+        8,
+      );
   }
   kernels.product(from, cols, at.matrix, at.zero, to, depth, (count + 3) & ~3, cols, depth, add);
 }
 
-/** The gradients of a matrix and its bias: of `count` rows that it was multiplied with, and the gradient behind it. */
-function linearWeights({ kernels, f, at }, { depth, cols, name, first, out, into, raw }, rows, gradient, count, weights) {
+/**
+ * The gradients of a matrix and its bias: of `count` rows that it was multiplied with, and the gradient
+ * behind it.
+ */
+function linearWeights(
+  { kernels, f, at },
+  { depth, cols, name, first, out, into, raw },
+  rows,
+  gradient,
+  count,
+  weights,
+) {
   kernels.strided(gradient, 1, cols, rows, depth, at.matrix, depth, cols, count, depth, 0);
   const matrix = taken({ f }, at.matrix, out, into, depth);
   const bias = summed({ kernels, f, at }, gradient, cols, count, out);
-  if (raw) { // what is multiplied with has a gain in it
+  if (raw) {
+    // what is multiplied with has a gain in it
     const gains = new Float32Array(out);
     for (let row = 0; row < out; row++) {
       gains[row] = raw.bias ? bias[row] * raw.bias[row] : 0;
@@ -69,7 +116,9 @@ function summed({ kernels, f, at }, rows, stride, count, width) {
   return f.slice(at.matrix / 4, at.matrix / 4 + width);
 }
 
-/** The gradients of a LayerNorm's gain and shift: of `count` rows that entered it, and the gradient behind it. */
+/**
+ * The gradients of a LayerNorm's gain and shift: of `count` rows that entered it, and the gradient behind it.
+ */
 function normWeights({ kernels, f, at, config }, { name, width }, rows, gradient, count, stride, weights) {
   f.fill(0, at.matrix / 4, at.matrix / 4 + stride);
   kernels.normGain(rows, gradient, at.matrix, count, width, stride, config.norm_eps);
@@ -103,7 +152,8 @@ function activateBack({ config: { activation }, kernels, f }, at, gradient, coun
     const x = f[at / 4 + i];
     if (activation === "gelu_tanh") {
       const bent = Math.tanh(root * (x + 0.044715 * x ** 3));
-      f[gradient / 4 + i] *= 0.5 * (1 + bent) + 0.5 * x * (1 - bent * bent) * root * (1 + 3 * 0.044715 * x * x);
+      f[gradient / 4 + i] *=
+        0.5 * (1 + bent) + 0.5 * x * (1 - bent * bent) * root * (1 + 3 * 0.044715 * x * x);
     } else {
       const share = 1 / (1 + Math.exp(-steep * x));
       f[gradient / 4 + i] *= share + steep * x * share * (1 - share);
@@ -111,7 +161,9 @@ function activateBack({ config: { activation }, kernels, f }, at, gradient, coun
   }
 }
 
-/** The tokens' gradients at `dx` that the MLP has a part in, of the tokens at `x`, between attention and MLP. */
+/**
+ * The tokens' gradients at `dx` that the MLP has a part in, of the tokens at `x`, between attention and MLP.
+ */
 function mlpBack(m, { norm2, gate, other, hiddenNorm, fc2 }, count, wants) {
   const { kernels, f, at } = m;
   const numbers = count * gate.cols;
@@ -147,12 +199,22 @@ function mlpBack(m, { norm2, gate, other, hiddenNorm, fc2 }, count, wants) {
   normedBack(m, at.x, norm2, at.dy, at.dx, count);
 }
 
-/** What the heads gathered, side by side at `y`, and the gradient of that from `dx` to each head's part of `dmixed`. */
+/**
+ * What the heads gathered, side by side at `y`, and the gradient of that from `dx` to each head's part of
+ * `dmixed`.
+ */
 function gatherBack(m, layer, count, wants) {
   const { weights } = wants;
-  const { config: { num_heads: heads, head_dim: dim, embed_dim }, kernels, f, at, rows } = m;
+  const {
+    config: { num_heads: heads, head_dim: dim, embed_dim },
+    kernels,
+    f,
+    at,
+    rows,
+  } = m;
   const [{ norm, proj }, stride] = [m.blocks[layer], up(dim)];
-  for (let one = 0; one < heads; one++) kernels.move(at.mixed + 4 * one * rows * stride, stride, at.y + 4 * one * dim, up(embed_dim), count, dim);
+  for (let one = 0; one < heads; one++)
+    kernels.move(at.mixed + 4 * one * rows * stride, stride, at.y + 4 * one * dim, up(embed_dim), count, dim);
   if (weights) {
     if (norm) normed(m, at.y, norm, at.normed, count);
     linearWeights(m, proj, norm ? at.normed : at.y, at.dx, count, weights);
@@ -160,24 +222,44 @@ function gatherBack(m, layer, count, wants) {
   linearBack(m, at.dx, proj, at.dy, count);
   if (norm) normedInPlace(m, at.y, norm, at.dy, count, wants);
   for (const part of [at.dmixed, at.dq]) f.fill(0, part / 4, part / 4 + heads * rows * stride);
-  for (let one = 0; one < heads; one++) kernels.move(at.dy + 4 * one * dim, up(embed_dim), at.dmixed + 4 * one * rows * stride, stride, count, dim);
+  for (let one = 0; one < heads; one++)
+    kernels.move(
+      at.dy + 4 * one * dim,
+      up(embed_dim),
+      at.dmixed + 4 * one * rows * stride,
+      stride,
+      count,
+      dim,
+    );
 }
 
 /** Columns of 8 numbers of some rows, as `b` of `product`. */
 function panels({ kernels, at }, from, stride, rows) {
-  for (let col = 0; col < stride; col += 8) kernels.move(from + 4 * col, stride, at.values + 4 * col * rows, 8, rows, 8);
+  for (let col = 0; col < stride; col += 8)
+    kernels.move(from + 4 * col, stride, at.values + 4 * col * rows, 8, rows, 8);
 }
 
 /** Of a head the gradients of q, k and v, by that of what it gathered. */
 function headBack(m, layer, one, surgery, count, wants) {
-  const { config: { head_dim: dim }, kernels, f, at, rows } = m;
+  const {
+    config: { head_dim: dim },
+    kernels,
+    f,
+    at,
+    rows,
+  } = m;
   const [stride, keys, queries, four] = [up(dim), up(countOf(m, surgery)), up(count), (count + 3) & ~3];
   const [head, mixed] = [4 * one * rows * stride, at.dmixed / 4 + one * rows * stride];
   surgery.headOff(layer, one, f.subarray(mixed), stride, dim);
   weigh(m, layer, one, surgery, count);
   pack(kernels, at.v + head, stride, at.keys, keys, stride);
   kernels.product(at.dmixed + head, stride, at.keys, at.zero, at.dscores, keys, four, stride, keys, 0);
-  wants.map?.(layer, one, f, { attention: at.scores / 4, gradient: at.dscores / 4, stride: keys, rows: count });
+  wants.map?.(layer, one, f, {
+    attention: at.scores / 4,
+    gradient: at.dscores / 4,
+    stride: keys,
+    rows: count,
+  });
   // Tokens that are removed have no part in a mean, though its gradient is written to their rows too.
   for (const row of surgery.absent) f.fill(0, mixed + row * stride, mixed + (row + 1) * stride);
   kernels.spread(at.scores, keys, at.turned, 1, queries, queries, keys);
@@ -199,11 +281,18 @@ function anglesWeights({ config, f, at, rows }, layer, { places }, weights) {
   const found = new Float32Array(2 * heads * half);
   for (let head = 0; head < heads; head++) {
     for (let token = prefix; token < tokens; token++) {
-      for (const [part, gradient] of [[at.q, at.dq], [at.k, at.dk]]) {
-        const [x, d] = [part / 4 + (head * rows + token) * stride, gradient / 4 + (head * rows + token) * stride];
+      for (const [part, gradient] of [
+        [at.q, at.dq],
+        [at.k, at.dk],
+      ]) {
+        const [x, d] = [
+          part / 4 + (head * rows + token) * stride,
+          gradient / 4 + (head * rows + token) * stride,
+        ];
         for (let m = 0; m < half; m++) {
           const turned = f[d + half + m] * f[x + m] - f[d + m] * f[x + half + m];
-          for (let axis = 0; axis < 2; axis++) found[(axis * heads + head) * half + m] += turned * places[axis][token - prefix];
+          for (let axis = 0; axis < 2; axis++)
+            found[(axis * heads + head) * half + m] += turned * places[axis][token - prefix];
         }
       }
     }
@@ -213,14 +302,22 @@ function anglesWeights({ config, f, at, rows }, layer, { places }, weights) {
 
 /** The tokens' gradients at `dx` that attention has a part in, of the tokens at `x`, before it. */
 function attentionBack(m, layer, surgery, count, wants) {
-  const { config: { num_heads: heads, head_dim: dim }, kernels, f, at, rows } = m;
+  const {
+    config: { num_heads: heads, head_dim: dim },
+    kernels,
+    f,
+    at,
+    rows,
+  } = m;
   const [block, tokens, stride] = [m.blocks[layer], countOf(m, surgery), up(dim)];
   gatherBack(m, layer, count, wants);
   for (let one = 0; one < heads; one++) headBack(m, layer, one, surgery, count, wants);
-  for (let one = 0; one < heads; one++) surgery.askedBack(layer, f.subarray(at.dq / 4 + one * rows * stride), stride);
+  for (let one = 0; one < heads; one++)
+    surgery.askedBack(layer, f.subarray(at.dq / 4 + one * rows * stride), stride);
   if (block.angles && !surgery.without("rotary off")) {
     if (wants.weights) anglesWeights(m, layer, block.angles, wants.weights);
-    for (const part of [at.dq, at.dk]) turn(f, part / 4, block.angles, turnedOf(m, tokens), surgery.angled, -1);
+    for (const part of [at.dq, at.dk])
+      turn(f, part / 4, block.angles, turnedOf(m, tokens), surgery.angled, -1);
   }
   normed(m, at.x, block.norm1, at.y, tokens);
   if (block.qNorm && block.kNorm) {
@@ -231,7 +328,14 @@ function attentionBack(m, layer, surgery, count, wants) {
   f.fill(0, at.dqkv / 4, at.dqkv / 4 + rows * block.qkv.cols);
   for (let part = 0; part < 3 * heads; part++) {
     const head = 4 * (part % heads) * rows * stride;
-    kernels.move([at.dq, at.dk, at.dv][Math.floor(part / heads)] + head, stride, at.dqkv + 4 * part * dim, block.qkv.cols, tokens, dim);
+    kernels.move(
+      [at.dq, at.dk, at.dv][Math.floor(part / heads)] + head,
+      stride,
+      at.dqkv + 4 * part * dim,
+      block.qkv.cols,
+      tokens,
+      dim,
+    );
   }
   linearBack(m, at.dqkv, block.qkv, at.dy, tokens);
   wants.asking?.(layer, taken(m, at.dy, tokens, m.config.embed_dim));
@@ -242,9 +346,15 @@ function attentionBack(m, layer, surgery, count, wants) {
   normedBack(m, at.x, block.norm1, at.dy, at.dx, tokens);
 }
 
-/** From the gradient of the tokens after a block, at `dx`, to that of those before it. `count`: only the first so many have one. */
+/**
+ * From the gradient of the tokens after a block, at `dx`, to that of those before it. `count`: only the first
+ * so many have one.
+ */
 function blockBack(m, layer, { tokens, layers }, surgery, count, wants) {
-  const { config: { embed_dim: dim }, at } = m;
+  const {
+    config: { embed_dim: dim },
+    at,
+  } = m;
   put(m, at.x, tokens[layer], dim);
   for (const name of ["q", "k", "v"]) putHeads(m, at[name], layers[layer][name]);
   gather(m, layer, surgery, count);
@@ -254,9 +364,17 @@ function blockBack(m, layer, { tokens, layers }, surgery, count, wants) {
   attentionBack(m, layer, surgery, count, wants);
 }
 
-/** From the gradient of one vector for the whole image, at `dpooled`, to that of the tokens, at `dy`; how many have one. */
+/**
+ * From the gradient of one vector for the whole image, at `dpooled`, to that of the tokens, at `dy`; how many
+ * have one.
+ */
 function poolBack(m, surgery, rows) {
-  const { config: { embed_dim: dim, global_pool, pooled_dim }, kernels, f, at } = m;
+  const {
+    config: { embed_dim: dim, global_pool, pooled_dim },
+    kernels,
+    f,
+    at,
+  } = m;
   const [stride, count] = [up(dim), countOf(m, surgery)];
   f.fill(0, at.dy / 4, at.dy / 4 + m.rows * stride);
   if (!global_pool.includes("avg")) {
@@ -265,14 +383,21 @@ function poolBack(m, surgery, rows) {
   }
   if (global_pool === "token_avg") kernels.move(at.dpooled, stride, at.dy, stride, 1, dim);
   const staying = meantOf(m, surgery);
-  for (const row of staying) for (let i = 0; i < dim; i++) f[at.dy / 4 + row * stride + i] += f[at.dpooled / 4 + pooled_dim - dim + i] / staying.length;
+  for (const row of staying)
+    for (let i = 0; i < dim; i++)
+      f[at.dy / 4 + row * stride + i] += f[at.dpooled / 4 + pooled_dim - dim + i] / staying.length;
   return count;
 }
 
 /** From the gradient of the answer to that of the tokens after the last block, which lie at `x`. */
 function answerBack(m, surgery, gradient, wants) {
   const { weights } = wants;
-  const { config: { pooled_dim: width, num_classes, dist_token }, kernels, f, at } = m;
+  const {
+    config: { pooled_dim: width, num_classes, dist_token },
+    kernels,
+    f,
+    at,
+  } = m;
   const rows = gist(m, surgery);
   const stride = up(width);
   const entering = m.fcNorm ? at.normed : at.pooled;
@@ -282,7 +407,11 @@ function answerBack(m, surgery, gradient, wants) {
   const rowsOf = (size, head) => {
     if (!dist_token) return gradient;
     const both = new Float32Array(2 * size);
-    for (const row of head === null ? [0, 1] : [head]) both.set(gradient.map((one) => one / 2), row * size);
+    for (const row of head === null ? [0, 1] : [head])
+      both.set(
+        gradient.map((one) => one / 2),
+        row * size,
+      );
     return both;
   };
   if (m.heads.length === 0) put(m, at.dpooled, rowsOf(width, null), width);
@@ -301,7 +430,10 @@ function answerBack(m, surgery, gradient, wants) {
 
 /** The gradient of learned tokens and positions, and of the patches' matrix. */
 function embedWeights(m, { places }, weights) {
-  const { config: { embed_dim: dim, num_tokens: tokens, num_prefix_tokens: prefix, num_patches: patches }, at } = m;
+  const {
+    config: { embed_dim: dim, num_tokens: tokens, num_prefix_tokens: prefix, num_patches: patches },
+    at,
+  } = m;
   const rows = taken(m, at.dx, tokens, dim);
   let row = 0;
   for (const name of ["cls_token", "dist_token", "reg_token"]) {
@@ -310,25 +442,40 @@ function embedWeights(m, { places }, weights) {
     row += count;
   }
   const first = tokens - (m.positions?.length ?? 0) / dim;
-  for (let token = first; token < tokens; token++) addTo(weights, "pos_embed", rows.subarray(token * dim, (token + 1) * dim), ((places?.[token] ?? token) - first) * dim);
+  for (let token = first; token < tokens; token++)
+    addTo(
+      weights,
+      "pos_embed",
+      rows.subarray(token * dim, (token + 1) * dim),
+      ((places?.[token] ?? token) - first) * dim,
+    );
   linearWeights(m, m.patch, at.patches, at.dx + 4 * prefix * up(dim), patches, weights);
 }
 
 /** From the gradient of the tokens before the first block, at `dx`, to that of the pixels. (C, h, w) */
 function tokenizeBack(m, pixels, surgery, wants) {
   const { config, f, at } = m;
-  const { embed_dim: dim, num_tokens: tokens, num_patches: patches, num_prefix_tokens: prefix, patch_size: [, pw] } = config;
+  const {
+    embed_dim: dim,
+    num_tokens: tokens,
+    num_patches: patches,
+    num_prefix_tokens: prefix,
+    patch_size: [, pw],
+  } = config;
   if (m.normPre || wants.weights) embed(m, pixels, surgery);
   if (m.normPre) normedInPlace(m, at.x, m.normPre, at.dx, tokens, wants);
   if (wants.weights) embedWeights(m, surgery, wants.weights);
   linearBack(m, at.dx + 4 * prefix * up(dim), m.patch, at.dpatches, patches);
   const gradient = new Float32Array(pixels.length);
-  eachLine(config, m.patch.depth, (to, from) => gradient.set(f.subarray(at.dpatches / 4 + from, at.dpatches / 4 + from + pw), to));
+  eachLine(config, m.patch.depth, (to, from) =>
+    gradient.set(f.subarray(at.dpatches / 4 + from, at.dpatches / 4 + from + pw), to),
+  );
   return gradient;
 }
 
 /**
- * The gradient of a number, that of the answer being given, for everything that is wanted; and for the pixels, where it goes so far.
+ * The gradient of a number, that of the answer being given, for everything that is wanted; and for the
+ * pixels, where it goes so far.
  * @param {Machine} m
  * @param {{tokens: Float32Array[], layers: import("./vit.js").Looked[]}} pass  what it left behind
  * @param {Float32Array} pixels  (C, h, w), what entered it
@@ -338,11 +485,16 @@ function tokenizeBack(m, pixels, surgery, wants) {
  * @returns {Float32Array|null}  (C, h, w); null where the way did not go back so far
  */
 export function backward(m, pass, pixels, surgery, gradient, wants = {}) {
-  const { config: { depth, embed_dim: dim }, f, at } = m;
+  const {
+    config: { depth, embed_dim: dim },
+    f,
+    at,
+  } = m;
   const tokens = countOf(m, surgery);
   const told = (layer) => {
     wants.tokens?.(layer, taken(m, at.dx, tokens, dim));
-    for (const { row } of surgery.transplanted(layer)) f.fill(0, at.dx / 4 + row * up(dim), at.dx / 4 + (row + 1) * up(dim));
+    for (const { row } of surgery.transplanted(layer))
+      f.fill(0, at.dx / 4 + row * up(dim), at.dx / 4 + (row + 1) * up(dim));
   };
   f.fill(0, at.dx / 4, at.dx / 4 + m.rows * up(dim));
   put(m, at.x, pass.tokens[depth], dim);

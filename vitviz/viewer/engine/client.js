@@ -7,8 +7,10 @@
  *     const intact = await engine.run({ picture });
  *     const after = await engine.run({ picture, interventions: [{ kind: "remove", patches: [40, 41] }] });
  *     const quick = await engine.run({ picture, interventions, answer: true });   // only logits
- *     const { seen } = await engine.see({ bitmap, preprocess, inverted: false });   // a photo as the model sees it
- *     const { values } = await engine.work({ picture, explainer: "occlusion", target: 3 });   // in slices, between which others are served
+ *     const { seen } = await engine.see({ bitmap, preprocess, inverted: false });   // a photo as the model
+ *     sees it
+ *     const { values } = await engine.work({ picture, explainer: "occlusion", target: 3 });   // in slices,
+ *     between which others are served
  */
 
 import { openPort, pagePort, workerPort } from "./port.js";
@@ -20,14 +22,17 @@ import { WORKER } from "./workertext.js";
 export class Overtaken extends Error {}
 
 /**
- * What is wanted: a `Wish` of core.js, but that `donors` are whole passes by the name that a transplant has as `from`. A newer
- * wish takes the place of an older one of the same `lane` ("" by default) that has not begun.
- * @typedef {{picture: Uint8Array, interventions?: any[], donors?: Record<string, import("./core.js").Pass>, answer?: boolean, lane?: string}} Wanted
+ * What is wanted: a `Wish` of core.js, but that `donors` are whole passes by the name that a transplant has
+ * as `from`. A newer wish takes the place of an older one of the same `lane` ("" by default) that has not
+ * begun.
+ * @typedef {{picture: Uint8Array, interventions?: any[], donors?: Record<string, import("./core.js").Pass>,
+ *   answer?: boolean, lane?: string}} Wanted
  */
 
 /**
- * Where passes are computed. where: "worker", "page" (there may be no worker, so it waits meanwhile), or "stopped" (the worker died
- * twice: nothing more is answered); restarts: how often it had to be made anew; simd: whether by WebAssembly, null before a model is loaded.
+ * Where passes are computed. where: "worker", "page" (there may be no worker, so it waits meanwhile), or
+ * "stopped" (the worker died twice: nothing more is answered); restarts: how often it had to be made anew;
+ * simd: whether by WebAssembly, null before a model is loaded.
  * @typedef {{where: "worker"|"page"|"stopped", restarts: number, simd: boolean|null}} State
  */
 
@@ -36,14 +41,18 @@ export class Overtaken extends Error {}
  *   load: (buffer: ArrayBuffer) => Promise<import("./core.js").Facts>,
  *   run: (wanted: Wanted) => Promise<import("./core.js").Pass>,
  *   see: (photo: import("./seeing.js").Photo) => ReturnType<typeof seenOf>,
- *   work: (task: import("./core.js").Task, of?: {told?: (share: number) => void, signal?: AbortSignal}) => Promise<any>,
+ *   work: (task: import("./core.js").Task, of?: {told?: (share: number) => void, signal?: AbortSignal}) =>
+ *     Promise<any>,
  *   state: () => State, stop: () => void,
  * }} Engine
  *   load: read a model and forget the one before; rejected with a FormatError. The buffer stays the page's.
- *   run: one pass; rejected with a SelectionError (its `key` and `values` are of languages/en/experiments.json), with `Overtaken`, or
- *     with an Error when the engine stopped. What it gives is only to be read: later passes share parts of it.
+ *   run: one pass; rejected with a SelectionError (its `key` and `values` are of
+ *   languages/en/experiments.json), with `Overtaken`, or
+ *     with an Error when the engine stopped. What it gives is only to be read: later passes share parts of
+ *       it.
  *   see: what a photo becomes, whose bitmap goes there and does not come back.
- *   work: a longer task, which every pass that is wanted meanwhile goes ahead of. told: hears the share that is done; signal: nobody needs it
+ *   work: a longer task, which every pass that is wanted meanwhile goes ahead of. told: hears the share that
+ *   is done; signal: nobody needs it
  *     any more, then it is rejected with `Overtaken`, as it is when another model is loaded.
  *   stop: end the worker; everything that waits is rejected.
  */
@@ -55,10 +64,17 @@ const MOST_RESTARTS = 1;
  *   told: hears every change of the state; worker: its text, "" for none
  * @returns {Engine}
  */
-export function createEngine({ worker = WORKER, told = () => {}, ports = { worker: workerPort, page: pagePort(serving) } } = {}) {
+export function createEngine({
+  worker = WORKER,
+  told = () => {},
+  ports = { worker: workerPort, page: pagePort(serving) },
+} = {}) {
   /** @type {State} */
   const state = { where: worker ? "worker" : "page", restarts: 0, simd: null };
-  /** @type {{question: any, lane: string|null, resolve: (value: any) => void, reject: (error: Error) => void, task?: {told?: (share: number) => void, signal?: AbortSignal}}[]} */
+  /**
+   * @type {{question: any, lane: string|null, resolve: (value: any) => void, reject: (error: Error) => void,
+   *   task?: {told?: (share: number) => void, signal?: AbortSignal}}[]}
+   */
   let waiting = [];
   let flying = /** @type {typeof waiting[0]|null} */ (null);
   let model = /** @type {ArrayBuffer|null} */ (null);
@@ -109,7 +125,15 @@ export function createEngine({ worker = WORKER, told = () => {}, ports = { worke
     const isLost = Boolean(begun?.question.photo); // its bitmap went with the worker
     if (isLost) begun?.reject(new Error("the engine of this page has stopped"));
     if (begun && !isLost) waiting.unshift(begun);
-    if (model && !waiting.some(({ question }) => question.load)) waiting.unshift(entry({ load: model }, null, () => {}, () => {}));
+    if (model && !waiting.some(({ question }) => question.load))
+      waiting.unshift(
+        entry(
+          { load: model },
+          null,
+          () => {},
+          () => {},
+        ),
+      );
     next();
   }
 
@@ -119,9 +143,18 @@ export function createEngine({ worker = WORKER, told = () => {}, ports = { worke
     for (const { reject } of all) reject(new Error(why));
   }
 
-  const entry = (question, lane, resolve, reject) => ({ question: { ...question, id: ++count }, lane, resolve, reject });
+  const entry = (question, lane, resolve, reject) => ({
+    question: { ...question, id: ++count },
+    lane,
+    resolve,
+    reject,
+  });
 
-  /** @param {any} question @param {string|null} lane @param {{told?: (share: number) => void, signal?: AbortSignal}} [task] */
+  /**
+   * @param {any} question
+   * @param {string|null} lane
+   * @param {{told?: (share: number) => void, signal?: AbortSignal}} [task]
+   */
   function ask(question, lane, task) {
     return new Promise((resolve, reject) => {
       if (state.where === "stopped") {
@@ -130,7 +163,10 @@ export function createEngine({ worker = WORKER, told = () => {}, ports = { worke
       }
       const isOld = (one) => question.load || one.lane === lane;
       const old = waiting.filter(isOld);
-      waiting = [...waiting.filter((one) => !isOld(one)), { ...entry(question, lane, resolve, reject), task }];
+      waiting = [
+        ...waiting.filter((one) => !isOld(one)),
+        { ...entry(question, lane, resolve, reject), task },
+      ];
       for (const one of old) one.reject(new Overtaken("a newer wish took the place of this one"));
       next();
     });
@@ -160,7 +196,11 @@ export function createEngine({ worker = WORKER, told = () => {}, ports = { worke
   };
 }
 
-/** The tokens of each transplant, of the pass that it is from. @param {Record<string, import("./core.js").Pass>} donors @param {any[]} interventions */
+/**
+ * The tokens of each transplant, of the pass that it is from.
+ * @param {Record<string, import("./core.js").Pass>} donors
+ * @param {any[]} interventions
+ */
 function takenFrom(donors, interventions) {
   return interventions.map(({ kind, from, layer }) => {
     const donor = kind === "transplant" ? donors[from] : undefined;

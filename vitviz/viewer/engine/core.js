@@ -13,42 +13,51 @@ import { readModel } from "./weights.js";
 const MOST_REMEMBERED = 4;
 
 /**
- * What a pass is wanted of. `picture`: what the model sees before it is normalised, (h, w, C), 0 to 255; `interventions`: in JSON, as
- * vitviz/probe/intervene/intervention.py has them; `donors`: for each of these that is a transplant the tokens before its layer;
- * `answer`: only the logits are wanted, which takes less.
- * @typedef {{picture: Uint8Array, interventions?: any[], donors?: (import("./surgery.js").Donor|null)[], answer?: boolean}} Wish
+ * What a pass is wanted of. `picture`: what the model sees before it is normalised, (h, w, C), 0 to 255;
+ * `interventions`: in JSON, as vitviz/probe/intervene/intervention.py has them; `donors`: for each of these
+ * that is a transplant the tokens before its layer; `answer`: only the logits are wanted, which takes less.
+ * @typedef {{picture: Uint8Array, interventions?: any[], donors?: (import("./surgery.js").Donor|null)[],
+ *   answer?: boolean}} Wish
  */
 
 /**
- * What a pass leaves behind, as vitviz/probe/capture/trace.py has it; N tokens of D numbers, L blocks, H heads of d numbers.
+ * What a pass leaves behind, as vitviz/probe/capture/trace.py has it; N tokens of D numbers, L blocks, H
+ * heads of d numbers.
  * logits     (C), features (D) of a model without a head, (N, C) of one that does not pool
  * removed    the patches that were taken out
  * picture    (h, w, C) as it was changed
  * from       the block that was the first to be computed: those before it are as they were in an earlier pass
  * The rest is null where only the answer was wanted:
  * tokens     L + 1 times (N, D): before the first block, and after each
- * layers     L times q, k and v, (H, N, d) each, as attention used them, and lse (H, N): the log-sum-exp of the scores of a row, so
+ * layers     L times q, k and v, (H, N, d) each, as attention used them, and lse (H, N): the log-sum-exp of
+ * the scores of a row, so
  *            that attention[h, i, j] = exp(scale q[h, i] . k[h, j] - lse[h, i]), and 0 where an edge is cut
  * lens       L times the logits that the tokens after each block would give; null without classes or pooling
  * embedding  (N, F) each: the first numbers of every token before the first block, and of its position
  * @typedef {{
- *   interventions: import("./surgery.js").Intervention[], removed: number[], picture: Uint8Array, from: number, logits: Float32Array, width: number,
+ *   interventions: import("./surgery.js").Intervention[], removed: number[], picture: Uint8Array, from:
+ *     number, logits: Float32Array, width: number,
  *   tokens: Float32Array[]|null, layers: import("./vit.js").Looked[]|null, lens: Float32Array[]|null,
  *   embedding: {content: Float32Array, position: Float32Array}|null,
  * }} Pass
  */
 
 /**
- * What a page has to know of a model. `unknown`: switches that this engine does not know; then it runs no pass.
- * filters: (F, C, ph, pw), the first rows of the matrix that every patch is multiplied with, and their bias (F); null where it runs none.
- * @typedef {{config: import("./config.js").Config, preprocess: any, labels: string[]|null, details: Record<string, string>, words: any,
+ * What a page has to know of a model. `unknown`: switches that this engine does not know; then it runs no
+ * pass. filters: (F, C, ph, pw), the first rows of the matrix that every patch is multiplied with, and their
+ * bias (F); null where it runs none.
+ * @typedef {{config: import("./config.js").Config, preprocess: any, labels: string[]|null,
+ *   details: Record<string, string>, words: any,
  *   unknown: string[], simd: boolean, filters: Float32Array|null, filterBias: Float32Array|null}} Facts
  */
 
 /**
- * What a longer task is wanted of: a pass, and the class `target` (-1: none). `explainer`, by its key, for `token`: then it is of
- * `Explained`; or `kept`: the probability of the class with only these patches, for each list of some.
- * @typedef {Wish & {target: number, explainer?: string, token?: number, kept?: number[][], temperature?: number}} Task
+ * What a longer task is wanted of: a pass, and the class `target` (-1: none). `explainer`, by its key, for
+ * `token`: then it is of `Explained`; or `kept`: the probability of the class with only these patches, for
+ * each list of some.
+ * @typedef
+ *   {Wish & {target: number, explainer?: string, token?: number, kept?: number[][], temperature?: number}}
+ *   Task
  */
 
 export class Core {
@@ -88,7 +97,13 @@ export class Core {
     if (!m) throw new Error("no model is loaded that runs here");
     const { config, at } = m;
     const { embed_dim: width, num_tokens: tokens, depth, num_classes, global_pool } = config;
-    if (picture.length !== config.image_size[0] * config.image_size[1] * config.in_chans) throw new Error("the model takes a picture of " + [...config.image_size, config.in_chans] + " numbers, got " + picture.length);
+    if (picture.length !== config.image_size[0] * config.image_size[1] * config.in_chans)
+      throw new Error(
+        "the model takes a picture of " +
+          [...config.image_size, config.in_chans] +
+          " numbers, got " +
+          picture.length,
+      );
     const surgery = new Surgery(interventions, config, donors, answer && config.global_pool !== "");
     const changed = surgery.picture(picture);
     const begins = this.#begins(changed, surgery);
@@ -99,10 +114,23 @@ export class Core {
     } else {
       embedding = tokenize(m, normalised(m, changed), surgery);
     }
-    const result = { interventions: surgery.interventions, removed: surgery.removed, picture: changed, from: begins.at, width };
+    const result = {
+      interventions: surgery.interventions,
+      removed: surgery.removed,
+      picture: changed,
+      from: begins.at,
+      width,
+    };
     if (answer) {
       encode(m, begins.at, surgery, null);
-      return { ...result, logits: sound(head(m, surgery)), tokens: null, layers: null, lens: null, embedding: null };
+      return {
+        ...result,
+        logits: sound(head(m, surgery)),
+        tokens: null,
+        layers: null,
+        lens: null,
+        embedding: null,
+      };
     }
     const all = before?.tokens ? before.tokens.slice(0, begins.at + 1) : [taken(m, at.x, tokens, width)];
     const layers = before?.layers ? before.layers.slice(0, begins.at) : [];
@@ -111,18 +139,25 @@ export class Core {
       all.push(after);
     });
     const logits = sound(head(m, surgery));
-    const lens = num_classes > 0 && global_pool !== "" ? all.slice(1, depth).map((one) => {
-      put(m, at.x, one, width);
-      return head(m, surgery);
-    }).concat([logits]) : null;
+    const lens =
+      num_classes > 0 && global_pool !== ""
+        ? all
+            .slice(1, depth)
+            .map((one) => {
+              put(m, at.x, one, width);
+              return head(m, surgery);
+            })
+            .concat([logits])
+        : null;
     const pass = { ...result, logits, tokens: all, layers, lens, embedding };
     this.#remember(pass);
     return pass;
   }
 
   /**
-   * A longer task, in slices: it pauses after each pass, with the share that is done. Nothing else may be computed between two slices
-   * but what leaves no half of a pass behind, as `run` does. Throws a SelectionError for what does not exist.
+   * A longer task, in slices: it pauses after each pass, with the share that is done. Nothing else may be
+   * computed between two slices but what leaves no half of a pass behind, as `run` does. Throws a
+   * SelectionError for what does not exist.
    * @param {Task} task
    * @returns {Generator<number, any, void>}
    */
@@ -131,7 +166,8 @@ export class Core {
     const m = /** @type {import("./machine.js").Machine} */ (this.#machine);
     const { config } = m;
     const surgery = new Surgery(wish.interventions ?? [], config, wish.donors);
-    if (target >= config.num_classes || !(token >= 0 && token < config.num_tokens)) throw new SelectionError("no_class", {});
+    if (target >= config.num_classes || !(token >= 0 && token < config.num_tokens))
+      throw new SelectionError("no_class", {});
     const of = { m, pass, surgery, pixels: normalised(m, pass.picture), target };
     if (!explainer) return yield* probabilities(of, kept, temperature);
     if (!Object.hasOwn(EXPLAINERS, explainer)) throw new SelectionError("no_class", {});
@@ -139,7 +175,10 @@ export class Core {
     return "next" in made ? yield* made : made;
   }
 
-  /** The last tokens of an earlier pass that are those of this one too. @returns {{at: number, pass: Pass|null}} */
+  /**
+   * The last tokens of an earlier pass that are those of this one too.
+   * @returns {{at: number, pass: Pass|null}}
+   */
   #begins(picture, surgery) {
     let best = { at: -1, pass: /** @type {Pass|null} */ (null) };
     for (const pass of this.#remembered) {
@@ -166,9 +205,14 @@ function isEqual(one, other) {
   return at === one.length;
 }
 
-/** Whether two lists leave the same tokens before a block, of one picture. Of what is transplanted only the name is known. */
+/**
+ * Whether two lists leave the same tokens before a block, of one picture. Of what is transplanted only the
+ * name is known.
+ */
 function isSame(ours, theirs, block) {
-  const [a, b] = [ours, theirs].map((list) => list.filter((one) => Surgery.since(one) <= block && KINDS[one.kind].touches !== "pixels"));
+  const [a, b] = [ours, theirs].map((list) =>
+    list.filter((one) => Surgery.since(one) <= block && KINDS[one.kind].touches !== "pixels"),
+  );
   return !a.some(({ kind }) => kind === "transplant") && JSON.stringify(a) === JSON.stringify(b);
 }
 

@@ -1,7 +1,7 @@
 /**
- * Explain: how much every token matters, by the explainers of vitviz/probe/explain, whose docstrings define them and say where they
- * are from. Those that take many passes are generators, which pause after each with the share that is done, so that others need not
- * wait for all of it.
+ * Explain: how much every token matters, by the explainers of vitviz/probe/explain, whose docstrings define
+ * them and say where they are from. Those that take many passes are generators, which pause after each with
+ * the share that is done, so that others need not wait for all of it.
  */
 
 import { backward } from "./backward.js";
@@ -13,9 +13,11 @@ import { Chance } from "../maths/chance.js";
 
 /**
  * One picture in one model, and a class; see `Case` in vitviz/probe/explain/case.py.
- * @typedef {{m: import("./machine.js").Machine, pass: import("./core.js").Pass, surgery: import("./surgery.js").Surgery,
+ * @typedef {{m: import("./machine.js").Machine, pass: import("./core.js").Pass,
+ *   surgery: import("./surgery.js").Surgery,
  *   pixels: Float32Array, target: number}} Case  target: -1 for explainers that know no class
- * @typedef {{values: Float32Array, forward: number, backward: number}} Explained  values: (N); and passes of the whole picture that it took
+ * @typedef {{values: Float32Array, forward: number, backward: number}} Explained  values: (N); and passes of
+ *   the whole picture that it took
  */
 
 const WINDOWS = [1, 3];
@@ -23,7 +25,11 @@ const STEPS = 32;
 
 const explained = (values, forward = 0, backwards = 0) => ({ values, forward, backward: backwards });
 
-/** The gradient of the class's logit, for what is wanted. @param {Case} of @param {import("./backward.js").Wants} [wants] */
+/**
+ * The gradient of the class's logit, for what is wanted.
+ * @param {Case} of
+ * @param {import("./backward.js").Wants} [wants]
+ */
 function gradientOf({ m, pass, surgery, pixels, target }, wants) {
   const gradient = new Float32Array(pass.logits.length);
   gradient[target] = 1;
@@ -39,13 +45,22 @@ function logitsWith({ m, pass: { tokens, width }, surgery }, patches) {
 }
 
 /** The patches that are not removed. @param {Case} of */
-const patchesOf = ({ m: { config: { num_prefix_tokens: prefix } }, surgery }) => surgery.staying.filter((token) => token >= prefix).map((token) => token - prefix);
+const patchesOf = ({
+  m: {
+    config: { num_prefix_tokens: prefix },
+  },
+  surgery,
+}) => surgery.staying.filter((token) => token >= prefix).map((token) => token - prefix);
 
 /** Where a token looks in the last layer, in each head. (H * N) */
 function lastRows({ m: { config }, pass, surgery }, token) {
   const { num_heads: heads, num_tokens: tokens, head_dim: dim, depth } = config;
   const layer = /** @type {import("./vit.js").Looked[]} */ (pass.layers)[depth - 1];
-  return attentionRows({ ...layer, heads, tokens, dim, scale: dim ** -0.5, isCut: surgery.cuts[depth - 1], bias: null }, token, "from");
+  return attentionRows(
+    { ...layer, heads, tokens, dim, scale: dim ** -0.5, isCut: surgery.cuts[depth - 1], bias: null },
+    token,
+    "from",
+  );
 }
 
 function attention(of, token) {
@@ -59,7 +74,11 @@ function unit(count, token) {
 }
 
 function rollout({ m, pass, surgery }, token) {
-  const { config: { depth, num_heads: heads, num_tokens: tokens }, f, at } = m;
+  const {
+    config: { depth, num_heads: heads, num_tokens: tokens },
+    f,
+    at,
+  } = m;
   let row = unit(tokens, token);
   for (let layer = depth - 1; layer >= 0; layer--) {
     for (const name of ["q", "k"]) putHeads(m, at[name], pass.layers[layer][name]);
@@ -67,7 +86,7 @@ function rollout({ m, pass, surgery }, token) {
     for (let one = 0; one < heads; one++) {
       weigh(m, layer, one, surgery, tokens);
       for (let i = 0, from = at.scores / 4; i < tokens; i++, from += up(tokens)) {
-        for (let j = 0; j < tokens; j++) next[j] += row[i] * f[from + j] / (2 * heads);
+        for (let j = 0; j < tokens; j++) next[j] += (row[i] * f[from + j]) / (2 * heads);
       }
     }
     row = next;
@@ -76,20 +95,36 @@ function rollout({ m, pass, surgery }, token) {
 }
 
 function attentionNorm(of, token) {
-  const { m, m: { config, f, at, blocks, kernels }, pass } = of;
+  const {
+    m,
+    m: { config, f, at, blocks, kernels },
+    pass,
+  } = of;
   const { num_tokens: tokens, head_dim: dim, embed_dim: width, depth, attn_norm: inner } = config;
   if (inner) throw new SelectionError("no_attention_norm", { name: "" });
   const [shares, { v }, { proj }] = [lastRows(of, token), pass.layers[depth - 1], blocks[depth - 1]];
   const moved = new Float32Array(tokens * width);
   for (let i = 0; i < v.length; i++) {
     const [one, key] = [Math.floor(i / (tokens * dim)), Math.floor(i / dim) % tokens];
-    moved[key * width + one * dim + i % dim] = shares[one * tokens + key] * v[i];
+    moved[key * width + one * dim + (i % dim)] = shares[one * tokens + key] * v[i];
   }
   put(m, at.y, moved, width);
-  kernels.product(at.y, proj.depth, proj.b, at.zero, at.dy, proj.cols, (tokens + 3) & ~3, proj.depth, proj.cols, 0);
+  kernels.product(
+    at.y,
+    proj.depth,
+    proj.b,
+    at.zero,
+    at.dy,
+    proj.cols,
+    (tokens + 3) & ~3,
+    proj.depth,
+    proj.cols,
+    0,
+  );
   const projected = taken({ f }, at.dy, tokens, width);
   const { raw } = proj; // without the gain of LayerScale, which comes after
-  const part = (key, out) => (raw ? dot(raw.weight, out * width, moved, key * width, width) : projected[key * width + out]);
+  const part = (key, out) =>
+    raw ? dot(raw.weight, out * width, moved, key * width, width) : projected[key * width + out];
   const values = new Float32Array(tokens);
   for (let key = 0; key < tokens; key++) {
     for (let out = 0; out < width; out++) values[key] += part(key, out) ** 2;
@@ -99,10 +134,14 @@ function attentionNorm(of, token) {
 
 function attentionGradient(of, token) {
   const values = new Float32Array(of.m.config.num_tokens);
-  gradientOf(of, { first: 0, map(_, __, f, { attention: a, gradient: d, stride, rows }) {
-    const from = token * stride;
-    if (token < rows) for (let j = 0; j < values.length; j++) values[j] += f[a + from + j] * f[d + from + j];
-  } });
+  gradientOf(of, {
+    first: 0,
+    map(_, __, f, { attention: a, gradient: d, stride, rows }) {
+      const from = token * stride;
+      if (token < rows)
+        for (let j = 0; j < values.length; j++) values[j] += f[a + from + j] * f[d + from + j];
+    },
+  });
   return explained(values, 1, 1);
 }
 
@@ -110,14 +149,20 @@ function generic(of, token) {
   const { num_heads: heads, num_tokens: tokens } = of.m.config;
   const row = unit(tokens, token);
   let next = new Float64Array(tokens);
-  gradientOf(of, { first: 0, map(_, one, f, { attention: a, gradient: d, stride, rows }) {
-    for (let i = 0; i < rows; i++) {
-      for (let j = 0, from = i * stride; row[i] && j < tokens; j++, from++) next[j] += row[i] * Math.max(0, f[a + from] * f[d + from]) / heads;
-    }
-    if (one < heads - 1) return;
-    next.forEach((value, j) => { row[j] += value; });
-    next = new Float64Array(tokens);
-  } });
+  gradientOf(of, {
+    first: 0,
+    map(_, one, f, { attention: a, gradient: d, stride, rows }) {
+      for (let i = 0; i < rows; i++) {
+        for (let j = 0, from = i * stride; row[i] && j < tokens; j++, from++)
+          next[j] += (row[i] * Math.max(0, f[a + from] * f[d + from])) / heads;
+      }
+      if (one < heads - 1) return;
+      next.forEach((value, j) => {
+        row[j] += value;
+      });
+      next = new Float64Array(tokens);
+    },
+  });
   return explained(Float32Array.from(row), 1, 1);
 }
 
@@ -125,34 +170,48 @@ function gradientRollout(of, token) {
   const { num_heads: heads, num_tokens: tokens } = of.m.config;
   let row = unit(tokens, token);
   let fused = new Float64Array(tokens * tokens);
-  gradientOf(of, { first: 0, map(_, one, f, { attention: a, gradient: d, stride, rows }) {
-    for (let i = 0; i < rows; i++) {
-      for (let j = 0, from = i * stride; j < tokens; j++, from++) fused[i * tokens + j] += Math.max(0, f[a + from] * f[d + from]);
-    }
-    if (one < heads - 1) return;
-    const next = row.map((value) => value / 2);
-    for (let i = 0; i < tokens; i++) {
-      const shares = fused.subarray(i * tokens, (i + 1) * tokens);
-      const sum = shares.reduce((total, value) => total + value, 0);
-      if (sum > 0) for (let j = 0; j < tokens; j++) next[j] += row[i] * shares[j] / sum / 2;
-      else next[i] += row[i] / 2;
-    }
-    [row, fused] = [next, fused.fill(0)];
-  } });
+  gradientOf(of, {
+    first: 0,
+    map(_, one, f, { attention: a, gradient: d, stride, rows }) {
+      for (let i = 0; i < rows; i++) {
+        for (let j = 0, from = i * stride; j < tokens; j++, from++)
+          fused[i * tokens + j] += Math.max(0, f[a + from] * f[d + from]);
+      }
+      if (one < heads - 1) return;
+      const next = row.map((value) => value / 2);
+      for (let i = 0; i < tokens; i++) {
+        const shares = fused.subarray(i * tokens, (i + 1) * tokens);
+        const sum = shares.reduce((total, value) => total + value, 0);
+        if (sum > 0) for (let j = 0; j < tokens; j++) next[j] += (row[i] * shares[j]) / sum / 2;
+        else next[i] += row[i] / 2;
+      }
+      [row, fused] = [next, fused.fill(0)];
+    },
+  });
   return explained(Float32Array.from(row), 1, 1);
 }
 
 function gradCam(of) {
-  const { m, m: { config, at, blocks }, pass } = of;
+  const {
+    m,
+    m: { config, at, blocks },
+    pass,
+  } = of;
   const { depth, embed_dim: width, num_tokens: tokens, num_prefix_tokens: prefix } = config;
   const weights = new Float64Array(width);
-  gradientOf(of, { first: depth - 1, asking(_, gradient) {
-    for (let i = prefix * width; i < gradient.length; i++) weights[i % width] += gradient[i] / (tokens - prefix);
-  } });
+  gradientOf(of, {
+    first: depth - 1,
+    asking(_, gradient) {
+      for (let i = prefix * width; i < gradient.length; i++)
+        weights[i % width] += gradient[i] / (tokens - prefix);
+    },
+  });
   put(m, at.x, pass.tokens[depth - 1], width);
   normed(m, at.x, blocks[depth - 1].norm1, at.y, tokens);
   const heard = taken(m, at.y, tokens, width);
-  const values = Float32Array.from({ length: tokens }, (_, token) => (token < prefix ? 0 : Math.max(0, dot(heard, token * width, weights, 0, width))));
+  const values = Float32Array.from({ length: tokens }, (_, token) =>
+    token < prefix ? 0 : Math.max(0, dot(heard, token * width, weights, 0, width)),
+  );
   return explained(values, 1, 1 / depth);
 }
 
@@ -161,15 +220,24 @@ function windowsOf({ rows, cols }, side, there) {
   const [height, width] = [Math.min(side, rows), Math.min(side, cols)];
   const all = Array.from({ length: (rows - height + 1) * (cols - width + 1) }, (_, at) => {
     const [top, left] = [Math.floor(at / (cols - width + 1)), at % (cols - width + 1)];
-    return Array.from({ length: height * width }, (__, i) => (top + Math.floor(i / width)) * cols + left + i % width).filter((patch) => there.has(patch));
+    return Array.from(
+      { length: height * width },
+      (__, i) => (top + Math.floor(i / width)) * cols + left + (i % width),
+    ).filter((patch) => there.has(patch));
   });
   return all.filter((gone) => gone.length > 0 && gone.length < there.size);
 }
 
 function* occlusion(of) {
-  const { m: { config }, pass, target } = of;
+  const {
+    m: { config },
+    pass,
+    target,
+  } = of;
   const patches = patchesOf(of);
-  const sides = WINDOWS.map((side) => windowsOf(config, side, new Set(patches))).filter(({ length }) => length > 0);
+  const sides = WINDOWS.map((side) => windowsOf(config, side, new Set(patches))).filter(
+    ({ length }) => length > 0,
+  );
   const all = sides.reduce((sum, { length }) => sum + length, 0);
   const values = new Float32Array(config.num_tokens);
   let [done, forward] = [0, 0];
@@ -185,20 +253,38 @@ function* occlusion(of) {
       forward += (config.num_prefix_tokens + kept.length) / config.num_tokens;
       yield ++done / all;
     }
-    sums.forEach((sum, patch) => { values[config.num_prefix_tokens + patch] += sum / Math.max(1, counts[patch]) / sides.length; });
+    sums.forEach((sum, patch) => {
+      values[config.num_prefix_tokens + patch] += sum / Math.max(1, counts[patch]) / sides.length;
+    });
   }
   return explained(values, forward);
 }
 
 function* integratedGradients(of) {
-  const { m, m: { config }, surgery, pixels } = of;
-  const { num_tokens: tokens, embed_dim: dim, in_chans: channels, image_size: [, width], patch_size: [ph, pw], cols, num_prefix_tokens: prefix } = config;
+  const {
+    m,
+    m: { config },
+    surgery,
+    pixels,
+  } = of;
+  const {
+    num_tokens: tokens,
+    embed_dim: dim,
+    in_chans: channels,
+    image_size: [, width],
+    patch_size: [ph, pw],
+    cols,
+    num_prefix_tokens: prefix,
+  } = config;
   const area = pixels.length / channels;
-  const means = Array.from({ length: channels }, (_, c) => pixels.subarray(c * area, (c + 1) * area).reduce((sum, one) => sum + one, 0) / area);
+  const means = Array.from(
+    { length: channels },
+    (_, c) => pixels.subarray(c * area, (c + 1) * area).reduce((sum, one) => sum + one, 0) / area,
+  );
   const away = pixels.map((one, i) => one - means[Math.floor(i / area)]);
   const total = new Float64Array(pixels.length);
   for (let step = 0; step < STEPS; step++) {
-    const here = pixels.map((_, i) => means[Math.floor(i / area)] + away[i] * (step + 0.5) / STEPS);
+    const here = pixels.map((_, i) => means[Math.floor(i / area)] + (away[i] * (step + 0.5)) / STEPS);
     tokenize(m, here, surgery);
     const pass = { ...of.pass, tokens: [taken(m, m.at.x, tokens, dim)], layers: /** @type {any[]} */ ([]) };
     encode(m, 0, surgery, (_, looked, after) => {
@@ -206,21 +292,28 @@ function* integratedGradients(of) {
       pass.tokens.push(after);
     });
     const gradient = gradientOf({ ...of, pass, pixels: here });
-    gradient?.forEach((one, i) => { total[i] += one; });
+    gradient?.forEach((one, i) => {
+      total[i] += one;
+    });
     yield (step + 1) / STEPS;
   }
   const values = new Float64Array(tokens);
   total.forEach((sum, i) => {
-    const [y, x] = [Math.floor(i % area / width), i % width];
-    values[prefix + Math.floor(y / ph) * cols + Math.floor(x / pw)] += away[i] * sum / STEPS;
+    const [y, x] = [Math.floor((i % area) / width), i % width];
+    values[prefix + Math.floor(y / ph) * cols + Math.floor(x / pw)] += (away[i] * sum) / STEPS;
   });
   return explained(Float32Array.from(values), STEPS, STEPS);
 }
 
-/** A Gaussian in the middle of the picture, its deviation a quarter of each side. (P) @param {{rows: number, cols: number}} grid */
+/**
+ * A Gaussian in the middle of the picture, its deviation a quarter of each side. (P)
+ * @param {{rows: number, cols: number}} grid
+ */
 export function centreMap({ rows, cols }) {
   const along = (at, count) => ((at + 0.5) / count - 0.5) ** 2;
-  return Float32Array.from({ length: rows * cols }, (_, patch) => Math.exp(-(along(Math.floor(patch / cols), rows) + along(patch % cols, cols)) / (2 * 0.25 ** 2)));
+  return Float32Array.from({ length: rows * cols }, (_, patch) =>
+    Math.exp(-(along(Math.floor(patch / cols), rows) + along(patch % cols, cols)) / (2 * 0.25 ** 2)),
+  );
 }
 
 function placed({ m: { config } }, patches) {
@@ -239,8 +332,17 @@ function random(of) {
 
 /** @type {Record<string, (of: Case, token: number) => Explained|Generator<number, Explained, void>>} */
 export const EXPLAINERS = {
-  attention, rollout, attention_norm: attentionNorm, attention_gradient: attentionGradient, generic, gradient_rollout: gradientRollout,
-  grad_cam: gradCam, occlusion, integrated_gradients: integratedGradients, centre, random,
+  attention,
+  rollout,
+  attention_norm: attentionNorm,
+  attention_gradient: attentionGradient,
+  generic,
+  gradient_rollout: gradientRollout,
+  grad_cam: gradCam,
+  occlusion,
+  integrated_gradients: integratedGradients,
+  centre,
+  random,
 };
 
 /**

@@ -1,48 +1,64 @@
 /**
- * Kernels: the arithmetic of a pass over one memory, by a WebAssembly module (kernels.wat), or in plain JavaScript where a
- * page may not run one. Both have the same functions with the same arguments: addresses are in bytes and multiples of 16, strides
- * and counts in numbers. A row of numbers fills its stride with zeros.
+ * Kernels: the arithmetic of a pass over one memory, by a WebAssembly module (kernels.wat), or in plain
+ * JavaScript where a page may not run one. Both have the same functions with the same arguments: addresses
+ * are in bytes and multiples of 16, strides and counts in numbers. A row of numbers fills its stride with
+ * zeros.
  */
 
 import { MODULE } from "./module.js";
 
 /**
- * product  out = a b + bias, or with `add` more than 0 that is added to out; b is packed (see `pack` of machine.js), and so many rows of a
- *          are multiplied (a multiple of 4) as have so many numbers (`depth`, a multiple of 4); `cols`: a multiple of 8
- * strided  the same without packing: number k of row i of a stands i down and k along from `a` on, so that a may be read as its transpose, and
+ * product  out = a b + bias, or with `add` more than 0 that is added to out; b is packed (see `pack` of
+ * machine.js), and so many rows of a
+ *          are multiplied (a multiple of 4) as have so many numbers (`depth`, a multiple of 4); `cols`: a
+ *          multiple of 8
+ * strided  the same without packing: number k of row i of a stands i down and k along from `a` on, so that a
+ * may be read as its transpose, and
  *          b has its rows as they are; `depth` is any number
  * sums     of each of so many columns (a multiple of 4), added to what is at `to`
  * spread   number c of row r of `width` numbers goes to place r down + c across
  * move     the first `width` numbers of each row to rows with another stride
- * softmax  of `count` scores in each row, times `scale`, in their place; to `stats` goes for each row the largest, and the sum
+ * softmax  of `count` scores in each row, times `scale`, in their place; to `stats` goes for each row the
+ * largest, and the sum
  *          of the exponentials of the differences to it
  * norm     LayerNorm of each row's first `width` numbers
- * gelu     of so many numbers (a multiple of 4) in their place; or with `gradient` that times its slope there, in the place of the gradient
- * softmaxBack  what the gradient of shares, which `softmax` left at `at`, is for the scores, in the place of the gradient
- * normBack  what a gradient behind `norm` is before it, added to the rows at `to`; what fills their stride is no gradient
- * normGain  what it is for the gain of `norm`, added to what is at `sums`
- * adamw    so many numbers (a multiple of 4) learn by their gradients, each of which is times `shorter`: means and squares move towards
- *          it by the shares `first` and `second`, the numbers are times `keeps` and less `rate` mean / (`root` sqrt(square) + eps)
+ * gelu     of so many numbers (a multiple of 4) in their place; or with `gradient` that times its slope
+ * there, in the place of the gradient
+ * softmaxBack  what the gradient of shares, which `softmax` left at `at`, is for the scores, in the place of
+ * the gradient normBack  what a gradient behind `norm` is before it, added to the rows at `to`; what fills
+ * their stride is no gradient normGain  what it is for the gain of `norm`, added to what is at `sums`
+ * adamw    so many numbers (a multiple of 4) learn by their gradients, each of which is times `shorter`:
+ * means and squares move towards
+ *          it by the shares `first` and `second`, the numbers are times `keeps` and less `rate` mean /
+ *          (`root` sqrt(square) + eps)
  * @typedef {{
  *   memory: ArrayBuffer, simd: boolean,
- *   product: (a: number, lda: number, b: number, bias: number, out: number, ldo: number, rows: number, depth: number, cols: number, add: number) => void,
- *   strided: (a: number, down: number, along: number, b: number, ldb: number, out: number, ldo: number, rows: number, depth: number, cols: number, add: number) => void,
+ *   product: (a: number, lda: number, b: number, bias: number, out: number, ldo: number, rows: number, depth:
+ *     number, cols: number, add: number) => void,
+ *   strided: (a: number, down: number, along: number, b: number, ldb: number, out: number, ldo: number, rows:
+ *     number, depth: number, cols: number, add: number) => void,
  *   sums: (from: number, lda: number, to: number, rows: number, width: number) => void,
- *   spread: (from: number, lda: number, to: number, down: number, across: number, rows: number, width: number) => void,
+ *   spread: (from: number, lda: number, to: number, down: number, across: number, rows: number, width:
+ *     number) => void,
  *   move: (from: number, lda: number, to: number, ldo: number, rows: number, width: number) => void,
  *   softmax: (at: number, rows: number, count: number, stride: number, scale: number, stats: number) => void,
- *   norm: (from: number, to: number, gain: number, shift: number, rows: number, width: number, stride: number, eps: number) => void,
+ *   norm: (from: number, to: number, gain: number, shift: number, rows: number, width: number, stride:
+ *     number, eps: number) => void,
  *   gelu: (at: number, count: number, gradient: number) => void,
  *   softmaxBack: (at: number, gradient: number, rows: number, stride: number, scale: number) => void,
- *   normBack: (from: number, gradient: number, to: number, gain: number, rows: number, width: number, stride: number, eps: number) => void,
- *   normGain: (from: number, gradient: number, sums: number, rows: number, width: number, stride: number, eps: number) => void,
- *   adamw: (at: number, gradient: number, mean: number, square: number, count: number, shorter: number, keeps: number, first: number, second: number, rate: number, root: number, eps: number) => void,
+ *   normBack: (from: number, gradient: number, to: number, gain: number, rows: number, width: number, stride:
+ *     number, eps: number) => void,
+ *   normGain: (from: number, gradient: number, sums: number, rows: number, width: number, stride: number,
+ *     eps: number) => void,
+ *   adamw: (at: number, gradient: number, mean: number, square: number, count: number, shorter: number,
+ *     keeps: number, first: number, second: number, rate: number, root: number, eps: number) => void,
  * }} Kernels
  */
 
 /**
- * The fastest kernels that run here, with a memory of so many bytes: without SIMD, or where a policy forbids WebAssembly, plain ones.
- * The module is small enough to be compiled at once, which browsers allow a page up to 4 kB.
+ * The fastest kernels that run here, with a memory of so many bytes: without SIMD, or where a policy forbids
+ * WebAssembly, plain ones. The module is small enough to be compiled at once, which browsers allow a page up
+ * to 4 kB.
  * @param {number} bytes
  * @returns {Kernels}
  */
@@ -51,7 +67,9 @@ export function bestKernels(bytes) {
     const module = new WebAssembly.Module(Uint8Array.from(atob(MODULE), (letter) => letter.charCodeAt(0)));
     const page = { memory: new WebAssembly.Memory({ initial: Math.ceil(bytes / 65536) }) };
     const { exports } = new WebAssembly.Instance(module, { page });
-    return /** @type {Kernels} */ (/** @type {unknown} */ ({ ...exports, memory: page.memory.buffer, simd: true }));
+    return /** @type {Kernels} */ (
+      /** @type {unknown} */ ({ ...exports, memory: page.memory.buffer, simd: true })
+    );
   } catch (error) {
     if (error instanceof RangeError) throw error; // there is no such memory, for plain kernels neither
     return plainKernels(bytes);
@@ -61,11 +79,16 @@ export function bestKernels(bytes) {
 /** What scores become that are none: smaller than any, and still a number. */
 const LEAST = -3e38;
 
-/** The kernels in plain JavaScript, with a memory of so many bytes. @param {number} bytes @returns {Kernels} */
+/**
+ * The kernels in plain JavaScript, with a memory of so many bytes.
+ * @param {number} bytes
+ * @returns {Kernels}
+ */
 export function plainKernels(bytes) {
   const f = new Float32Array(bytes / 4);
   return {
-    memory: f.buffer, simd: false,
+    memory: f.buffer,
+    simd: false,
     product(a, lda, b, bias, out, ldo, rows, depth, cols, add) {
       for (let col = 0; col < cols; col += 8) {
         for (let row = 0; row < rows; row++) {
@@ -76,7 +99,8 @@ export function plainKernels(bytes) {
     },
     strided(a, down, along, b, ldb, out, ldo, rows, depth, cols, add) {
       for (let row = 0; row < rows; row++) {
-        for (let col = 0; col < cols; col += 8) panelRow(f, a / 4 + row * down, along, b / 4 + col, ldb, out / 4 + row * ldo + col, depth, add);
+        for (let col = 0; col < cols; col += 8)
+          panelRow(f, a / 4 + row * down, along, b / 4 + col, ldb, out / 4 + row * ldo + col, depth, add);
       }
     },
     sums(from, lda, to, rows, width) {
@@ -86,7 +110,8 @@ export function plainKernels(bytes) {
     },
     spread(from, lda, to, down, across, rows, width) {
       for (let row = 0; row < rows; row++) {
-        for (let at = 0; at < width; at++) f[to / 4 + row * down + at * across] = f[from / 4 + row * lda + at];
+        for (let at = 0; at < width; at++)
+          f[to / 4 + row * down + at * across] = f[from / 4 + row * lda + at];
       }
     },
     move(from, lda, to, ldo, rows, width) {
@@ -98,9 +123,11 @@ export function plainKernels(bytes) {
     softmax(at, rows, count, stride, scale, stats) {
       for (let row = 0; row < rows; row++) {
         const start = at / 4 + row * stride;
-        let most = LEAST, sum = 0;
+        let most = LEAST,
+          sum = 0;
         for (let i = start; i < start + count; i++) most = Math.max(most, f[i]);
-        for (let i = start; i < start + stride; i++) sum += f[i] = i < start + count ? Math.exp(scale * (f[i] - most)) : 0;
+        for (let i = start; i < start + stride; i++)
+          sum += f[i] = i < start + count ? Math.exp(scale * (f[i] - most)) : 0;
         for (let i = start; i < start + count; i++) f[i] /= sum;
         f[stats / 4 + 2 * row] = scale * most;
         f[stats / 4 + 2 * row + 1] = sum;
@@ -117,20 +144,24 @@ export function plainKernels(bytes) {
       for (let row = 0; row < rows; row++) {
         const start = from / 4 + row * stride;
         const { mean, scale } = moments(f, start, width, eps);
-        for (let i = 0; i < width; i++) f[to / 4 + row * stride + i] = (f[start + i] - mean) * scale * f[gain / 4 + i] + f[shift / 4 + i];
+        for (let i = 0; i < width; i++)
+          f[to / 4 + row * stride + i] = (f[start + i] - mean) * scale * f[gain / 4 + i] + f[shift / 4 + i];
       }
     },
     normBack(from, gradient, to, gain, rows, width, stride, eps) {
       for (let row = 0; row < rows; row++) {
         const [x, d] = [from / 4 + row * stride, gradient / 4 + row * stride];
         const { mean, scale } = moments(f, x, width, eps);
-        let first = 0, second = 0;
+        let first = 0,
+          second = 0;
         for (let i = 0; i < width; i++) {
           const g = f[gain / 4 + i] * f[d + i];
           first += g / width;
-          second += g * (f[x + i] - mean) * scale / width;
+          second += (g * (f[x + i] - mean) * scale) / width;
         }
-        for (let i = 0; i < width; i++) f[to / 4 + row * stride + i] += scale * (f[gain / 4 + i] * f[d + i] - first - (f[x + i] - mean) * scale * second);
+        for (let i = 0; i < width; i++)
+          f[to / 4 + row * stride + i] +=
+            scale * (f[gain / 4 + i] * f[d + i] - first - (f[x + i] - mean) * scale * second);
       }
     },
     normGain(from, gradient, sums, rows, width, stride, eps) {
@@ -146,7 +177,7 @@ export function plainKernels(bytes) {
         const slope = shorter * f[g + i];
         f[m + i] += first * (slope - f[m + i]);
         f[v + i] += second * (slope * slope - f[v + i]);
-        f[p + i] = keeps * f[p + i] - rate * f[m + i] / (root * Math.sqrt(f[v + i]) + eps);
+        f[p + i] = keeps * f[p + i] - (rate * f[m + i]) / (root * Math.sqrt(f[v + i]) + eps);
       }
     },
     gelu(at, count, gradient) {
@@ -162,7 +193,8 @@ export function plainKernels(bytes) {
 
 /** The mean of a row, and one over its deviation. */
 function moments(f, start, width, eps) {
-  let mean = 0, variance = 0;
+  let mean = 0,
+    variance = 0;
   for (let i = 0; i < width; i++) mean += f[start + i] / width;
   for (let i = 0; i < width; i++) variance += (f[start + i] - mean) ** 2 / width;
   return { mean, scale: 1 / Math.sqrt(variance + eps) };
@@ -170,7 +202,14 @@ function moments(f, start, width, eps) {
 
 /** One row of `a` with 8 columns: eight sums at once. */
 function panelRow(f, a, along, b, ldb, out, depth, add) {
-  let s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
+  let s0 = 0,
+    s1 = 0,
+    s2 = 0,
+    s3 = 0,
+    s4 = 0,
+    s5 = 0,
+    s6 = 0,
+    s7 = 0;
   for (let at = 0; at < depth; at++, a += along, b += ldb) {
     const x = f[a];
     s0 += x * f[b];
@@ -191,6 +230,10 @@ function normal(x) {
   const z = Math.abs(x) * Math.SQRT1_2;
   const t = 1 / (1 + 0.3275911 * z);
   const bell = Math.exp(-z * z);
-  const tail = 0.5 * t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))) * bell;
+  const tail =
+    0.5 *
+    t *
+    (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))) *
+    bell;
   return { phi: x < 0 ? tail : 1 - tail, density: bell / Math.sqrt(2 * Math.PI) };
 }

@@ -11,26 +11,35 @@ const SCRATCH = 2048;
 
 /**
  * A matrix with its bias: `depth` numbers in, `cols` out, both rounded up.
- * name: of its parameters, of whose rows it has `out` from `first` on, each with `into` numbers; raw: what they are without the gain
- * (LayerScale) that they have been multiplied with
- * @typedef {{b: number, bias: number, depth: number, cols: number, name: string, first: number, out: number, into: number,
- *   raw: {weight: Float32Array, bias: Float32Array|undefined, gain: Float32Array, scale: string}|null}} Linear
+ * name: of its parameters, of whose rows it has `out` from `first` on, each with `into` numbers; raw: what
+ * they are without the gain (LayerScale) that they have been multiplied with
+ * @typedef {{b: number, bias: number, depth: number, cols: number, name: string, first: number, out: number,
+ *   into: number,
+ *   raw: {weight: Float32Array, bias: Float32Array|undefined, gain: Float32Array, scale: string}|null}}
+ *     Linear
  * @typedef {{gain: number, shift: number, width: number, name: string}} Norm
- * @typedef {{norm1: Norm, qkv: Linear, qNorm: Norm|null, kNorm: Norm|null, angles: import("./angles.js").Angles|null, norm: Norm|null, proj: Linear,
+ * @typedef {{norm1: Norm, qkv: Linear, qNorm: Norm|null, kNorm: Norm|null,
+ *   angles: import("./angles.js").Angles|null, norm: Norm|null, proj: Linear,
  *   norm2: Norm, gate: Linear, other: Linear|null, hiddenNorm: Norm|null, fc2: Linear}} BlockWeights
- * @typedef {{config: import("./config.js").Config, kernels: import("./kernels.js").Kernels, f: Float32Array, preprocess: any,
- *   patch: Linear, blocks: BlockWeights[], normPre: Norm|null, last: Norm|null, fcNorm: Norm|null, heads: Linear[],
- *   prefix: Float32Array, positions: Float32Array|null, filters: Float32Array, filterBias: Float32Array, sizes: Record<string, number>,
+ * @typedef {{config: import("./config.js").Config, kernels: import("./kernels.js").Kernels, f: Float32Array,
+ *   preprocess: any,
+ *   patch: Linear, blocks: BlockWeights[], normPre: Norm|null, last: Norm|null, fcNorm: Norm|null, heads:
+ *     Linear[],
+ *   prefix: Float32Array, positions: Float32Array|null, filters: Float32Array, filterBias: Float32Array,
+ *     sizes: Record<string, number>,
  *   rows: number, at: Record<string, number>}} Machine
- *   at: where the parts of a pass lie, by name, and from `dx` on those of its gradients; rows: of tokens, rounded up
+ *   at: where the parts of a pass lie, by name, and from `dx` on those of its gradients; rows: of tokens,
+ *   rounded up
  */
 
 /**
- * Rows of numbers (a multiple of 8) as `b` of `product`, transposed: for each 8 rows their first numbers, their second ...
+ * Rows of numbers (a multiple of 8) as `b` of `product`, transposed: for each 8 rows their first numbers,
+ * their second ...
  * @param {import("./kernels.js").Kernels} kernels
  */
 export function pack(kernels, from, lda, to, rows, depth) {
-  for (let row = 0; row < rows; row += 8) kernels.spread(from + 4 * row * lda, lda, to + 4 * row * depth, 1, 8, 8, depth);
+  for (let row = 0; row < rows; row += 8)
+    kernels.spread(from + 4 * row * lda, lda, to + 4 * row * depth, 1, 8, 8, depth);
 }
 
 /**
@@ -39,7 +48,14 @@ export function pack(kernels, from, lda, to, rows, depth) {
  * @returns {Machine}
  */
 export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
-  const { embed_dim: dim, num_heads: heads, head_dim: d, mlp_hidden_dim: hidden, in_chans, patch_size: [ph, pw] } = config;
+  const {
+    embed_dim: dim,
+    num_heads: heads,
+    head_dim: d,
+    mlp_hidden_dim: hidden,
+    in_chans,
+    patch_size: [ph, pw],
+  } = config;
   let [end, largest, longest] = [SCRATCH, 0, 0];
   /** @type {((f: Float32Array) => void)[]} */
   const writes = [];
@@ -53,12 +69,22 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
     const part = (numbers, width) => numbers?.subarray(first * width, (first + out) * width);
     const [weight, bias, gain] = [part(w[name + ".weight"], into), part(w[name + ".bias"], 1), w[scale]];
     const [cols, depth] = [up(out), up(into)];
-    const made = { b: take(cols * depth), bias: take(cols), depth, cols, name, first, out, into, raw: gain ? { weight, bias, gain, scale } : null };
+    const made = {
+      b: take(cols * depth),
+      bias: take(cols),
+      depth,
+      cols,
+      name,
+      first,
+      out,
+      into,
+      raw: gain ? { weight, bias, gain, scale } : null,
+    };
     [largest, longest] = [Math.max(largest, cols * depth), Math.max(longest, cols, depth)];
     writes.push((f) => {
       for (let row = 0; row < out; row++) {
         const factor = gain ? gain[row] : 1; // LayerScale is a gain of what comes out
-        const start = made.b / 4 + (row - row % 8) * depth + row % 8;
+        const start = made.b / 4 + (row - (row % 8)) * depth + (row % 8);
         for (let at = 0; at < into; at++) f[start + 8 * at] = factor * weight[row * into + at];
         if (bias) f[made.bias / 4 + row] = factor * bias[row];
       }
@@ -79,37 +105,78 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
     const name = "blocks." + layer + ".";
     const packed = config.mlp === "swiglu_packed";
     return {
-      norm1: /** @type {Norm} */ (norm(name + "norm1", dim)), qkv: linear(name + "attn.qkv", 3 * dim, dim),
-      qNorm: norm(name + "attn.q_norm", d), kNorm: norm(name + "attn.k_norm", d), angles: anglesOf(config, w[name + "attn.angles.freqs"]),
-      norm: norm(name + "attn.norm", dim), proj: linear(name + "attn.proj", dim, dim, { scale: name + "ls1.gamma" }), norm2: /** @type {Norm} */ (norm(name + "norm2", dim)),
+      norm1: /** @type {Norm} */ (norm(name + "norm1", dim)),
+      qkv: linear(name + "attn.qkv", 3 * dim, dim),
+      qNorm: norm(name + "attn.q_norm", d),
+      kNorm: norm(name + "attn.k_norm", d),
+      angles: anglesOf(config, w[name + "attn.angles.freqs"]),
+      norm: norm(name + "attn.norm", dim),
+      proj: linear(name + "attn.proj", dim, dim, { scale: name + "ls1.gamma" }),
+      norm2: /** @type {Norm} */ (norm(name + "norm2", dim)),
       gate: linear(name + (config.mlp === "swiglu" ? "mlp.fc1_g" : "mlp.fc1"), hidden, dim),
-      other: packed ? linear(name + "mlp.fc1", hidden, dim, { first: hidden }) : config.mlp === "swiglu" ? linear(name + "mlp.fc1_x", hidden, dim) : null,
-      hiddenNorm: norm(name + "mlp.norm", hidden), fc2: linear(name + "mlp.fc2", dim, hidden, { scale: name + "ls2.gamma" }),
+      other: packed
+        ? linear(name + "mlp.fc1", hidden, dim, { first: hidden })
+        : config.mlp === "swiglu"
+          ? linear(name + "mlp.fc1_x", hidden, dim)
+          : null,
+      hiddenNorm: norm(name + "mlp.norm", hidden),
+      fc2: linear(name + "mlp.fc2", dim, hidden, { scale: name + "ls2.gamma" }),
     };
   };
   const pixels = in_chans * ph * pw;
   const F = Math.min(24, dim);
   const parts = {
-    patch: linear("patch_embed.proj", dim, pixels), blocks: Array.from({ length: config.depth }, (_, layer) => block(layer)),
-    normPre: norm("norm_pre", dim), last: norm("norm", dim), fcNorm: norm("fc_norm", config.pooled_dim),
+    patch: linear("patch_embed.proj", dim, pixels),
+    blocks: Array.from({ length: config.depth }, (_, layer) => block(layer)),
+    normPre: norm("norm_pre", dim),
+    last: norm("norm", dim),
+    fcNorm: norm("fc_norm", config.pooled_dim),
     sizes: Object.fromEntries(Object.entries(w).map(([name, { length }]) => [name, length])),
-    heads: ["head", "head_dist"].filter((name) => w[name + ".weight"]).map((name) => linear(name, config.num_classes, config.pooled_dim)),
-    prefix: joined([w.cls_token, w.dist_token, w.reg_token].filter(Boolean)), positions: w.pos_embed ?? null,
-    filters: w["patch_embed.proj.weight"].slice(0, F * pixels), filterBias: (w["patch_embed.proj.bias"] ?? new Float32Array(F)).slice(0, F),
+    heads: ["head", "head_dist"]
+      .filter((name) => w[name + ".weight"])
+      .map((name) => linear(name, config.num_classes, config.pooled_dim)),
+    prefix: joined([w.cls_token, w.dist_token, w.reg_token].filter(Boolean)),
+    positions: w.pos_embed ?? null,
+    filters: w["patch_embed.proj.weight"].slice(0, F * pixels),
+    filterBias: (w["patch_embed.proj.bias"] ?? new Float32Array(F)).slice(0, F),
   };
   const rows = up(config.num_tokens) + 8;
   const answers = config.global_pool === "" ? rows : 8;
   const at = {
-    patches: take(rows * up(pixels)), x: take(rows * up(dim)), y: take(rows * up(dim)), qkv: take(rows * up(3 * dim)),
-    q: take(heads * rows * up(d)), k: take(heads * rows * up(d)), v: take(heads * rows * up(d)), mixed: take(heads * rows * up(d)),
-    keys: take(rows * up(d)), values: take(rows * up(d)), scores: take(rows * rows), stats: take(2 * rows),
-    hidden: take(rows * up(hidden)), other: take(rows * up(hidden)), pooled: take(answers * up(config.pooled_dim)),
-    logits: take(answers * up(config.num_classes || 1)), zero: take(Math.max(rows, longest)),
-    dx: take(rows * up(dim)), dy: take(rows * up(dim)), dqkv: take(rows * up(3 * dim)),
-    dq: take(heads * rows * up(d)), dk: take(heads * rows * up(d)), dv: take(heads * rows * up(d)), dmixed: take(heads * rows * up(d)),
-    dscores: take(rows * rows), turned: take(rows * Math.max(rows, longest)), before: take(rows * up(hidden)), dhidden: take(rows * up(hidden)),
-    dother: take(rows * up(hidden)), dpatches: take(rows * up(pixels)), dpooled: take(answers * up(config.pooled_dim)),
-    dlogits: take(answers * up(config.num_classes || 1)), matrix: take(largest), normed: take(rows * Math.max(longest, heads * up(d))),
+    patches: take(rows * up(pixels)),
+    x: take(rows * up(dim)),
+    y: take(rows * up(dim)),
+    qkv: take(rows * up(3 * dim)),
+    q: take(heads * rows * up(d)),
+    k: take(heads * rows * up(d)),
+    v: take(heads * rows * up(d)),
+    mixed: take(heads * rows * up(d)),
+    keys: take(rows * up(d)),
+    values: take(rows * up(d)),
+    scores: take(rows * rows),
+    stats: take(2 * rows),
+    hidden: take(rows * up(hidden)),
+    other: take(rows * up(hidden)),
+    pooled: take(answers * up(config.pooled_dim)),
+    logits: take(answers * up(config.num_classes || 1)),
+    zero: take(Math.max(rows, longest)),
+    dx: take(rows * up(dim)),
+    dy: take(rows * up(dim)),
+    dqkv: take(rows * up(3 * dim)),
+    dq: take(heads * rows * up(d)),
+    dk: take(heads * rows * up(d)),
+    dv: take(heads * rows * up(d)),
+    dmixed: take(heads * rows * up(d)),
+    dscores: take(rows * rows),
+    turned: take(rows * Math.max(rows, longest)),
+    before: take(rows * up(hidden)),
+    dhidden: take(rows * up(hidden)),
+    dother: take(rows * up(hidden)),
+    dpatches: take(rows * up(pixels)),
+    dpooled: take(answers * up(config.pooled_dim)),
+    dlogits: take(answers * up(config.num_classes || 1)),
+    matrix: take(largest),
+    normed: take(rows * Math.max(longest, heads * up(d))),
   };
   const kernels = makeKernels(end);
   const f = new Float32Array(kernels.memory);

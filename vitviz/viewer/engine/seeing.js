@@ -1,4 +1,7 @@
-/** Seeing: a decoded photo becomes what a model sees, and small files for the eye. A large one takes a while: a worker does it, where it can. */
+/**
+ * Seeing: a decoded photo becomes what a model sees, and small files for the eye. A large one takes a while:
+ * a worker does it, where it can.
+ */
 
 import { framing, hasColours, inChannels, isTranslucent, marginOf, pictureOf } from "../maths/pixels.js";
 
@@ -10,11 +13,13 @@ export const DRAWS_IN_WORKERS = typeof OffscreenCanvas === "function";
 
 /**
  * A photo for a model, inverted or as it is. Its bitmap is closed.
- * @typedef {{bitmap: ImageBitmap, preprocess: import("../maths/pixels.js").Preprocess, inverted: boolean}} Photo
+ * @typedef {{bitmap: ImageBitmap, preprocess: import("../maths/pixels.js").Preprocess, inverted: boolean}}
+ *   Photo
  */
 
 /**
- * What a model sees of a photo. exact: whether this browser gives pixels back as they are; coloured: whether colours are lost to the model
+ * What a model sees of a photo. exact: whether this browser gives pixels back as they are; coloured: whether
+ * colours are lost to the model
  * @param {Photo} photo
  */
 export async function seenOf({ bitmap, preprocess, inverted }) {
@@ -22,11 +27,18 @@ export async function seenOf({ bitmap, preprocess, inverted }) {
   const seen = pictureOf(inChannels(photo, preprocess.channels, inverted), preprocess);
   const photograph = await photographOf(bitmap, preprocess, inverted);
   bitmap.close();
-  return { seen, photograph, exact: readsExactly(), translucent: isTranslucent(photo.data), coloured: preprocess.channels === 1 && hasColours(photo) };
+  return {
+    seen,
+    photograph,
+    exact: readsExactly(),
+    translucent: isTranslucent(photo.data),
+    coloured: preprocess.channels === 1 && hasColours(photo),
+  };
 }
 
 /**
- * The part of the photo that the model saw, and the whole of it, as small JPEG files; null if they show nothing that the model's pixels do not.
+ * The part of the photo that the model saw, and the whole of it, as small JPEG files; null if they show
+ * nothing that the model's pixels do not.
  * @param {ImageBitmap} bitmap
  * @param {import("../maths/pixels.js").Preprocess} preprocess
  * @returns {Promise<null|{crop: Uint8Array|null, whole: Uint8Array|null, frame: number[]}>}
@@ -35,14 +47,27 @@ async function photographOf(bitmap, preprocess, inverted) {
   const { width, height } = bitmap;
   const [top, left, bottom, right] = framing({ width, height }, preprocess);
   const share = (edge, side) => Math.min(Math.max(edge / side, 0), 1);
-  const frame = [share(top, height), share(left, width), share(bottom, height) - share(top, height), share(right, width) - share(left, width)];
+  const frame = [
+    share(top, height),
+    share(left, width),
+    share(bottom, height) - share(top, height),
+    share(right, width) - share(left, width),
+  ];
   const [rows, cols] = preprocess.size;
-  const scale = Math.min(LONGEST / Math.max(rows, cols), Math.max((bottom - top) / rows, (right - left) / cols));
+  const scale = Math.min(
+    LONGEST / Math.max(rows, cols),
+    Math.max((bottom - top) / rows, (right - left) / cols),
+  );
   const small = Math.min(1, WHOLE_LONGEST / Math.max(width, height));
   const side = (length) => Math.max(1, Math.round(length));
-  const drawn = (across, down, x, y, wide, high) => jpegOf(bitmap, { width: side(across), height: side(down) }, [x, y, wide, high], preprocess, inverted);
-  const crop = scale < FINER ? null : await drawn(cols * scale, rows * scale, left, top, right - left, bottom - top);
-  const whole = Math.min(frame[2], frame[3]) >= SEEN ? null : await drawn(width * small, height * small, 0, 0, width, height);
+  const drawn = (across, down, x, y, wide, high) =>
+    jpegOf(bitmap, { width: side(across), height: side(down) }, [x, y, wide, high], preprocess, inverted);
+  const crop =
+    scale < FINER ? null : await drawn(cols * scale, rows * scale, left, top, right - left, bottom - top);
+  const whole =
+    Math.min(frame[2], frame[3]) >= SEEN
+      ? null
+      : await drawn(width * small, height * small, 0, 0, width, height);
   return crop || whole ? { crop, whole, frame } : null;
 }
 
@@ -50,19 +75,30 @@ async function photographOf(bitmap, preprocess, inverted) {
 async function jpegOf(bitmap, { width, height }, [x, y, across, down], preprocess, inverted) {
   const { canvas, context } = canvasOf(width, height);
   const fill = marginOf(preprocess);
-  Object.assign(context, { imageSmoothingQuality: "high", fillStyle: "rgb(" + Array.from({ length: 3 }, (_, at) => fill[at % fill.length]) + ")" });
+  Object.assign(context, {
+    imageSmoothingQuality: "high",
+    fillStyle: "rgb(" + Array.from({ length: 3 }, (_, at) => fill[at % fill.length]) + ")",
+  });
   context.fillRect(0, 0, width, height);
   const [left, top] = [Math.max(x, 0), Math.max(y, 0)];
   const [wide, high] = [Math.min(x + across, bitmap.width) - left, Math.min(y + down, bitmap.height) - top];
   /** @type {[number, number, number, number]} */
-  const place = [(left - x) / across * width, (top - y) / down * height, wide / across * width, high / down * height];
+  const place = [
+    ((left - x) / across) * width,
+    ((top - y) / down) * height,
+    (wide / across) * width,
+    (high / down) * height,
+  ];
   context.clearRect(...place);
   context.drawImage(bitmap, left, top, wide, high, ...place);
   const drawn = context.getImageData(0, 0, width, height);
   const { data, channels } = inChannels(drawn, preprocess.channels, inverted);
-  for (let at = 0; at < drawn.data.length; at++) drawn.data[at] = at % 4 === 3 ? 255 : data[Math.floor(at / 4) * channels + Math.min(at % 4, channels - 1)];
+  for (let at = 0; at < drawn.data.length; at++)
+    drawn.data[at] =
+      at % 4 === 3 ? 255 : data[Math.floor(at / 4) * channels + Math.min(at % 4, channels - 1)];
   context.putImageData(drawn, 0, 0);
-  const blob = await (canvas.convertToBlob?.({ type: "image/jpeg", quality: QUALITY }) ?? new Promise((done) => canvas.toBlob(done, "image/jpeg", QUALITY)));
+  const blob = await (canvas.convertToBlob?.({ type: "image/jpeg", quality: QUALITY }) ??
+    new Promise((done) => canvas.toBlob(done, "image/jpeg", QUALITY)));
   return new Uint8Array(await blob.arrayBuffer());
 }
 
@@ -75,15 +111,23 @@ function pixelsOf(drawn) {
   return context.getImageData(0, 0, width, height).data;
 }
 
-/** Whether this browser gives pixels back as they are. Some change them a little, so that no page can tell a visitor by them. */
+/**
+ * Whether this browser gives pixels back as they are. Some change them a little, so that no page can tell a
+ * visitor by them.
+ */
 function readsExactly() {
   const known = new ImageData(16, 16);
-  for (let at = 0; at < known.data.length; at++) known.data[at] = at % 4 === 3 ? 255 : at * 37 % 256;
+  for (let at = 0; at < known.data.length; at++) known.data[at] = at % 4 === 3 ? 255 : (at * 37) % 256;
   return pixelsOf(known).every((value, at) => value === known.data[at]);
 }
 
-/** Workers have no document, and old browsers no other canvas. @returns {{canvas: any, context: CanvasRenderingContext2D}} */
+/**
+ * Workers have no document, and old browsers no other canvas.
+ * @returns {{canvas: any, context: CanvasRenderingContext2D}}
+ */
 function canvasOf(width, height) {
-  const canvas = DRAWS_IN_WORKERS ? new OffscreenCanvas(width, height) : Object.assign(document.createElement("canvas"), { width, height });
+  const canvas = DRAWS_IN_WORKERS
+    ? new OffscreenCanvas(width, height)
+    : Object.assign(document.createElement("canvas"), { width, height });
   return { canvas, context: /** @type {any} */ (canvas.getContext("2d", { willReadFrequently: true })) };
 }

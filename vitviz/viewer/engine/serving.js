@@ -12,9 +12,13 @@ const SLICE_MS = 30;
 const MOST_TASKS = 4;
 
 /**
- * A question: a model to load, a pass to run, a photo to see, or a slice of a task, to which the reply is the share that is done, or `made`; and its reply, with the same number. An error crosses to the page as its parts.
- * @typedef {{id: number, load?: ArrayBuffer, wish?: import("./core.js").Wish, photo?: import("./seeing.js").Photo, task?: {number: number, wish: import("./core.js").Task}}} Question
- * @typedef {{id: number, value?: any, error?: {kind: string, message: string, key?: string, values?: any}}} Reply
+ * A question: a model to load, a pass to run, a photo to see, or a slice of a task, to which the reply is the
+ * share that is done, or `made`; and its reply, with the same number. An error crosses to the page as its
+ * parts.
+ * @typedef {{id: number, load?: ArrayBuffer, wish?: import("./core.js").Wish,
+ *   photo?: import("./seeing.js").Photo, task?: {number: number, wish: import("./core.js").Task}}} Question
+ * @typedef {{id: number, value?: any, error?: {kind: string, message: string, key?: string, values?: any}}}
+ *   Reply
  */
 
 /** What answers questions, one after the other. @returns {(question: Question) => Promise<Reply>} */
@@ -37,7 +41,16 @@ export function serving() {
   };
   return async ({ id, load, wish, photo, task }) => {
     try {
-      return { id, value: load ? core.load(load) : photo ? await seenOf(photo) : task ? slice(task) : core.run(/** @type {import("./core.js").Wish} */ (wish)) };
+      return {
+        id,
+        value: load
+          ? core.load(load)
+          : photo
+            ? await seenOf(photo)
+            : task
+              ? slice(task)
+              : core.run(/** @type {import("./core.js").Wish} */ (wish)),
+      };
     } catch (error) {
       const kind = [SelectionError, FormatError].find((one) => error instanceof one)?.name ?? "Error";
       return { id, error: { kind, message: String(error.message), key: error.key, values: error.values } };

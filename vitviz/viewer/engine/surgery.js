@@ -1,4 +1,7 @@
-/** Surgery: a list of interventions, checked together and applied to a pass; vitviz/probe/intervene/ has the same in Python. */
+/**
+ * Surgery: a list of interventions, checked together and applied to a pass; vitviz/probe/intervene/ has the
+ * same in Python.
+ */
 
 import { Chance } from "../maths/chance.js";
 import { cutsOf } from "../maths/cuts.js";
@@ -7,8 +10,10 @@ import { COUNTS, KINDS, LIMITS, NEEDS } from "./tables.js";
 
 /** @typedef {{kind: string, [field: string]: any}} Intervention  as in JSON */
 
-
-/** Interventions that cannot be done. `key` and `values` are of a text of vitviz/languages/en/experiments.json. */
+/**
+ * Interventions that cannot be done. `key` and `values` are of a text of
+ * vitviz/languages/en/experiments.json.
+ */
 export class SelectionError extends Error {
   constructor(key, values = {}) {
     super(key + " " + JSON.stringify(values));
@@ -18,9 +23,11 @@ export class SelectionError extends Error {
 }
 
 const has = (some, number) => some === "all" || some.includes(number);
-const isNumber = (value, least = -LIMITS.number) => Number.isInteger(value) && value >= least && value <= LIMITS.number;
+const isNumber = (value, least = -LIMITS.number) =>
+  Number.isInteger(value) && value >= least && value <= LIMITS.number;
 
-const malformedError = (kind, value) => new SelectionError("malformed", { kind, example: KINDS[kind].example, value });
+const malformedError = (kind, value) =>
+  new SelectionError("malformed", { kind, example: KINDS[kind].example, value });
 
 /** Throws a SelectionError for a field that does not hold what its form says. */
 function checkField(one, name, { shape, of, words, count }) {
@@ -28,11 +35,17 @@ function checkField(one, name, { shape, of, words, count }) {
   const malformed = malformedError(one.kind, one);
   if (shape === "picture" || (typeof value === "string" && words.includes(value))) return;
   if (shape === "number" && isNumber(value, of === "seeds" ? 0 : undefined)) return;
-  if (shape !== "list" && shape !== "pairs" || !Array.isArray(value)) throw malformed;
+  if ((shape !== "list" && shape !== "pairs") || !Array.isArray(value)) throw malformed;
   if (value.length === 0) throw new SelectionError("empty", { kind: one.kind, what: name });
   if (shape === "pairs") {
-    if (value.length > LIMITS.pairs) throw new SelectionError("many_edges", { most: LIMITS.pairs, count: value.length });
-    if (!value.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((number) => isNumber(number)))) throw malformed;
+    if (value.length > LIMITS.pairs)
+      throw new SelectionError("many_edges", { most: LIMITS.pairs, count: value.length });
+    if (
+      !value.every(
+        (pair) => Array.isArray(pair) && pair.length === 2 && pair.every((number) => isNumber(number)),
+      )
+    )
+      throw malformed;
     return;
   }
   if (!value.every((number) => isNumber(number))) throw malformed;
@@ -48,12 +61,16 @@ function checkField(one, name, { shape, of, words, count }) {
  */
 function readInterventions(values) {
   if (!Array.isArray(values)) throw new SelectionError("no_list", { value: values });
-  if (values.length > LIMITS.interventions) throw new SelectionError("many", { most: LIMITS.interventions, count: values.length });
+  if (values.length > LIMITS.interventions)
+    throw new SelectionError("many", { most: LIMITS.interventions, count: values.length });
   return values.map((value) => {
     const kind = value?.kind;
-    if (typeof kind !== "string" || !Object.hasOwn(KINDS, kind)) throw new SelectionError("no_kind", { kinds: Object.keys(KINDS), value });
+    if (typeof kind !== "string" || !Object.hasOwn(KINDS, kind))
+      throw new SelectionError("no_kind", { kinds: Object.keys(KINDS), value });
     const { fields } = KINDS[kind];
-    const defaults = Object.entries(fields).flatMap(([name, form]) => (form.default === null ? [] : [[name, form.default]]));
+    const defaults = Object.entries(fields).flatMap(([name, form]) =>
+      form.default === null ? [] : [[name, form.default]],
+    );
     const one = { ...Object.fromEntries(defaults), ...value };
     const lacks = Object.keys(fields).some((name) => !Object.hasOwn(one, name));
     const wrong = lacks || Object.keys(one).some((name) => name !== "kind" && !Object.hasOwn(fields, name));
@@ -65,14 +82,16 @@ function readInterventions(values) {
 
 /**
  * Interventions that fit a model and each other. Throws a SelectionError.
- * @typedef {{tokens: Float32Array, width: number}} Donor  the tokens of another pass before the layer of a transplant
+ * @typedef {{tokens: Float32Array, width: number}} Donor  the tokens of another pass before the layer of a
+ *   transplant
  */
 export class Surgery {
   /**
    * @param {any} interventions  as in JSON
    * @param {import("./config.js").Config} config
    * @param {(Donor|null)[]} [donors]  of each intervention that is a transplant
-   * @param {boolean} [shortens]  whether tokens that are removed are left out of the sequence; else they are masked
+   * @param {boolean} [shortens]  whether tokens that are removed are left out of the sequence; else they are
+   *   masked
    */
   constructor(interventions, config, donors = [], shortens = false) {
     this.config = config;
@@ -89,14 +108,21 @@ export class Surgery {
     /** Whether those alone go through the blocks. */
     this.isShort = false;
     this.#checkContradictions();
-    const manifest = /** @type {any} */ ({ pass: { changes: this.interventions, removed: this.removed }, model: { num_tokens: tokens, prefix_tokens: { length: prefix } } });
+    const manifest = /** @type {any} */ ({
+      pass: { changes: this.interventions, removed: this.removed },
+      model: { num_tokens: tokens, prefix_tokens: { length: prefix } },
+    });
     this.cuts = Array.from({ length: config.depth }, (_, layer) => cutsOf(manifest, layer));
     if (this.of("cut").length > 0) this.#checkBlind();
     if (shortens && gone.size > 0) Object.assign(this, { isShort: true, masks: new Map() });
     this.places = this.#placesOf();
   }
 
-  /** The same where only some patches go through the blocks, all of which are there. @param {number[]} patches @returns {Surgery} */
+  /**
+   * The same where only some patches go through the blocks, all of which are there.
+   * @param {number[]} patches
+   * @returns {Surgery}
+   */
   keeping(patches) {
     const short = Object.create(this);
     const { num_prefix_tokens: prefix } = this.config;
@@ -139,8 +165,11 @@ export class Surgery {
     for (const [name, { of, past }] of fields) {
       if (!Object.hasOwn(COUNTS, of)) continue;
       const end = config[COUNTS[of]] + past;
-      const wrong = [one[name]].flat(2).find((value) => typeof value === "number" && !(value >= 0 && value < end));
-      if (wrong !== undefined) throw new SelectionError("out_of_range", { kind, what: name, last: end - 1, value: wrong });
+      const wrong = [one[name]]
+        .flat(2)
+        .find((value) => typeof value === "number" && !(value >= 0 && value < end));
+      if (wrong !== undefined)
+        throw new SelectionError("out_of_range", { kind, what: name, last: end - 1, value: wrong });
     }
     for (const [name, { needs }] of fields) {
       const need = NEEDS[needs[one[name]]];
@@ -160,7 +189,11 @@ export class Surgery {
     const { num_tokens: tokens, embed_dim: dim } = this.config;
     if (!donor) throw new SelectionError("needs_donor");
     const theirs = donor.tokens.length / donor.width;
-    if (donor.width !== dim || (patches !== "cls" && theirs !== tokens)) throw new SelectionError("donor_shape", { theirs: theirs + " x " + donor.width, ours: tokens + " x " + dim });
+    if (donor.width !== dim || (patches !== "cls" && theirs !== tokens))
+      throw new SelectionError("donor_shape", {
+        theirs: theirs + " x " + donor.width,
+        ours: tokens + " x " + dim,
+      });
   }
 
   #removed() {
@@ -171,7 +204,9 @@ export class Surgery {
       if (both !== undefined) throw new SelectionError("removed_and_kept", { patch: both });
     }
     const all = Array.from({ length: this.config.num_patches }, (_, patch) => patch);
-    const removed = all.filter((patch) => gone.has(patch) || keeps.some(({ patches }) => !patches.includes(patch)));
+    const removed = all.filter(
+      (patch) => gone.has(patch) || keeps.some(({ patches }) => !patches.includes(patch)),
+    );
     if (removed.length === all.length) throw new SelectionError("nothing_left");
     return removed;
   }
@@ -181,7 +216,10 @@ export class Surgery {
     const gone = new Set(this.removed);
     for (const one of this.interventions) {
       const { same, again } = KINDS[one.kind];
-      const touched = ["remove", "keep"].includes(one.kind) || !Array.isArray(one.patches) ? undefined : one.patches.find((patch) => gone.has(patch));
+      const touched =
+        ["remove", "keep"].includes(one.kind) || !Array.isArray(one.patches)
+          ? undefined
+          : one.patches.find((patch) => gone.has(patch));
       if (touched !== undefined) throw new SelectionError("removed_and", { patch: touched, kind: one.kind });
       if (same === null || again) continue;
       const fields = Object.fromEntries(same.map((name) => [name, one[name]]));
@@ -190,7 +228,12 @@ export class Surgery {
       before.add(key);
     }
     for (const { layer } of this.of("branch").filter(({ branch }) => branch === "attention")) {
-      const idle = this.interventions.find(({ kind, ...one }) => kind !== "branch" && ["edges", "heads"].includes(KINDS[kind].touches) && [one.layer, one.layers].flat().includes(layer));
+      const idle = this.interventions.find(
+        ({ kind, ...one }) =>
+          kind !== "branch" &&
+          ["edges", "heads"].includes(KINDS[kind].touches) &&
+          [one.layer, one.layers].flat().includes(layer),
+      );
       if (idle) throw new SelectionError("branch_off", { layer, kind: idle.kind });
     }
   }
@@ -204,7 +247,8 @@ export class Surgery {
         if (!mask || seen.has(mask)) continue;
         seen.add(mask);
         for (let token = 0; token < tokens; token++) {
-          if (mask.subarray(token * tokens, (token + 1) * tokens).every(Boolean)) throw new SelectionError("blind", { token, layer });
+          if (mask.subarray(token * tokens, (token + 1) * tokens).every(Boolean))
+            throw new SelectionError("blind", { token, layer });
         }
       }
     }
@@ -228,7 +272,9 @@ export class Surgery {
     if (!one) return null;
     const { num_patches: patches, num_prefix_tokens: prefix, num_tokens: tokens } = this.config;
     const order = new Chance(one.seed, "positions").permutation(patches);
-    return Uint32Array.from({ length: tokens }, (_, token) => (token < prefix ? token : prefix + order[token - prefix]));
+    return Uint32Array.from({ length: tokens }, (_, token) =>
+      token < prefix ? token : prefix + order[token - prefix],
+    );
   }
 
   /** The position embedding that is added in this pass. (N or P, D) -> the same; null: none */
@@ -236,53 +282,86 @@ export class Surgery {
     if (!embedding || this.without("learned off")) return null;
     const { embed_dim: dim, num_tokens: tokens } = this.config;
     const first = tokens - embedding.length / dim;
-    return this.places ? Float32Array.from(embedding, (_, at) => embedding[(/** @type {Uint32Array} */ (this.places)[first + Math.floor(at / dim)] - first) * dim + at % dim]) : embedding;
+    const { places } = this;
+    if (!places) return embedding;
+    return Float32Array.from(embedding, (_, at) => {
+      const token = places[first + Math.floor(at / dim)] - first;
+      return embedding[token * dim + (at % dim)];
+    });
   }
 
-  /** Where a query cannot look at a key in a head of a layer; null: it can everywhere. (n, n) rows of the sequence, 1 for a cut edge */
+  /**
+   * Where a query cannot look at a key in a head of a layer; null: it can everywhere. (n, n) rows of the
+   * sequence, 1 for a cut edge
+   */
   mask(layer, head) {
     const cut = this.cuts[layer];
     if (!cut || (this.isShort && this.of("cut").length === 0)) return null;
     const { sequence } = this;
     const count = sequence.length;
-    const key = this.interventions.map(({ kind, layers, heads }) => Number(kind === "cut" && has(layers, layer) && has(heads, head))).join("");
+    const key = this.interventions
+      .map(({ kind, layers, heads }) => Number(kind === "cut" && has(layers, layer) && has(heads, head)))
+      .join("");
     let mask = this.masks.get(key);
     if (!mask) {
-      mask = new Uint8Array(count * count).map((_, at) => Number(cut(head, sequence[Math.floor(at / count)], sequence[at % count])));
+      mask = new Uint8Array(count * count).map((_, at) =>
+        Number(cut(head, sequence[Math.floor(at / count)], sequence[at % count])),
+      );
       this.masks.set(key, mask);
     }
     return mask;
   }
 
-  /** Scores, or the shares that they become, without the edges that are cut, in their place: a score of minus infinity, a share of 0. (`count` rows) */
+  /**
+   * Scores, or the shares that they become, without the edges that are cut, in their place: a score of minus
+   * infinity, a share of 0. (`count` rows)
+   */
   cut(layer, head, scores, stride, count, without) {
     const mask = this.mask(layer, head);
     if (!mask) return;
     const keys = this.sequence.length;
     for (let query = 0; query < count; query++) {
-      for (let key = 0; key < keys; key++) if (mask[query * keys + key]) scores[query * stride + key] = without;
-      scores.fill(without, query * stride + keys, (query + 1) * stride); // of a row without an edge what fills it would be left
+      for (let key = 0; key < keys; key++)
+        if (mask[query * keys + key]) scores[query * stride + key] = without;
+      // of a row without an edge what fills it would be left
+      scores.fill(without, query * stride + keys, (query + 1) * stride);
     }
   }
 
-  /** The row whose query each row has in a layer, -1 for a query of zeros; null: each its own. @returns {number[]|null} */
+  /**
+   * The row whose query each row has in a layer, -1 for a query of zeros; null: each its own.
+   * @returns {number[]|null}
+   */
   queries(layer) {
     const { num_prefix_tokens: prefix, num_patches: patches } = this.config;
     const { sequence, present } = this;
-    const some = this.interventions.filter((one) => ["even", "scramble"].includes(one.kind) && has(one.layers, layer));
-    return some.length === 0 ? null : some.reduce((rows, one) => {
-      if (one.kind === "even") {
-        const isEven = { cls: (row) => row === 0, patches: (row) => row >= prefix, all: () => true }[one.rows];
-        return rows.map((from, row) => (isEven(row) ? -1 : from));
-      }
-      // Each patch has a random rank; those that stay go by theirs.
-      const ranks = new Chance(one.seed, "scramble").permutation(patches);
-      const staying = present.filter((row) => row >= prefix);
-      const order = [...staying].sort((a, b) => ranks[sequence[a] - prefix] - ranks[sequence[b] - prefix]);
-      const after = [...rows];
-      staying.forEach((row, at) => { after[row] = rows[order[at]]; });
-      return after;
-    }, [...sequence.keys()]);
+    const some = this.interventions.filter(
+      (one) => ["even", "scramble"].includes(one.kind) && has(one.layers, layer),
+    );
+    return some.length === 0
+      ? null
+      : some.reduce(
+          (rows, one) => {
+            if (one.kind === "even") {
+              const isEven = { cls: (row) => row === 0, patches: (row) => row >= prefix, all: () => true }[
+                one.rows
+              ];
+              return rows.map((from, row) => (isEven(row) ? -1 : from));
+            }
+            // Each patch has a random rank; those that stay go by theirs.
+            const ranks = new Chance(one.seed, "scramble").permutation(patches);
+            const staying = present.filter((row) => row >= prefix);
+            const order = [...staying].sort(
+              (a, b) => ranks[sequence[a] - prefix] - ranks[sequence[b] - prefix],
+            );
+            const after = [...rows];
+            staying.forEach((row, at) => {
+              after[row] = rows[order[at]];
+            });
+            return after;
+          },
+          [...sequence.keys()],
+        );
   }
 
   /** The queries of a head with some rows set to 0, or in another order, in their place. */
@@ -303,16 +382,22 @@ export class Surgery {
     const after = gradient.slice(0, rows.length * stride);
     gradient.fill(0, 0, rows.length * stride);
     rows.forEach((from, row) => {
-      if (from >= 0) after.subarray(row * stride, (row + 1) * stride).forEach((one, i) => { gradient[from * stride + i] += one; });
+      if (from >= 0)
+        after.subarray(row * stride, (row + 1) * stride).forEach((one, i) => {
+          gradient[from * stride + i] += one;
+        });
     });
   }
 
   /**
-   * What a head gathered, without it where it is off, in its place. The same is done to gradients: of a head that is off nothing
-   * matters, of one set to its mean only the sum over the tokens.
+   * What a head gathered, without it where it is off, in its place. The same is done to gradients: of a head
+   * that is off nothing matters, of one set to its mean only the sum over the tokens.
    */
   headOff(layer, head, mixed, stride, dim) {
-    const { present, sequence: { length: count } } = this;
+    const {
+      present,
+      sequence: { length: count },
+    } = this;
     for (const { by } of this.of("head").filter((one) => one.layer === layer && one.head === head)) {
       for (let i = 0; i < dim; i++) {
         const sum = by === "zero" ? 0 : present.reduce((total, row) => total + mixed[row * stride + i], 0);
@@ -323,7 +408,10 @@ export class Surgery {
 
   /** Whether what a token gets in a layer depends on what others gather there. */
   meets(layer) {
-    return this.interventions.some((one) => (one.kind === "head" && one.layer === layer) || (one.kind === "transplant" && one.layer > layer));
+    return this.interventions.some(
+      (one) =>
+        (one.kind === "head" && one.layer === layer) || (one.kind === "transplant" && one.layer > layer),
+    );
   }
 
   /** Whether the attention or the MLP of a block is left out. */
@@ -334,22 +422,34 @@ export class Surgery {
   /** The tokens before a layer with those of others among them, in their place. */
   transplant(layer, x, stride) {
     const { embed_dim: dim } = this.config;
-    for (const { token, row, tokens } of this.transplanted(layer)) x.set(tokens.subarray(token * dim, (token + 1) * dim), row * stride);
+    for (const { token, row, tokens } of this.transplanted(layer))
+      x.set(tokens.subarray(token * dim, (token + 1) * dim), row * stride);
   }
 
-  /** The tokens before a layer that are those of others, and their rows. Before the first block all tokens are in the sequence. */
+  /**
+   * The tokens before a layer that are those of others, and their rows. Before the first block all tokens are
+   * in the sequence.
+   */
   transplanted(layer) {
     const { num_tokens: all, num_prefix_tokens: prefix } = this.config;
     const rows = layer === 0 ? Array.from({ length: all }, (_, token) => token) : this.sequence;
     return this.interventions.flatMap((one, at) => {
       if (one.kind !== "transplant" || one.layer !== layer) return [];
       const { tokens } = /** @type {Donor} */ (this.donors[at]);
-      const is = one.patches === "all" ? () => true : one.patches === "cls" ? (token) => token === 0 : (token) => one.patches.includes(token - prefix);
+      const is =
+        one.patches === "all"
+          ? () => true
+          : one.patches === "cls"
+            ? (token) => token === 0
+            : (token) => one.patches.includes(token - prefix);
       return rows.map((token, row) => ({ token, row, tokens })).filter(({ token }) => is(token));
     });
   }
 
-  /** From which tokens on an intervention changes a pass: 0 for those before the first block. @param {Intervention} one */
+  /**
+   * From which tokens on an intervention changes a pass: 0 for those before the first block.
+   * @param {Intervention} one
+   */
   static since({ kind, layer, layers = "all" }) {
     if (kind === "transplant") return layer;
     if (kind === "positions" || KINDS[kind].touches === "pixels") return 0;

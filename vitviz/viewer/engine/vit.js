@@ -1,12 +1,17 @@
 /**
- * A Vision Transformer from the pixels to the logits, in the order and with the names of vitviz/model/vit.py. Read it beside that
- * file. Each function works in the memory of a machine, where the tokens lie at `x`: one row each, as long as the stride.
+ * A Vision Transformer from the pixels to the logits, in the order and with the names of vitviz/model/vit.py.
+ * Read it beside that file. Each function works in the memory of a machine, where the tokens lie at `x`: one
+ * row each, as long as the stride.
  */
 
 import { turn } from "./angles.js";
 import { pack, up } from "./machine.js";
 
-/** @typedef {import("./machine.js").Machine} Machine @typedef {import("./machine.js").Linear} Linear @typedef {import("./surgery.js").Surgery} Surgery */
+/**
+ * @typedef {import("./machine.js").Machine} Machine
+ * @typedef {import("./machine.js").Linear} Linear
+ * @typedef {import("./surgery.js").Surgery} Surgery
+ */
 
 /** `count` rows at `from` times a matrix. */
 export function linear({ kernels }, from, { b, bias, depth, cols }, to, count, add = 0) {
@@ -20,17 +25,26 @@ export function normed({ kernels, config }, from, norm, to, count, stride = up(n
 /** Rows of `width` numbers without what fills their stride. @returns {Float32Array} */
 export function taken({ f }, at, count, width, stride = up(width)) {
   const out = new Float32Array(count * width);
-  for (let row = 0; row < count; row++) out.set(f.subarray(at / 4 + row * stride, at / 4 + row * stride + width), row * width);
+  for (let row = 0; row < count; row++)
+    out.set(f.subarray(at / 4 + row * stride, at / 4 + row * stride + width), row * width);
   return out;
 }
 
 /** Numbers as rows, where `taken` found them. */
 export function put({ f }, at, rows, width) {
-  for (let row = 0; row * width < rows.length; row++) f.set(rows.subarray(row * width, (row + 1) * width), at / 4 + row * up(width));
+  for (let row = 0; row * width < rows.length; row++)
+    f.set(rows.subarray(row * width, (row + 1) * width), at / 4 + row * up(width));
 }
 
-/** For each line of pixels of each patch: where it begins in a picture (C, h, w), and in the patches with a stride. */
-export function eachLine({ in_chans: channels, image_size: [, width], patch_size: [ph, pw], rows, cols }, stride, tell) {
+/**
+ * For each line of pixels of each patch: where it begins in a picture (C, h, w), and in the patches with a
+ * stride.
+ */
+export function eachLine(
+  { in_chans: channels, image_size: [, width], patch_size: [ph, pw], rows, cols },
+  stride,
+  tell,
+) {
   for (let patch = 0; patch < rows * cols; patch++) {
     const [top, left] = [Math.floor(patch / cols) * ph, (patch % cols) * pw];
     for (let line = 0; line < channels * ph; line++) {
@@ -49,7 +63,10 @@ export function eachLine({ in_chans: channels, image_size: [, width], patch_size
  */
 export function embed(m, pixels, surgery) {
   const { config, f, at } = m;
-  const { patch_size: [, pw], num_prefix_tokens: prefix } = config;
+  const {
+    patch_size: [, pw],
+    num_prefix_tokens: prefix,
+  } = config;
   eachLine(config, m.patch.depth, (from, to) => f.set(pixels.subarray(from, from + pw), at.patches / 4 + to));
   linear(m, at.patches, m.patch, at.x + 4 * prefix * up(config.embed_dim), config.num_patches);
   return join(m, surgery.positions(m.positions));
@@ -57,7 +74,11 @@ export function embed(m, pixels, surgery) {
 
 /** What enters the first block: `embed`, and the norm before it, and tokens of others. */
 export function tokenize(m, pixels, surgery) {
-  const { config: { num_tokens: tokens, embed_dim: dim }, f, at } = m;
+  const {
+    config: { num_tokens: tokens, embed_dim: dim },
+    f,
+    at,
+  } = m;
   const embedding = embed(m, pixels, surgery);
   if (m.normPre) normed(m, at.x, m.normPre, at.x, tokens);
   surgery.transplant(0, f.subarray(at.x / 4), up(dim));
@@ -66,7 +87,11 @@ export function tokenize(m, pixels, surgery) {
 
 /** Equation 1, from the patches on: prefix tokens before them, and positions (of all or of patches) added. */
 function join(m, positions) {
-  const { config: { embed_dim: dim, num_tokens: tokens }, f, at } = m;
+  const {
+    config: { embed_dim: dim, num_tokens: tokens },
+    f,
+    at,
+  } = m;
   put(m, at.x, m.prefix, dim);
   const count = Math.min(24, dim);
   const content = taken(m, at.x, tokens, count, up(dim));
@@ -89,31 +114,54 @@ function join(m, positions) {
 
 /** Numbers (H, N, d) as the parts of heads, where `looked` found them. */
 export function putHeads(m, at, numbers) {
-  const { config: { num_heads: heads, head_dim: dim }, rows } = m;
+  const {
+    config: { num_heads: heads, head_dim: dim },
+    rows,
+  } = m;
   const size = numbers.length / heads;
-  for (let one = 0; one < heads; one++) put(m, at + 4 * one * rows * up(dim), numbers.subarray(one * size, (one + 1) * size), dim);
+  for (let one = 0; one < heads; one++)
+    put(m, at + 4 * one * rows * up(dim), numbers.subarray(one * size, (one + 1) * size), dim);
 }
 
 /** q, k and v of the tokens at `y`, as they are before norms and angles. */
 export function ask(m, { qkv }, tokens) {
-  const { config: { num_heads: heads, head_dim: dim }, kernels, at, rows } = m;
+  const {
+    config: { num_heads: heads, head_dim: dim },
+    kernels,
+    at,
+    rows,
+  } = m;
   linear(m, at.y, qkv, at.qkv, tokens);
   for (let part = 0; part < 3 * heads; part++) {
     const head = 4 * (part % heads) * rows * up(dim);
-    kernels.move(at.qkv + 4 * part * dim, qkv.cols, [at.q, at.k, at.v][Math.floor(part / heads)] + head, up(dim), tokens, dim);
+    kernels.move(
+      at.qkv + 4 * part * dim,
+      qkv.cols,
+      [at.q, at.k, at.v][Math.floor(part / heads)] + head,
+      up(dim),
+      tokens,
+      dim,
+    );
   }
 }
 
 /** The attention of a head, from q and k to `scores`. (`count` rows) */
 export function weigh(m, layer, one, surgery, count) {
-  const { config: { head_dim: dim }, kernels, f, at, rows } = m;
+  const {
+    config: { head_dim: dim },
+    kernels,
+    f,
+    at,
+    rows,
+  } = m;
   const [tokens, stride] = [countOf(m, surgery), up(dim)];
   const [four, keys, head] = [(count + 3) & ~3, up(tokens), 4 * one * rows * stride];
   pack(kernels, at.k + head, stride, at.keys, keys, stride);
   kernels.product(at.q + head, stride, at.keys, at.zero, at.scores, keys, four, stride, keys, 0);
   surgery.cut(layer, one, f.subarray(at.scores / 4), keys, count, -Infinity);
   kernels.softmax(at.scores, four, tokens, keys, dim ** -0.5, at.stats);
-  surgery.cut(layer, one, f.subarray(at.scores / 4), keys, count, 0); // exponentials are never 0, and a row may have no edge left
+  // exponentials are never 0, and a row may have no edge left
+  surgery.cut(layer, one, f.subarray(at.scores / 4), keys, count, 0);
 }
 
 /**
@@ -121,14 +169,33 @@ export function weigh(m, layer, one, surgery, count) {
  * @returns {Float32Array}  the log-sum-exp of the scores of each row, (H, count)
  */
 export function gather(m, layer, surgery, count) {
-  const { config: { num_heads: heads, head_dim: dim, embed_dim }, kernels, f, at, rows } = m;
+  const {
+    config: { num_heads: heads, head_dim: dim, embed_dim },
+    kernels,
+    f,
+    at,
+    rows,
+  } = m;
   const [block, stride, keys, head] = [m.blocks[layer], up(dim), up(countOf(m, surgery)), 4 * rows * up(dim)];
   const lse = new Float32Array(heads * count);
   for (let one = 0; one < heads; one++) {
     weigh(m, layer, one, surgery, count);
-    for (let token = 0; token < count; token++) lse[one * count + token] = f[at.stats / 4 + 2 * token] + Math.log(f[at.stats / 4 + 2 * token + 1]);
-    for (let col = 0; col < stride; col += 8) kernels.move(at.v + one * head + 4 * col, stride, at.values + 4 * col * keys, 8, keys, 8);
-    kernels.product(at.scores, keys, at.values, at.zero, at.mixed + one * head, stride, (count + 3) & ~3, keys, stride, 0);
+    for (let token = 0; token < count; token++)
+      lse[one * count + token] = f[at.stats / 4 + 2 * token] + Math.log(f[at.stats / 4 + 2 * token + 1]);
+    for (let col = 0; col < stride; col += 8)
+      kernels.move(at.v + one * head + 4 * col, stride, at.values + 4 * col * keys, 8, keys, 8);
+    kernels.product(
+      at.scores,
+      keys,
+      at.values,
+      at.zero,
+      at.mixed + one * head,
+      stride,
+      (count + 3) & ~3,
+      keys,
+      stride,
+      0,
+    );
     surgery.headOff(layer, one, f.subarray((at.mixed + one * head) / 4), stride, dim);
     kernels.move(at.mixed + one * head, stride, at.y + 4 * one * dim, up(embed_dim), count, dim);
   }
@@ -149,7 +216,12 @@ export function gather(m, layer, surgery, count) {
  * @returns {Looked|null}
  */
 function attention(m, layer, surgery, count, keeps) {
-  const { config: { num_heads: heads, head_dim: dim }, f, at, rows } = m;
+  const {
+    config: { num_heads: heads, head_dim: dim },
+    f,
+    at,
+    rows,
+  } = m;
   const [tokens, block, stride] = [countOf(m, surgery), m.blocks[layer], up(dim)];
   const head = 4 * rows * stride;
   ask(m, block, tokens);
@@ -163,14 +235,22 @@ function attention(m, layer, surgery, count, keeps) {
   if (!keeps) return null;
   const [q, k, v] = [at.q, at.k, at.v].map((part) => {
     const whole = new Float32Array(heads * tokens * dim);
-    for (let one = 0; one < heads; one++) whole.set(taken(m, part + one * head, tokens, dim), one * tokens * dim);
+    for (let one = 0; one < heads; one++)
+      whole.set(taken(m, part + one * head, tokens, dim), one * tokens * dim);
     return whole;
   });
   return { q, k, v, lse };
 }
 
 /** What `turn` has to know of q and k. */
-export const turnedOf = ({ config, rows }, tokens) => ({ heads: config.num_heads, tokens, all: config.num_tokens, apart: rows * up(config.head_dim), dim: config.head_dim, stride: up(config.head_dim) });
+export const turnedOf = ({ config, rows }, tokens) => ({
+  heads: config.num_heads,
+  tokens,
+  all: config.num_tokens,
+  apart: rows * up(config.head_dim),
+  dim: config.head_dim,
+  stride: up(config.head_dim),
+});
 
 /** The MLP of equation 3, of the tokens at `y`, added to those at `x`; or gated (SwiGLU). */
 function mlp(m, { gate, other, hiddenNorm, fc2 }, count) {
@@ -195,12 +275,16 @@ export function activate({ config: { activation }, kernels, f }, at, count) {
   const steep = activation === "quick_gelu" ? 1.702 : 1;
   for (let i = at / 4; i < at / 4 + count; i++) {
     const x = f[i];
-    f[i] = activation === "gelu_tanh" ? 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))) : x / (1 + Math.exp(-steep * x));
+    f[i] =
+      activation === "gelu_tanh"
+        ? 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))
+        : x / (1 + Math.exp(-steep * x));
   }
 }
 
 /**
- * Attention, then MLP, each added to what was there before: the tokens at `x`. `count`: only the first so many come out.
+ * Attention, then MLP, each added to what was there before: the tokens at `x`. `count`: only the first so
+ * many come out.
  * @returns {Looked|null}
  */
 function block(m, layer, surgery, count, keeps) {
@@ -220,14 +304,22 @@ function block(m, layer, surgery, count, keeps) {
  * @param {Machine} m
  * @param {number} first
  * @param {Surgery} surgery
- * @param {((layer: number, looked: Looked|null, tokens: Float32Array) => void)|null} keep  gets what each block leaves; null: nothing but the answer
+ * @param {((layer: number, looked: Looked|null, tokens: Float32Array) => void)|null} keep  gets what each
+ *   block leaves; null: nothing but the answer
  *   is wanted, so of the last block only the tokens that it is read from are computed
  */
 export function encode(m, first, surgery, keep) {
-  const { config: { depth, embed_dim: dim }, kernels, at } = m;
+  const {
+    config: { depth, embed_dim: dim },
+    kernels,
+    at,
+  } = m;
   const tokens = countOf(m, surgery);
   // Those that stay move up, one after the other.
-  if (surgery.isShort) surgery.staying.forEach((token, i) => kernels.move(at.x + 4 * token * up(dim), up(dim), at.x + 4 * i * up(dim), up(dim), 1, dim));
+  if (surgery.isShort)
+    surgery.staying.forEach((token, i) =>
+      kernels.move(at.x + 4 * token * up(dim), up(dim), at.x + 4 * i * up(dim), up(dim), 1, dim),
+    );
   const read = readOf(m, surgery);
   for (let layer = first; layer < depth; layer++) {
     const looked = block(m, layer, surgery, keep || layer < depth - 1 ? tokens : read, keep !== null);
@@ -243,14 +335,24 @@ export function readOf(m, surgery) {
 }
 
 /** How many tokens go through the blocks. */
-export const countOf = ({ config }, surgery) => (surgery.isShort ? surgery.staying.length : config.num_tokens);
+export const countOf = ({ config }, surgery) =>
+  surgery.isShort ? surgery.staying.length : config.num_tokens;
 
 /** The rows that the mean of the tokens is of. */
-export const meantOf = ({ config: { pool_prefix, num_prefix_tokens: prefix } }, surgery) => surgery.present.filter((row) => pool_prefix || row >= prefix);
+export const meantOf = ({ config: { pool_prefix, num_prefix_tokens: prefix } }, surgery) =>
+  surgery.present.filter((row) => pool_prefix || row >= prefix);
 
-/** One vector for the whole image, or all tokens where there is no pooling, from those at `y` to `pooled`; how many there are. */
+/**
+ * One vector for the whole image, or all tokens where there is no pooling, from those at `y` to `pooled`; how
+ * many there are.
+ */
 function pool(m, surgery) {
-  const { config: { embed_dim: dim, global_pool, dist_token, pooled_dim }, kernels, f, at } = m;
+  const {
+    config: { embed_dim: dim, global_pool, dist_token, pooled_dim },
+    kernels,
+    f,
+    at,
+  } = m;
   const [stride, tokens] = [up(dim), countOf(m, surgery)];
   if (!global_pool.includes("avg")) {
     const count = global_pool === "token" ? 1 + Number(dist_token) : tokens;
@@ -259,7 +361,8 @@ function pool(m, surgery) {
   }
   const mean = new Float64Array(dim);
   const staying = meantOf(m, surgery);
-  for (const token of staying) for (let i = 0; i < dim; i++) mean[i] += f[at.y / 4 + token * stride + i] / staying.length;
+  for (const token of staying)
+    for (let i = 0; i < dim; i++) mean[i] += f[at.y / 4 + token * stride + i] / staying.length;
   if (global_pool === "token_avg") kernels.move(at.y, stride, at.pooled, stride, 1, dim);
   f.set(mean, at.pooled / 4 + pooled_dim - dim);
   return 1;
@@ -267,7 +370,11 @@ function pool(m, surgery) {
 
 /** The last norm of the tokens at `x`, to `y`, and what becomes of them at `pooled`, in so many rows. */
 export function gist(m, surgery) {
-  const { config: { global_pool, embed_dim }, kernels, at } = m;
+  const {
+    config: { global_pool, embed_dim },
+    kernels,
+    at,
+  } = m;
   const count = global_pool === "token" ? 4 : countOf(m, surgery);
   if (m.last) normed(m, at.x, m.last, at.y, count);
   else kernels.move(at.x, up(embed_dim), at.y, up(embed_dim), count, up(embed_dim));
@@ -275,13 +382,17 @@ export function gist(m, surgery) {
 }
 
 /**
- * The last norm, then logits, or features where there is no head, of the tokens at `x`. Without pooling of each token. -> (C) or (N, C)
+ * The last norm, then logits, or features where there is no head, of the tokens at `x`. Without pooling of
+ * each token. -> (C) or (N, C)
  * @param {Machine} m
  * @param {Surgery} surgery
  * @returns {Float32Array}
  */
 export function head(m, surgery) {
-  const { config: { pooled_dim: width, num_classes, dist_token }, at } = m;
+  const {
+    config: { pooled_dim: width, num_classes, dist_token },
+    at,
+  } = m;
   const rows = gist(m, surgery);
   if (m.fcNorm) normed(m, at.pooled, m.fcNorm, at.pooled, rows);
   const answers = (m.heads.length > 0 ? m.heads : [null]).map((one) => {

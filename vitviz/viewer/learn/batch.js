@@ -1,19 +1,24 @@
 /**
- * Batch: a Vision Transformer for many pictures at once, forward and back. The tokens of all pictures are the rows of one matrix, so
- * that each linear layer is one product; attention goes by picture and head. Unlike engine/backward.js the way forward keeps what the way back
- * needs. Of the last block only the tokens are computed that the answer is read from.
+ * Batch: a Vision Transformer for many pictures at once, forward and back. The tokens of all pictures are the
+ * rows of one matrix, so that each linear layer is one product; attention goes by picture and head. Unlike
+ * engine/backward.js the way forward keeps what the way back needs. Of the last block only the tokens are
+ * computed that the answer is read from.
  */
 
 import { anglesOf, turn } from "../engine/angles.js";
 import { pack, up } from "../engine/machine.js";
 import { layoutOf } from "./parameters.js";
 
-/** @typedef {import("./parameters.js").Parameter} Parameter @typedef {import("../engine/config.js").Config} Config */
+/**
+ * @typedef {import("./parameters.js").Parameter} Parameter
+ * @typedef {import("../engine/config.js").Config} Config
+ */
 
 /**
  * q: in the numbers; b: packed for `product`; depth: its stride, cols: what comes out, rounded up.
  * @typedef {{weight: Parameter, bias: Parameter, b: number, depth: number, cols: number, out: number}} Linear
- * @typedef {{name: string, queries: number, x: number, y: number, qkv: number, scores: number, mixed: number, middle: number, z: number, before: number, hidden: number,
+ * @typedef {{name: string, queries: number, x: number, y: number, qkv: number, scores: number, mixed: number,
+ *   middle: number, z: number, before: number, hidden: number,
  *   linear: Record<"qkv"|"proj"|"fc1"|"fc2", Linear>}} Block
  *   queries: so many tokens of each picture come out
  * @typedef {ReturnType<typeof makeBatch>} Batch
@@ -21,7 +26,9 @@ import { layoutOf } from "./parameters.js";
 
 /** Below it kernels write what they need themselves. */
 const SCRATCH = 2048;
-/** Kernels compute rows in fours and columns in eights, and write as many: behind the last ones there is room. */
+/**
+ * Kernels compute rows in fours and columns in eights, and write as many: behind the last ones there is room.
+ */
 const SLACK = 8;
 /** The rows of a transposed product that stay in a processor's nearest memory. */
 const PIECE = 64;
@@ -29,26 +36,63 @@ const PIECE = 64;
 const four = (count) => (count + 3) & ~3;
 
 /** What this file knows of what a model can have; others are refused. */
-const KNOWN = { mlp: "mlp", activation: "gelu", dist_token: false, norm: "layernorm", norm_pre: false, final_norm: "before_pool", post_norm: false, qk_norm: false,
-  attn_norm: false, mlp_norm: false, layer_scale: false, relative_bias: false, qkv_bias: true, proj_bias: true, patch_bias: true, pool_prefix: false };
+const KNOWN = {
+  mlp: "mlp",
+  activation: "gelu",
+  dist_token: false,
+  norm: "layernorm",
+  norm_pre: false,
+  final_norm: "before_pool",
+  post_norm: false,
+  qk_norm: false,
+  attn_norm: false,
+  mlp_norm: false,
+  layer_scale: false,
+  relative_bias: false,
+  qkv_bias: true,
+  proj_bias: true,
+  patch_bias: true,
+  pool_prefix: false,
+};
 
 function check(config) {
   const { embed_dim: dim, head_dim, mlp_hidden_dim: hidden, global_pool: pool, rotary, num_classes } = config;
-  for (const [name, value] of Object.entries(KNOWN)) if (config[name] !== value) throw new RangeError("a model with " + name + " " + config[name] + " is not trained in a page");
-  if (dim % 8 || hidden % 8 || head_dim % 4 || dim < 16) throw new RangeError("a width of " + dim + " with heads of " + head_dim + " is not trained in a page: multiples of 8 and 4 are");
-  if (!["token", "avg"].includes(pool) || rotary?.kind === "mixed" || num_classes < 2) throw new RangeError("such a model is not trained in a page");
+  for (const [name, value] of Object.entries(KNOWN))
+    if (config[name] !== value)
+      throw new RangeError("a model with " + name + " " + config[name] + " is not trained in a page");
+  if (dim % 8 || hidden % 8 || head_dim % 4 || dim < 16)
+    throw new RangeError(
+      "a width of " +
+        dim +
+        " with heads of " +
+        head_dim +
+        " is not trained in a page: multiples of 8 and 4 are",
+    );
+  if (!["token", "avg"].includes(pool) || rotary?.kind === "mixed" || num_classes < 2)
+    throw new RangeError("such a model is not trained in a page");
 }
 
 /**
- * A model with room for so many pictures. `f`: all memory; parameters, their gradients, and the means that AdamW keeps lie at p, g, m, v.
- * Throws a RangeError for what is not trained in a page.
+ * A model with room for so many pictures. `f`: all memory; parameters, their gradients, and the means that
+ * AdamW keeps lie at p, g, m, v. Throws a RangeError for what is not trained in a page.
  * @param {Config} config
  * @param {number} pictures
  * @param {(bytes: number) => import("../engine/kernels.js").Kernels} makeKernels
  */
 export function makeBatch(config, pictures, makeKernels) {
   check(config);
-  const { embed_dim: D, depth, num_heads: heads, head_dim, mlp_hidden_dim: hidden, num_tokens: N, num_patches, num_classes, in_chans, patch_size: [ph, pw] } = config;
+  const {
+    embed_dim: D,
+    depth,
+    num_heads: heads,
+    head_dim,
+    mlp_hidden_dim: hidden,
+    num_tokens: N,
+    num_patches,
+    num_classes,
+    in_chans,
+    patch_size: [ph, pw],
+  } = config;
   const layout = layoutOf(config);
   const [keys, pixels, classes] = [up(N), up(in_chans * ph * pw), up(num_classes)];
   let end = SCRATCH;
@@ -62,7 +106,14 @@ export function makeBatch(config, pictures, makeKernels) {
   const linear = (name) => {
     const weight = layout.all[name + ".weight"];
     const cols = up(weight.rows);
-    return { weight, bias: layout.all[name + ".bias"], b: take(cols * weight.stride), depth: weight.stride, cols, out: weight.rows };
+    return {
+      weight,
+      bias: layout.all[name + ".bias"],
+      b: take(cols * weight.stride),
+      depth: weight.stride,
+      cols,
+      out: weight.rows,
+    };
   };
   const rows = pictures * N + SLACK;
   const queries = config.global_pool === "token" ? 1 : N;
@@ -71,27 +122,87 @@ export function makeBatch(config, pictures, makeKernels) {
     const asked = layer === depth - 1 ? queries : N;
     const out = pictures * asked + SLACK;
     return /** @type {Block} */ ({
-      name, queries: asked, x: take(rows * D), y: take(rows * D), qkv: take(rows * 3 * D), scores: take(pictures * heads * four(asked) * keys), mixed: take(out * (D + SLACK)),
-      middle: take(out * D), z: take(out * D), before: take(out * hidden), hidden: take(out * hidden),
-      linear: { qkv: linear(name + "attn.qkv"), proj: linear(name + "attn.proj"), fc1: linear(name + "mlp.fc1"), fc2: linear(name + "mlp.fc2") },
+      name,
+      queries: asked,
+      x: take(rows * D),
+      y: take(rows * D),
+      qkv: take(rows * 3 * D),
+      scores: take(pictures * heads * four(asked) * keys),
+      mixed: take(out * (D + SLACK)),
+      middle: take(out * D),
+      z: take(out * D),
+      before: take(out * hidden),
+      hidden: take(out * hidden),
+      linear: {
+        qkv: linear(name + "attn.qkv"),
+        proj: linear(name + "attn.proj"),
+        fc1: linear(name + "mlp.fc1"),
+        fc2: linear(name + "mlp.fc2"),
+      },
     });
   });
   const [patch, head] = [linear("patch_embed.proj"), linear("head")];
   const at = {
-    patches: take((pictures * num_patches + SLACK) * pixels), begin: take(N * D), x: take(rows * D), y: take(rows * D), pooled: take((pictures + SLACK) * D),
-    logits: take((pictures + SLACK) * classes), dx: take(rows * D), dread: take(rows * D), dy: take(rows * D), dhidden: take(rows * hidden), dqkv: take(rows * (3 * D + SLACK)),
-    dscores: take(pictures * heads * four(N) * keys), dpooled: take((pictures + SLACK) * D), dlogits: take((pictures + SLACK) * classes), dpatches: take((pictures * num_patches + SLACK) * D),
-    keys: take(keys * up(head_dim)), stats: take(2 * pictures * heads * four(N)), zero: take(keys),
+    patches: take((pictures * num_patches + SLACK) * pixels),
+    begin: take(N * D),
+    x: take(rows * D),
+    y: take(rows * D),
+    pooled: take((pictures + SLACK) * D),
+    logits: take((pictures + SLACK) * classes),
+    dx: take(rows * D),
+    dread: take(rows * D),
+    dy: take(rows * D),
+    dhidden: take(rows * hidden),
+    dqkv: take(rows * (3 * D + SLACK)),
+    dscores: take(pictures * heads * four(N) * keys),
+    dpooled: take((pictures + SLACK) * D),
+    dlogits: take((pictures + SLACK) * classes),
+    dpatches: take((pictures * num_patches + SLACK) * D),
+    keys: take(keys * up(head_dim)),
+    stats: take(2 * pictures * heads * four(N)),
+    zero: take(keys),
   };
   const kernels = makeKernels(end);
   const f = new Float32Array(kernels.memory);
-  return { config, layout, kernels, f, pictures, p, g, m, v, blocks, patch, head, at, keys, pixels, classes, angles: anglesOf(config), numbers: f.subarray(p / 4, p / 4 + layout.size), gradients: f.subarray(g / 4, g / 4 + layout.size) };
+  return {
+    config,
+    layout,
+    kernels,
+    f,
+    pictures,
+    p,
+    g,
+    m,
+    v,
+    blocks,
+    patch,
+    head,
+    at,
+    keys,
+    pixels,
+    classes,
+    angles: anglesOf(config),
+    numbers: f.subarray(p / 4, p / 4 + layout.size),
+    gradients: f.subarray(g / 4, g / 4 + layout.size),
+  };
 }
 
 /** Packs all matrices anew: after they have changed. @param {Batch} m */
 export function packAll(m) {
-  const { config: { embed_dim: D, num_tokens: N, num_prefix_tokens: prefix }, kernels, f, p, layout, at } = m;
-  for (const { weight, b, depth, cols } of [m.patch, m.head, ...m.blocks.flatMap(({ linear }) => Object.values(linear))]) pack(kernels, p + 4 * weight.at, depth, b, cols, depth);
+  const {
+    config: { embed_dim: D, num_tokens: N, num_prefix_tokens: prefix },
+    kernels,
+    f,
+    p,
+    layout,
+    at,
+  } = m;
+  for (const { weight, b, depth, cols } of [
+    m.patch,
+    m.head,
+    ...m.blocks.flatMap(({ linear }) => Object.values(linear)),
+  ])
+    pack(kernels, p + 4 * weight.at, depth, b, cols, depth);
   // What every picture begins with: prefix tokens, and positions.
   const begin = at.begin / 4;
   f.fill(0, begin, begin + N * D);
@@ -112,10 +223,25 @@ function times({ kernels, p }, { bias, b, depth, cols }, from, lda, to, rows, ad
   kernels.product(from, lda, b, p + 4 * bias.at, to, cols, four(rows), depth, cols, add);
 }
 
-/** The gradients of a matrix and its bias, and that before it at `to`, if it is wanted; of rows that entered it, and the gradient behind it. */
+/**
+ * The gradients of a matrix and its bias, and that before it at `to`, if it is wanted; of rows that entered
+ * it, and the gradient behind it.
+ */
 function timesBack({ kernels, p, g }, { weight, bias, depth, out }, from, lda, gradient, ldg, rows, to = 0) {
   for (let row = 0; row < rows; row += PIECE) {
-    kernels.strided(gradient + 4 * row * ldg, 1, ldg, from + 4 * row * lda, lda, g + 4 * weight.at, depth, four(out), Math.min(PIECE, rows - row), depth, 1);
+    kernels.strided(
+      gradient + 4 * row * ldg,
+      1,
+      ldg,
+      from + 4 * row * lda,
+      lda,
+      g + 4 * weight.at,
+      depth,
+      four(out),
+      Math.min(PIECE, rows - row),
+      depth,
+      1,
+    );
   }
   kernels.sums(gradient, ldg, g + 4 * bias.at, rows, four(out));
   if (to) kernels.strided(gradient, ldg, 1, p + 4 * weight.at, depth, to, depth, four(rows), out, depth, 0);
@@ -123,7 +249,16 @@ function timesBack({ kernels, p, g }, { weight, bias, depth, out }, from, lda, g
 
 function normed({ config, kernels, layout, p }, name, from, to, rows) {
   const { embed_dim: D, norm_eps } = config;
-  kernels.norm(from, to, p + 4 * layout.all[name + ".weight"].at, p + 4 * layout.all[name + ".bias"].at, rows, D, D, norm_eps);
+  kernels.norm(
+    from,
+    to,
+    p + 4 * layout.all[name + ".weight"].at,
+    p + 4 * layout.all[name + ".bias"].at,
+    rows,
+    D,
+    D,
+    norm_eps,
+  );
 }
 
 /** The gradients of a LayerNorm, and that before it, added to what is at `to`. */
@@ -137,36 +272,66 @@ function normedBack({ config, kernels, layout, p, g }, name, from, gradient, to,
 
 /** Equation 1: patches, which lie at `patches`, become tokens. */
 function embed(m, count) {
-  const { config: { embed_dim: D, num_tokens: N, num_patches: P, num_prefix_tokens: prefix }, kernels, at } = m;
+  const {
+    config: { embed_dim: D, num_tokens: N, num_patches: P, num_prefix_tokens: prefix },
+    kernels,
+    at,
+  } = m;
   const [{ x }] = m.blocks;
-  for (let one = 0; one < count; one++) { // in order, for rows behind the last patch are written too
+  for (let one = 0; one < count; one++) {
+    // in order, for rows behind the last patch are written too
     const first = x + 4 * one * N * D;
     kernels.move(at.begin, D, first, D, 1, N * D);
     times(m, m.patch, at.patches + 4 * one * P * m.pixels, m.pixels, first + 4 * prefix * D, P, 1);
   }
 }
 
-/** Of each picture and head, in order: what is written behind a head's last column or row, the next one writes over. */
-function eachHead({ config: { num_tokens: N, num_heads: heads, embed_dim: D, head_dim: d }, keys }, { qkv, queries }, count, tell) {
+/**
+ * Of each picture and head, in order: what is written behind a head's last column or row, the next one writes
+ * over.
+ */
+function eachHead(
+  { config: { num_tokens: N, num_heads: heads, embed_dim: D, head_dim: d }, keys },
+  { qkv, queries },
+  count,
+  tell,
+) {
   for (let one = 0; one < count; one++) {
     for (let head = 0; head < heads; head++) {
-      tell({ q: qkv + 4 * (one * N * 3 * D + head * d), scores: 4 * (one * heads + head) * four(queries) * keys, row: one * queries, col: head * d });
+      tell({
+        q: qkv + 4 * (one * N * 3 * D + head * d),
+        scores: 4 * (one * heads + head) * four(queries) * keys,
+        row: one * queries,
+        col: head * d,
+      });
     }
   }
 }
 
 /** Rotary positions: q and k of all tokens turned, or (-1) their gradients turned back. */
-function turnAll({ config: { num_tokens: N, num_heads: heads, embed_dim: D, head_dim: d }, f, angles }, from, stride, count, way) {
+function turnAll(
+  { config: { num_tokens: N, num_heads: heads, embed_dim: D, head_dim: d }, f, angles },
+  from,
+  stride,
+  count,
+  way,
+) {
   if (!angles) return;
   const sizes = { heads, tokens: N, all: N, apart: d, dim: d, stride };
   for (let one = 0; one < count; one++) {
-    for (let part = 0; part < 2; part++) turn(f, from / 4 + one * N * stride + part * D, angles, sizes, null, way);
+    for (let part = 0; part < 2; part++)
+      turn(f, from / 4 + one * N * stride + part * D, angles, sizes, null, way);
   }
 }
 
 /** Equation 2: attention, added to the tokens that are asked for. */
 function attention(m, block, count) {
-  const { config: { embed_dim: D, num_tokens: N, num_heads: heads, head_dim: d }, kernels, at, keys } = m;
+  const {
+    config: { embed_dim: D, num_tokens: N, num_heads: heads, head_dim: d },
+    kernels,
+    at,
+    keys,
+  } = m;
   const { x, y, qkv, scores, mixed, middle, queries, name } = block;
   const [stride, wide] = [3 * D, D + SLACK];
   normed(m, name + "norm1", x, y, count * N);
@@ -178,7 +343,19 @@ function attention(m, block, count) {
   });
   kernels.softmax(scores, count * heads * four(queries), N, keys, d ** -0.5, at.stats);
   eachHead(m, block, count, ({ q, scores: from, row, col }) => {
-    kernels.strided(scores + from, keys, 1, q + 8 * D, stride, mixed + 4 * (row * wide + col), wide, four(queries), N, up(d), 0);
+    kernels.strided(
+      scores + from,
+      keys,
+      1,
+      q + 8 * D,
+      stride,
+      mixed + 4 * (row * wide + col),
+      wide,
+      four(queries),
+      N,
+      up(d),
+      0,
+    );
   });
   kernels.move(x, queries === N ? D : N * D, middle, D, count * queries, D);
   times(m, block.linear.proj, mixed, wide, middle, count * queries, 1);
@@ -186,7 +363,10 @@ function attention(m, block, count) {
 
 /** Equation 3: the MLP, added to the tokens, which then lie at `to`. */
 function mlp(m, block, count, to) {
-  const { config: { embed_dim: D, mlp_hidden_dim: hidden }, kernels } = m;
+  const {
+    config: { embed_dim: D, mlp_hidden_dim: hidden },
+    kernels,
+  } = m;
   const rows = count * block.queries;
   normed(m, block.name + "norm2", block.middle, block.z, rows);
   times(m, block.linear.fc1, block.z, D, block.before, rows);
@@ -197,10 +377,12 @@ function mlp(m, block, count, to) {
 }
 
 /** The rows of each picture that the mean is of, or the one that is read. */
-const readOf = ({ global_pool, num_prefix_tokens: prefix, num_tokens: N }) => (global_pool === "token" ? [0, 1] : [prefix, N]);
+const readOf = ({ global_pool, num_prefix_tokens: prefix, num_tokens: N }) =>
+  global_pool === "token" ? [0, 1] : [prefix, N];
 
 /**
- * From the patches of so many pictures, which lie at `patches`, to their logits at `logits`, with a stride of `classes`.
+ * From the patches of so many pictures, which lie at `patches`, to their logits at `logits`, with a stride of
+ * `classes`.
  * @param {Batch} m @param {number} count
  */
 export function forward(m, count) {
@@ -215,7 +397,8 @@ export function forward(m, count) {
   normed(m, "norm", at.x, at.y, count * queries);
   const [first, last] = readOf(config);
   f.fill(0, at.pooled / 4, at.pooled / 4 + count * D);
-  for (let one = 0; one < count; one++) kernels.sums(at.y + 4 * (one * queries + first) * D, D, at.pooled + 4 * one * D, last - first, D);
+  for (let one = 0; one < count; one++)
+    kernels.sums(at.y + 4 * (one * queries + first) * D, D, at.pooled + 4 * one * D, last - first, D);
   if (last - first > 1) for (let i = at.pooled / 4; i < at.pooled / 4 + count * D; i++) f[i] /= last - first;
   times(m, m.head, at.pooled, D, at.logits, count);
 }
@@ -227,15 +410,21 @@ function headBack(m, count, to) {
   const { queries } = blocks[depth - 1];
   timesBack(m, m.head, at.pooled, D, at.dlogits, classes, count, at.dpooled);
   const [first, last] = readOf(config);
-  if (last - first > 1) for (let i = at.dpooled / 4; i < at.dpooled / 4 + count * D; i++) f[i] /= last - first;
+  if (last - first > 1)
+    for (let i = at.dpooled / 4; i < at.dpooled / 4 + count * D; i++) f[i] /= last - first;
   for (const part of [at.dy, to]) f.fill(0, part / 4, part / 4 + count * queries * D);
-  for (let row = first; row < last; row++) kernels.move(at.dpooled, D, at.dy + 4 * row * D, queries * D, count, D);
+  for (let row = first; row < last; row++)
+    kernels.move(at.dpooled, D, at.dy + 4 * row * D, queries * D, count, D);
   normedBack(m, "norm", at.x, at.dy, to, count * queries);
 }
 
 /** The gradient at `d` of the tokens after a block becomes that between its two parts. */
 function mlpBack(m, block, count, d) {
-  const { config: { embed_dim: D, mlp_hidden_dim: hidden }, kernels, at } = m;
+  const {
+    config: { embed_dim: D, mlp_hidden_dim: hidden },
+    kernels,
+    at,
+  } = m;
   const rows = count * block.queries;
   timesBack(m, block.linear.fc2, block.hidden, hidden, d, D, rows, at.dhidden);
   kernels.gelu(block.before, rows * hidden, at.dhidden);
@@ -245,35 +434,104 @@ function mlpBack(m, block, count, d) {
 
 /** The gradients of q, k and v at `dqkv`, by that of what the heads gathered, at `dy`. */
 function gatherBack(m, block, count) {
-  const { config: { embed_dim: D, num_tokens: N, num_heads: heads, head_dim: d }, kernels, f, at, keys } = m;
+  const {
+    config: { embed_dim: D, num_tokens: N, num_heads: heads, head_dim: d },
+    kernels,
+    f,
+    at,
+    keys,
+  } = m;
   const { scores, queries } = block;
   const [stride, wide, asked] = [3 * D, 3 * D + SLACK, four(queries)];
   eachHead(m, block, count, ({ q, scores: to, row, col }) => {
     pack(kernels, q + 8 * D, stride, at.keys, keys, d);
-    kernels.product(at.dy + 4 * (row * D + col), D, at.keys, at.zero, at.dscores + to, keys, asked, d, keys, 0);
+    kernels.product(
+      at.dy + 4 * (row * D + col),
+      D,
+      at.keys,
+      at.zero,
+      at.dscores + to,
+      keys,
+      asked,
+      d,
+      keys,
+      0,
+    );
   });
   kernels.softmaxBack(scores, at.dscores, count * heads * asked, keys, d ** -0.5);
-  if (queries < N) { // rows that nobody asked for have no gradient
+  if (queries < N) {
+    // rows that nobody asked for have no gradient
     f.fill(0, at.dqkv / 4, at.dqkv / 4 + count * N * wide);
-    for (let block = 0; block < count * heads; block++) f.fill(0, at.dscores / 4 + (block * asked + queries) * keys, at.dscores / 4 + (block + 1) * asked * keys);
+    for (let block = 0; block < count * heads; block++)
+      f.fill(
+        0,
+        at.dscores / 4 + (block * asked + queries) * keys,
+        at.dscores / 4 + (block + 1) * asked * keys,
+      );
   }
-  const placeOf = (row, col) => at.dqkv + 4 * (row / queries * N * wide + col);
+  const placeOf = (row, col) => at.dqkv + 4 * ((row / queries) * N * wide + col);
   for (let one = 0; one < count; one++) {
     const of = { ...block, qkv: block.qkv + 4 * one * N * stride };
     const parts = [
-      ({ q, scores: from, row, col }) => kernels.strided(at.dscores + from, keys, 1, q + 4 * D, stride, placeOf(row, col), wide, asked, N, up(d), 0),
-      ({ q, scores: from, row, col }) => kernels.strided(at.dscores + from, 1, keys, q, stride, placeOf(row, D + col), wide, four(N), queries, up(d), 0),
-      ({ scores: from, row, col }) => kernels.strided(scores + from, 1, keys, at.dy + 4 * (row * D + col), D, placeOf(row, 2 * D + col), wide, four(N), queries, up(d), 0),
+      ({ q, scores: from, row, col }) =>
+        kernels.strided(
+          at.dscores + from,
+          keys,
+          1,
+          q + 4 * D,
+          stride,
+          placeOf(row, col),
+          wide,
+          asked,
+          N,
+          up(d),
+          0,
+        ),
+      ({ q, scores: from, row, col }) =>
+        kernels.strided(
+          at.dscores + from,
+          1,
+          keys,
+          q,
+          stride,
+          placeOf(row, D + col),
+          wide,
+          four(N),
+          queries,
+          up(d),
+          0,
+        ),
+      ({ scores: from, row, col }) =>
+        kernels.strided(
+          scores + from,
+          1,
+          keys,
+          at.dy + 4 * (row * D + col),
+          D,
+          placeOf(row, 2 * D + col),
+          wide,
+          four(N),
+          queries,
+          up(d),
+          0,
+        ),
     ];
     for (const part of parts) {
-      eachHead(m, of, 1, (place) => part({ ...place, scores: place.scores + 4 * one * heads * asked * keys, row: one * queries }));
+      eachHead(m, of, 1, (place) =>
+        part({ ...place, scores: place.scores + 4 * one * heads * asked * keys, row: one * queries }),
+      );
     }
   }
 }
 
 /** The gradient at `d` between the two parts of a block becomes that of the tokens before it, at `dx`. */
 function attentionBack(m, block, count, d) {
-  const { config: { embed_dim: D, num_tokens: N }, kernels, f, at } = m;
+  const {
+    config: { embed_dim: D, num_tokens: N },
+    kernels,
+    f,
+    at,
+  } = m;
   const { queries } = block;
   timesBack(m, block.linear.proj, block.mixed, D + SLACK, d, D, count * queries, at.dy);
   gatherBack(m, block, count);
@@ -288,7 +546,13 @@ function attentionBack(m, block, count, d) {
 
 /** The gradients of learned tokens, positions and the patches' matrix. */
 function embedBack(m, count) {
-  const { config: { embed_dim: D, num_tokens: N, num_patches: P, num_prefix_tokens: prefix }, kernels, at, layout, g } = m;
+  const {
+    config: { embed_dim: D, num_tokens: N, num_patches: P, num_prefix_tokens: prefix },
+    kernels,
+    at,
+    layout,
+    g,
+  } = m;
   let row = 0;
   for (const name of ["cls_token", "reg_token"]) {
     const one = layout.all[name];
@@ -296,17 +560,29 @@ function embedBack(m, count) {
     row += one?.rows ?? 0;
   }
   const positions = layout.all.pos_embed;
-  if (positions) kernels.sums(at.dx + 4 * (N - positions.rows) * D, N * D, g + 4 * positions.at, count, positions.rows * D);
+  if (positions)
+    kernels.sums(
+      at.dx + 4 * (N - positions.rows) * D,
+      N * D,
+      g + 4 * positions.at,
+      count,
+      positions.rows * D,
+    );
   kernels.move(at.dx + 4 * prefix * D, N * D, at.dpatches, P * D, count, P * D);
   timesBack(m, m.patch, at.patches, m.pixels, at.dpatches, D, count * P);
 }
 
 /**
- * From the gradient of the logits, which lies at `dlogits`, to that of every parameter, in `gradients`; after `forward` of as many pictures.
+ * From the gradient of the logits, which lies at `dlogits`, to that of every parameter, in `gradients`; after
+ * `forward` of as many pictures.
  * @param {Batch} m @param {number} count
  */
 export function backward(m, count) {
-  const { config: { depth, num_tokens: N }, at, blocks } = m;
+  const {
+    config: { depth, num_tokens: N },
+    at,
+    blocks,
+  } = m;
   m.gradients.fill(0);
   const gradientOf = (layer) => (blocks[layer].queries < N ? at.dread : at.dx);
   headBack(m, count, gradientOf(depth - 1));

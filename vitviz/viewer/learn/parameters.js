@@ -1,6 +1,7 @@
 /**
- * Parameters: all numbers of a model that are learned, one after the other in the memory of the kernels, those first that decay. Each
- * matrix has its rows as torch has them, with zeros that fill their stride; these stay zeros, since their gradients are.
+ * Parameters: all numbers of a model that are learned, one after the other in the memory of the kernels,
+ * those first that decay. Each matrix has its rows as torch has them, with zeros that fill their stride;
+ * these stay zeros, since their gradients are.
  */
 
 import { up } from "../engine/machine.js";
@@ -8,10 +9,13 @@ import { shapesOf } from "../engine/weights.js";
 import { Twister } from "../maths/twister.js";
 
 /**
- * Where a parameter lies: `at`, a place among all (in numbers), as so many `rows` of `into` numbers with a stride.
- * @typedef {{name: string, shape: number[], at: number, rows: number, into: number, stride: number}} Parameter
+ * Where a parameter lies: `at`, a place among all (in numbers), as so many `rows` of `into` numbers with a
+ * stride.
+ * @typedef {{name: string, shape: number[], at: number, rows: number, into: number, stride: number}}
+ *   Parameter
  * @typedef {{all: Record<string, Parameter>, decayed: number, size: number, count: number}} Layout
- *   decayed: so many numbers, from the first on, decay; size: the numbers of all, with what fills strides; count: without
+ *   decayed: so many numbers, from the first on, decay; size: the numbers of all, with what fills strides;
+ *   count: without
  * @typedef {import("../engine/config.js").Config} Config
  */
 
@@ -22,36 +26,54 @@ const decays = ({ name, shape }) => name.endsWith(".weight") && shape.length > 1
 
 /** @param {Config} config @returns {Layout} */
 export function layoutOf(config) {
-  const all = Object.entries(shapesOf(config)).map(([name, shape]) => {
-    const isMatrix = decays({ name, shape });
-    const rows = isMatrix ? shape[0] : shape.length === 3 ? shape[1] : 1;
-    const into = product(shape) / rows;
-    return { name, shape, at: 0, rows, into, stride: isMatrix || rows === 1 ? up(into) : into };
-  }).sort((one, other) => Number(decays(other)) - Number(decays(one)));
+  const all = Object.entries(shapesOf(config))
+    .map(([name, shape]) => {
+      const isMatrix = decays({ name, shape });
+      const rows = isMatrix ? shape[0] : shape.length === 3 ? shape[1] : 1;
+      const into = product(shape) / rows;
+      return { name, shape, at: 0, rows, into, stride: isMatrix || rows === 1 ? up(into) : into };
+    })
+    .sort((one, other) => Number(decays(other)) - Number(decays(one)));
   let [size, decayed] = [0, 0];
   for (const one of all) {
     one.at = size;
     size += up(decays(one) ? up(one.rows) * one.stride : one.rows * one.stride);
     if (decays(one)) decayed = size;
   }
-  return { all: Object.fromEntries(all.map((one) => [one.name, one])), decayed, size, count: all.reduce((sum, { shape }) => sum + product(shape), 0) };
+  return {
+    all: Object.fromEntries(all.map((one) => [one.name, one])),
+    decayed,
+    size,
+    count: all.reduce((sum, { shape }) => sum + product(shape), 0),
+  };
 }
 
-/** Writes the numbers of a parameter where they belong; `f` begins with the first parameter. @param {Float32Array} f @param {Parameter} parameter @param {ArrayLike<number>} numbers */
+/**
+ * Writes the numbers of a parameter where they belong; `f` begins with the first parameter.
+ * @param {Float32Array} f
+ * @param {Parameter} parameter
+ * @param {ArrayLike<number>} numbers
+ */
 export function write(f, { at, rows, into, stride }, numbers) {
-  for (let row = 0; row < rows; row++) for (let i = 0; i < into; i++) f[at + row * stride + i] = numbers[row * into + i];
+  for (let row = 0; row < rows; row++)
+    for (let i = 0; i < into; i++) f[at + row * stride + i] = numbers[row * into + i];
 }
 
-/** The numbers of a parameter, without what fills their stride. @param {Float32Array} f @param {Parameter} parameter */
+/**
+ * The numbers of a parameter, without what fills their stride.
+ * @param {Float32Array} f
+ * @param {Parameter} parameter
+ */
 export function read(f, { at, rows, into, stride }) {
   const numbers = new Float32Array(rows * into);
-  for (let row = 0; row < rows; row++) numbers.set(f.subarray(at + row * stride, at + row * stride + into), row * into);
+  for (let row = 0; row < rows; row++)
+    numbers.set(f.subarray(at + row * stride, at + row * stride + into), row * into);
   return numbers;
 }
 
 /**
- * The numbers that `begin` of vitviz/model/untrained.py draws for the recipe of the playground: the head is zero, matrices have a
- * deviation of 1 / sqrt(inputs), learned tokens of 0.5.
+ * The numbers that `begin` of vitviz/model/untrained.py draws for the recipe of the playground: the head is
+ * zero, matrices have a deviation of 1 / sqrt(inputs), learned tokens of 0.5.
  * @param {Config} config @param {number} seed @returns {Record<string, Float32Array>}
  */
 export function drawn(config, seed) {
@@ -64,7 +86,8 @@ export function drawn(config, seed) {
   /** @type {Record<string, Float32Array>} */
   const made = {};
   for (const [name, shape] of Object.entries(shapes)) {
-    if (shape.length === 1) made[name] = new Float32Array(shape[0]).fill(/norm\d?\.weight$/.test(name) ? 1 : 0);
+    if (shape.length === 1)
+      made[name] = new Float32Array(shape[0]).fill(/norm\d?\.weight$/.test(name) ? 1 : 0);
   }
   for (const name of matrices) {
     const into = size(name) / shapes[name][0];
@@ -74,6 +97,7 @@ export function drawn(config, seed) {
   const [out, ...rest] = shapes["patch_embed.proj.weight"];
   const bound = Math.sqrt(6 / (out + product(rest)));
   made["patch_embed.proj.weight"] = chance.uniforms(out * product(rest), -bound, bound);
-  for (const name of ["cls_token", "reg_token", "pos_embed"]) if (shapes[name]) made[name] = chance.normals(size(name), 0.02).map((one) => one * 25);
+  for (const name of ["cls_token", "reg_token", "pos_embed"])
+    if (shapes[name]) made[name] = chance.normals(size(name), 0.02).map((one) => one * 25);
   return made;
 }

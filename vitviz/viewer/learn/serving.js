@@ -1,4 +1,7 @@
-/** Serving: answers messages with a trainer, and lets it learn step after step; in a worker, or in the page where there may be none. */
+/**
+ * Serving: answers messages with a trainer, and lets it learn step after step; in a worker, or in the page
+ * where there may be none.
+ */
 
 import { bestKernels } from "../engine/kernels.js";
 import { Trainer, USUAL, isMeasured } from "./trainer.js";
@@ -7,15 +10,18 @@ import { Trainer, USUAL, isMeasured } from "./trainer.js";
 const TELL_MS = 100;
 
 /**
- * How far a run is. state: "stopped" is a run that cannot go on; loss: the mean of the steps since it was told last; rate: the learning rate; seconds: that it has learned for.
- * @typedef {{state: "playing"|"paused"|"done"|"stopped", step: number, steps: number, loss: number|null, rate: number, seconds: number}} Told
+ * How far a run is. state: "stopped" is a run that cannot go on; loss: the mean of the steps since it was
+ * told last; rate: the learning rate; seconds: that it has learned for.
+ * @typedef {{state: "playing"|"paused"|"done"|"stopped", step: number, steps: number, loss: number|null,
+ *   rate: number, seconds: number}} Told
  */
 
 /**
- * What answers questions, {id, <what>: <with what>}, one after the other. measured: what the test digits say after the steps of `isMeasured`, and after
- * each where a run is slow.
+ * What answers questions, {id, <what>: <with what>}, one after the other. measured: what the test digits say
+ * after the steps of `isMeasured`, and after each where a run is slow.
  * @param {(event: {told: Told} | {measured: import("./trainer.js").Measured}) => void} tell
- * @param {(run: () => void, wait?: number) => void} later  runs something after what waits by now, or after so many milliseconds
+ * @param {(run: () => void, wait?: number) => void} later  runs something after what waits by now, or after
+ *   so many milliseconds
  */
 export function serving(tell, later) {
   /** @type {Trainer|null} */
@@ -46,8 +52,13 @@ export function serving(tell, later) {
     return done;
   };
   /** What was begun to be measured is, before anything moves the weights. */
-  const settle = () => { while (!measure()); };
-  /** One step; false: it was none, and all that is asked later is answered with the reason, until another run begins. */
+  const settle = () => {
+    while (!measure());
+  };
+  /**
+   * One step; false: it was none, and all that is asked later is answered with the reason, until another run
+   * begins.
+   */
   const take = () => {
     const begun = performance.now();
     try {
@@ -124,7 +135,10 @@ export function serving(tell, later) {
     try {
       return { id, value: answers[what](of ?? {}) };
     } catch (error) {
-      return { id, error: { kind: error instanceof RangeError ? "RangeError" : "Error", message: String(error.message) } };
+      return {
+        id,
+        error: { kind: error instanceof RangeError ? "RangeError" : "Error", message: String(error.message) },
+      };
     }
   };
 }

@@ -1,6 +1,7 @@
 /**
- * Trainer: a small Vision Transformer that learns digits step by step, by the recipe "playground" of vitviz/train/recipes.py: AdamW, a
- * learning rate that falls along a cosine, gradients shortened to 5. The same settings make the same run, to the rounding of a processor.
+ * Trainer: a small Vision Transformer that learns digits step by step, by the recipe "playground" of
+ * vitviz/train/recipes.py: AdamW, a learning rate that falls along a cosine, gradients shortened to 5. The
+ * same settings make the same run, to the rounding of a processor.
  */
 
 import { readConfig } from "../engine/config.js";
@@ -12,10 +13,13 @@ import { drawn, read, write } from "./parameters.js";
 import { Twister } from "../maths/twister.js";
 
 /**
- * positions: how a patch tells its place; pool: what the answer is read from; train: so many digits are learned from, evenly taken; labels: each digit's own, or
- * those of all dealt out anew, which can only be learned by heart; patches: as they lie, or moved in every picture in the same way, or in each in its own.
- * @typedef {{positions: "learned"|"none"|"rotary", patch: number, dim: number, depth: number, heads: number, pool: "cls"|"mean", train: number, lr: number,
- *   batch: number, epochs: number, seed: number, labels: "true"|"shuffled", patches: "ordered"|"same"|"each"}} Settings
+ * positions: how a patch tells its place; pool: what the answer is read from; train: so many digits are
+ * learned from, evenly taken; labels: each digit's own, or those of all dealt out anew, which can only be
+ * learned by heart; patches: as they lie, or moved in every picture in the same way, or in each in its own.
+ * @typedef {{positions: "learned"|"none"|"rotary", patch: number, dim: number, depth: number, heads: number,
+ *   pool: "cls"|"mean", train: number, lr: number,
+ *   batch: number, epochs: number, seed: number, labels: "true"|"shuffled", patches:
+ *     "ordered"|"same"|"each"}} Settings
  * @typedef {{pixels: Uint8Array, labels: Uint8Array}} Pictures  (n, 28, 28), 0 to 255, and the class of each
  * @typedef {{train: Pictures, test: Pictures, classes: string[]}} Digits
  * @typedef {{step: number, right: number, loss: number, probabilities: Float32Array}} Measured
@@ -29,22 +33,54 @@ const RECIPE = { side: 28, firsts: 0.9, squares: 0.95, eps: 1e-8, decay: 0.05, c
 const FINITE = 2 ** -5;
 
 /** @type {Settings} */
-export const USUAL = { positions: "learned", patch: 7, dim: 48, depth: 2, heads: 4, pool: "cls", train: 4000, lr: 5e-3, batch: 32, epochs: 10, seed: 0, labels: "true", patches: "ordered" };
+export const USUAL = {
+  positions: "learned",
+  patch: 7,
+  dim: 48,
+  depth: 2,
+  heads: 4,
+  pool: "cls",
+  train: 4000,
+  lr: 5e-3,
+  batch: 32,
+  epochs: 10,
+  seed: 0,
+  labels: "true",
+  patches: "ordered",
+};
 
-/** The config of a model with these settings, as Python writes it. @param {Settings} settings @param {number} classes */
+/**
+ * The config of a model with these settings, as Python writes it.
+ * @param {Settings} settings
+ * @param {number} classes
+ */
 function configOf({ positions, patch, dim, depth, heads, pool }, classes) {
   return {
-    image_size: [RECIPE.side, RECIPE.side], patch_size: [patch, patch], in_chans: 1, num_classes: classes, embed_dim: dim, depth, num_heads: heads,
-    pos_embed: positions === "learned", rotary: positions === "rotary" ? { kind: "axial" } : null,
-    class_token: pool === "cls", global_pool: pool === "cls" ? "token" : "avg",
+    image_size: [RECIPE.side, RECIPE.side],
+    patch_size: [patch, patch],
+    in_chans: 1,
+    num_classes: classes,
+    embed_dim: dim,
+    depth,
+    num_heads: heads,
+    pos_embed: positions === "learned",
+    rotary: positions === "rotary" ? { kind: "axial" } : null,
+    class_token: pool === "cls",
+    global_pool: pool === "cls" ? "token" : "avg",
   };
 }
 
-/** Mean and deviation of all pixels from 0 to 1, as vitviz/train/dataset.py rounds them. @param {Uint8Array} pixels @param {ArrayLike<number>} chosen  pictures */
+/**
+ * Mean and deviation of all pixels from 0 to 1, as vitviz/train/dataset.py rounds them.
+ * @param {Uint8Array} pixels
+ * @param {ArrayLike<number>} chosen  pictures
+ */
 function momentsOf(pixels, chosen, count) {
   const levels = new Float64Array(256);
-  for (let one = 0; one < chosen.length; one++) for (let at = chosen[one] * count; at < (chosen[one] + 1) * count; at++) levels[pixels[at]] += 1 / count / chosen.length;
-  const mean = levels.reduce((sum, share, level) => sum + share * level / 255, 0);
+  for (let one = 0; one < chosen.length; one++)
+    for (let at = chosen[one] * count; at < (chosen[one] + 1) * count; at++)
+      levels[pixels[at]] += 1 / count / chosen.length;
+  const mean = levels.reduce((sum, share, level) => sum + (share * level) / 255, 0);
   const variance = levels.reduce((sum, share, level) => sum + share * (level / 255 - mean) ** 2, 0);
   const four = (value) => Math.round(1e4 * value) / 1e4;
   return { mean: four(mean), std: Math.max(four(Math.sqrt(variance)), 1e-4) };
@@ -66,12 +102,18 @@ function lossOf({ f, at, classes: stride, config: { num_classes: classes } }, on
 }
 
 /** The probabilities of the classes, from place `first` on. */
-function answersOf({ f, at, classes: stride, config: { num_classes: classes } }, count, probabilities, first) {
+function answersOf(
+  { f, at, classes: stride, config: { num_classes: classes } },
+  count,
+  probabilities,
+  first,
+) {
   for (let one = 0; one < count; one++) {
     const logits = at.logits / 4 + one * stride;
     let [most, sum] = [-Infinity, 0];
     for (let i = 0; i < classes; i++) most = Math.max(most, f[logits + i]);
-    for (let i = 0; i < classes; i++) sum += probabilities[first + one * classes + i] = Math.exp(f[logits + i] - most);
+    for (let i = 0; i < classes; i++)
+      sum += probabilities[first + one * classes + i] = Math.exp(f[logits + i] - most);
     for (let i = 0; i < classes; i++) probabilities[first + one * classes + i] /= sum;
   }
 }
@@ -91,43 +133,69 @@ export function rightOf(probabilities, labels) {
   return right / labels.length;
 }
 
-/** Whether a run is measured after so many of its steps: more often while it changes most, and always after the same. @param {number} step @param {number} steps */
+/**
+ * Whether a run is measured after so many of its steps: more often while it changes most, and always after
+ * the same.
+ * @param {number} step
+ * @param {number} steps
+ */
 export const isMeasured = (step, steps) => step === steps || step % (step < 100 ? 20 : 50) === 0;
 
 export class Trainer {
   /**
    * Throws a RangeError for settings that make no model, or fewer digits than one step needs.
-   * @param {Settings} settings @param {Digits} digits @param {(bytes: number) => import("../engine/kernels.js").Kernels} makeKernels
-   * @param {{config?: any, weights?: Record<string, Float32Array>, kept?: Kept|null}} [of]  another model, and what it begins with; kept: of a
+   * @param {Settings} settings
+   * @param {Digits} digits
+   * @param {(bytes: number) => import("../engine/kernels.js").Kernels} makeKernels
+   * @param {{config?: any, weights?: Record<string, Float32Array>, kept?: Kept|null}} [of]  another model,
+   *   and what it begins with; kept: of a
    *   run with the same settings and digits, which goes on as if it had never stopped
    */
-  constructor(settings, digits, makeKernels, { config = configOf(settings, digits.classes.length), weights, kept } = {}) {
-    const { train, batch, epochs, seed, labels } = this.settings = settings;
+  constructor(
+    settings,
+    digits,
+    makeKernels,
+    { config = configOf(settings, digits.classes.length), weights, kept } = {},
+  ) {
+    const { train, batch, epochs, seed, labels } = (this.settings = settings);
     this.digits = digits;
     this.described = config;
     this.config = readConfig(config);
     const all = digits.train.labels.length;
-    const chosen = Uint32Array.from({ length: Math.min(train, all) }, (_, at) => Math.floor(at * all / Math.min(train, all)));
+    const chosen = Uint32Array.from({ length: Math.min(train, all) }, (_, at) =>
+      Math.floor((at * all) / Math.min(train, all)),
+    );
     this.chosen = chosen;
     this.stepsPerEpoch = Math.floor(chosen.length / batch);
-    if (this.stepsPerEpoch < 1) throw new RangeError(chosen.length + " digits do not fill one step of " + batch);
+    if (this.stepsPerEpoch < 1)
+      throw new RangeError(chosen.length + " digits do not fill one step of " + batch);
     this.steps = Math.max(1, Math.round(epochs * this.stepsPerEpoch));
     this.labels = Uint8Array.from(chosen, (one) => digits.train.labels[one]);
-    if (labels === "shuffled") this.labels = Uint8Array.from(new Chance(seed, "scramble").permutation(chosen.length), (other) => digits.train.labels[chosen[other]]);
+    if (labels === "shuffled")
+      this.labels = Uint8Array.from(
+        new Chance(seed, "scramble").permutation(chosen.length),
+        (other) => digits.train.labels[chosen[other]],
+      );
     const pixels = RECIPE.side ** 2;
     Object.assign(this, momentsOf(digits.train.pixels, chosen, pixels));
-    const m = this.m = makeBatch(this.config, batch, makeKernels);
-    this.#values = Float32Array.from({ length: 256 }, (_, level) => Math.fround(Math.fround(level / 255) - Math.fround(this.mean)) / Math.fround(this.std));
+    const m = (this.m = makeBatch(this.config, batch, makeKernels));
+    this.#values = Float32Array.from(
+      { length: 256 },
+      (_, level) => Math.fround(Math.fround(level / 255) - Math.fround(this.mean)) / Math.fround(this.std),
+    );
     this.#places = new Uint32Array(pixels);
     const line = this.config.patch_size[1];
-    eachLine(this.config, m.pixels, (from, to) => { for (let i = 0; i < line; i++) this.#places[from + i] = to + i; });
+    eachLine(this.config, m.pixels, (from, to) => {
+      for (let i = 0; i < line; i++) this.#places[from + i] = to + i;
+    });
     this.#moves = this.#movesOf();
     this.#probabilities = new Float32Array(batch * this.config.num_classes);
     if (kept) {
       [m.p, m.m, m.v].forEach((to, part) => m.f.set(kept.numbers[part], to / 4));
       this.stepsDone = kept.step;
     } else {
-      for (const [name, numbers] of Object.entries(weights ?? drawn(this.config, seed))) write(m.numbers, m.layout.all[name], numbers);
+      for (const [name, numbers] of Object.entries(weights ?? drawn(this.config, seed)))
+        write(m.numbers, m.layout.all[name], numbers);
     }
     packAll(m);
   }
@@ -167,21 +235,27 @@ export class Trainer {
 
   /** Puts a picture among the patches of a batch. */
   #put(pictures, one, place) {
-    const { m, config: { num_patches: P } } = this;
+    const {
+      m,
+      config: { num_patches: P },
+    } = this;
     const [f, pixels, to] = [m.f, RECIPE.side ** 2, m.at.patches / 4 + place * P * m.pixels];
     const from = one * pixels;
     const isAlike = this.settings.patches === "same";
     const row = isAlike ? 0 : (pictures === this.digits.test ? this.digits.train.labels.length : 0) + one;
     for (let i = 0; i < pixels; i++) {
       let at = this.#places[i];
-      if (this.#moves) at = this.#moves[row * P + Math.floor(at / m.pixels)] * m.pixels + at % m.pixels;
+      if (this.#moves) at = this.#moves[row * P + Math.floor(at / m.pixels)] * m.pixels + (at % m.pixels);
       f[to + at] = this.#values[pictures.pixels[from + i]];
     }
   }
 
   /** The place among the chosen digits of each of the next step, as vitviz/train/order.py orders them. */
   #next() {
-    const [epoch, place] = [Math.floor(this.stepsDone / this.stepsPerEpoch), this.stepsDone % this.stepsPerEpoch];
+    const [epoch, place] = [
+      Math.floor(this.stepsDone / this.stepsPerEpoch),
+      this.stepsDone % this.stepsPerEpoch,
+    ];
     if (epoch !== this.#epoch) {
       this.#order = new Twister(this.settings.seed * 1_000_003 + epoch).permutation(this.chosen.length);
       this.#epoch = epoch;
@@ -191,20 +265,28 @@ export class Trainer {
 
   /** The learning rate of the next step. */
   get rate() {
-    const progress = (1 - Math.cos(Math.PI * this.stepsDone / Math.max(1, this.steps))) / 2;
+    const progress = (1 - Math.cos((Math.PI * this.stepsDone) / Math.max(1, this.steps))) / 2;
     return this.settings.lr * (1 - (1 - RECIPE.final) * progress);
   }
 
-  /** The loss of pictures that lie at `patches`, and the gradients of all parameters. @param {ArrayLike<number>} labels */
+  /**
+   * The loss of pictures that lie at `patches`, and the gradients of all parameters.
+   * @param {ArrayLike<number>} labels
+   */
   #learn(labels) {
-    const { m, config: { num_classes: classes } } = this;
+    const {
+      m,
+      config: { num_classes: classes },
+    } = this;
     const count = labels.length;
     forward(m, count);
     answersOf(m, count, this.#probabilities, 0);
     let loss = 0;
     for (let one = 0; one < count; one++) {
       loss += lossOf(m, one, labels[one]) / count;
-      for (let i = 0; i < classes; i++) m.f[m.at.dlogits / 4 + one * m.classes + i] = (this.#probabilities[one * classes + i] - Number(i === labels[one])) / count;
+      for (let i = 0; i < classes; i++)
+        m.f[m.at.dlogits / 4 + one * m.classes + i] =
+          (this.#probabilities[one * classes + i] - Number(i === labels[one])) / count;
     }
     backward(m, count);
     return loss;
@@ -237,10 +319,29 @@ export class Trainer {
     const { rate: learned, root, decay } = this.#update();
     const { decayed, size } = m.layout;
     const shorter = this.#shorter();
-    if (!Number.isFinite(loss + shorter)) throw new RangeError("after " + this.stepsDone + " steps the loss is no number any more: take a lower learning rate");
-    for (const [from, to, keeps] of [[0, decayed, decay], [decayed, size, 1]]) {
+    if (!Number.isFinite(loss + shorter))
+      throw new RangeError(
+        "after " + this.stepsDone + " steps the loss is no number any more: take a lower learning rate",
+      );
+    for (const [from, to, keeps] of [
+      [0, decayed, decay],
+      [decayed, size, 1],
+    ]) {
       const [p, g, means, squares] = [m.p, m.g, m.m, m.v].map((part) => part + 4 * from);
-      m.kernels.adamw(p, g, means, squares, to - from, shorter, keeps, 1 - RECIPE.firsts, 1 - RECIPE.squares, learned, root, RECIPE.eps);
+      m.kernels.adamw(
+        p,
+        g,
+        means,
+        squares,
+        to - from,
+        shorter,
+        keeps,
+        1 - RECIPE.firsts,
+        1 - RECIPE.squares,
+        learned,
+        root,
+        RECIPE.eps,
+      );
     }
     packAll(m);
     this.stepsDone += 1;
@@ -250,12 +351,15 @@ export class Trainer {
   #asked = new Uint8Array(0);
   #labelsOf(places) {
     if (this.#asked.length !== places.length) this.#asked = new Uint8Array(places.length);
-    places.forEach((place, one) => { this.#asked[one] = this.labels[place]; });
+    places.forEach((place, one) => {
+      this.#asked[one] = this.labels[place];
+    });
     return this.#asked;
   }
 
   /**
-   * The test digits, or the first so many of them: the step, the share that is right, the mean loss, and the probabilities, (count, classes).
+   * The test digits, or the first so many of them: the step, the share that is right, the mean loss, and the
+   * probabilities, (count, classes).
    * @param {number} [count] @returns {Measured}
    */
   measure(count) {
@@ -266,10 +370,20 @@ export class Trainer {
     }
   }
 
-  /** The same in pieces, between which something else can be answered; no step may be taken before it ends. @param {number} [count] @returns {Generator<void, Measured>} */
+  /**
+   * The same in pieces, between which something else can be answered; no step may be taken before it ends.
+   * @param {number} [count]
+   * @returns {Generator<void, Measured>}
+   */
   *measuring(count = Infinity) {
     count = Math.min(count, this.digits.test.labels.length);
-    const { m, stepsDone: step, digits: { test }, config: { num_classes: classes }, settings: { batch } } = this;
+    const {
+      m,
+      stepsDone: step,
+      digits: { test },
+      config: { num_classes: classes },
+      settings: { batch },
+    } = this;
     const probabilities = new Float32Array(count * classes);
     let loss = 0;
     for (let first = 0; first < count; first += batch) {
@@ -283,7 +397,11 @@ export class Trainer {
     return { step, right: rightOf(probabilities, test.labels.subarray(0, count)), loss, probabilities };
   }
 
-  /** What a run goes on from, see the constructor: the numbers of all parameters, and both means that AdamW keeps of them. @returns {Kept} */
+  /**
+   * What a run goes on from, see the constructor: the numbers of all parameters, and both means that AdamW
+   * keeps of them.
+   * @returns {Kept}
+   */
   keep() {
     const { m, stepsDone: step } = this;
     const { size } = m.layout;
@@ -292,46 +410,84 @@ export class Trainer {
 
   /** A .safetensors file that `vitviz.load` reads. @returns {ArrayBuffer} */
   weights() {
-    const { layout: { all }, numbers } = this.m;
+    const {
+      layout: { all },
+      numbers,
+    } = this.m;
     const { seed, positions } = this.settings;
-    const tensors = Object.fromEntries(Object.values(all).map((one) => [one.name, { shape: one.shape, data: read(numbers, one) }]));
+    const tensors = Object.fromEntries(
+      Object.values(all).map((one) => [one.name, { shape: one.shape, data: read(numbers, one) }]),
+    );
     const size = this.config.image_size;
     const described = {
-      config: this.described, labels: this.digits.classes,
-      preprocess: { size, channels: 1, mean: [this.mean], std: [this.std], crop_pct: 1, crop_mode: "center", interpolation: "bicubic" },
-      details: { seed: String(seed), recipe: JSON.stringify({ name: "playground", seed, positions, wide_start: true, zero_head: true }), steps: String(this.stepsDone) },
+      config: this.described,
+      labels: this.digits.classes,
+      preprocess: {
+        size,
+        channels: 1,
+        mean: [this.mean],
+        std: [this.std],
+        crop_pct: 1,
+        crop_mode: "center",
+        interpolation: "bicubic",
+      },
+      details: {
+        seed: String(seed),
+        recipe: JSON.stringify({ name: "playground", seed, positions, wide_start: true, zero_head: true }),
+        steps: String(this.stepsDone),
+      },
       words: {},
     };
     return writeSafetensors(tensors, { vitviz: JSON.stringify(described) });
   }
 
   /**
-   * A step that learns from one digit alone, taken apart and not taken: what the model answers, the loss, the gradient of the logits, how long that of each
-   * parameter is; and of one weight (the one with the steepest slope, or the steepest of the parameter `name`) its place `at` in the parameter, the
-   * gradient, the same by a finite difference, the means that AdamW keeps, and what it would add.
+   * A step that learns from one digit alone, taken apart and not taken: what the model answers, the loss, the
+   * gradient of the logits, how long that of each parameter is; and of one weight (the one with the steepest
+   * slope, or the steepest of the parameter `name`) its place `at` in the parameter, the gradient, the same
+   * by a finite difference, the means that AdamW keeps, and what it would add.
    * @param {number} index  of a training digit @param {string} [name]
    */
   apart(index, name = "") {
-    const { m, config: { num_classes: classes }, digits: { train } } = this;
+    const {
+      m,
+      config: { num_classes: classes },
+      digits: { train },
+    } = this;
     const place = this.chosen.indexOf(index);
     const label = place < 0 ? train.labels[index] : this.labels[place];
     this.#put(train, index, 0);
     const loss = this.#learn([label]);
-    const [logits, gradients] = [m.at.logits, m.at.dlogits].map((part) => m.f.slice(part / 4, part / 4 + classes));
-    const slopes = Object.entries(this.gradients()).map(([one, numbers]) => ({ one, numbers, at: steepest(numbers), length: Math.sqrt(numbers.reduce((sum, slope) => sum + slope * slope, 0)) }));
+    const [logits, gradients] = [m.at.logits, m.at.dlogits].map((part) =>
+      m.f.slice(part / 4, part / 4 + classes),
+    );
+    const slopes = Object.entries(this.gradients()).map(([one, numbers]) => ({
+      one,
+      numbers,
+      at: steepest(numbers),
+      length: Math.sqrt(numbers.reduce((sum, slope) => sum + slope * slope, 0)),
+    }));
     const known = slopes.filter(({ one }) => (name ? one === name : m.layout.all[one].shape.length > 1));
     if (known.length === 0) throw new RangeError("the model has no parameter " + name);
     const { one, at } = known[steepest(known.map(({ numbers, at: most }) => numbers[most]))];
     return {
-      index, label, logits, probabilities: this.#probabilities.slice(0, classes), gradients, loss, lengths: Object.fromEntries(slopes.map(({ one: each, length }) => [each, length])),
-      rate: this.rate, step: this.stepsDone, ...this.#weightApart(m.layout.all[one], at, label),
+      index,
+      label,
+      logits,
+      probabilities: this.#probabilities.slice(0, classes),
+      gradients,
+      loss,
+      lengths: Object.fromEntries(slopes.map(({ one: each, length }) => [each, length])),
+      rate: this.rate,
+      step: this.stepsDone,
+      ...this.#weightApart(m.layout.all[one], at, label),
     };
   }
 
   /** The number `at` of a parameter, in a step for the digit whose gradients are known. */
   #weightApart({ name, shape, at: first, into, stride }, at, label) {
     const { m } = this;
-    const there = first + Math.floor(at / into) * stride + at % into;
+    const there = first + Math.floor(at / into) * stride + (at % into);
     const [value, gradient, shorter] = [m.numbers[there], m.gradients[there], this.#shorter()];
     const lossAt = (moved) => {
       m.numbers[there] = moved;
@@ -352,12 +508,17 @@ export class Trainer {
     const moved = mean + (1 - RECIPE.firsts) * (shorter * gradient - mean);
     const squared = square + (1 - RECIPE.squares) * ((shorter * gradient) ** 2 - square);
     const kept = there < m.layout.decayed ? decay : 1;
-    const update = (kept - 1) * value - rate * moved / (Math.sqrt(squared) * root + RECIPE.eps);
+    const update = (kept - 1) * value - (rate * moved) / (Math.sqrt(squared) * root + RECIPE.eps);
     return { shorter, weight: { name, shape, at, value, gradient, finite, mean, square, update } };
   }
 
-  /** The gradients of the batch that was learned from last, by their names. @returns {Record<string, Float32Array>} */
+  /**
+   * The gradients of the batch that was learned from last, by their names.
+   * @returns {Record<string, Float32Array>}
+   */
   gradients() {
-    return Object.fromEntries(Object.values(this.m.layout.all).map((one) => [one.name, read(this.m.gradients, one)]));
+    return Object.fromEntries(
+      Object.values(this.m.layout.all).map((one) => [one.name, read(this.m.gradients, one)]),
+    );
   }
 }

@@ -1,4 +1,7 @@
-/** The worker: a model learns beside the page, so that the pointer never waits. It is a classic one, whose text bundle.py makes. */
+/**
+ * The worker: a model learns beside the page, so that the pointer never waits. It is a classic one, whose
+ * text bundle.py makes.
+ */
 
 import { serving } from "./serving.js";
 

@@ -4,7 +4,10 @@ import { FORMS, ITEMS, LEVELS, ROUNDS, isRight, isSureAndWrong, scoreOf } from "
 import { grouped, lettersIn, numberIn, readAll, written } from "./codes.js";
 import { Misfit, markOf } from "./own.js";
 
-/** @typedef {import("./check.js").Mark} Mark @typedef {{form: "a"|"b", before: Mark[], after: Mark[]}} Result  form: that of before */
+/**
+ * @typedef {import("./check.js").Mark} Mark
+ * @typedef {{form: "a"|"b", before: Mark[], after: Mark[]}} Result  form: that of before
+ */
 
 /** Letters that say what a code is, and as many that show a slip of the pen. */
 const SEAL = 2;
@@ -17,8 +20,11 @@ const LETTERS = Math.ceil(SIZE.toString(2).length / 5);
 
 /** @param {Result} result */
 export function checkCode({ form, before, after }) {
-  const number = [...before, ...after].reduce((sum, { answer, reason, sure }) =>
-    sum * BigInt(STATES) + BigInt((2 * Number(answer) + Number(reason)) * LEVELS.length + sure), BigInt(FORMS.indexOf(form)));
+  const number = [...before, ...after].reduce(
+    (sum, { answer, reason, sure }) =>
+      sum * BigInt(STATES) + BigInt((2 * Number(answer) + Number(reason)) * LEVELS.length + sure),
+    BigInt(FORMS.indexOf(form)),
+  );
   const told = NAME + written(number, LETTERS);
   return grouped(told + sealOf(told));
 }
@@ -29,18 +35,30 @@ export function resultOf(code) {
   const told = letters.slice(0, -SEAL);
   if (letters.length <= 2 * SEAL) throw new Misfit("pollNoCode");
   if (sealOf(told) !== letters.slice(-SEAL)) throw new Misfit("pollSlip");
-  let number = told.length === NAME.length + LETTERS && told.startsWith(NAME) ? numberIn(told.slice(NAME.length)) : SIZE;
+  let number =
+    told.length === NAME.length + LETTERS && told.startsWith(NAME) ? numberIn(told.slice(NAME.length)) : SIZE;
   if (number >= SIZE) throw new Misfit("pollOther");
   const marks = Array.from({ length: ROUNDS.length * ITEMS.length }, () => {
-    const [right, sure] = [Math.floor(Number(number % BigInt(STATES)) / LEVELS.length), Number(number % BigInt(LEVELS.length))];
+    const [right, sure] = [
+      Math.floor(Number(number % BigInt(STATES)) / LEVELS.length),
+      Number(number % BigInt(LEVELS.length)),
+    ];
     number /= BigInt(STATES);
     return { answer: right > 1, reason: right % 2 === 1, sure };
   }).reverse();
-  return { form: FORMS[Number(number)], before: marks.slice(0, ITEMS.length), after: marks.slice(ITEMS.length) };
+  return {
+    form: FORMS[Number(number)],
+    before: marks.slice(0, ITEMS.length),
+    after: marks.slice(ITEMS.length),
+  };
 }
 
-/** All results in a text with codes, each with its code, and what cannot be read in it. @param {string} text */
-export const readResults = (text) => readAll(text, (code) => ({ ...resultOf(code), code: checkCode(resultOf(code)) }));
+/**
+ * All results in a text with codes, each with its code, and what cannot be read in it.
+ * @param {string} text
+ */
+export const readResults = (text) =>
+  readAll(text, (code) => ({ ...resultOf(code), code: checkCode(resultOf(code)) }));
 
 /**
  * How many were right, and how many sure and wrong, question by question.
@@ -60,9 +78,23 @@ export function classOf(results) {
 export function tableOf(results) {
   const of = (read) => ROUNDS.flatMap((round) => read(round));
   return {
-    columns: ["code", "form_before", ...of((round) => [...ITEMS.flatMap(({ id }) => ["answer", "reason", "sure"].map((part) => [round, id, part].join("_"))),
-      round + "_right", round + "_sure_wrong"])],
-    rows: results.map((one) => [one.code, one.form.toUpperCase(), ...of((round) => [...one[round].flatMap(({ answer, reason, sure }) =>
-      [Number(answer), Number(reason), sure]), scoreOf(one[round]).right, scoreOf(one[round]).sureWrong])]),
+    columns: [
+      "code",
+      "form_before",
+      ...of((round) => [
+        ...ITEMS.flatMap(({ id }) => ["answer", "reason", "sure"].map((part) => [round, id, part].join("_"))),
+        round + "_right",
+        round + "_sure_wrong",
+      ]),
+    ],
+    rows: results.map((one) => [
+      one.code,
+      one.form.toUpperCase(),
+      ...of((round) => [
+        ...one[round].flatMap(({ answer, reason, sure }) => [Number(answer), Number(reason), sure]),
+        scoreOf(one[round]).right,
+        scoreOf(one[round]).sureWrong,
+      ]),
+    ]),
   };
 }

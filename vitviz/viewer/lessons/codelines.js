@@ -1,4 +1,7 @@
-/** Lines of a Vision Transformer of one's own, with a gap: those of the exercise (vitviz/exercise), and of a training. */
+/**
+ * Lines of a Vision Transformer of one's own, with a gap: those of the exercise (vitviz/exercise), and of a
+ * training.
+ */
 
 /** Strings, for the bundle takes the indentation of its own lines away. */
 const LINES = {
@@ -7,12 +10,7 @@ const LINES = {
     "    joined = ...",
     "    return joined",
   ],
-  block: [
-    "def forward(self, x):  # (B, N, D) -> (B, N, D)",
-    "    x = ...",
-    "    x = ...",
-    "    return x",
-  ],
+  block: ["def forward(self, x):  # (B, N, D) -> (B, N, D)", "    x = ...", "    x = ...", "    return x"],
   step: [
     "logits = model(pixels)",
     "loss = ...",
@@ -23,4 +21,8 @@ const LINES = {
 };
 
 /** @type {Record<keyof typeof LINES, string>} */
-export const CODE = { join: LINES.join.join("\n"), block: LINES.block.join("\n"), step: LINES.step.join("\n") };
+export const CODE = {
+  join: LINES.join.join("\n"),
+  block: LINES.block.join("\n"),
+  step: LINES.step.join("\n"),
+};

@@ -9,7 +9,10 @@ const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const ALIKE = { O: "0", I: "1", L: "1" };
 /** Choices have a letter each, A first, while these are enough. */
 const FIRST = LETTERS.indexOf("A");
-/** A number is one of so many steps between the ends of its line; finer where it is worked out, and right within little. */
+/**
+ * A number is one of so many steps between the ends of its line; finer where it is worked out, and right
+ * within little.
+ */
 const STEPS = { guessed: 32 ** 2, worked: 32 ** 3 };
 /** Codes that are read at once, and letters of a code. */
 export const MOST_CODES = 200;
@@ -31,8 +34,12 @@ export function numberIn(text) {
 
 /** The letters of a code as it was typed. Throws a `Misfit` for what is none. @param {string} code */
 export function lettersIn(code) {
-  const plain = code.toUpperCase().replace(/[-\u2010-\u2015\u2212]/g, "").replace(/[OIL]/g, (letter) => ALIKE[letter]);
-  if (plain === "" || plain.length > LONGEST || [...plain].some((letter) => !LETTERS.includes(letter))) throw new Misfit("pollNoCode");
+  const plain = code
+    .toUpperCase()
+    .replace(/[-\u2010-\u2015\u2212]/g, "")
+    .replace(/[OIL]/g, (letter) => ALIKE[letter]);
+  if (plain === "" || plain.length > LONGEST || [...plain].some((letter) => !LETTERS.includes(letter)))
+    throw new Misfit("pollNoCode");
   return plain;
 }
 
@@ -46,12 +53,16 @@ function lettersFor(size) {
 }
 
 /**
- * The last letter of a code: it depends on the question, and every single letter that is another one changes it, for its weight is odd.
+ * The last letter of a code: it depends on the question, and every single letter that is another one changes
+ * it, for its weight is odd.
  * @param {string} name  of the question
  * @param {string} text  the letters before
  */
 function checkOf(name, text) {
-  const sum = [...text].reduce((total, letter, at) => total + (2 * at + 1) * LETTERS.indexOf(letter), parseInt(markOf(name), 36) >>> 16);
+  const sum = [...text].reduce(
+    (total, letter, at) => total + (2 * at + 1) * LETTERS.indexOf(letter),
+    parseInt(markOf(name), 36) >>> 16,
+  );
   return LETTERS[sum % 32];
 }
 
@@ -59,19 +70,32 @@ function checkOf(name, text) {
 function numbering(question, source) {
   const { prefix, tokens } = source.grid;
   const patches = BigInt(tokens - prefix);
-  if (question.kind === "patch") return { size: patches, number: (guess) => BigInt(guess - prefix), guess: (number) => Number(number) + prefix };
+  if (question.kind === "patch")
+    return {
+      size: patches,
+      number: (guess) => BigInt(guess - prefix),
+      guess: (number) => Number(number) + prefix,
+    };
   if (question.kind === "patches") {
     const count = paintable(question, source);
     return {
       size: patches ** BigInt(count),
       number: (guess) => guess.reduce((sum, token) => sum * patches + BigInt(token - prefix), 0n),
-      guess: (number) => Array.from({ length: count }, (_, at) => Number((number / patches ** BigInt(count - 1 - at)) % patches) + prefix),
+      guess: (number) =>
+        Array.from(
+          { length: count },
+          (_, at) => Number((number / patches ** BigInt(count - 1 - at)) % patches) + prefix,
+        ),
     };
   }
   if (question.kind === "choose") {
     const options = optionsOf(question, source);
     const first = options.length <= LETTERS.length - FIRST ? FIRST : 0;
-    return { size: BigInt(first + options.length), number: (guess) => BigInt(first + options.indexOf(guess)), guess: (number) => options[Number(number) - first] };
+    return {
+      size: BigInt(first + options.length),
+      number: (guess) => BigInt(first + options.indexOf(guess)),
+      guess: (number) => options[Number(number) - first],
+    };
   }
   const { min, max } = question;
   const steps = question.worked ? STEPS.worked : STEPS.guessed;
@@ -85,7 +109,14 @@ function numbering(question, source) {
 
 /** What a code belongs to: one question about one picture in one model. */
 function nameOf({ course, source: { manifest, grid } }) {
-  return [course.lesson().id, course.step().id, manifest.model.name, manifest.photo.name, grid.rows, grid.cols].join("/");
+  return [
+    course.lesson().id,
+    course.step().id,
+    manifest.model.name,
+    manifest.photo.name,
+    grid.rows,
+    grid.cols,
+  ].join("/");
 }
 
 /** Whether guesses of the open question have codes: words have none. */
@@ -114,7 +145,8 @@ export function codeOf(app, guess) {
 }
 
 /**
- * The guess behind a code for the open question; the letter of a choice will do without its check. Throws a `Misfit` for any other text.
+ * The guess behind a code for the open question; the letter of a choice will do without its check. Throws a
+ * `Misfit` for any other text.
  * @param {import("../main.js").App} app
  * @param {string} code  as it was typed
  * @returns {any}
@@ -146,7 +178,12 @@ export function guessFrom({ course, source }, plain) {
   const isList = Array.isArray(plain);
   if (isList !== (question.kind === "patches") || ![plain].flat().every(Number.isFinite)) return undefined;
   const tokens = isList ? plain.map((patch) => patch + prefix) : plain + prefix;
-  const guess = question.kind === "number" ? plain : question.kind === "choose" ? optionsOf(question, source)[plain] : tokens;
+  const guess =
+    question.kind === "number"
+      ? plain
+      : question.kind === "choose"
+        ? optionsOf(question, source)[plain]
+        : tokens;
   return isGuess(question, guess, source) ? guess : undefined;
 }
 
@@ -154,7 +191,8 @@ export function guessFrom({ course, source }, plain) {
  * All guesses in a text with codes, and what cannot be read in it.
  * @param {import("../main.js").App} app
  * @param {string} text  typed or pasted: codes with anything but letters, digits and hyphens between them
- * @returns {{guesses: any[], wrong: {code: string, key: string}[], more: number}}  more: codes that were left out
+ * @returns {{guesses: any[], wrong: {code: string, key: string}[], more: number}}  more: codes that were left
+ *   out
  */
 export const readCodes = (app, text) => readAll(text, (code) => guessOf(app, code));
 
@@ -197,7 +235,8 @@ export function countsOf(guesses, grid) {
  */
 export function rightOf({ course, source }, guesses, truth) {
   const gaps = guesses.map((guess) => gapOf(course.question(), guess, truth, source.grid));
-  if (course.question().kind === "patches") return gaps.reduce((sum, { common }) => sum + common, 0) / gaps.length;
+  if (course.question().kind === "patches")
+    return gaps.reduce((sum, { common }) => sum + common, 0) / gaps.length;
   return gaps.filter(({ same, verdict, common }) => same || verdict === "right" || common === 1).length;
 }
 

@@ -1,7 +1,19 @@
 /** The course: which lesson and step is open, what was guessed in it, and whether the truth is shown. */
 
 import { experimentIn, experimentsOf } from "./experiments.js";
-import { CARD, atOf, besideOf, firstOf, gapOf, isGuess, paintable, painted, stateOf, stepAt, stepIn } from "./steps.js";
+import {
+  CARD,
+  atOf,
+  besideOf,
+  firstOf,
+  gapOf,
+  isGuess,
+  paintable,
+  painted,
+  stateOf,
+  stepAt,
+  stepIn,
+} from "./steps.js";
 import { OPERATED } from "../state/experiment.js";
 import { HOSTS } from "../state/link.js";
 import { TRUTHS, holds, truthOf } from "./truths.js";
@@ -13,7 +25,8 @@ import { TRUTHS, holds, truthOf } from "./truths.js";
  * is in the history and in links; guesses are kept on the device.
  * @param {import("../main.js").App} app
  * @param {import("./steps.js").Lesson[]} lessons
- * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void, of: (lesson: string) => Record<string, any>}} notebook
+ * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void,
+ *   of: (lesson: string) => Record<string, any>}} notebook
  * @param {(origin: {model: string, example: string, lesson: string, step: number}) => boolean} travel  opens
  *   another picture or model; false where it cannot
  * @param {import("./outcomes.js").Outcomes} outcomes
@@ -27,12 +40,19 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
   const question = () => step()?.question ?? null;
   const isOfPatches = () => ["patch", "patches"].includes(question()?.kind);
   // A guess belongs to a question about one picture in one model.
-  const key = () => [lesson().id, step().id, app.source.manifest.model.name, app.source.manifest.photo.name].join("/");
+  const key = () =>
+    [lesson().id, step().id, app.source.manifest.model.name, app.source.manifest.photo.name].join("/");
   const entry = () => (question() && notebook.recall(key())) || {};
-  const value = (/** @type {import("./truths.js").Operand} */ { truth, at }) => truthOf(truth, app.source, course.at(at), other(), outcomeOf);
+  const value = (/** @type {import("./truths.js").Operand} */ { truth, at }) =>
+    truthOf(truth, app.source, course.at(at), other(), outcomeOf);
 
   const course = {
-    lessons, lesson, step, number, question, value,
+    lessons,
+    lesson,
+    step,
+    number,
+    question,
+    value,
     /** @param {string} name  of a truth */
     unit: (name) => TRUTHS[name].unit,
     /** What the truths of the step are asked about. @param {any} [more]  fields of one of them */
@@ -48,7 +68,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
       return (course.revealed() && step().reveal?.shows) || step().shows || [];
     },
     /** The tokens with letters, a first. */
-    marks: () => (step() ? atOf(step(), app.source, app.shape()).marks ?? [] : []),
+    marks: () => (step() ? (atOf(step(), app.source, app.shape()).marks ?? []) : []),
     /** The present guess, perhaps not complete; undefined if there is none. */
     guess: () => entry().guess,
     complete: () => question() !== null && isGuess(question(), course.guess(), app.source),
@@ -62,23 +82,45 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     atHome: () => isShown(course.origin()),
     origin: () => originOf(lesson(), step()),
     /**
-     * The app as it is in another step of the lesson, to read what that says and finds; nothing is kept of it,
-     * and nothing stands beside.
+     * The app as it is in another step of the lesson, to read what that says and finds; nothing is kept of
+     * it, and nothing stands beside.
      * @param {number} at
      * @returns {import("../main.js").App}
      */
     inStep(at) {
-      const selection = { ...app.selection, ...stateOf(stepIn(stepAt(lesson(), at), app.source), app.source, app.shape()), step: at, beside: "" };
+      const selection = {
+        ...app.selection,
+        ...stateOf(stepIn(stepAt(lesson(), at), app.source), app.source, app.shape()),
+        step: at,
+        beside: "",
+      };
       const there = Object.create(app, { selection: { value: selection } });
-      there.course = createCourse(there, lessons, { recall: () => undefined, keep() {}, of: () => ({}) }, () => false, outcomes, () => {});
+      there.course = createCourse(
+        there,
+        lessons,
+        { recall: () => undefined, keep() {}, of: () => ({}) },
+        () => false,
+        outcomes,
+        () => {},
+      );
       return there;
     },
     /**
-     * What came of the experiments of all steps about this picture, by their texts: null while one is worked out.
+     * What came of the experiments of all steps about this picture, by their texts: null while one is worked
+     * out.
      * @returns {Record<string, import("./outcomes.js").Outcome["manifest"]["pass"]>|null}
      */
-    outcomes: () => outcomesOf(lesson().steps.filter((one) => isShown(originOf(lesson(), one))).flatMap((one) => experimentsOf(one, app.source.manifest.model)), outcomeOf),
-    /** The fields that a step still lacks, because the map that its experiment needs has only now come; null if none. */
+    outcomes: () =>
+      outcomesOf(
+        lesson()
+          .steps.filter((one) => isShown(originOf(lesson(), one)))
+          .flatMap((one) => experimentsOf(one, app.source.manifest.model)),
+        outcomeOf,
+      ),
+    /**
+     * The fields that a step still lacks, because the map that its experiment needs has only now come; null
+     * if none.
+     */
     missed() {
       const wanted = step()?.state?.experiment;
       if (!wanted || app.selection.experiment !== "" || !app.shape().besides.includes(OPERATED)) return null;
@@ -99,7 +141,9 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     take(token) {
       if (token < app.source.grid.prefix) return;
       const { kind } = question();
-      course.put(kind === "patch" ? token : painted(course.guess() ?? [], token, paintable(question(), app.source)));
+      course.put(
+        kind === "patch" ? token : painted(course.guess() ?? [], token, paintable(question(), app.source)),
+      );
     },
     /** @param {[string, string]} [told]  the question and the gap, in words for the end of the lesson */
     reveal(told) {
@@ -119,20 +163,32 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
       open(lesson(), Math.min(course.count() + 1, Math.max(course.first(), wanted)));
     },
     start(id, at = firstOf(lessons.find((one) => one.id === id))) {
-      open(lessons.find((one) => one.id === id), at);
+      open(
+        lessons.find((one) => one.id === id),
+        at,
+      );
     },
     leave: () => app.select({ lesson: "", step: 1 }),
     /** The fields of the open step, for a picture that has just come: its truth may be known. */
-    arrival: () => ({ ...stateOf(step(), app.source, app.shape()), ...(course.revealed() ? shownState() : {}) }),
+    arrival: () => ({
+      ...stateOf(step(), app.source, app.shape()),
+      ...(course.revealed() ? shownState() : {}),
+    }),
     home: () => travel({ ...course.origin(), lesson: lesson().id, step: number() }),
   };
   return course;
 
-  /** What the truths of the step compare the analysis with: what came of its experiment, or what stands beside. */
+  /**
+   * What the truths of the step compare the analysis with: what came of its experiment, or what stands
+   * beside.
+   */
   function other() {
     const { experiment, beside } = step()?.state ?? {};
     if (experiment) return outcomeOf(experiment);
-    return app.facing()?.source ?? (beside && !app.shape().besides.includes(besideOf({ beside }, app.shape().besides)) ? undefined : null);
+    return (
+      app.facing()?.source ??
+      (beside && !app.shape().besides.includes(besideOf({ beside }, app.shape().besides)) ? undefined : null)
+    );
   }
 
   /** @type {import("./truths.js").OutcomeOf} */
@@ -140,7 +196,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     const { beside, experiment } = app.selection;
     // What stands beside is not asked for once more.
     if (beside === OPERATED && !app.second?.error && experiment === experimentIn(text, app.source)) {
-      return app.second?.coming ? null : app.facing()?.source ?? null;
+      return app.second?.coming ? null : (app.facing()?.source ?? null);
     }
     return outcomes.of(text, app.source);
   }
@@ -155,9 +211,17 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     const there = stepAt(next, at);
     const now = lesson() === next ? originOf(next, step()) : {};
     const named = originOf(next, there);
-    const origin = lesson() === next && changesPhoto(next, at) && isShown(named) ? { ...named, ...unusedIn(next, app.shape()) } : named;
+    const origin =
+      lesson() === next && changesPhoto(next, at) && isShown(named)
+        ? { ...named, ...unusedIn(next, app.shape()) }
+        : named;
     // A picture of the visitor's own stays, as long as the lesson does not change to another one.
-    if (HOSTS.some((name) => origin[name] !== now[name]) && !isShown(origin) && travel({ ...origin, lesson: next.id, step: at })) return;
+    if (
+      HOSTS.some((name) => origin[name] !== now[name]) &&
+      !isShown(origin) &&
+      travel({ ...origin, lesson: next.id, step: at })
+    )
+      return;
     app.select({ ...stateOf(stepIn(there, app.source), app.source, app.shape()), lesson: next.id, step: at });
     if (course.revealed()) app.select(shownState() ?? {});
   }
@@ -166,7 +230,11 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
 /** Whether a step begins with a photo that is neither that of its lesson nor that of the step before. */
 export function changesPhoto(lesson, number) {
   const [before, now] = [number - 1, number].map((at) => originOf(lesson, lesson.steps[at - 1]));
-  return number <= lesson.steps.length && now.example !== lesson.example && HOSTS.every((name) => (now[name] === before[name]) === (name !== "example"));
+  return (
+    number <= lesson.steps.length &&
+    now.example !== lesson.example &&
+    HOSTS.every((name) => (now[name] === before[name]) === (name !== "example"))
+  );
 }
 
 /** An example that no step of a lesson is about, where the host has one. @returns {{example?: string}} */
@@ -179,12 +247,25 @@ function unusedIn(lesson, { besides }) {
 function outcomesOf(texts, outcomeOf) {
   const found = [...new Set(texts)].map((text) => /** @type {const} */ ([text, outcomeOf(text)]));
   if (found.some(([, outcome]) => outcome === null)) return null;
-  return Object.fromEntries(found.filter(([, outcome]) => outcome).map(([text, { manifest: { pass: { predictions, probabilities } } }]) =>
-    [text, { predictions, probabilities }]));
+  return Object.fromEntries(
+    found
+      .filter(([, outcome]) => outcome)
+      .map(
+        ([
+          text,
+          {
+            manifest: {
+              pass: { predictions, probabilities },
+            },
+          },
+        ]) => [text, { predictions, probabilities }],
+      ),
+  );
 }
 
 /**
- * What was asked and told in each step whose truth was shown, in its words then, and why the pupil thinks it is so.
+ * What was asked and told in each step whose truth was shown, in its words then, and why the pupil thinks it
+ * is so.
  * @returns {{told: [string, string], because?: string}[]}
  */
 function foundIn({ id, steps }, notebook) {
@@ -199,11 +280,18 @@ function foundIn({ id, steps }, notebook) {
  */
 function isFrom(origin, { link, model: { name, key }, photo }) {
   if (link) return HOSTS.every((name) => link[name] === origin[name]);
-  return name === origin.model && photo.name.replace(/\.[^.]*$/, "") === origin.example &&
-    key.untrained === Boolean(origin.untrained) && photo.inverted === Boolean(origin.invert);
+  return (
+    name === origin.model &&
+    photo.name.replace(/\.[^.]*$/, "") === origin.example &&
+    key.untrained === Boolean(origin.untrained) &&
+    photo.inverted === Boolean(origin.invert)
+  );
 }
 
-/** Model and example of a step: its own, else those of its lesson; what else the host reads where it is asked for. */
+/**
+ * Model and example of a step: its own, else those of its lesson; what else the host reads where it is asked
+ * for.
+ */
 export function originOf({ model, example }, step) {
   const { state = {} } = step ?? {};
   const more = HOSTS.filter((name) => Object.hasOwn(state, name)).map((name) => [name, String(state[name])]);
@@ -220,7 +308,12 @@ export function originOf({ model, example }, step) {
 export function stepLink(href, { step, ...origin }, { lang = "", projector = false } = {}) {
   const url = new URL(href);
   url.search = "";
-  const fields = { ...origin, step: String(step), ...(lang ? { lang } : {}), ...(projector ? { projector: "true" } : {}) };
+  const fields = {
+    ...origin,
+    step: String(step),
+    ...(lang ? { lang } : {}),
+    ...(projector ? { projector: "true" } : {}),
+  };
   for (const [name, value] of Object.entries(fields)) url.searchParams.set(name, value);
   return url.href;
 }

@@ -11,8 +11,10 @@ export const hiddenIn = ({ rows, cols }) => Math.round(rows * cols * HIDDEN);
 
 /**
  * The text of an experiment for this analysis; see state/experiment.js.
- * @param {string} text  with LAST for the last layer, END for the place behind it, PATCHES for all patches, CENTRE
- *   for those in the middle half of height and width, FIRST(explainer) for the first ones of a map, and LOT(seed) for as many drawn by lot
+ * @param {string} text  with LAST for the last layer, END for the place behind it, PATCHES for all patches,
+ *   CENTRE
+ *   for those in the middle half of height and width, FIRST(explainer) for the first ones of a map, and
+ *   LOT(seed) for as many drawn by lot
  * @param {import("../data/source.js").Source} source
  * @returns {string|null|undefined}  null while a map is loading, undefined if this analysis has no such map
  */
@@ -21,9 +23,13 @@ export function experimentIn(text, source) {
   const [, key = null] = /FIRST\((\w+)\)/.exec(text) ?? [];
   const first = key === null ? [] : firstOf(key, source);
   if (!first) return /** @type {null|undefined} */ (first);
-  return text.replace("LAST", String(manifest.model.depth - 1)).replace("END", String(manifest.model.depth))
-    .replace("PATCHES", "0-" + (grid.rows * grid.cols - 1)).replace("CENTRE", centreOf(grid).join("."))
-    .replace("FIRST(" + key + ")", first.join(".")).replace(/LOT\((\d+)\)/, (_, seed) => lotOf(Number(seed), grid).join("."));
+  return text
+    .replace("LAST", String(manifest.model.depth - 1))
+    .replace("END", String(manifest.model.depth))
+    .replace("PATCHES", "0-" + (grid.rows * grid.cols - 1))
+    .replace("CENTRE", centreOf(grid).join("."))
+    .replace("FIRST(" + key + ")", first.join("."))
+    .replace(/LOT\((\d+)\)/, (_, seed) => lotOf(Number(seed), grid).join("."));
 }
 
 /**
@@ -35,20 +41,42 @@ export function experimentIn(text, source) {
 export function experimentsOf({ state = {}, question = null, claim = null, values = {} }, { depth }) {
   const bounds = [claim?.above, claim?.below].filter((bound) => typeof bound === "object");
   const asked = [question, claim, ...bounds, ...Object.values(values)].map((operand) => operand?.at ?? {});
-  const all = [state.experiment, ...asked.flatMap(({ experiment, experiments = {} }) => [experiment, ...Object.values(experiments).flat()])];
-  return [...new Set(all.filter(Boolean).flatMap((text) => (text.includes("PLACE")
-    ? Array.from({ length: depth }, (_, at) => text.replace("PLACE", String(at + 1))) : [text])))];
+  const all = [
+    state.experiment,
+    ...asked.flatMap(({ experiment, experiments = {} }) => [
+      experiment,
+      ...Object.values(experiments).flat(),
+    ]),
+  ];
+  return [
+    ...new Set(
+      all
+        .filter(Boolean)
+        .flatMap((text) =>
+          text.includes("PLACE")
+            ? Array.from({ length: depth }, (_, at) => text.replace("PLACE", String(at + 1)))
+            : [text],
+        ),
+    ),
+  ];
 }
 
 /** The patches in the middle half of height and width, counted from 0. */
 function centreOf({ rows, cols }) {
   const inside = (at, count) => at >= Math.round(count / 4) && at < count - Math.round(count / 4);
-  return Array.from({ length: rows * cols }, (_, patch) => patch).filter((patch) => inside(Math.floor(patch / cols), rows) && inside(patch % cols, cols));
+  return Array.from({ length: rows * cols }, (_, patch) => patch).filter(
+    (patch) => inside(Math.floor(patch / cols), rows) && inside(patch % cols, cols),
+  );
 }
 
-const lotOf = (seed, grid) => [...new Chance(seed, "orders").permutation(grid.rows * grid.cols)].slice(0, hiddenIn(grid)).sort((a, b) => a - b);
+const lotOf = (seed, grid) =>
+  [...new Chance(seed, "orders").permutation(grid.rows * grid.cols)]
+    .slice(0, hiddenIn(grid))
+    .sort((a, b) => a - b);
 
-/** The patches that an explainer puts first for CLS and the most probable class, in order of their numbers. */
+/**
+ * The patches that an explainer puts first for CLS and the most probable class, in order of their numbers.
+ */
 function firstOf(key, { explanations, grid, manifest }) {
   const one = explanations.named(key);
   const { predictions } = manifest.pass;

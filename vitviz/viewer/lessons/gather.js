@@ -7,19 +7,53 @@ const SHARE = { truth: "pairShare" };
 
 /** @type {import("./steps.js").Lesson} */
 export const gather = {
-  id: "gather", minutes: 10, model: "photos", example: "red-panda",
+  id: "gather",
+  minutes: 10,
+  model: "photos",
+  example: "red-panda",
   recall: recalled("others"),
   steps: [
-    { id: "value", state: STATE, values: { share: SHARE, number: { truth: "valueNumber" } },
-      question: { kind: "number", truth: "handedOn", min: -2, max: 2, worked: true } },
-    { id: "mix", state: STATE, values: { mixed: { truth: "mixedLength" }, mean: { truth: "valueLength" } },
-      question: { kind: "choose", truth: "mixedOrValues", options: ["longer", "same", "shorter"] } },
-    { id: "heads", state: STATE, question: { kind: "number", truth: "joinedNumbers", min: 0, max: 400, worked: true } },
-    { id: "whose", state: STATE, values: { part: { truth: "largestPart" } },
+    {
+      id: "value",
+      state: STATE,
+      values: { share: SHARE, number: { truth: "valueNumber" } },
+      question: { kind: "number", truth: "handedOn", min: -2, max: 2, worked: true },
+    },
+    {
+      id: "mix",
+      state: STATE,
+      values: { mixed: { truth: "mixedLength" }, mean: { truth: "valueLength" } },
+      question: { kind: "choose", truth: "mixedOrValues", options: ["longer", "same", "shorter"] },
+    },
+    {
+      id: "heads",
+      state: STATE,
+      question: { kind: "number", truth: "joinedNumbers", min: 0, max: 400, worked: true },
+    },
+    {
+      id: "whose",
+      state: STATE,
+      values: { part: { truth: "largestPart" } },
       question: { kind: "choose", truth: "largestHead", options: "heads" },
-      claim: { truth: "largestPart", below: 0.5 }, reveal: { shows: ["panel"] } },
-    { id: "line", state: STATE, code: "join", question: { kind: "choose", truth: "filled", options: ["heads_not_moved", "right", "heads_interleaved"], worked: true } },
+      claim: { truth: "largestPart", below: 0.5 },
+      reveal: { shows: ["panel"] },
+    },
+    {
+      id: "line",
+      state: STATE,
+      code: "join",
+      question: {
+        kind: "choose",
+        truth: "filled",
+        options: ["heads_not_moved", "right", "heads_interleaved"],
+        worked: true,
+      },
+    },
     { id: "end", state: STATE, shows: ["panel"] },
-    { id: "transfer", state: { model: "mnist", example: "digit" }, question: { kind: "number", truth: "joinedNumbers", min: 0, max: 400, worked: true } },
+    {
+      id: "transfer",
+      state: { model: "mnist", example: "digit" },
+      question: { kind: "number", truth: "joinedNumbers", min: 0, max: 400, worked: true },
+    },
   ],
 };

@@ -19,4 +19,22 @@ import { when } from "./when.js";
 import { where } from "./where.js";
 
 /** @type {import("./steps.js").Lesson[]} */
-export const LESSONS = [cut, where, shuffle, ask, number, gather, block, school, when, matter, black, hide, transplant, unknown, notes, learn, taken];
+export const LESSONS = [
+  cut,
+  where,
+  shuffle,
+  ask,
+  number,
+  gather,
+  block,
+  school,
+  when,
+  matter,
+  black,
+  hide,
+  transplant,
+  unknown,
+  notes,
+  learn,
+  taken,
+];

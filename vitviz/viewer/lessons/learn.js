@@ -7,16 +7,53 @@ const WORD = { word: { truth: "finalWord" }, share: { truth: "wordShare" } };
 
 /** @type {import("./steps.js").Lesson} */
 export const learn = {
-  id: "learn", minutes: 10, model: "photos", example: "red-panda",
+  id: "learn",
+  minutes: 10,
+  model: "photos",
+  example: "red-panda",
   recall: recalled("others"),
   steps: [
-    { id: "loss", state: STATE, values: WORD, question: { kind: "number", truth: "lossOfWord", min: 0, max: 5, worked: true } },
-    { id: "guess", state: STATE, values: { chance: { truth: "chance" } }, question: { kind: "number", truth: "lossOfChance", min: 0, max: 10, worked: true } },
-    { id: "push", state: STATE, values: WORD, question: { kind: "number", truth: "pushOfWord", min: -1, max: 1, worked: true } },
-    { id: "which", state: { ...STATE, beside: "example-cat" }, values: { ...WORD, other: { truth: "shareBeside" } },
-      question: { kind: "choose", truth: "morePushed", options: ["this", "beside"] } },
-    { id: "line", state: STATE, code: "step", question: { kind: "choose", truth: "filled", options: ["softmax_twice", "right", "no_slope"], worked: true } },
+    {
+      id: "loss",
+      state: STATE,
+      values: WORD,
+      question: { kind: "number", truth: "lossOfWord", min: 0, max: 5, worked: true },
+    },
+    {
+      id: "guess",
+      state: STATE,
+      values: { chance: { truth: "chance" } },
+      question: { kind: "number", truth: "lossOfChance", min: 0, max: 10, worked: true },
+    },
+    {
+      id: "push",
+      state: STATE,
+      values: WORD,
+      question: { kind: "number", truth: "pushOfWord", min: -1, max: 1, worked: true },
+    },
+    {
+      id: "which",
+      state: { ...STATE, beside: "example-cat" },
+      values: { ...WORD, other: { truth: "shareBeside" } },
+      question: { kind: "choose", truth: "morePushed", options: ["this", "beside"] },
+    },
+    {
+      id: "line",
+      state: STATE,
+      code: "step",
+      question: {
+        kind: "choose",
+        truth: "filled",
+        options: ["softmax_twice", "right", "no_slope"],
+        worked: true,
+      },
+    },
     { id: "end", state: STATE },
-    { id: "transfer", state: { ...STATE, model: "photos", example: "coffee" }, values: WORD, question: { kind: "number", truth: "lossOfWord", min: 0, max: 5, worked: true } },
+    {
+      id: "transfer",
+      state: { ...STATE, model: "photos", example: "coffee" },
+      values: WORD,
+      question: { kind: "number", truth: "lossOfWord", min: 0, max: 5, worked: true },
+    },
   ],
 };

@@ -1,4 +1,6 @@
-/** Lesson What study notes ask: five questions from notes about Vision Transformers, answered by measuring. */
+/**
+ * Lesson What study notes ask: five questions from notes about Vision Transformers, answered by measuring.
+ */
 
 import { recalled } from "./recalled.js";
 
@@ -8,23 +10,53 @@ const WRONG = [0, 1, 2, 3, 4].map((seed) => "positions_shuffled_" + seed);
 
 /** @type {import("./steps.js").Lesson} */
 export const notes = {
-  id: "notes", minutes: 10, model: "photos", example: "red-panda",
+  id: "notes",
+  minutes: 10,
+  model: "photos",
+  example: "red-panda",
   recall: recalled("norm"),
   steps: [
-    { id: "class", state: { beside: "example-dog" },
-      question: { kind: "choose", truth: "classAtStart", options: ["different", "same"] } },
+    {
+      id: "class",
+      state: { beside: "example-dog" },
+      question: { kind: "choose", truth: "classAtStart", options: ["different", "same"] },
+    },
     { id: "length", question: { kind: "number", truth: "positionCount", min: 0, max: 400, worked: true } },
-    { id: "places", state: DOG,
-      question: { kind: "choose", truth: "hurtsMost", at: { experiments: { off: OFF, shuffled: WRONG } }, options: ["off", "shuffled"] },
-      values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, off: { truth: "outcomeShare", at: { experiment: OFF } },
-        shuffled: { truth: "outcomesMean", at: { experiments: WRONG } }, least: { truth: "outcomesLeast", at: { experiments: WRONG } },
-        most: { truth: "outcomesMost", at: { experiments: WRONG } } } },
-    { id: "convolution", question: { kind: "choose", truth: "convolutionOrLinear", options: ["different", "same"] },
-      values: { gap: { truth: "convolutionDifference" } } },
-    { id: "gather", state: { layer: "last" }, question: { kind: "number", truth: "halfOfAttention", min: 0, max: 144 },
+    {
+      id: "places",
+      state: DOG,
+      question: {
+        kind: "choose",
+        truth: "hurtsMost",
+        at: { experiments: { off: OFF, shuffled: WRONG } },
+        options: ["off", "shuffled"],
+      },
+      values: {
+        word: { truth: "finalWord" },
+        share: { truth: "wordShare" },
+        off: { truth: "outcomeShare", at: { experiment: OFF } },
+        shuffled: { truth: "outcomesMean", at: { experiments: WRONG } },
+        least: { truth: "outcomesLeast", at: { experiments: WRONG } },
+        most: { truth: "outcomesMost", at: { experiments: WRONG } },
+      },
+    },
+    {
+      id: "convolution",
+      question: { kind: "choose", truth: "convolutionOrLinear", options: ["different", "same"] },
+      values: { gap: { truth: "convolutionDifference" } },
+    },
+    {
+      id: "gather",
+      state: { layer: "last" },
+      question: { kind: "number", truth: "halfOfAttention", min: 0, max: 144 },
       values: { most: { truth: "halfOfAttention" } },
       claim: { truth: "halfOfAttention", below: { truth: "patchCount", times: 1 / 3 } },
-      reveal: { state: { overlay: "attention" }, shows: ["legend"] } },
-    { id: "transfer", state: { model: "mnist", example: "digit" }, question: { kind: "number", truth: "positionCount", min: 0, max: 400, worked: true } },
+      reveal: { state: { overlay: "attention" }, shows: ["legend"] },
+    },
+    {
+      id: "transfer",
+      state: { model: "mnist", example: "digit" },
+      question: { kind: "number", truth: "positionCount", min: 0, max: 400, worked: true },
+    },
   ],
 };

@@ -1,15 +1,24 @@
-/** Outcomes: what the model answers after the experiments of a lesson, each asked for once. No document in here. */
+/**
+ * Outcomes: what the model answers after the experiments of a lesson, each asked for once. No document in
+ * here.
+ */
 
 import { experimentIn } from "./experiments.js";
 import { read } from "../state/experiment.js";
 
-/** @typedef {{manifest: {pass: Pick<import("../types.js").PassResults, "predictions"|"probabilities">}}} Outcome */
+/**
+ * @typedef {{manifest: {pass: Pick<import("../types.js").PassResults, "predictions"|"probabilities">}}}
+ *   Outcome
+ */
 /** @typedef {ReturnType<typeof createOutcomes>} Outcomes */
 
 /**
- * @param {null|((interventions: import("../state/experiment.js").Intervention[], source: import("../data/source.js").Source) => Promise<any>)} operate
+ * @param
+ *   {null|((interventions: import("../state/experiment.js").Intervention[], source: import("../data/source.js").Source) => Promise<any>)}
+ *   operate
  *   gives the results of an analysis after an experiment; null where nobody can
- * @param {Record<string, Outcome["manifest"]["pass"]>} brought  those that came with the page, by their texts in the lesson
+ * @param {Record<string, Outcome["manifest"]["pass"]>} brought  those that came with the page, by their texts
+ *   in the lesson
  * @param {() => void} onProgress
  */
 export function createOutcomes(operate, brought, onProgress) {

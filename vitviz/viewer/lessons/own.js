@@ -1,9 +1,24 @@
-/** Own lessons: views that a teacher has collected, with questions; checked, packed into a link, and played. */
+/**
+ * Own lessons: views that a teacher has collected, with questions; checked, packed into a link, and played.
+ */
 
 export const OWN = "own";
 /** What an own lesson may hold; more is refused with a sentence, for it comes from files and links. */
-export const MOST = { steps: 30, title: 80, text: 600, question: 300, right: 300, answer: 600, field: 60, file: 200_000, link: 8000 };
-/** How a question is answered: in words with the view shown; or before it is shown: in words, by tapping a patch, by choosing, with a number. */
+export const MOST = {
+  steps: 30,
+  title: 80,
+  text: 600,
+  question: 300,
+  right: 300,
+  answer: 600,
+  field: 60,
+  file: 200_000,
+  link: 8000,
+};
+/**
+ * How a question is answered: in words with the view shown; or before it is shown: in words, by tapping a
+ * patch, by choosing, with a number.
+ */
 export const WAYS = ["look", "write", "patch", "choose", "number"];
 /** What stands before the right one of the choices. */
 const RIGHT = "*";
@@ -38,30 +53,53 @@ export const emptyLesson = () => ({ title: "", steps: [] });
  * @returns {OwnLesson}
  */
 export function checkedLesson(wanted) {
-  if (wanted === null || typeof wanted !== "object" || !Array.isArray(wanted.steps)) throw new Misfit("ownNoLesson");
-  if (wanted.steps.length > MOST.steps) throw new Misfit("ownManySteps", { count: wanted.steps.length, most: MOST.steps });
+  if (wanted === null || typeof wanted !== "object" || !Array.isArray(wanted.steps))
+    throw new Misfit("ownNoLesson");
+  if (wanted.steps.length > MOST.steps)
+    throw new Misfit("ownManySteps", { count: wanted.steps.length, most: MOST.steps });
   return { title: textOf(wanted, "title"), steps: wanted.steps.map(checkedStep) };
 }
 
 function checkedStep(step, at) {
   const { view, way = "write" } = step ?? {};
-  if (view === null || typeof view !== "object" || Array.isArray(view) || typeof view.model !== "string" || typeof view.example !== "string") {
+  if (
+    view === null ||
+    typeof view !== "object" ||
+    Array.isArray(view) ||
+    typeof view.model !== "string" ||
+    typeof view.example !== "string"
+  ) {
     throw new Misfit("ownNoView", { step: at + 1 });
   }
-  if (!WAYS.includes(way)) throw new Misfit("ownNoWay", { step: at + 1, way: String(way).slice(0, MOST.field), ways: WAYS.join(", ") });
+  if (!WAYS.includes(way))
+    throw new Misfit("ownNoWay", {
+      step: at + 1,
+      way: String(way).slice(0, MOST.field),
+      ways: WAYS.join(", "),
+    });
   const fields = Object.entries(view);
   if (fields.length > MOST.field) throw new Misfit("ownNoView", { step: at + 1 });
   for (const [name, value] of fields) {
-    const short = typeof value === "boolean" || Number.isFinite(value) || (typeof value === "string" && value.length <= MOST.field);
-    if (!short || name.length > MOST.field || Object.hasOwn(Object.prototype, name)) throw new Misfit("ownNoView", { step: at + 1 });
+    const short =
+      typeof value === "boolean" ||
+      Number.isFinite(value) ||
+      (typeof value === "string" && value.length <= MOST.field);
+    if (!short || name.length > MOST.field || Object.hasOwn(Object.prototype, name))
+      throw new Misfit("ownNoView", { step: at + 1 });
   }
   const right = textOf(step, "right");
-  return { view: { ...view }, ...Object.fromEntries(["text", "question", "answer"].map((name) => [name, textOf(step, name)])), way, ...(right ? { right } : {}) };
+  return {
+    view: { ...view },
+    ...Object.fromEntries(["text", "question", "answer"].map((name) => [name, textOf(step, name)])),
+    way,
+    ...(right ? { right } : {}),
+  };
 }
 
 function textOf(from, name) {
   const text = from[name] ?? "";
-  if (typeof text !== "string" || text.length > MOST[name]) throw new Misfit("ownLongText", { name, most: MOST[name] });
+  if (typeof text !== "string" || text.length > MOST[name])
+    throw new Misfit("ownLongText", { name, most: MOST[name] });
   return text;
 }
 
@@ -74,9 +112,16 @@ function textOf(from, name) {
  */
 export function stepOf(selection, link, names) {
   if (!link?.example) return null;
-  const fields = [...names, "token", "overlay"].filter((name) => Object.hasOwn(selection, name) && !["lesson", "step"].includes(name));
-  return { view: { ...link, ...Object.fromEntries(fields.map((name) => [name, selection[name]])) },
-    text: "", question: "", answer: "", way: "look" };
+  const fields = [...names, "token", "overlay"].filter(
+    (name) => Object.hasOwn(selection, name) && !["lesson", "step"].includes(name),
+  );
+  return {
+    view: { ...link, ...Object.fromEntries(fields.map((name) => [name, selection[name]])) },
+    text: "",
+    question: "",
+    answer: "",
+    way: "look",
+  };
 }
 
 /** The lesson with a step moved to another place. @param {OwnLesson} lesson @returns {OwnLesson} */
@@ -87,22 +132,43 @@ export function withMoved({ steps, ...rest }, from, to) {
 }
 
 /**
- * What a step asks, and the texts of its options; in words where what is right is not said, or not said clearly.
+ * What a step asks, and the texts of its options; in words where what is right is not said, or not said
+ * clearly.
  * @param {OwnStep} step
  * @returns {{question: import("./steps.js").Question, options?: Record<string, string>}}
  */
 export function askedBy({ way, right = "" }) {
   if (way === "patch") return { question: { kind: "patch", truth: "attentionMap" } };
-  const lines = right.split("\n").map((line) => line.trim()).filter(Boolean);
+  const lines = right
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
   if (way === "choose" && lines.length > 1 && lines.filter((line) => line.startsWith(RIGHT)).length === 1) {
-    const named = lines.map((line, at) => /** @type {[string, string]} */ (line.startsWith(RIGHT) ? ["right", line.slice(1).trim()] : ["other" + at, line]));
-    return { question: { kind: "choose", truth: "filled", options: named.map(([name]) => name), worked: true },
-      options: Object.fromEntries(named.map(([name, text]) => ["option_" + name, text])) };
+    const named = lines.map(
+      (line, at) =>
+        /** @type {[string, string]} */ (
+          line.startsWith(RIGHT) ? ["right", line.slice(1).trim()] : ["other" + at, line]
+        ),
+    );
+    return {
+      question: { kind: "choose", truth: "filled", options: named.map(([name]) => name), worked: true },
+      options: Object.fromEntries(named.map(([name, text]) => ["option_" + name, text])),
+    };
   }
   const given = right.trim() === "" ? NaN : Number(right.trim().replace(",", "."));
-  const end = 10 ** (given === 0 ? 0 : Math.floor(Math.log10(Math.abs(given))) + 1); // a line that does not end where the answer is
+  // a line that does not end where the answer is
+  const end = 10 ** (given === 0 ? 0 : Math.floor(Math.log10(Math.abs(given))) + 1);
   if (way === "number" && Number.isFinite(end)) {
-    return { question: { kind: "number", truth: "given", at: { given }, min: given < 0 ? -end : 0, max: end, worked: true } };
+    return {
+      question: {
+        kind: "number",
+        truth: "given",
+        at: { given },
+        min: given < 0 ? -end : 0,
+        max: end,
+        worked: true,
+      },
+    };
   }
   return { question: { kind: "write", truth: "" } };
 }
@@ -116,7 +182,11 @@ export function played({ title, steps }) {
   if (steps.length === 0) return null;
   const [{ view: first }] = steps;
   return {
-    id: OWN, title, minutes: 2 * steps.length, model: String(first.model), example: String(first.example),
+    id: OWN,
+    title,
+    minutes: 2 * steps.length,
+    model: String(first.model),
+    example: String(first.example),
     steps: steps.map((step) => {
       const { view, text, question, answer, way } = step;
       const { question: asked, options = {} } = askedBy(step);
@@ -125,7 +195,10 @@ export function played({ title, steps }) {
       if (!question) return { id, texts, state: view, shows: SHOWN };
       const open = way === "look";
       return {
-        id, texts, state: open ? view : { ...view, overlay: "none", beside: "" }, shows: open ? SHOWN : [],
+        id,
+        texts,
+        state: open ? view : { ...view, overlay: "none", beside: "" },
+        shows: open ? SHOWN : [],
         question: asked,
         reveal: { state: { overlay: view.overlay ?? "attention", beside: view.beside ?? "" }, shows: SHOWN },
       };
@@ -171,14 +244,18 @@ export function packed(lesson) {
 export function unpacked(text) {
   if (text.length > MOST.link) throw new Misfit("ownLongLink", { length: text.length, most: MOST.link });
   try {
-    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) =>
+      letter.charCodeAt(0),
+    );
     return checkedLesson(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
   } catch {
     throw new Misfit("ownBrokenLink");
   }
 }
 
-/** The lesson behind the # of an address, where no server sees it; null if there is none. Throws a `Misfit`. */
+/**
+ * The lesson behind the # of an address, where no server sees it; null if there is none. Throws a `Misfit`.
+ */
 export function lessonOfAddress(href) {
   const packedText = new URLSearchParams(new URL(href).hash.slice(1)).get(OWN);
   return packedText === null ? null : unpacked(packedText);
@@ -190,4 +267,3 @@ export function addressWith(href, lesson) {
   url.hash = OWN + "=" + packed(lesson);
   return url.href;
 }
-

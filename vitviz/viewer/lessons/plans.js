@@ -1,13 +1,22 @@
-/** Plans: what a class does in so many minutes. The list of lessons, the sheet for the teacher and teaching.md say what stands here. */
+/**
+ * Plans: what a class does in so many minutes. The list of lessons, the sheet for the teacher and teaching.md
+ * say what stands here.
+ */
 
 /**
  * A part of a plan: the steps of a lesson, or what else a class does.
  * @typedef {{minutes: number, does: string, steps?: number[], note?: string}} Part
- *   does: the id of a lesson, else the name of a text; steps: of the lesson; without them all; note: the name of a text
+ *   does: the id of a lesson, else the name of a text; steps: of the lesson; without them all; note: the name
+ *   of a text
  * @typedef {{id: string, minutes: number, parts: Part[]}} Plan
  */
 
-/** @param {number} minutes @param {string} does @param {Omit<Part, "minutes"|"does">} [more] @returns {Part} */
+/**
+ * @param {number} minutes
+ * @param {string} does
+ * @param {Omit<Part, "minutes"|"does">} [more]
+ * @returns {Part}
+ */
 const part = (minutes, does, more = {}) => ({ minutes, does, ...more });
 
 const BRIEF = { steps: [1, 3, 4, 6] }; // of Cut: what is lost, the patches, the numbers of one, the tokens
@@ -15,13 +24,83 @@ const [CHECK, AGAIN] = [part(4, "before"), part(5, "after", { note: "again" })];
 
 /** @type {Plan[]} */
 export const PLANS = [
-  { id: "look", minutes: 20, parts: [part(4, "cut", BRIEF), part(8, "ask", { steps: [1, 2, 3, 4] }), part(8, "hide", { steps: [1, 2, 3, 4] })] },
-  { id: "lesson", minutes: 45, parts: [CHECK, part(4, "cut", BRIEF), part(8, "shuffle"), part(9, "ask", { steps: [1, 2, 3, 4, 5], note: "vote" }),
-    part(9, "matter", { steps: [1, 2, 3, 4], note: "cat" }), part(6, "unknown", { steps: [1, 2, 3], note: "fool" }), AGAIN] },
-  { id: "double", minutes: 90, parts: [CHECK, part(6, "cut"), part(8, "where"), part(8, "shuffle"), part(12, "ask", { note: "vote" }), part(5, "pause"),
-    part(10, "number"), part(9, "matter", { note: "cat" }), part(7, "black"), part(8, "hide"), part(8, "unknown", { note: "fool" }), AGAIN] },
-  { id: "week1", minutes: 45, parts: [part(4, "before", { note: "device" }), part(6, "cut"), part(8, "where"), part(8, "shuffle"), part(12, "ask", { note: "vote" }), part(7, "talk")] },
-  { id: "week2", minutes: 45, parts: [part(10, "number"), part(10, "gather"), part(8, "block"), part(8, "school"), part(9, "notes")] },
-  { id: "week3", minutes: 45, parts: [part(7, "when"), part(9, "matter", { note: "cat" }), part(7, "black"), part(8, "hide"), part(8, "transplant"), part(6, "unknown")] },
-  { id: "week4", minutes: 45, parts: [part(10, "learn"), part(10, "taken", { note: "play" }), part(20, "exercise", { note: "gaps" }), AGAIN] },
+  {
+    id: "look",
+    minutes: 20,
+    parts: [
+      part(4, "cut", BRIEF),
+      part(8, "ask", { steps: [1, 2, 3, 4] }),
+      part(8, "hide", { steps: [1, 2, 3, 4] }),
+    ],
+  },
+  {
+    id: "lesson",
+    minutes: 45,
+    parts: [
+      CHECK,
+      part(4, "cut", BRIEF),
+      part(8, "shuffle"),
+      part(9, "ask", { steps: [1, 2, 3, 4, 5], note: "vote" }),
+      part(9, "matter", { steps: [1, 2, 3, 4], note: "cat" }),
+      part(6, "unknown", { steps: [1, 2, 3], note: "fool" }),
+      AGAIN,
+    ],
+  },
+  {
+    id: "double",
+    minutes: 90,
+    parts: [
+      CHECK,
+      part(6, "cut"),
+      part(8, "where"),
+      part(8, "shuffle"),
+      part(12, "ask", { note: "vote" }),
+      part(5, "pause"),
+      part(10, "number"),
+      part(9, "matter", { note: "cat" }),
+      part(7, "black"),
+      part(8, "hide"),
+      part(8, "unknown", { note: "fool" }),
+      AGAIN,
+    ],
+  },
+  {
+    id: "week1",
+    minutes: 45,
+    parts: [
+      part(4, "before", { note: "device" }),
+      part(6, "cut"),
+      part(8, "where"),
+      part(8, "shuffle"),
+      part(12, "ask", { note: "vote" }),
+      part(7, "talk"),
+    ],
+  },
+  {
+    id: "week2",
+    minutes: 45,
+    parts: [part(10, "number"), part(10, "gather"), part(8, "block"), part(8, "school"), part(9, "notes")],
+  },
+  {
+    id: "week3",
+    minutes: 45,
+    parts: [
+      part(7, "when"),
+      part(9, "matter", { note: "cat" }),
+      part(7, "black"),
+      part(8, "hide"),
+      part(8, "transplant"),
+      part(6, "unknown"),
+    ],
+  },
+  {
+    id: "week4",
+    minutes: 45,
+    parts: [
+      part(10, "learn"),
+      part(10, "taken", { note: "play" }),
+      part(20, "exercise", { note: "gaps" }),
+      AGAIN,
+    ],
+  },
 ];

@@ -8,22 +8,50 @@ const MANY = 50; // times an even share
 
 /** @type {import("./steps.js").Lesson} */
 export const school = {
-  id: "school", minutes: 8, model: "mnist", example: "digit",
+  id: "school",
+  minutes: 8,
+  model: "mnist",
+  example: "digit",
   recall: recalled("patches"),
   steps: [
     { id: "film" },
-    { id: "start", question: { kind: "number", truth: "filmTop1", at: { moment: 0 }, percent: true, min: 0, max: 1 },
+    {
+      id: "start",
+      question: { kind: "number", truth: "filmTop1", at: { moment: 0 }, percent: true, min: 0, max: 1 },
       values: { chance: { truth: "chance" } },
-      claim: { truth: "filmTop1", at: { moment: 0 }, below: { truth: "chance", times: 1.5 } }, reveal: { state: { panel: "training", moment: 0 }, shows: ["panel"] } },
-    { id: "able", question: { kind: "number", truth: "filmTop1", at: { moment: ABLE }, percent: true, min: 0, max: 1 },
-      values: { images: { truth: "filmImages", at: { moment: ABLE } } }, reveal: { state: { panel: "training", moment: ABLE }, shows: ["panel"] } },
-    { id: "gaze", state: { panel: "training", moment: SHARP }, shows: ["panel"],
+      claim: { truth: "filmTop1", at: { moment: 0 }, below: { truth: "chance", times: 1.5 } },
+      reveal: { state: { panel: "training", moment: 0 }, shows: ["panel"] },
+    },
+    {
+      id: "able",
+      question: { kind: "number", truth: "filmTop1", at: { moment: ABLE }, percent: true, min: 0, max: 1 },
+      values: { images: { truth: "filmImages", at: { moment: ABLE } } },
+      reveal: { state: { panel: "training", moment: ABLE }, shows: ["panel"] },
+    },
+    {
+      id: "gaze",
+      state: { panel: "training", moment: SHARP },
+      shows: ["panel"],
       question: { kind: "number", truth: "filmPeak", at: { moment: "last" }, min: 0, max: MANY },
-      values: { right: { truth: "filmTop1", at: { moment: SHARP } }, peak: { truth: "filmPeak", at: { moment: SHARP } }, end: { truth: "filmTop1", at: { moment: "last" } } },
-      claim: { truth: "filmPeak", at: { moment: "last" }, below: { truth: "filmPeak", at: { moment: SHARP }, times: 0.8 } },
-      reveal: { state: { moment: "last" }, shows: ["panel"] } },
+      values: {
+        right: { truth: "filmTop1", at: { moment: SHARP } },
+        peak: { truth: "filmPeak", at: { moment: SHARP } },
+        end: { truth: "filmTop1", at: { moment: "last" } },
+      },
+      claim: {
+        truth: "filmPeak",
+        at: { moment: "last" },
+        below: { truth: "filmPeak", at: { moment: SHARP }, times: 0.8 },
+      },
+      reveal: { state: { moment: "last" }, shows: ["panel"] },
+    },
     { id: "end", state: { panel: "training", moment: 0 }, shows: ["panel"] },
-    { id: "transfer", state: { model: "photos", example: "red-panda" }, question: { kind: "number", truth: "filmTop1", at: { moment: 0 }, percent: true, min: 0, max: 1 },
-      values: { chance: { truth: "chance" } }, claim: { truth: "filmTop1", at: { moment: 0 }, below: { truth: "chance", times: 1.5 } } },
+    {
+      id: "transfer",
+      state: { model: "photos", example: "red-panda" },
+      question: { kind: "number", truth: "filmTop1", at: { moment: 0 }, percent: true, min: 0, max: 1 },
+      values: { chance: { truth: "chance" } },
+      claim: { truth: "filmTop1", at: { moment: 0 }, below: { truth: "chance", times: 1.5 } },
+    },
   ],
 };

@@ -12,9 +12,18 @@ import { Misfit, checkedLesson, emptyLesson, lessonOfAddress, played } from "./o
 export function createShelf(notebook, href, fixed) {
   /** @type {Misfit|null} */
   let refused = null;
-  const brought = tried(() => (fixed ? checkedLesson(fixed) : href() && lessonOfAddress(href())), (error) => { refused = error; });
+  const brought = tried(
+    () => (fixed ? checkedLesson(fixed) : href() && lessonOfAddress(href())),
+    (error) => {
+      refused = error;
+    },
+  );
   // What was kept by another version may not fit; then it begins anew.
-  let draft = tried(() => checkedLesson(notebook.recall()), () => {}) ?? emptyLesson();
+  let draft =
+    tried(
+      () => checkedLesson(notebook.recall()),
+      () => {},
+    ) ?? emptyLesson();
   return {
     /** The collected lesson. */
     draft: () => draft,

@@ -1,4 +1,6 @@
-/** Lesson Shuffle the jigsaw: what a model still knows when its patches are mixed, or their places are gone. */
+/**
+ * Lesson Shuffle the jigsaw: what a model still knows when its patches are mixed, or their places are gone.
+ */
 
 import { recalled } from "./recalled.js";
 
@@ -10,22 +12,55 @@ const GOLDFISH = { model: "photos", example: "goldfish" };
 
 /** @type {import("./steps.js").Lesson} */
 export const shuffle = {
-  id: "shuffle", minutes: 8, model: "photos", example: "red-panda",
+  id: "shuffle",
+  minutes: 8,
+  model: "photos",
+  example: "red-panda",
   recall: recalled("places"),
   steps: [
     { id: "jigsaw" },
-    { id: "panda", state: MIXED, question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
+    {
+      id: "panda",
+      state: MIXED,
+      question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
       values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, now: { truth: "otherWord" } },
-      claim: { truth: "sameWord", is: "same" }, reveal: { shows: ["beside"] } },
-    { id: "fish", state: { ...GOLDFISH, ...MIXED }, question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
-      values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, now: { truth: "otherWord" }, same: { truth: "outcomesSame", at: DRAWS } },
-      claim: { truth: "sameWord", is: "other" }, reveal: { shows: ["beside"] } },
-    { id: "off", state: { experiment: "positions_off_0", beside }, question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
+      claim: { truth: "sameWord", is: "same" },
+      reveal: { shows: ["beside"] },
+    },
+    {
+      id: "fish",
+      state: { ...GOLDFISH, ...MIXED },
+      question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
+      values: {
+        word: { truth: "finalWord" },
+        share: { truth: "wordShare" },
+        now: { truth: "otherWord" },
+        same: { truth: "outcomesSame", at: DRAWS },
+      },
+      claim: { truth: "sameWord", is: "other" },
+      reveal: { shows: ["beside"] },
+    },
+    {
+      id: "off",
+      state: { experiment: "positions_off_0", beside },
+      question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
       values: { word: { truth: "finalWord" }, share: { truth: "wordShare" } },
-      claim: { truth: "otherShare", above: 0.5 }, reveal: { shows: ["beside"] } },
-    { id: "both", state: { experiment: "positions_off_0*" + SHUFFLED, beside }, question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
-      values: { word: { truth: "finalWord" } }, reveal: { shows: ["beside"] } },
-    { id: "transfer", state: { model: "photos", example: "cat", ...MIXED }, question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
-      values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, now: { truth: "otherWord" } }, reveal: { shows: ["beside"] } },
+      claim: { truth: "otherShare", above: 0.5 },
+      reveal: { shows: ["beside"] },
+    },
+    {
+      id: "both",
+      state: { experiment: "positions_off_0*" + SHUFFLED, beside },
+      question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
+      values: { word: { truth: "finalWord" } },
+      reveal: { shows: ["beside"] },
+    },
+    {
+      id: "transfer",
+      state: { model: "photos", example: "cat", ...MIXED },
+      question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
+      values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, now: { truth: "otherWord" } },
+      reveal: { shows: ["beside"] },
+    },
   ],
 };

@@ -7,10 +7,15 @@ import { HOSTS } from "../state/link.js";
 import { startSelection } from "../state/state.js";
 import { TRUTHS } from "./truths.js";
 
-/** A number is right and close within these parts: of the truth where it is worked out, of the line where it is guessed. */
+/**
+ * A number is right and close within these parts: of the truth where it is worked out, of the line where it
+ * is guessed.
+ */
 const WITHIN = { worked: { right: 0.005, close: 0.05 }, guessed: { right: 0.02, close: 0.1 } };
 
-/** What is counted or summed up can be larger than the line, with other models; so many times, and no more. */
+/**
+ * What is counted or summed up can be larger than the line, with other models; so many times, and no more.
+ */
 const LARGER = 10;
 
 /** The id of the step behind the last one. */
@@ -28,23 +33,33 @@ export const MOST_LETTERS = 1000;
 /**
  * A question; without one, a step only says something.
  * @typedef {{kind: "patch"|"patches"|"choose"|"number"|"write", truth: string, at?: any, count?: number,
- *   options?: string[]|"heads"|"blocks", min?: number, max?: number, percent?: boolean, worked?: boolean, strict?: boolean}} Question
+ *   options?: string[]|"heads"|"blocks", min?: number, max?: number, percent?: boolean, worked?: boolean,
+ *     strict?: boolean}} Question
  *   count: of the patches to paint; options: keys, or one for each head or block; min, max: of the number;
- *   percent: it is asked for, and told, in percent; worked: whoever calculates finds it; strict: no number outside of min and max can be; write: in words, which nothing is compared with
+ *   percent: it is asked for, and told, in percent; worked: whoever calculates finds it; strict: no number
+ *   outside of min and max can be; write: in words, which nothing is compared with
  * @typedef {{id: string, state?: any, marks?: Place[], shows?: string[], question?: Question,
  *   reveal?: {state?: any, shows?: string[]}, values?: Record<string, import("./truths.js").Operand>,
- *   claim?: import("./truths.js").Claim, code?: keyof typeof import("./codelines.js").CODE, texts?: Record<string, string>, play?: string, says?: string, late?: boolean, instead?: {told: Step, untold?: Step}}} Step
+ *   claim?: import("./truths.js").Claim, code?: keyof typeof import("./codelines.js").CODE, texts?:
+ *     Record<string, string>, play?: string, says?: string, late?: boolean, instead?:
+ *     {told: Step, untold?: Step}}} Step
  *   state: the fields of a link, with places for `token` and `partner` ("strongest": the patch the token
  *   looks at most); marks: patches with letters; shows: the controls that are shown; reveal: what changes
- *   when the truth is shown; values: more numbers for its texts; claim: a sentence that is only told where
- *   it holds; code: lines with a gap that are shown; instead: other steps, for models that learned no positions: where attention is told places, and where
- *   nothing is; play: the settings in which it opens the playground; late: its sentences tell what earlier steps ask, so it is on no worksheet; texts: by part, of a lesson that a teacher has written;
- *   says: what its texts are named by, if not by lesson and step
- * @typedef {{id: string, title?: string, minutes: number, model: string, example: string, recall?: Step, steps: Step[]}} Lesson
- *   model, example: what it was written for; a step may name others in its state; recall: what is asked before
+ *   when the truth is shown; values: more numbers for its texts; claim: a sentence that is only told where it
+ *   holds; code: lines with a gap that are shown; instead: other steps, for models that learned no positions:
+ *   where attention is told places, and where nothing is; play: the settings in which it opens the
+ *   playground; late: its sentences tell what earlier steps ask, so it is on no worksheet; texts: by part, of
+ *   a lesson that a teacher has written; says: what its texts are named by, if not by lesson and step
+ * @typedef {{id: string, title?: string, minutes: number, model: string, example: string, recall?: Step,
+ *   steps: Step[]}} Lesson
+ *   model, example: what it was written for; a step may name others in its state; recall: what is asked
+ *   before
  */
 
-/** The first number of a lesson: steps are counted from 1, and what is recalled comes before. @param {Lesson} lesson */
+/**
+ * The first number of a lesson: steps are counted from 1, and what is recalled comes before.
+ * @param {Lesson} lesson
+ */
 export const firstOf = ({ recall }) => (recall ? 0 : 1);
 
 /**
@@ -54,7 +69,9 @@ export const firstOf = ({ recall }) => (recall ? 0 : 1);
  */
 function cardOf({ title, steps }) {
   const { state = {} } = steps.at(-1) ?? {};
-  const origin = Object.fromEntries(HOSTS.filter((name) => Object.hasOwn(state, name)).map((name) => [name, state[name]]));
+  const origin = Object.fromEntries(
+    HOSTS.filter((name) => Object.hasOwn(state, name)).map((name) => [name, state[name]]),
+  );
   return { id: CARD, state: origin, ...(title === undefined ? {} : { texts: {} }) };
 }
 
@@ -66,7 +83,11 @@ function cardOf({ title, steps }) {
  */
 export function stepAt(lesson, number) {
   if (!lesson) return undefined;
-  return number === 0 ? lesson.recall : number > lesson.steps.length ? cardOf(lesson) : lesson.steps[number - 1];
+  return number === 0
+    ? lesson.recall
+    : number > lesson.steps.length
+      ? cardOf(lesson)
+      : lesson.steps[number - 1];
 }
 
 /**
@@ -75,19 +96,32 @@ export function stepAt(lesson, number) {
  * @param {{manifest: import("../types.js").Manifest}} source
  * @returns {Step|null}
  */
-export function stepIn(step, { manifest: { model: { position_kinds: kinds } } }) {
+export function stepIn(
+  step,
+  {
+    manifest: {
+      model: { position_kinds: kinds },
+    },
+  },
+) {
   if (!step?.instead || kinds.includes("learned")) return step ?? null;
   return (kinds.length > 0 ? step.instead.told : step.instead.untold) ?? step;
 }
 
 /** The token of a place. @param {Place} place */
 function tokenAtPlace([down, right], grid) {
-  return tokenOf(Math.min(grid.rows - 1, Math.floor(down * grid.rows)), Math.min(grid.cols - 1, Math.floor(right * grid.cols)), grid);
+  return tokenOf(
+    Math.min(grid.rows - 1, Math.floor(down * grid.rows)),
+    Math.min(grid.cols - 1, Math.floor(right * grid.cols)),
+    grid,
+  );
 }
 
 /** What a step puts beside: another example than the one that it names where that is the picture itself. */
 export const besideOf = ({ beside = "" }, besides) =>
-  (beside.startsWith("example-") && !besides.includes(beside) ? besides.find((key) => key.startsWith("example-")) ?? beside : beside);
+  beside.startsWith("example-") && !besides.includes(beside)
+    ? (besides.find((key) => key.startsWith("example-")) ?? beside)
+    : beside;
 
 /** Fields of a step that the host reads, and fields of the selection that tell where the step stands. */
 const NOT_OF_STEPS = [...HOSTS, "lesson", "step"];
@@ -101,10 +135,12 @@ const NOT_OF_STEPS = [...HOSTS, "lesson", "step"];
 function fieldsIn(state, source) {
   const { grid, manifest } = source;
   const fields = { ...state };
-  for (const name of ["token", "partner", "to"]) if (Array.isArray(state[name])) fields[name] = tokenAtPlace(/** @type {Place} */ (state[name]), grid);
+  for (const name of ["token", "partner", "to"])
+    if (Array.isArray(state[name])) fields[name] = tokenAtPlace(/** @type {Place} */ (state[name]), grid);
   if (state.marks) fields.marks = state.marks.map((place) => tokenAtPlace(place, grid));
   if (state.layer === "last") fields.layer = manifest.model.depth - 1;
-  // While the map is loading that an experiment hides patches by, or where there is none, nothing stands beside.
+  // While the map is loading that an experiment hides patches by, or where there is none, nothing stands
+  // beside.
   if (state.experiment) Object.assign(fields, { experiment: experimentIn(state.experiment, source) || "" });
   if (state.experiment && !fields.experiment) fields.beside = "";
   if (typeof fields.layer === "number") fields.layer = Math.min(fields.layer, manifest.model.depth - 1);
@@ -122,7 +158,12 @@ function fieldsIn(state, source) {
  */
 export function stateOf({ state = {} }, source, shape) {
   /** @type {any} */
-  const fields = { ...startSelection(shape), overlay: "none", ...fieldsIn({ ...state, beside: besideOf(state, shape.besides) }, source), pinned: state.token !== undefined };
+  const fields = {
+    ...startSelection(shape),
+    overlay: "none",
+    ...fieldsIn({ ...state, beside: besideOf(state, shape.besides) }, source),
+    pinned: state.token !== undefined,
+  };
   for (const name of NOT_OF_STEPS) delete fields[name];
   if (fields.partner === "strongest") fields.partner = strongestFrom(source, fields);
   return fields;
@@ -145,7 +186,15 @@ function strongestFrom({ store, maps, grid }, { layer, head, token }) {
 export function atOf(step, source, shape, more = {}) {
   const { token, partner, layer, head, moment } = stateOf(step, source, shape);
   const { experiment, ...others } = more; // an outcome has its name in the lesson
-  return { token, partner, layer, head, moment, experiment, ...fieldsIn({ marks: step.marks, ...others }, source) };
+  return {
+    token,
+    partner,
+    layer,
+    head,
+    moment,
+    experiment,
+    ...fieldsIn({ marks: step.marks, ...others }, source),
+  };
 }
 
 /**
@@ -156,7 +205,8 @@ export function atOf(step, source, shape, more = {}) {
  */
 export function optionsOf({ options = [] }, { manifest }) {
   if (options === "heads") return Array.from({ length: manifest.model.num_heads }, (_, head) => String(head));
-  if (options === "blocks") return Array.from({ length: manifest.model.depth }, (_, layer) => String(layer + 1));
+  if (options === "blocks")
+    return Array.from({ length: manifest.model.depth }, (_, layer) => String(layer + 1));
   return options;
 }
 
@@ -170,15 +220,23 @@ export function isGuess(question, guess, source) {
   const { prefix, tokens } = source.grid;
   const isPatch = (token) => Number.isInteger(token) && token >= prefix && token < tokens;
   if (question.kind === "patch") return isPatch(guess);
-  if (question.kind === "patches") return Array.isArray(guess) && guess.length === paintable(question, source) && guess.every(isPatch);
+  if (question.kind === "patches")
+    return Array.isArray(guess) && guess.length === paintable(question, source) && guess.every(isPatch);
   if (question.kind === "choose") return optionsOf(question, source).includes(guess);
-  if (question.kind === "write") return typeof guess === "string" && guess.trim() !== "" && guess.length <= MOST_LETTERS;
+  if (question.kind === "write")
+    return typeof guess === "string" && guess.trim() !== "" && guess.length <= MOST_LETTERS;
   const { low, high } = rangeOf(question);
   return typeof guess === "number" && guess >= low && guess <= high;
 }
 
 /** What can be guessed: nothing outside of shares and cosines. @param {Question} question */
-export function rangeOf({ truth, min = -Infinity, max = Infinity, percent = false, strict = percent && max === 1 }) {
+export function rangeOf({
+  truth,
+  min = -Infinity,
+  max = Infinity,
+  percent = false,
+  strict = percent && max === 1,
+}) {
   const times = strict || TRUTHS[truth]?.unit === "cosine" ? 1 : LARGER;
   return { low: min < 0 ? times * min : min, high: times * max };
 }
@@ -188,7 +246,10 @@ export function paintable({ count = 1 }, { grid }) {
   return Math.min(count, grid.tokens - grid.prefix);
 }
 
-/** The painted patches after a tap: a painted one is cleared, and a new one replaces the oldest if all are painted. */
+/**
+ * The painted patches after a tap: a painted one is cleared, and a new one replaces the oldest if all are
+ * painted.
+ */
 export function painted(before, token, most) {
   if (before.includes(token)) return before.filter((one) => one !== token);
   return [...before, token].slice(-most);
@@ -211,11 +272,19 @@ export function gapOf(question, guess, truth, grid) {
     const apart = Math.abs(guess - truth);
     const { right, close } = question.worked ? WITHIN.worked : WITHIN.guessed;
     const whole = question.worked ? Math.abs(truth) : question.max - question.min;
-    return { apart, verdict: apart <= right * whole + 1e-9 ? "right" : apart <= close * whole + 1e-9 ? "close" : "far" };
+    return {
+      apart,
+      verdict: apart <= right * whole + 1e-9 ? "right" : apart <= close * whole + 1e-9 ? "close" : "far",
+    };
   }
   if (question.kind === "write") return {};
   const guessed = question.kind === "patch" ? [guess] : guess;
   const tokens = strongest(truth, guessed.length).map((patch) => patch + grid.prefix);
   const sum = (list) => list.reduce((total, token) => total + truth[token - grid.prefix], 0);
-  return { tokens, of: sum(guessed), most: sum(tokens), common: guessed.filter((token) => tokens.includes(token)).length };
+  return {
+    tokens,
+    of: sum(guessed),
+    most: sum(tokens),
+    common: guessed.filter((token) => tokens.includes(token)).length,
+  };
 }

@@ -11,19 +11,22 @@ import { patchValues } from "../maths/patch.js";
 import { similarities } from "../data/maps.js";
 
 /**
- * What a truth is asked about: tokens, a layer, a head, a moment of the film; `to` and `marks` are
- * other tokens; `experiment` and `experiments` are texts of steps, these by the keys of options, several draws in a list.
- * @typedef {{token: number, partner: number, layer: number, head: number|"mean", to?: number, marks?: number[],
- *   moment?: number|"last", given?: number, experiment?: string, experiments?: Record<string, string|string[]>}} At
+ * What a truth is asked about: tokens, a layer, a head, a moment of the film; `to` and `marks` are other
+ * tokens; `experiment` and `experiments` are texts of steps, these by the keys of options, several draws in a
+ * list.
+ * @typedef
+ *   {{token: number, partner: number, layer: number, head: number|"mean", to?: number, marks?: number[],
+ *   moment?: number|"last", given?: number, experiment?: string, experiments?: Record<string,
+ *     string|string[]>}} At
  * @typedef {import("../data/source.js").Source} Source
  * @typedef {"count"|"share"|"cosine"|"times"|"number"|"which"|"map"|"label"|"answer"} Unit
  *   which: the key of an option; map: one value for each patch; label: a class; answer: the name in an answer
  * @typedef {import("./outcomes.js").Outcome} Outcome
  * @typedef {(experiment: string) => Outcome|null|undefined} OutcomeOf
  * @typedef {{unit: Unit, of: (source: Source, at: At, other: any, outcomeOf: OutcomeOf) => any}} Truth
- *   of: null while something of it is loading, undefined if this analysis does not know it; `other` is
- *   the analysis beside, or what came of the experiment of the step: null if it is not there yet, undefined if
- *   it cannot be
+ *   of: null while something of it is loading, undefined if this analysis does not know it; `other` is the
+ *   analysis beside, or what came of the experiment of the step: null if it is not there yet, undefined if it
+ *   cannot be
  */
 
 /** A file that is fetched when it is first needed: null while it is loading, undefined if there is none. */
@@ -50,11 +53,16 @@ function pairAt(source, { layer, head, token, partner }) {
 }
 
 /** What a layer makes of shares and values; null while a file is loading, undefined for a mean of heads. */
-const mixingAt = (source, at, read) => (at.head === "mean" ? undefined
-  : withinAll([layerOf(source, at.layer), fetched(source.mixing(at.layer))], ([, mixing]) => read(mixing)));
+const mixingAt = (source, at, read) =>
+  at.head === "mean"
+    ? undefined
+    : withinAll([layerOf(source, at.layer), fetched(source.mixing(at.layer))], ([, mixing]) => read(mixing));
 
 /** What attention adds to the token. */
-const mixAt = (source, at, read) => mixingAt(source, at, (mixing) => read(mixOf(mixing, source.maps.of(at.layer, at.token, "from").rows, at.head, at.token)));
+const mixAt = (source, at, read) =>
+  mixingAt(source, at, (mixing) =>
+    read(mixOf(mixing, source.maps.of(at.layer, at.token, "from").rows, at.head, at.token)),
+  );
 
 /** The row minus its mean, divided by its deviation: LayerNorm without its learned gains. */
 function normed(row) {
@@ -73,8 +81,14 @@ function withinAll(all, read) {
 }
 
 /** The probability of a class after an experiment: of a class that is no longer among the first, too. */
-const shareIn = ({ manifest: { pass: { predictions, probabilities } } }, { index }) =>
-  predictions.find((one) => one.index === index)?.probability ?? probabilities?.[index];
+const shareIn = (
+  {
+    manifest: {
+      pass: { predictions, probabilities },
+    },
+  },
+  { index },
+) => predictions.find((one) => one.index === index)?.probability ?? probabilities?.[index];
 
 /**
  * What several experiments leave of the most probable class.
@@ -83,29 +97,50 @@ const shareIn = ({ manifest: { pass: { predictions, probabilities } } }, { index
  * @param {OutcomeOf} outcomeOf
  * @param {(shares: number[]) => any} read
  */
-const sharesAfter = ({ manifest: { pass: { predictions: [own] } } }, experiments, outcomeOf, read) => own &&
-  withinAll(experiments.map(outcomeOf), (found) => read(found.map((one) => shareIn(one, own))));
+const sharesAfter = (
+  {
+    manifest: {
+      pass: {
+        predictions: [own],
+      },
+    },
+  },
+  experiments,
+  outcomeOf,
+  read,
+) => own && withinAll(experiments.map(outcomeOf), (found) => read(found.map((one) => shareIn(one, own))));
 const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 /** @param {At} at */
 const textsOf = ({ experiments = {} }) => Object.values(experiments).flat();
 
-/** A number and a share as a text of a lesson writes them: whoever goes on with a calculator goes on from these. */
+/**
+ * A number and a share as a text of a lesson writes them: whoever goes on with a calculator goes on from
+ * these.
+ */
 const seen = (value) => Number(value.toPrecision(5));
-const seenShare = (share) => (share > 0.00095 && share < 0.9995 ? Number((100 * share).toFixed(1)) / 100 : share);
+const seenShare = (share) =>
+  share > 0.00095 && share < 0.9995 ? Number((100 * share).toFixed(1)) / 100 : share;
 
 /** Nothing that a step changes moves a probability by less. */
 const ROUNDED = 1e-5;
 
-const wordIn = ({ manifest: { pass: { predictions } } }) => predictions[0]?.label;
+const wordIn = ({
+  manifest: {
+    pass: { predictions },
+  },
+}) => predictions[0]?.label;
 
 /** Cosine similarities of the position of a token to those of all patches; undefined where it has none. */
 function positionsFrom(source, token) {
   return within(fetched(source.positions), () => source.positionMap(token) ?? undefined);
 }
 
-/** What positions inside attention do to the score of a patch with another, on the mean of the heads of a layer. */
-const toldPlace = ({ inside: file, grid }, { token, layer }, to) => within(fetched(file), (inside) =>
-  insideMeans(inside, layer, placeOf(token, grid), grid)[to - grid.prefix]);
+/**
+ * What positions inside attention do to the score of a patch with another, on the mean of the heads of a
+ * layer.
+ */
+const toldPlace = ({ inside: file, grid }, { token, layer }, to) =>
+  within(fetched(file), (inside) => insideMeans(inside, layer, placeOf(token, grid), grid)[to - grid.prefix]);
 
 /** The moment of a film; "last" and too large numbers are its last. */
 function momentOf(film, { moment = /** @type {number|"last"} */ ("last") }) {
@@ -114,7 +149,8 @@ function momentOf(film, { moment = /** @type {number|"last"} */ ("last") }) {
 }
 
 /** The line of the logit lens that is first after a block; -1: after the last one. */
-const leader = ({ lens }, layer) => within(fetched(lens), (lines) => lines.find(({ ranks }) => ranks.at(layer) === 1));
+const leader = ({ lens }, layer) =>
+  within(fetched(lens), (lines) => lines.find(({ ranks }) => ranks.at(layer) === 1));
 
 const patchesOf = ({ grid }) => grid.rows * grid.cols;
 const numbersOf = ({ grid, manifest }) => manifest.model.image.channels * grid.patchHeight * grid.patchWidth;
@@ -138,7 +174,8 @@ function convolutionDifference({ grid, manifest }, { filters, count }, picture) 
         for (let x = 0; x < grid.patchWidth; x++) {
           for (let c = 0; c < channels; c++) {
             const pixel = (row * grid.patchHeight + y) * grid.width + col * grid.patchWidth + x;
-            const value = (picture.pixels[pixel * channels + c] / 255 - manifest.model.mean[c]) / manifest.model.std[c];
+            const value =
+              (picture.pixels[pixel * channels + c] / 255 - manifest.model.mean[c]) / manifest.model.std[c];
             slid += value * filters[filter * size + (c * grid.patchHeight + y) * grid.patchWidth + x];
           }
         }
@@ -149,8 +186,10 @@ function convolutionDifference({ grid, manifest }, { filters, count }, picture) 
   return worst;
 }
 
-const convolutionGap = (source) => within(fetched(source.embedding), (found) =>
-  within(fetched(source.picture), (picture) => convolutionDifference(source, found, picture)));
+const convolutionGap = (source) =>
+  within(fetched(source.embedding), (found) =>
+    within(fetched(source.picture), (picture) => convolutionDifference(source, found, picture)),
+  );
 
 /** The place of the largest value. */
 const best = (values) => strongest(values, 1)[0];
@@ -160,196 +199,649 @@ export const TRUTHS = {
   // How a picture becomes tokens.
   patchCount: { unit: "count", of: patchesOf },
   patchNumbers: { unit: "count", of: numbersOf },
-  pixelNumbers: { unit: "count", of: ({ manifest: { model: { image } } }) => image.height * image.width * image.channels },
+  pixelNumbers: {
+    unit: "count",
+    of: ({
+      manifest: {
+        model: { image },
+      },
+    }) => image.height * image.width * image.channels,
+  },
   tokenCount: { unit: "count", of: ({ manifest }) => manifest.model.num_tokens },
   /** The share of the photo that was cut away before the model saw it. */
-  unseen: { unit: "share", of: ({ manifest: { photo } }) => (photo.frame ? 1 - photo.frame[2] * photo.frame[3] : undefined) },
+  unseen: {
+    unit: "share",
+    of: ({ manifest: { photo } }) => (photo.frame ? 1 - photo.frame[2] * photo.frame[3] : undefined),
+  },
   /** Whether a token has more numbers than a patch. */
-  tokenWidth: { unit: "which", of(source) {
-    const [token, patch] = [source.manifest.model.embed_dim, numbersOf(source)];
-    return token > patch ? "more" : token < patch ? "fewer" : "same";
-  } },
+  tokenWidth: {
+    unit: "which",
+    of(source) {
+      const [token, patch] = [source.manifest.model.embed_dim, numbersOf(source)];
+      return token > patch ? "more" : token < patch ? "fewer" : "same";
+    },
+  },
   convolutionDifference: { unit: "number", of: convolutionGap },
-  convolutionOrLinear: { unit: "which", of: (source) => within(convolutionGap(source), (gap) => (gap < 1e-3 ? "same" : "different")) },
+  convolutionOrLinear: {
+    unit: "which",
+    of: (source) => within(convolutionGap(source), (gap) => (gap < 1e-3 ? "same" : "different")),
+  },
   /** Tokens to which a learned position is added. */
-  positionCount: { unit: "count", of: ({ embedding, grid, positions }) => (!positions.exists ? undefined
-    : within(fetched(embedding), ({ position, count }) => Array.from({ length: grid.tokens }, (_, token) =>
-      position.subarray(token * count, (token + 1) * count).some((value) => value !== 0)).filter(Boolean).length)) },
+  positionCount: {
+    unit: "count",
+    of: ({ embedding, grid, positions }) =>
+      !positions.exists
+        ? undefined
+        : within(
+            fetched(embedding),
+            ({ position, count }) =>
+              Array.from({ length: grid.tokens }, (_, token) =>
+                position.subarray(token * count, (token + 1) * count).some((value) => value !== 0),
+              ).filter(Boolean).length,
+          ),
+  },
   /** Whether CLS enters the first block with the same numbers for the picture beside. */
-  classAtStart: { unit: "which", of(source, _at, other) {
-    if (source.grid.prefix === 0 || other === undefined) return undefined;
-    const layers = other && [layerOf(source, 0), layerOf(other, 0)];
-    if (!layers || layers.includes(null)) return null;
-    const [one, two] = layers;
-    if (one.k.length !== two.k.length) return "different";
-    for (let head = 0; head < one.heads; head++) {
-      const start = head * one.tokens * one.dim;
-      for (let i = start; i < start + one.dim; i++) if (Math.abs(one.k[i] - two.k[i]) > 1e-3) return "different";
-    }
-    return "same";
-  } },
+  classAtStart: {
+    unit: "which",
+    of(source, _at, other) {
+      if (source.grid.prefix === 0 || other === undefined) return undefined;
+      const layers = other && [layerOf(source, 0), layerOf(other, 0)];
+      if (!layers || layers.includes(null)) return null;
+      const [one, two] = layers;
+      if (one.k.length !== two.k.length) return "different";
+      for (let head = 0; head < one.heads; head++) {
+        const start = head * one.tokens * one.dim;
+        for (let i = start; i < start + one.dim; i++)
+          if (Math.abs(one.k[i] - two.k[i]) > 1e-3) return "different";
+      }
+      return "same";
+    },
+  },
 
   // Positions.
-  positionCosine: { unit: "cosine", of: (source, { token, to }) => within(positionsFrom(source, token), (map) => map[to - source.grid.prefix]) },
-  untrainedCosine: { unit: "cosine", of: (source, { token, to }) => within(fetched(source.untrained), (rows) =>
-    similarities(rows, token - source.grid.prefix, patchesOf(source))[to - source.grid.prefix]) },
+  positionCosine: {
+    unit: "cosine",
+    of: (source, { token, to }) =>
+      within(positionsFrom(source, token), (map) => map[to - source.grid.prefix]),
+  },
+  untrainedCosine: {
+    unit: "cosine",
+    of: (source, { token, to }) =>
+      within(
+        fetched(source.untrained),
+        (rows) => similarities(rows, token - source.grid.prefix, patchesOf(source))[to - source.grid.prefix],
+      ),
+  },
   /** Which of two marked patches has the position that is more like the one of the token. */
-  moreAlike: { unit: "which", of: (source, { token, marks: [a, b] }) => within(positionsFrom(source, token), (map) =>
-    (map[a - source.grid.prefix] > map[b - source.grid.prefix] ? "a" : "b")) },
+  moreAlike: {
+    unit: "which",
+    of: (source, { token, marks: [a, b] }) =>
+      within(positionsFrom(source, token), (map) =>
+        map[a - source.grid.prefix] > map[b - source.grid.prefix] ? "a" : "b",
+      ),
+  },
   /** Without the patch itself, which is most like itself. */
-  positionMap: { unit: "map", of: (source, { token }) => within(positionsFrom(source, token), (map) =>
-    map.map((value, patch) => (patch === token - source.grid.prefix ? -Infinity : value))) },
+  positionMap: {
+    unit: "map",
+    of: (source, { token }) =>
+      within(positionsFrom(source, token), (map) =>
+        map.map((value, patch) => (patch === token - source.grid.prefix ? -Infinity : value)),
+      ),
+  },
 
   /** What positions inside attention do to the score of a pair of patches, whatever they show. */
   toldPlace: { unit: "cosine", of: (source, at) => toldPlace(source, at, at.to) },
-  toldMap: { unit: "map", of: ({ inside: file, grid }, { token, layer }) => within(fetched(file), (inside) =>
-    insideMeans(inside, layer, placeOf(token, grid), grid).map((value, patch) => (patch === token - grid.prefix ? -Infinity : value))) },
-  toldMore: { unit: "which", of: (source, at) => withinAll(at.marks.map((to) => toldPlace(source, at, to)), ([a, b]) => (a > b ? "a" : "b")) },
+  toldMap: {
+    unit: "map",
+    of: ({ inside: file, grid }, { token, layer }) =>
+      within(fetched(file), (inside) =>
+        insideMeans(inside, layer, placeOf(token, grid), grid).map((value, patch) =>
+          patch === token - grid.prefix ? -Infinity : value,
+        ),
+      ),
+  },
+  toldMore: {
+    unit: "which",
+    of: (source, at) =>
+      withinAll(
+        at.marks.map((to) => toldPlace(source, at, to)),
+        ([a, b]) => (a > b ? "a" : "b"),
+      ),
+  },
 
   // Attention.
-  attentionMap: { unit: "map", of: (source, at) => within(rowOf(source, at, at.token), (row) => row.subarray(source.grid.prefix)) },
-  overlapOfPair: { unit: "share", of: (source, at) => within(rowOf(source, at, at.token), (row) =>
-    overlap(row, rowOf(source, at, at.partner))) },
+  attentionMap: {
+    unit: "map",
+    of: (source, at) => within(rowOf(source, at, at.token), (row) => row.subarray(source.grid.prefix)),
+  },
+  overlapOfPair: {
+    unit: "share",
+    of: (source, at) =>
+      within(rowOf(source, at, at.token), (row) => overlap(row, rowOf(source, at, at.partner))),
+  },
   /** How many patches lie between the token and the patch it looks at most: steps as a king in chess. */
-  strongestDistance: { unit: "count", of(source, at) {
-    const from = placeOf(at.token, source.grid);
-    if (!from) return undefined;
-    return within(rowOf(source, at, at.token), (row) => {
-      const to = placeOf(source.grid.prefix + best(row.subarray(source.grid.prefix)), source.grid);
-      return Math.max(Math.abs(to.row - from.row), Math.abs(to.col - from.col));
-    });
-  } },
-  nearestHead: { unit: "which", of: (source, { layer }) => within(fetched(source.statistics), ({ distance }) =>
-    String(best(distance[layer].map((value) => -value)))) },
-  halfOfAttention: { unit: "count", of: (source, at) => within(rowOf(source, at, at.token), (row) => holdingHalf(row.subarray(source.grid.prefix))) },
+  strongestDistance: {
+    unit: "count",
+    of(source, at) {
+      const from = placeOf(at.token, source.grid);
+      if (!from) return undefined;
+      return within(rowOf(source, at, at.token), (row) => {
+        const to = placeOf(source.grid.prefix + best(row.subarray(source.grid.prefix)), source.grid);
+        return Math.max(Math.abs(to.row - from.row), Math.abs(to.col - from.col));
+      });
+    },
+  },
+  nearestHead: {
+    unit: "which",
+    of: (source, { layer }) =>
+      within(fetched(source.statistics), ({ distance }) =>
+        String(best(distance[layer].map((value) => -value))),
+      ),
+  },
+  halfOfAttention: {
+    unit: "count",
+    of: (source, at) =>
+      within(rowOf(source, at, at.token), (row) => holdingHalf(row.subarray(source.grid.prefix))),
+  },
 
   // One number of attention.
   dotProduct: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ sum }) => sum) },
-  score: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ sum }) => seen(sum) / Math.sqrt(source.manifest.model.head_dim)) },
-  scorePower: { unit: "number", of: (source, at) => within(pairAt(source, at), () => Math.exp(seen(TRUTHS.score.of(source, at, null, () => null)))) },
+  score: {
+    unit: "number",
+    of: (source, at) =>
+      within(pairAt(source, at), ({ sum }) => seen(sum) / Math.sqrt(source.manifest.model.head_dim)),
+  },
+  scorePower: {
+    unit: "number",
+    of: (source, at) =>
+      within(pairAt(source, at), () => Math.exp(seen(TRUTHS.score.of(source, at, null, () => null)))),
+  },
   scoreTotal: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ lse }) => Math.exp(lse)) },
   pairShare: { unit: "share", of: (source, at) => within(pairAt(source, at), ({ share }) => share) },
   evenShare: { unit: "share", of: ({ grid }) => 1 / grid.tokens },
   /** The share if this score were larger by 1, and all others as they are. */
-  raisedShare: { unit: "share", of: (source, at) => within(pairAt(source, at), ({ share }) => (share * Math.E) / (share * Math.E + 1 - share)) },
+  raisedShare: {
+    unit: "share",
+    of: (source, at) =>
+      within(pairAt(source, at), ({ share }) => (share * Math.E) / (share * Math.E + 1 - share)),
+  },
   /** What becomes of the shares of all other tokens then. */
-  raisedOthers: { unit: "which", of: (source, at) => within(pairAt(source, at), ({ share }) => {
-    const others = (1 - share) / (share * Math.E + 1 - share);
-    return others < 1 - share ? "shrink" : others > 1 - share ? "grow" : "stay";
-  }) },
+  raisedOthers: {
+    unit: "which",
+    of: (source, at) =>
+      within(pairAt(source, at), ({ share }) => {
+        const others = (1 - share) / (share * Math.E + 1 - share);
+        return others < 1 - share ? "shrink" : others > 1 - share ? "grow" : "stay";
+      }),
+  },
 
   // What is gathered, and what becomes of it.
   /** The first number of the value of the partner, and that times the share which the token gives it. */
-  valueNumber: { unit: "number", of: (source, at) => mixingAt(source, at, (mixing) => valueOf(mixing, at.head, at.partner)[0]) },
-  handedOn: { unit: "number", of: (source, at) => mixingAt(source, at, (mixing) => seenShare(pairAt(source, at).share) * seen(valueOf(mixing, at.head, at.partner)[0])) },
+  valueNumber: {
+    unit: "number",
+    of: (source, at) => mixingAt(source, at, (mixing) => valueOf(mixing, at.head, at.partner)[0]),
+  },
+  handedOn: {
+    unit: "number",
+    of: (source, at) =>
+      mixingAt(
+        source,
+        at,
+        (mixing) => seenShare(pairAt(source, at).share) * seen(valueOf(mixing, at.head, at.partner)[0]),
+      ),
+  },
   mixedLength: { unit: "number", of: (source, at) => mixAt(source, at, ({ mixed }) => lengthOf(mixed)) },
   /** The mean length of the values that are mixed, each as often as its share says. */
-  valueLength: { unit: "number", of: (source, at) => mixingAt(source, at, (mixing) => rowOf(source, at, at.token).reduce((sum, share, token) =>
-    sum + share * lengthOf(valueOf(mixing, at.head, token)), 0)) },
-  mixedOrValues: { unit: "which", of: (source, at) => withinAll(["mixedLength", "valueLength"].map((name) => TRUTHS[name].of(source, at, null, () => null)),
-    ([mixed, mean]) => (mixed < mean * 0.999 ? "shorter" : mixed > mean * 1.001 ? "longer" : "same")) },
+  valueLength: {
+    unit: "number",
+    of: (source, at) =>
+      mixingAt(source, at, (mixing) =>
+        rowOf(source, at, at.token).reduce(
+          (sum, share, token) => sum + share * lengthOf(valueOf(mixing, at.head, token)),
+          0,
+        ),
+      ),
+  },
+  mixedOrValues: {
+    unit: "which",
+    of: (source, at) =>
+      withinAll(
+        ["mixedLength", "valueLength"].map((name) => TRUTHS[name].of(source, at, null, () => null)),
+        ([mixed, mean]) => (mixed < mean * 0.999 ? "shorter" : mixed > mean * 1.001 ? "longer" : "same"),
+      ),
+  },
   joinedNumbers: { unit: "count", of: ({ manifest: { model } }) => model.num_heads * model.head_dim },
   /** The head that makes most of what attention adds to the token, and how much of it. */
-  largestHead: { unit: "which", of: (source, at) => mixAt(source, at, ({ shares }) => String(best(shares.slice(0, -1)))) },
-  largestPart: { unit: "share", of: (source, at) => mixAt(source, at, ({ shares }) => Math.max(...shares.slice(0, -1))) },
+  largestHead: {
+    unit: "which",
+    of: (source, at) => mixAt(source, at, ({ shares }) => String(best(shares.slice(0, -1)))),
+  },
+  largestPart: {
+    unit: "share",
+    of: (source, at) => mixAt(source, at, ({ shares }) => Math.max(...shares.slice(0, -1))),
+  },
   tokenLength: { unit: "number", of: (source, at) => mixAt(source, at, ({ before }) => lengthOf(before)) },
   changeLength: { unit: "number", of: (source, at) => mixAt(source, at, ({ change }) => lengthOf(change)) },
-  changeOfToken: { unit: "share", of: (source, at) => mixAt(source, at, ({ before, change }) => seen(lengthOf(change)) / seen(lengthOf(before))) },
-  keptDirection: { unit: "cosine", of: (source, at) => mixAt(source, at, ({ before, after }) => 1 - cosineDistance(before, after)) },
+  changeOfToken: {
+    unit: "share",
+    of: (source, at) =>
+      mixAt(source, at, ({ before, change }) => seen(lengthOf(change)) / seen(lengthOf(before))),
+  },
+  keptDirection: {
+    unit: "cosine",
+    of: (source, at) => mixAt(source, at, ({ before, after }) => 1 - cosineDistance(before, after)),
+  },
   /** What a norm makes of a token that is twice as long. */
-  normOfTwice: { unit: "which", of: (source, at) => mixAt(source, at, ({ before }) => {
-    const [once, twice] = [normed(before), normed(before.map((value) => 2 * value))].map(lengthOf);
-    return twice > once * 1.5 ? "twice" : twice < once / 1.5 ? "half" : "same";
-  }) },
+  normOfTwice: {
+    unit: "which",
+    of: (source, at) =>
+      mixAt(source, at, ({ before }) => {
+        const [once, twice] = [normed(before), normed(before.map((value) => 2 * value))].map(lengthOf);
+        return twice > once * 1.5 ? "twice" : twice < once / 1.5 ? "half" : "same";
+      }),
+  },
   /** The line that belongs into the gap: the check of the exercise knows it. */
   filled: { unit: "which", of: () => "right" },
   /** A number that a teacher has written. */
   given: { unit: "number", of: (_source, { given }) => given },
 
   // What a training would do with the answer, if it is the right one.
-  lossOfWord: { unit: "number", of: ({ manifest: { pass: { predictions } } }) => predictions[0] && -Math.log(seenShare(predictions[0].probability)) },
-  lossOfChance: { unit: "number", of: ({ manifest: { model } }) => (model.num_classes ? Math.log(model.num_classes) : undefined) },
+  lossOfWord: {
+    unit: "number",
+    of: ({
+      manifest: {
+        pass: { predictions },
+      },
+    }) => predictions[0] && -Math.log(seenShare(predictions[0].probability)),
+  },
+  lossOfChance: {
+    unit: "number",
+    of: ({ manifest: { model } }) => (model.num_classes ? Math.log(model.num_classes) : undefined),
+  },
   /** The slope of the loss for the logit of the class. */
-  pushOfWord: { unit: "number", of: ({ manifest: { pass: { predictions } } }) => predictions[0] && seenShare(predictions[0].probability) - 1 },
-  shareBeside: { unit: "share", of: (_source, _at, other) => within(other, ({ manifest: { pass: { predictions } } }) => predictions[0]?.probability) },
-  morePushed: { unit: "which", of: ({ manifest: { pass: { predictions: [own] } } }, _at, other) => own &&
-    within(other, ({ manifest: { pass: { predictions: [theirs] } } }) => (theirs.probability < own.probability ? "beside" : "this")) },
+  pushOfWord: {
+    unit: "number",
+    of: ({
+      manifest: {
+        pass: { predictions },
+      },
+    }) => predictions[0] && seenShare(predictions[0].probability) - 1,
+  },
+  shareBeside: {
+    unit: "share",
+    of: (_source, _at, other) =>
+      within(
+        other,
+        ({
+          manifest: {
+            pass: { predictions },
+          },
+        }) => predictions[0]?.probability,
+      ),
+  },
+  morePushed: {
+    unit: "which",
+    of: (
+      {
+        manifest: {
+          pass: {
+            predictions: [own],
+          },
+        },
+      },
+      _at,
+      other,
+    ) =>
+      own &&
+      within(
+        other,
+        ({
+          manifest: {
+            pass: {
+              predictions: [theirs],
+            },
+          },
+        }) => (theirs.probability < own.probability ? "beside" : "this"),
+      ),
+  },
 
   // The film of a training.
   // Of test pictures, as the file of the model says.
-  testedRight: { unit: "share", of: ({ manifest: { model: { measurements } } }) => measurements?.top1 },
-  filmTop1: { unit: "share", of: (source, at) => within(fetched(source.film), (film) => film.moments[momentOf(film, at)].top1) },
-  filmImages: { unit: "count", of: (source, at) => within(fetched(source.film), (film) => film.moments[momentOf(film, at)].images) },
-  /** The brightest patch of CLS in the last layer, mean of heads, in the first picture: multiples of an even share. */
-  filmPeak: { unit: "times", of: (source, at) => within(fetched(source.film), (film) => {
-    const row = attentionAt(film, momentOf(film, at), 0, film.layers - 1, "mean").subarray(film.prefix);
-    return row[best(row)] * film.tokens;
-  }) },
+  testedRight: {
+    unit: "share",
+    of: ({
+      manifest: {
+        model: { measurements },
+      },
+    }) => measurements?.top1,
+  },
+  filmTop1: {
+    unit: "share",
+    of: (source, at) => within(fetched(source.film), (film) => film.moments[momentOf(film, at)].top1),
+  },
+  filmImages: {
+    unit: "count",
+    of: (source, at) => within(fetched(source.film), (film) => film.moments[momentOf(film, at)].images),
+  },
+  /**
+   * The brightest patch of CLS in the last layer, mean of heads, in the first picture: multiples of an even
+   * share.
+   */
+  filmPeak: {
+    unit: "times",
+    of: (source, at) =>
+      within(fetched(source.film), (film) => {
+        const row = attentionAt(film, momentOf(film, at), 0, film.layers - 1, "mean").subarray(film.prefix);
+        return row[best(row)] * film.tokens;
+      }),
+  },
   /** The share of right answers of somebody who only guesses. */
-  chance: { unit: "share", of: ({ manifest }) => (manifest.model.num_classes ? 1 / manifest.model.num_classes : undefined) },
+  chance: {
+    unit: "share",
+    of: ({ manifest }) => (manifest.model.num_classes ? 1 / manifest.model.num_classes : undefined),
+  },
 
   // Answers.
   /** The block after which the class of the answer leads for the first time, counted from 1. */
-  firstLead: { unit: "which", of: (source) => within(leader(source, -1), ({ ranks }) => String(ranks.indexOf(1) + 1)) },
-  lensShare: { unit: "share", of: (source, { layer }) => within(leader(source, -1), ({ probabilities }) => probabilities[layer]) },
-  firstWord: { unit: "label", of: (source, { layer }) => within(leader(source, layer), ({ label }) => label) },
+  firstLead: {
+    unit: "which",
+    of: (source) => within(leader(source, -1), ({ ranks }) => String(ranks.indexOf(1) + 1)),
+  },
+  lensShare: {
+    unit: "share",
+    of: (source, { layer }) => within(leader(source, -1), ({ probabilities }) => probabilities[layer]),
+  },
+  firstWord: {
+    unit: "label",
+    of: (source, { layer }) => within(leader(source, layer), ({ label }) => label),
+  },
   finalWord: { unit: "label", of: wordIn },
-  firstWordKind: { unit: "which", of: (source, { layer }) => within(leader(source, layer), (line) => (line === leader(source, -1) ? "final" : "other")) },
-  sameFirstWord: { unit: "which", of: (source, { layer }, other) =>
-    withinAll([leader(source, layer), within(other, (found) => leader(found, layer))], ([own, found]) => (own.label === found.label ? "same" : "different")) },
+  firstWordKind: {
+    unit: "which",
+    of: (source, { layer }) =>
+      within(leader(source, layer), (line) => (line === leader(source, -1) ? "final" : "other")),
+  },
+  sameFirstWord: {
+    unit: "which",
+    of: (source, { layer }, other) =>
+      withinAll([leader(source, layer), within(other, (found) => leader(found, layer))], ([own, found]) =>
+        own.label === found.label ? "same" : "different",
+      ),
+  },
   // An experiment: what becomes of the most probable class.
-  wordShare: { unit: "share", of: ({ manifest: { pass: { predictions } } }) => predictions[0]?.probability },
-  otherShare: { unit: "share", of: ({ manifest: { pass: { predictions: [own] } } }, _at, other) => own && within(other, (found) => shareIn(found, own)) },
-  otherWord: { unit: "label", of: ({ manifest: { pass: { predictions: [own] } } }, _at, other) => own && within(other, wordIn) },
-  sameWord: { unit: "which", of: ({ manifest: { pass: { predictions: [own] } } }, _at, other) => own &&
-    within(other, ({ manifest: { pass: { predictions: [now] } } }) => (now?.index === own.index ? "same" : "other")) },
-  /** Whether every probability that is known here is the same: this page and its host, which may have computed one each, round otherwise. */
-  sameNumbers: { unit: "which", of: ({ manifest: { pass: { predictions } } }, _at, other) => (predictions.length === 0 ? undefined
-    : other && (predictions.every(({ probability }, at) => Math.abs(other.manifest.pass.predictions[at]?.probability - probability) < ROUNDED) ? "same" : "different")) },
-  // Experiments that the text names.
-  outcomeShare: { unit: "share", of: ({ manifest: { pass: { predictions: [own] } } }, { experiment }, _other, outcomeOf) => own &&
-    within(outcomeOf(experiment), (found) => shareIn(found, own)) },
-  outcomeWord: { unit: "label", of: (_source, { experiment }, _other, outcomeOf) => within(outcomeOf(experiment), wordIn) },
-  outcomesMean: { unit: "share", of: (source, at, _other, outcomeOf) => sharesAfter(source, textsOf(at), outcomeOf, meanOf) },
-  outcomesLeast: { unit: "share", of: (source, at, _other, outcomeOf) => sharesAfter(source, textsOf(at), outcomeOf, (shares) => Math.min(...shares)) },
-  outcomesMost: { unit: "share", of: (source, at, _other, outcomeOf) => sharesAfter(source, textsOf(at), outcomeOf, (shares) => Math.max(...shares)) },
-  /** After how many of some experiments the most probable class is still the same. */
-  outcomesSame: { unit: "count", of: ({ manifest: { pass: { predictions: [own] } } }, at, _other, outcomeOf) => own &&
-    withinAll(textsOf(at).map(outcomeOf), (found) => found.filter(({ manifest: { pass } }) => pass.predictions[0]?.index === own.index).length) },
+  wordShare: {
+    unit: "share",
+    of: ({
+      manifest: {
+        pass: { predictions },
+      },
+    }) => predictions[0]?.probability,
+  },
+  otherShare: {
+    unit: "share",
+    of: (
+      {
+        manifest: {
+          pass: {
+            predictions: [own],
+          },
+        },
+      },
+      _at,
+      other,
+    ) => own && within(other, (found) => shareIn(found, own)),
+  },
+  otherWord: {
+    unit: "label",
+    of: (
+      {
+        manifest: {
+          pass: {
+            predictions: [own],
+          },
+        },
+      },
+      _at,
+      other,
+    ) => own && within(other, wordIn),
+  },
+  sameWord: {
+    unit: "which",
+    of: (
+      {
+        manifest: {
+          pass: {
+            predictions: [own],
+          },
+        },
+      },
+      _at,
+      other,
+    ) =>
+      own &&
+      within(
+        other,
+        ({
+          manifest: {
+            pass: {
+              predictions: [now],
+            },
+          },
+        }) => (now?.index === own.index ? "same" : "other"),
+      ),
+  },
   /**
-   * For how many photos an even gaze leaves less than half of the most probable class: this one, with what stands
-   * beside, and others, of which each stands in two experiments: as it is, and with an even gaze.
+   * Whether every probability that is known here is the same: this page and its host, which may have computed
+   * one each, round otherwise.
    */
-  halvedPhotos: { unit: "count", of: (source, at, other, outcomeOf) => withinAll([other, ...textsOf(at).map(outcomeOf)], ([even, ...found]) =>
-    [source, even, ...found].filter((before, place, all) => {
-      const [first] = before.manifest.pass.predictions;
-      return place % 2 === 0 && first && shareIn(all[place + 1], first) < first.probability / 2;
-    }).length) },
-  /** Which of some experiments leaves least of the most probable class; of several draws their mean counts. */
-  hurtsMost: { unit: "which", of: (source, { experiments }, _other, outcomeOf) =>
-    withinAll(Object.values(experiments).map((one) => sharesAfter(source, [one].flat(), outcomeOf, meanOf)),
-      (left) => Object.keys(experiments)[best(left.map((share) => -share))]) },
-  /** Whose answer the model gives when it has something of another picture: its own, that picture's, or a third. */
-  whoseWord: { unit: "which", of: ({ manifest: { pass: { predictions: [own] } } }, { experiment }, other, outcomeOf) => own &&
-    withinAll([other, outcomeOf(experiment)], ([now, donor]) => {
-      const [said, theirs] = [now, donor].map(({ manifest: { pass: { predictions: [first] } } }) => first?.index);
-      return said === own.index ? "own" : said === theirs ? "donor" : "third";
-    }) },
-  /** After how many blocks a token of another picture first turns the answer to that picture's; PLACE in the text stands for them. */
-  firstTurn: { unit: "which", of: ({ manifest: { model: { depth } } }, { experiment }, _other, outcomeOf) => {
-    const places = Array.from({ length: depth }, (_, at) => String(at + 1));
-    return withinAll(places.map((place) => outcomeOf(experiment.replace("PLACE", place))), (found) => {
-      const words = found.map(({ manifest: { pass: { predictions: [first] } } }) => first?.index);
-      return places[words.indexOf(words.at(-1))];
-    });
-  } },
+  sameNumbers: {
+    unit: "which",
+    of: (
+      {
+        manifest: {
+          pass: { predictions },
+        },
+      },
+      _at,
+      other,
+    ) =>
+      predictions.length === 0
+        ? undefined
+        : other &&
+          (predictions.every(
+            ({ probability }, at) =>
+              Math.abs(other.manifest.pass.predictions[at]?.probability - probability) < ROUNDED,
+          )
+            ? "same"
+            : "different"),
+  },
+  // Experiments that the text names.
+  outcomeShare: {
+    unit: "share",
+    of: (
+      {
+        manifest: {
+          pass: {
+            predictions: [own],
+          },
+        },
+      },
+      { experiment },
+      _other,
+      outcomeOf,
+    ) => own && within(outcomeOf(experiment), (found) => shareIn(found, own)),
+  },
+  outcomeWord: {
+    unit: "label",
+    of: (_source, { experiment }, _other, outcomeOf) => within(outcomeOf(experiment), wordIn),
+  },
+  outcomesMean: {
+    unit: "share",
+    of: (source, at, _other, outcomeOf) => sharesAfter(source, textsOf(at), outcomeOf, meanOf),
+  },
+  outcomesLeast: {
+    unit: "share",
+    of: (source, at, _other, outcomeOf) =>
+      sharesAfter(source, textsOf(at), outcomeOf, (shares) => Math.min(...shares)),
+  },
+  outcomesMost: {
+    unit: "share",
+    of: (source, at, _other, outcomeOf) =>
+      sharesAfter(source, textsOf(at), outcomeOf, (shares) => Math.max(...shares)),
+  },
+  /** After how many of some experiments the most probable class is still the same. */
+  outcomesSame: {
+    unit: "count",
+    of: (
+      {
+        manifest: {
+          pass: {
+            predictions: [own],
+          },
+        },
+      },
+      at,
+      _other,
+      outcomeOf,
+    ) =>
+      own &&
+      withinAll(
+        textsOf(at).map(outcomeOf),
+        (found) => found.filter(({ manifest: { pass } }) => pass.predictions[0]?.index === own.index).length,
+      ),
+  },
+  /**
+   * For how many photos an even gaze leaves less than half of the most probable class: this one, with what
+   * stands beside, and others, of which each stands in two experiments: as it is, and with an even gaze.
+   */
+  halvedPhotos: {
+    unit: "count",
+    of: (source, at, other, outcomeOf) =>
+      withinAll(
+        [other, ...textsOf(at).map(outcomeOf)],
+        ([even, ...found]) =>
+          [source, even, ...found].filter((before, place, all) => {
+            const [first] = before.manifest.pass.predictions;
+            return place % 2 === 0 && first && shareIn(all[place + 1], first) < first.probability / 2;
+          }).length,
+      ),
+  },
+  /**
+   * Which of some experiments leaves least of the most probable class; of several draws their mean counts.
+   */
+  hurtsMost: {
+    unit: "which",
+    of: (source, { experiments }, _other, outcomeOf) =>
+      withinAll(
+        Object.values(experiments).map((one) => sharesAfter(source, [one].flat(), outcomeOf, meanOf)),
+        (left) => Object.keys(experiments)[best(left.map((share) => -share))],
+      ),
+  },
+  /**
+   * Whose answer the model gives when it has something of another picture: its own, that picture's, or a
+   * third.
+   */
+  whoseWord: {
+    unit: "which",
+    of: (
+      {
+        manifest: {
+          pass: {
+            predictions: [own],
+          },
+        },
+      },
+      { experiment },
+      other,
+      outcomeOf,
+    ) =>
+      own &&
+      withinAll([other, outcomeOf(experiment)], ([now, donor]) => {
+        const [said, theirs] = [now, donor].map(
+          ({
+            manifest: {
+              pass: {
+                predictions: [first],
+              },
+            },
+          }) => first?.index,
+        );
+        return said === own.index ? "own" : said === theirs ? "donor" : "third";
+      }),
+  },
+  /**
+   * After how many blocks a token of another picture first turns the answer to that picture's; PLACE in the
+   * text stands for them.
+   */
+  firstTurn: {
+    unit: "which",
+    of: (
+      {
+        manifest: {
+          model: { depth },
+        },
+      },
+      { experiment },
+      _other,
+      outcomeOf,
+    ) => {
+      const places = Array.from({ length: depth }, (_, at) => String(at + 1));
+      return withinAll(
+        places.map((place) => outcomeOf(experiment.replace("PLACE", place))),
+        (found) => {
+          const words = found.map(
+            ({
+              manifest: {
+                pass: {
+                  predictions: [first],
+                },
+              },
+            }) => first?.index,
+          );
+          return places[words.indexOf(words.at(-1))];
+        },
+      );
+    },
+  },
   classCount: { unit: "count", of: ({ manifest }) => manifest.model.num_classes || undefined },
-  answerKind: { unit: "which", of: ({ manifest: { pass: { answer } } }) => (!answer ? undefined : answer.known === false ? "none" : answer.sure === false ? "unsure" : "named") },
-  answerShare: { unit: "share", of: ({ manifest: { pass: { answer } } }) => answer?.probability },
-  answerName: { unit: "answer", of: ({ manifest: { pass: { answer } } }) => answer ?? undefined },
+  answerKind: {
+    unit: "which",
+    of: ({
+      manifest: {
+        pass: { answer },
+      },
+    }) =>
+      !answer ? undefined : answer.known === false ? "none" : answer.sure === false ? "unsure" : "named",
+  },
+  answerShare: {
+    unit: "share",
+    of: ({
+      manifest: {
+        pass: { answer },
+      },
+    }) => answer?.probability,
+  },
+  answerName: {
+    unit: "answer",
+    of: ({
+      manifest: {
+        pass: { answer },
+      },
+    }) => answer ?? undefined,
+  },
   /** The probabilities of all classes together, where all of them are known here. */
-  sumOfClasses: { unit: "share", of: ({ manifest: { pass: { predictions }, model: { num_classes: classes } } }) => (predictions.length > 0 && predictions.length === classes
-    ? predictions.reduce((sum, { probability }) => sum + probability, 0) : undefined) },
+  sumOfClasses: {
+    unit: "share",
+    of: ({
+      manifest: {
+        pass: { predictions },
+        model: { num_classes: classes },
+      },
+    }) =>
+      predictions.length > 0 && predictions.length === classes
+        ? predictions.reduce((sum, { probability }) => sum + probability, 0)
+        : undefined,
+  },
 };
 
 /**
@@ -378,11 +870,15 @@ export function truthOf(name, source, at, other, outcomeOf = () => undefined) {
  * @returns {boolean|null|undefined}
  */
 export function holds(claim, value) {
-  const bound = (wanted) => (typeof wanted === "object" ? within(value(wanted), (found) => found * (wanted.times ?? 1)) : wanted);
+  const bound = (wanted) =>
+    typeof wanted === "object" ? within(value(wanted), (found) => found * (wanted.times ?? 1)) : wanted;
   const found = [value(claim), ...[claim.above, claim.below].filter((one) => one !== undefined).map(bound)];
   if (found.includes(undefined)) return undefined;
   if (found.includes(null)) return null;
   const [own] = found;
-  return (claim.above === undefined || own > bound(claim.above)) && (claim.below === undefined || own < bound(claim.below)) &&
-    (claim.is === undefined || own === claim.is);
+  return (
+    (claim.above === undefined || own > bound(claim.above)) &&
+    (claim.below === undefined || own < bound(claim.below)) &&
+    (claim.is === undefined || own === claim.is)
+  );
 }

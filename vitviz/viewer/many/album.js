@@ -1,4 +1,7 @@
-/** Album: many pictures, which the model of this page looks at one after the other; of each only what is shown stays. */
+/**
+ * Album: many pictures, which the model of this page looks at one after the other; of each only what is shown
+ * stays.
+ */
 
 import { decoded } from "../data/decoding.js";
 import { inSlices } from "../data/idle.js";
@@ -13,22 +16,30 @@ import { saidOf } from "../text/phototold.js";
 export const MOST = 100;
 
 /** @param {ArrayLike<number>} values */
-export const meanOf = (values) => Array.from(values).reduce((sum, value) => sum + value, 0) / (values.length || 1);
+export const meanOf = (values) =>
+  Array.from(values).reduce((sum, value) => sum + value, 0) / (values.length || 1);
 
 /**
- * One of them. source: what its pixels are from; `file`: of a visitor; `key`: of an example. told: why it is broken. What was found: `results` of
- * the model, `distance` (L * H) of its heads in pixels, `map` (P) of where CLS looks in the last layer, or all tokens where there is none, sums to 1.
- * @typedef {{name: string, file?: File, key?: string, manifest?: () => Promise<import("../types.js").Manifest>, state: "waiting"|"done"|"broken", told?: {key: string, values: any},
- *   picture?: Uint8Array, results?: import("../maths/predictions.js").Results, distance?: Float32Array, map?: Float32Array}} Item
+ * One of them. source: what its pixels are from; `file`: of a visitor; `key`: of an example. told: why it is
+ * broken. What was found: `results` of the model, `distance` (L * H) of its heads in pixels, `map` (P) of
+ * where CLS looks in the last layer, or all tokens where there is none, sums to 1.
+ * @typedef {{name: string, file?: File, key?: string,
+ *   manifest?: () => Promise<import("../types.js").Manifest>, state: "waiting"|"done"|"broken",
+ *   told?: {key: string, values: any},
+ *   picture?: Uint8Array, results?: import("../maths/predictions.js").Results, distance?: Float32Array, map?:
+ *     Float32Array}} Item
  */
 
 /**
- * @param {{engine: import("../engine/client.js").Engine, known: import("../data/made.js").Known, model: import("../types.js").Model,
+ * @param {{engine: import("../engine/client.js").Engine, known: import("../data/made.js").Known,
+ *   model: import("../types.js").Model,
  *   pixelsOf: (manifest: import("../types.js").Manifest) => Promise<Uint8Array>}} of
  * @param {() => void} changed  is told of each picture that is done
  */
 export function createAlbum({ engine, known, model, pixelsOf }, changed) {
-  const { facts: { preprocess, labels } } = known;
+  const {
+    facts: { preprocess, labels },
+  } = known;
   const { depth, num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = model;
   const grid = gridOf({ model });
   const fromCls = prefixKind(model.prefix_tokens[0] ?? "reg") === "cls";
@@ -37,7 +48,10 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
   let [running, stopped, over] = [false, false, 0];
   const of = (state) => items.filter((one) => one.state === state);
   return {
-    /** Takes pictures, as many as there is room for, and looks at them. @param {Omit<Item, "state">[]} more */
+    /**
+     * Takes pictures, as many as there is room for, and looks at them.
+     * @param {Omit<Item, "state">[]} more
+     */
     add(more) {
       const room = MOST - items.length;
       items.push(...more.slice(0, room).map((one) => ({ ...one, state: /** @type {const} */ ("waiting") })));
@@ -45,9 +59,17 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
       return go();
     },
     go,
-    stop() { stopped = true; changed(); },
-    clear() { [items, over, stopped] = [[], 0, true]; changed(); },
-    items: () => items, done: () => of("done"), broken: () => of("broken"),
+    stop() {
+      stopped = true;
+      changed();
+    },
+    clear() {
+      [items, over, stopped] = [[], 0, true];
+      changed();
+    },
+    items: () => items,
+    done: () => of("done"),
+    broken: () => of("broken"),
     /** over: pictures that there was no room for. */
     state: () => ({ running, over, total: items.length, waiting: of("waiting").length }),
     tables: () => tablesOf(items, model),
@@ -78,59 +100,126 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
   async function looked(one) {
     let picture;
     try {
-      picture = one.manifest ? await pixelsOf(await one.manifest()) : await seen(/** @type {File} */ (one.file), one.name);
+      picture = one.manifest
+        ? await pixelsOf(await one.manifest())
+        : await seen(/** @type {File} */ (one.file), one.name);
     } catch (error) {
       return { state: "broken", told: error.told ?? { key: "many_lost", values: { name: one.name } } };
     }
     if (!picture) return { state: "broken", told: { key: "many_host", values: { name: one.name } } };
     const { logits, layers } = await engine.run({ picture, lane: "many" });
-    if (!logits.every(Number.isFinite)) return { state: "broken", told: { key: "many_unsound", values: { name: one.name } } };
-    const layerOf = (layer) => ({ .../** @type {any} */ (layers)[layer], heads, tokens, dim, scale, isCut: null, bias: null });
+    if (!logits.every(Number.isFinite))
+      return { state: "broken", told: { key: "many_unsound", values: { name: one.name } } };
+    const layerOf = (layer) => ({
+      .../** @type {any} */ (layers)[layer],
+      heads,
+      tokens,
+      dim,
+      scale,
+      isCut: null,
+      bias: null,
+    });
     const distance = new Float32Array(depth * heads);
     let layer = 0;
-    await inSlices(() => { distance.set(headStatistics(layerOf(layer), grid, []).distance, layer * heads); layer += 1; return layer === depth; }, { sliceMs: 0 });
+    await inSlices(
+      () => {
+        distance.set(headStatistics(layerOf(layer), grid, []).distance, layer * heads);
+        layer += 1;
+        return layer === depth;
+      },
+      { sliceMs: 0 },
+    );
     const results = resultsOf(model.head === "classes" ? logits : [], model, model.labels ?? labels ?? {}, 1);
     return { state: "done", picture, results, distance, map: await whereItLooks(layerOf(depth - 1)) };
   }
 
   async function seen(file, name) {
     const photo = await decoded(file, name);
-    return photo && new Uint8Array((await engine.see({ bitmap: photo.bitmap, preprocess, inverted: false })).seen.data);
+    return (
+      photo &&
+      new Uint8Array((await engine.see({ bitmap: photo.bitmap, preprocess, inverted: false })).seen.data)
+    );
   }
 
   /** The share of each patch in what CLS looks at; without CLS in what all tokens look at. (P), sums to 1 */
   async function whereItLooks(layer) {
     const map = new Float32Array(grid.tokens - grid.prefix);
     let token = 0;
-    await inSlices(() => {
-      meanOfHeads(attentionRows(layer, token, "from"), heads).subarray(grid.prefix).forEach((share, at) => { map[at] += share; });
-      token += 1;
-      return fromCls || token === grid.tokens;
-    }, { sliceMs: 0 });
+    await inSlices(
+      () => {
+        meanOfHeads(attentionRows(layer, token, "from"), heads)
+          .subarray(grid.prefix)
+          .forEach((share, at) => {
+            map[at] += share;
+          });
+        token += 1;
+        return fromCls || token === grid.tokens;
+      },
+      { sliceMs: 0 },
+    );
     const total = map.reduce((sum, share) => sum + share, 0) || 1;
     return map.map((share) => share / total);
   }
 }
 
-/** What is true of all of them; null before one is done. @param {Item[]} done @param {import("../types.js").Model} model */
+/**
+ * What is true of all of them; null before one is done.
+ * @param {Item[]} done
+ * @param {import("../types.js").Model} model
+ */
 export function together(done, { depth, num_heads: heads }) {
   if (done.length === 0) return null;
   const far = meanAndError(done.map(({ distance }) => /** @type {Float32Array} */ (distance)));
-  const byLayer = (row) => Array.from({ length: depth }, (_, layer) => row.slice(layer * heads, (layer + 1) * heads));
+  const byLayer = (row) =>
+    Array.from({ length: depth }, (_, layer) => row.slice(layer * heads, (layer + 1) * heads));
   const maps = done.map(({ map }) => /** @type {Float32Array} */ (map));
   const common = commonWithOthers(maps);
-  return { distance: byLayer(far.mean), error: byLayer(far.error), map: meanAndError(maps).mean, common: new Map(done.map((one, at) => [one, common[at]])) };
+  return {
+    distance: byLayer(far.mean),
+    error: byLayer(far.error),
+    map: meanAndError(maps).mean,
+    common: new Map(done.map((one, at) => [one, common[at]])),
+  };
 }
 
-/** As `Survey.to_csv` and `pictures_to_csv` of vitviz/many/survey.py have them. @param {Item[]} items @returns {Record<string, import("../maths/csv.js").Table>} */
+/**
+ * As `Survey.to_csv` and `pictures_to_csv` of vitviz/many/survey.py have them.
+ * @param {Item[]} items
+ * @returns {Record<string, import("../maths/csv.js").Table>}
+ */
 function tablesOf(items, model) {
-  const all = together(items.filter(({ state }) => state === "done"), model);
+  const all = together(
+    items.filter(({ state }) => state === "done"),
+    model,
+  );
   if (!all) return {};
-  const heads = all.distance.flatMap((row, layer) => row.map((value, head) => [layer, head, value, all.error[layer][head]]));
+  const heads = all.distance.flatMap((row, layer) =>
+    row.map((value, head) => [layer, head, value, all.error[layer][head]]),
+  );
   const known = { true: "True", false: "False" };
-  const pictures = items.flatMap(({ name, results }) => (results ? [[name, results.predictions[0]?.label ?? "", results.predictions[0]?.probability ?? "",
-    known[String(results.known_or_not?.known)] ?? "", "", "", ""]] : []));
-  const broken = items.flatMap(({ name, told }) => (told ? [[name, "", "", "", "", "", saidOf(told).en]] : []));
-  return { distances: { columns: ["layer", "head", "distance", "distance_error"], rows: heads },
-    pictures: { columns: ["picture", "answer", "probability", "known", "label", "right", "sentence"], rows: [...pictures, ...broken] } };
+  const pictures = items.flatMap(({ name, results }) =>
+    results
+      ? [
+          [
+            name,
+            results.predictions[0]?.label ?? "",
+            results.predictions[0]?.probability ?? "",
+            known[String(results.known_or_not?.known)] ?? "",
+            "",
+            "",
+            "",
+          ],
+        ]
+      : [],
+  );
+  const broken = items.flatMap(({ name, told }) =>
+    told ? [[name, "", "", "", "", "", saidOf(told).en]] : [],
+  );
+  return {
+    distances: { columns: ["layer", "head", "distance", "distance_error"], rows: heads },
+    pictures: {
+      columns: ["picture", "answer", "probability", "known", "label", "right", "sentence"],
+      rows: [...pictures, ...broken],
+    },
+  };
 }

@@ -8,7 +8,10 @@ import { MOST, createAlbum, meanOf, together } from "./album.js";
 import { createSummary } from "./summary.js";
 import { createTile } from "./tile.js";
 
-/** What the sheet can be sorted by; a number for each picture, the least first. @type {Record<string, (one: import("./album.js").Item, common: number) => number|string>} */
+/**
+ * What the sheet can be sorted by; a number for each picture, the least first.
+ * @type {Record<string, (one: import("./album.js").Item, common: number) => number|string>}
+ */
 const ORDERS = {
   order: () => 0,
   sure: ({ results }) => -(results?.answer?.probability ?? 0),
@@ -18,45 +21,92 @@ const ORDERS = {
 };
 
 /**
- * The sheet of the album of this page; it is kept on `app` while the model stays, for it outlives the photo that is shown.
+ * The sheet of the album of this page; it is kept on `app` while the model stays, for it outlives the photo
+ * that is shown.
  * @param {any} app
  * @param {import("../runners.js").Runner} runner  that is here
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createMany(app, runner) {
-  const { manifest: { model } } = app.source;
+  const {
+    manifest: { model },
+  } = app.source;
   const { here } = app;
   const say = (key, values = {}) => saidOf({ key, values })[app.language];
   const before = app.album?.runner === runner ? null : app.album;
   before?.stop();
-  if (app.album?.runner !== runner) app.album = Object.assign(createAlbum({ .../** @type {any} */ (runner), model, pixelsOf: here.pixelsOf }, () => app.album.changed()), { runner, changed() {} });
+  if (app.album?.runner !== runner)
+    app.album = Object.assign(
+      createAlbum({ .../** @type {any} */ (runner), model, pixelsOf: here.pixelsOf }, () =>
+        app.album.changed(),
+      ),
+      { runner, changed() {} },
+    );
   const album = app.album;
   const named = model.head === "classes";
   let [sorted, failed, asked] = ["order", false, false];
   const tiles = /** @type {Map<import("./album.js").Item, HTMLElement>} */ (new Map());
   const input = fileField("image/*", take, true);
   const tools = {
-    choose: press("choose", () => input.click()), examples: press("examples", addExamples), stop: press("stop", album.stop), go: press("go", () => run(album.go())), clear: press("clear", album.clear),
+    choose: press("choose", () => input.click()),
+    examples: press("examples", addExamples),
+    stop: press("stop", album.stop),
+    go: press("go", () => run(album.go())),
+    clear: press("clear", album.clear),
   };
   const note = el("p", { role: "status" });
   const lost = el("ul", { class: "vv-note" });
   const summary = createSummary(app, model, say);
   const orders = Object.keys(ORDERS).filter((name) => named || !["sure", "answer"].includes(name));
-  const order = choice({ label: say("many_sort"), wrap: true, options: orders.map((value) => ({ value, text: say("many_by_" + value) })), onChoose(value) { sorted = value; draw(); } });
+  const order = choice({
+    label: say("many_sort"),
+    wrap: true,
+    options: orders.map((value) => ({ value, text: say("many_by_" + value) })),
+    onChoose(value) {
+      sorted = value;
+      draw();
+    },
+  });
   const sheet = el("div", { class: "vv-sheet", role: "list", "aria-label": say("many_sheet") });
-  const root = takesDrops(el("div", {}, summary.found, el("p", { class: "vv-intro", text: say("many_intro", { most: MOST }) + " " + say("many_private") }),
-    el("div", { class: "vv-many-tools" }, input, ...Object.values(tools)), note, lost, order.root, sheet, summary.root), take);
+  const root = takesDrops(
+    el(
+      "div",
+      {},
+      summary.found,
+      el("p", { class: "vv-intro", text: say("many_intro", { most: MOST }) + " " + say("many_private") }),
+      el("div", { class: "vv-many-tools" }, input, ...Object.values(tools)),
+      note,
+      lost,
+      order.root,
+      sheet,
+      summary.root,
+    ),
+    take,
+  );
   order.set(sorted);
   album.changed = draw;
   draw();
-  if (before) add(before.items().filter(({ file }) => file).map(({ name, file }) => ({ name, file }))); // another model sees the same photos
-  return { root, render() { if (album.drawn !== colours()) draw(); } };
+  if (before)
+    add(
+      before
+        .items()
+        .filter(({ file }) => file)
+        .map(({ name, file }) => ({ name, file })),
+    ); // another model sees the same photos
+  return {
+    root,
+    render() {
+      if (album.drawn !== colours()) draw();
+    },
+  };
 
   function press(name, onClick) {
     return button({ text: say("many_" + name), title: say("many_" + name + "_title"), onClick });
   }
 
-  function colours() { return app.taste.colours; }
+  function colours() {
+    return app.taste.colours;
+  }
 
   async function run(work) {
     failed = false;
@@ -69,19 +119,35 @@ export function createMany(app, runner) {
     }
   }
 
-  function add(more) { return run(album.add(more)); }
+  function add(more) {
+    return run(album.add(more));
+  }
 
-  function take(files) { return add([...files].map((file) => ({ name: file.name, file }))); }
+  function take(files) {
+    return add([...files].map((file) => ({ name: file.name, file })));
+  }
 
   /** The pictures that the page brings along, and of them the one that is shown. */
   async function addExamples() {
     if (asked) return;
     asked = true;
     const { itself } = app.source.manifest;
-    const keys = [...(itself?.kind === "example" ? [itself] : []), ...app.besides().filter(({ kind }) => kind === "example")];
+    const keys = [
+      ...(itself?.kind === "example" ? [itself] : []),
+      ...app.besides().filter(({ kind }) => kind === "example"),
+    ];
     const fresh = keys.filter(({ key }) => !album.items().some((one) => one.key === key));
-    const manifestOf = (key) => (key === itself?.key ? Promise.resolve(app.source.manifest) : app.manifestOf(key));
-    await add(fresh.map(({ key, name, names }) => ({ key, name: names?.[app.language] ?? name, manifest: () => manifestOf(key) }))).finally(() => { asked = false; });
+    const manifestOf = (key) =>
+      key === itself?.key ? Promise.resolve(app.source.manifest) : app.manifestOf(key);
+    await add(
+      fresh.map(({ key, name, names }) => ({
+        key,
+        name: names?.[app.language] ?? name,
+        manifest: () => manifestOf(key),
+      })),
+    ).finally(() => {
+      asked = false;
+    });
   }
 
   /** Everything that follows from the album. */
@@ -92,8 +158,24 @@ export function createMany(app, runner) {
     const [done, broken] = [album.done(), album.broken()];
     const all = together(done, model);
     const busy = running && waiting > 0;
-    for (const [name, useful] of Object.entries({ choose: total < MOST, examples: total < MOST && !asked && app.besides().some(({ kind }) => kind === "example"), stop: busy, go: waiting > 0 && !running, clear: total > 0 })) show(tools[name], useful);
-    setText(note, failed ? say("camera_broken") : waiting > 0 ? say("many_progress", { done: total - waiting, total }) : over > 0 ? say("many_over", { over, most: MOST }) : "");
+    for (const [name, useful] of Object.entries({
+      choose: total < MOST,
+      examples: total < MOST && !asked && app.besides().some(({ kind }) => kind === "example"),
+      stop: busy,
+      go: waiting > 0 && !running,
+      clear: total > 0,
+    }))
+      show(tools[name], useful);
+    setText(
+      note,
+      failed
+        ? say("camera_broken")
+        : waiting > 0
+          ? say("many_progress", { done: total - waiting, total })
+          : over > 0
+            ? say("many_over", { over, most: MOST })
+            : "",
+    );
     lost.replaceChildren(...broken.map(({ told }) => el("li", { text: say(told.key, told.values) })));
     for (const node of [order.root, sheet, summary.root, summary.found]) show(node, all !== null);
     if (!all) {
@@ -103,7 +185,8 @@ export function createMany(app, runner) {
     }
     const placed = done.map((one, at) => ({ one, at, by: ORDERS[sorted](one, all.common.get(one) ?? 0) }));
     placed.sort((a, b) => (a.by < b.by ? -1 : a.by > b.by ? 1 : a.at - b.at));
-    placed.forEach(({ one }, at) => { // what stays in its place keeps the focus
+    placed.forEach(({ one }, at) => {
+      // what stays in its place keeps the focus
       if (sheet.children[at] !== tileOf(one)) sheet.insertBefore(tileOf(one), sheet.children[at] ?? null);
     });
     while (sheet.children.length > placed.length) sheet.lastChild.remove();

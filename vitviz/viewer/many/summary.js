@@ -1,4 +1,7 @@
-/** Summary: how sure a model is of many pictures, how far its heads look (figure 7, right, of arXiv:2010.11929), and where it always looks. */
+/**
+ * Summary: how sure a model is of many pictures, how far its heads look (figure 7, right, of
+ * arXiv:2010.11929), and where it always looks.
+ */
 
 import { colourTable } from "../maths/colour.js";
 import { gridOf, mapRatio } from "../maths/geometry.js";
@@ -22,23 +25,61 @@ export function createSummary(app, model, say) {
   const map = mapCanvas(grid.rows, grid.cols);
   map.canvas.style.aspectRatio = String(mapRatio(grid));
   const chart = el("div", { class: "vv-dots" });
-  const root = el("div", {}, el("p", { class: "vv-note", text: say("many_bright") }), chart, el("figure", { class: "vv-figure vv-sheet-mean" }, el("figcaption", { text: say("many_where") }), map.canvas, always));
+  const root = el(
+    "div",
+    {},
+    el("p", { class: "vv-note", text: say("many_bright") }),
+    chart,
+    el(
+      "figure",
+      { class: "vv-figure vv-sheet-mean" },
+      el("figcaption", { text: say("many_where") }),
+      map.canvas,
+      always,
+    ),
+  );
   return { root, found, render };
 
-  /** @param {import("./album.js").Item[]} done @param {NonNullable<ReturnType<typeof import("./album.js").together>>} all */
+  /**
+   * @param {import("./album.js").Item[]} done
+   * @param {NonNullable<ReturnType<typeof import("./album.js").together>>} all
+   */
   function render(done, all) {
     const far = all.distance.flat();
     const sure = done.flatMap(({ results }) => (results?.answer ? [results.predictions[0].probability] : []));
-    setText(found, say(sure.length > 0 ? "many_found" : "many_found_far", { count: done.length, share: percent(meanOf(sure)),
-      least: digits(Math.min(...far)), most: digits(Math.max(...far)) }));
-    const dots = createDotChart(app, { figure: "distance", values: all.distance, errors: all.error, even: evenDistance(grid), onPoint() {},
-      onChoose: ({ nearest }) => nearest && app.select({ layer: nearest.layer, head: nearest.head }) });
+    setText(
+      found,
+      say(sure.length > 0 ? "many_found" : "many_found_far", {
+        count: done.length,
+        share: percent(meanOf(sure)),
+        least: digits(Math.min(...far)),
+        most: digits(Math.max(...far)),
+      }),
+    );
+    const dots = createDotChart(app, {
+      figure: "distance",
+      values: all.distance,
+      errors: all.error,
+      even: evenDistance(grid),
+      onPoint() {},
+      onChoose: ({ nearest }) => nearest && app.select({ layer: nearest.layer, head: nearest.head }),
+    });
     dots.mark(app.selection, null);
-    chart.replaceChildren(dots.root, el("p", { class: "vv-note", text: say("many_dots", { count: done.length }) }));
+    chart.replaceChildren(
+      dots.root,
+      el("p", { class: "vv-note", text: say("many_dots", { count: done.length }) }),
+    );
     const max = Math.max(...all.map, leastEnd(all.map.length));
     map.draw(all.map, 0, { min: 0, max }, colourTable(app.taste.colours));
     const { share, even } = inTheMiddle(all.map, grid);
-    const common = done.length > 1 ? " " + say("many_common", { share: percent(meanOf([...all.common.values()])) }) : "";
-    setText(always, say("many_scale", { times: multiple(max * all.map.length) }) + " " + say("many_middle", { share: percent(share), even: percent(even), times: multiple(share / even) }) + common);
+    const common =
+      done.length > 1 ? " " + say("many_common", { share: percent(meanOf([...all.common.values()])) }) : "";
+    setText(
+      always,
+      say("many_scale", { times: multiple(max * all.map.length) }) +
+        " " +
+        say("many_middle", { share: percent(share), even: percent(even), times: multiple(share / even) }) +
+        common,
+    );
   }
 }

@@ -12,11 +12,22 @@ import { answerOf } from "../text/answer.js";
  * @param {import("./album.js").Item} one  that is done
  * @param {(key: string, values?: any) => string} say
  */
-export function createTile(app, { results, map = new Float32Array(), picture = new Uint8Array(), name, file, key }, say) {
-  const { manifest, manifest: { model } } = app.source;
+export function createTile(
+  app,
+  { results, map = new Float32Array(), picture = new Uint8Array(), name, file, key },
+  say,
+) {
+  const {
+    manifest,
+    manifest: { model },
+  } = app.source;
   const { height, width, channels } = model.image;
   const grid = gridOf({ model });
-  const answer = answerOf({ t: app.t, language: app.language, source: { manifest: { ...manifest, pass: results } } });
+  const answer = answerOf({
+    t: app.t,
+    language: app.language,
+    source: { manifest: { ...manifest, pass: results } },
+  });
   const canvas = el("canvas", { width, height, role: "img", "aria-label": name });
   const pen = canvas.getContext("2d");
   const light = mapCanvas(grid.rows, grid.cols);
@@ -25,6 +36,20 @@ export function createTile(app, { results, map = new Float32Array(), picture = n
   pen.imageSmoothingEnabled = false;
   pen.drawImage(light.canvas, 0, 0, width, height);
   const open = () => (file ? app.take?.(file, name) : app.select({ beside: key }));
-  return el("div", { role: "listitem" }, el("button", { type: "button", class: "vv-sheet-tile", title: say(file ? "many_open" : "many_beside", { name }), onclick: open },
-    canvas, el("span", { text: answer?.line ?? say("camera_no_classes") }), el("span", { class: "vv-note", text: name })));
+  return el(
+    "div",
+    { role: "listitem" },
+    el(
+      "button",
+      {
+        type: "button",
+        class: "vv-sheet-tile",
+        title: say(file ? "many_open" : "many_beside", { name }),
+        onclick: open,
+      },
+      canvas,
+      el("span", { text: answer?.line ?? say("camera_no_classes") }),
+      el("span", { class: "vv-note", text: name }),
+    ),
+  );
 }

@@ -5,8 +5,8 @@ import { cutsOf } from "./cuts.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
 /**
- * One layer as the viewer keeps it; attention[h, i, j] = exp(scale * q[h, i].k[h, j] + bias - lse[h, i]), and 0
- * where the edge is cut.
+ * One layer as the viewer keeps it; attention[h, i, j] = exp(scale * q[h, i].k[h, j] + bias - lse[h, i]), and
+ * 0 where the edge is cut.
  * @typedef {{q: Float32Array, k: Float32Array, lse: Float32Array,
  *   heads: number, tokens: number, dim: number, scale: number, isCut: import("./cuts.js").IsCut|null,
  *   bias: import("./bias.js").Bias|null}} Layer
@@ -27,13 +27,21 @@ export function decodeLayer(buffer, manifest, layer) {
     q: toFloat32(expectTensor(tensors, "q", [heads, tokens, dim])),
     k: toFloat32(expectTensor(tensors, "k", [heads, tokens, dim])),
     lse: toFloat32(expectTensor(tensors, "lse", [heads, tokens])),
-    heads, tokens, dim, scale, isCut: cutsOf(manifest, layer), bias: biasOf(tensors, manifest),
+    heads,
+    tokens,
+    dim,
+    scale,
+    isCut: cutsOf(manifest, layer),
+    bias: biasOf(tensors, manifest),
   };
 }
 
 /** a[i ...] . b[j ...] over `dim` numbers; four sums at once keep the multiplier busy. */
 export function dot(a, i, b, j, dim) {
-  let s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  let s0 = 0,
+    s1 = 0,
+    s2 = 0,
+    s3 = 0;
   const whole = dim - (dim % 4);
   let d = 0;
   for (; d < whole; d += 4) {
@@ -64,8 +72,14 @@ export function dotRows(a, i, b, j, count, dim, out, offset, factor = 1) {
   const fours = count - (count % 4);
   let row = 0;
   for (; row < fours; row += 4, j += 4 * dim) {
-    let s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    let j0 = j, j1 = j + dim, j2 = j + 2 * dim, j3 = j + 3 * dim;
+    let s0 = 0,
+      s1 = 0,
+      s2 = 0,
+      s3 = 0;
+    let j0 = j,
+      j1 = j + dim,
+      j2 = j + 2 * dim,
+      j3 = j + 3 * dim;
     for (let d = i; d < end; d++, j0++, j1++, j2++, j3++) {
       const value = a[d];
       s0 += value * b[j0];
@@ -82,8 +96,8 @@ export function dotRows(a, i, b, j, count, dim, out, offset, factor = 1) {
 }
 
 /**
- * The scores of a token in one head, scale * q . k + bias, written to out[offset ...]: "from" it, its query with
- * every key; "to" it, every query with its key. Of cut edges too. (N)
+ * The scores of a token in one head, scale * q . k + bias, written to out[offset ...]: "from" it, its query
+ * with every key; "to" it, every query with its key. Of cut edges too. (N)
  * @param {Layer} layer
  * @param {number} head
  * @param {number} token
@@ -96,12 +110,13 @@ export function scoresOf({ q, k, tokens, dim, scale, bias }, head, token, direct
   const from = direction === "from";
   dotRows(from ? q : k, (first + token) * dim, from ? k : q, first * dim, tokens, dim, out, offset, scale);
   if (!bias) return;
-  for (let at = 0; at < tokens; at++) out[offset + at] += from ? bias(head, token, at) : bias(head, at, token);
+  for (let at = 0; at < tokens; at++)
+    out[offset + at] += from ? bias(head, token, at) : bias(head, at, token);
 }
 
 /**
- * The attention that scores become, in their place at out[offset ...]: exp(score - lse), and 0 where the edge is
- * cut. Arguments are those of `scoresOf`, which wrote the scores.
+ * The attention that scores become, in their place at out[offset ...]: exp(score - lse), and 0 where the edge
+ * is cut. Arguments are those of `scoresOf`, which wrote the scores.
  */
 export function softmaxOf({ lse, tokens, isCut }, head, token, direction, out, offset = 0) {
   const first = head * tokens;
@@ -113,8 +128,8 @@ export function softmaxOf({ lse, tokens, isCut }, head, token, direction, out, o
 }
 
 /**
- * Attention in one head, written to out[offset ...]: "from" a token, what it attends to, which sums to 1; "to" it,
- * how much each token attends to it. (N)
+ * Attention in one head, written to out[offset ...]: "from" a token, what it attends to, which sums to 1;
+ * "to" it, how much each token attends to it. (N)
  * @param {Layer} layer
  * @param {number} head
  * @param {number} token

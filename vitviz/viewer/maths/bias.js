@@ -13,11 +13,23 @@ import { expectTensor, toFloat32 } from "./safetensors.js";
  * @param {import("../types.js").Manifest} manifest
  * @returns {Bias|null}  null for a model that adds nothing
  */
-export function biasOf(tensors, { model: { grid: { rows, cols }, num_heads: heads, num_tokens: tokens } }) {
+export function biasOf(
+  tensors,
+  {
+    model: {
+      grid: { rows, cols },
+      num_heads: heads,
+      num_tokens: tokens,
+    },
+  },
+) {
   if (!tensors.bias) return null;
   const ways = (2 * rows - 1) * (2 * cols - 1) + 3;
   const table = toFloat32(expectTensor(tensors, "bias", [ways, heads]));
-  const each = (name) => (tensors[name] ? toFloat32(expectTensor(tensors, name, [tokens])) : Float32Array.from({ length: tokens }, (_, at) => at));
+  const each = (name) =>
+    tensors[name]
+      ? toFloat32(expectTensor(tensors, name, [tokens]))
+      : Float32Array.from({ length: tokens }, (_, at) => at);
   const [places, queries] = [each("bias_places"), each("bias_queries")];
   return (head, query, key) => {
     const asking = queries[query];
@@ -31,6 +43,6 @@ export function wayBetween(query, key, rows, cols) {
   if (query === 0) return key === 0 ? fromCls + 2 : fromCls;
   if (key === 0) return fromCls + 1;
   const down = Math.floor((query - 1) / cols) - Math.floor((key - 1) / cols) + rows - 1;
-  const right = (query - 1) % cols - (key - 1) % cols + cols - 1;
+  const right = ((query - 1) % cols) - ((key - 1) % cols) + cols - 1;
   return down * (2 * cols - 1) + right;
 }

@@ -1,6 +1,6 @@
 /**
- * Chance: numbers drawn with a seed, where they decide what a link means. vitviz/probe/intervene/chance.py has the same
- * functions and says what they compute; both are held to one table.
+ * Chance: numbers drawn with a seed, where they decide what a link means. vitviz/probe/intervene/chance.py
+ * has the same functions and says what they compute; both are held to one table.
  */
 
 /** What is drawn with a seed, in the order of Python: the place of a word is half of the key. */
@@ -30,7 +30,7 @@ export function philox([c0, c1, c2, c3], [k0, k1]) {
 }
 
 /** Whether a word would make small remainders likelier. */
-const isLate = (word, bound) => word >= WORDS - WORDS % bound;
+const isLate = (word, bound) => word >= WORDS - (WORDS % bound);
 
 /** What is drawn for one use with one seed; every call goes on from the last. */
 export class Chance {
@@ -43,7 +43,8 @@ export class Chance {
    */
   constructor(seed, use) {
     this.#key = [seed, USES.indexOf(use)];
-    if (seed !== seed >>> 0 || this.#key[1] < 0) throw new RangeError("no chance for " + use + " with seed " + seed);
+    if (seed !== seed >>> 0 || this.#key[1] < 0)
+      throw new RangeError("no chance for " + use + " with seed " + seed);
   }
 
   /** The next words. @param {number} count */
@@ -59,14 +60,19 @@ export class Chance {
     return words;
   }
 
-  /** A whole number from 0 to bound - 1 for each bound, all equally likely. @param {ArrayLike<number>} bounds */
+  /**
+   * A whole number from 0 to bound - 1 for each bound, all equally likely.
+   * @param {ArrayLike<number>} bounds
+   */
   below(bounds) {
     const words = this.integers(bounds.length);
     let late = [];
     for (let at = 0; at < words.length; at++) if (isLate(words[at], bounds[at])) late.push(at);
     while (late.length > 0) {
       const again = this.integers(late.length);
-      late.forEach((at, place) => { words[at] = again[place]; });
+      late.forEach((at, place) => {
+        words[at] = again[place];
+      });
       late = late.filter((at) => isLate(words[at], bounds[at]));
     }
     for (let at = 0; at < words.length; at++) words[at] %= bounds[at];
@@ -93,9 +99,12 @@ export class Chance {
 
   /** Numbers with mean 0 and variance 1, normally distributed. @param {number} count */
   normals(count) {
-    const words = this.integers(count + count % 2);
+    const words = this.integers(count + (count % 2));
     return new Float64Array(count).map((_, at) => {
-      const [radius, angle] = [Math.sqrt(-2 * Math.log((words[at - at % 2] + 1) / WORDS)), 2 * Math.PI * (words[at - at % 2 + 1] / WORDS)];
+      const [radius, angle] = [
+        Math.sqrt(-2 * Math.log((words[at - (at % 2)] + 1) / WORDS)),
+        2 * Math.PI * (words[at - (at % 2) + 1] / WORDS),
+      ];
       return radius * (at % 2 ? Math.sin(angle) : Math.cos(angle));
     });
   }

@@ -29,7 +29,10 @@ export const COLOUR_MAPS = ["viridis", "magma", "cividis"];
 /** Drawn without colours: the picture itself, dimmed where the value is low. */
 export const SPOTLIGHT = "spotlight";
 
-/** The brightness at the low end of a scale: a photo keeps at least so much of its own, however little of it is looked at. */
+/**
+ * The brightness at the low end of a scale: a photo keeps at least so much of its own, however little of it
+ * is looked at.
+ */
 export const DIMMEST = 0.6;
 
 /** The same of greys, for maps without a picture under them: nothing has to be made out there. */
@@ -44,7 +47,8 @@ const tables = new Map();
  * @returns {Uint32Array}
  */
 export function colourTable(name) {
-  if (!tables.has(name)) tables.set(name, name === SPOTLIGHT ? greys() : buildTable(ANCHORS[name] ?? ANCHORS.viridis));
+  if (!tables.has(name))
+    tables.set(name, name === SPOTLIGHT ? greys() : buildTable(ANCHORS[name] ?? ANCHORS.viridis));
   return tables.get(name);
 }
 
@@ -67,7 +71,13 @@ function greys() {
  */
 export function shadeTable() {
   if (!tables.has("shade")) {
-    tables.set("shade", Uint32Array.from({ length: 256 }, (_, place) => Math.round(255 * (1 - brightness(place, DIMMEST))) * 2 ** 24));
+    tables.set(
+      "shade",
+      Uint32Array.from(
+        { length: 256 },
+        (_, place) => Math.round(255 * (1 - brightness(place, DIMMEST))) * 2 ** 24,
+      ),
+    );
   }
   return tables.get("shade");
 }
@@ -79,8 +89,7 @@ function buildTable(anchors) {
   for (let i = 0; i < 256; i++) {
     const place = (i / 255) * steps;
     const low = Math.min(steps - 1, Math.floor(place));
-    const mix = (c) =>
-      Math.round(channel(low, c) * (low + 1 - place) + channel(low + 1, c) * (place - low));
+    const mix = (c) => Math.round(channel(low, c) * (low + 1 - place) + channel(low + 1, c) * (place - low));
     table[i] = pack(mix(0), mix(1), mix(2));
   }
   return table;
@@ -147,7 +156,8 @@ export function largest(values, from, to, floor = 0) {
 }
 
 /** The largest absolute value, above 0. @param {ArrayLike<number>} values */
-export const largestSize = (values) => Array.from(values, Math.abs).reduce((most, value) => (value > most ? value : most), 1e-12);
+export const largestSize = (values) =>
+  Array.from(values, Math.abs).reduce((most, value) => (value > most ? value : most), 1e-12);
 
 /**
  * Red, green, blue, alpha for a picture of 1 or 3 channels (any other count: its first channel).

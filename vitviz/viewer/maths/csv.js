@@ -30,10 +30,22 @@ function number(value) {
  * @returns {string}
  */
 export function fileName(...parts) {
-  return parts.map((part) => safe(String(part))).filter(Boolean).join("-") || "vitviz";
+  return (
+    parts
+      .map((part) => safe(String(part)))
+      .filter(Boolean)
+      .join("-") || "vitviz"
+  );
 }
 
 function safe(text) {
-  const words = text.normalize("NFC").replace(/\.[^.]{1,5}$/, "").match(/[\p{L}\p{N}._-][\p{L}\p{M}\p{N}._-]*/gu) ?? [];
-  return [...words.join("-")].slice(0, 40).join("").replace(/^[._-]+|[._-]+$/g, "");
+  const words =
+    text
+      .normalize("NFC")
+      .replace(/\.[^.]{1,5}$/, "")
+      .match(/[\p{L}\p{N}._-][\p{L}\p{M}\p{N}._-]*/gu) ?? [];
+  return [...words.join("-")]
+    .slice(0, 40)
+    .join("")
+    .replace(/^[._-]+|[._-]+$/g, "");
 }

@@ -5,7 +5,10 @@
  * @typedef {(head: number, query: number, key: number) => boolean} IsCut
  */
 
-/** What a manifest says of a model and a pass. @typedef {{model: import("../types.js").Model, pass: import("../types.js").Pass}} Passed */
+/**
+ * What a manifest says of a model and a pass.
+ * @typedef {{model: import("../types.js").Model, pass: import("../types.js").Pass}} Passed
+ */
 
 /**
  * The tokens that were taken out of a pass: they look at themselves alone, and nobody looks at them.
@@ -20,15 +23,26 @@ function removedTokens({ pass: { removed }, model: { prefix_tokens: prefix, num_
 }
 
 /**
- * @param {Passed} manifest  the `changes` of its pass say which edges were cut, as vitviz/probe/intervene/intervention.py describes them
+ * @param {Passed} manifest  the `changes` of its pass say which edges were cut, as
+ *   vitviz/probe/intervene/intervention.py describes them
  * @param {number} layer
  * @returns {IsCut|null}  null if the layer has all of its edges
  */
 export function cutsOf(manifest, layer) {
   const gone = removedTokens(manifest);
-  const { pass: { changes }, model: { num_tokens: tokens, prefix_tokens: { length: prefix } } } = manifest;
-  const parts = changes.filter(({ kind, layers }) => kind === "cut" && has(layers, layer))
-    .map(({ edges, heads }) => ({ heads, cut: typeof edges === "string" ? named(edges, prefix) : listed(edges, tokens) }));
+  const {
+    pass: { changes },
+    model: {
+      num_tokens: tokens,
+      prefix_tokens: { length: prefix },
+    },
+  } = manifest;
+  const parts = changes
+    .filter(({ kind, layers }) => kind === "cut" && has(layers, layer))
+    .map(({ edges, heads }) => ({
+      heads,
+      cut: typeof edges === "string" ? named(edges, prefix) : listed(edges, tokens),
+    }));
   if (!gone && parts.length === 0) return null;
   return (head, query, key) => {
     if (gone && (gone[query] || gone[key])) return query !== key;
@@ -38,10 +52,13 @@ export function cutsOf(manifest, layer) {
 
 const has = (some, number) => some === "all" || some.includes(number);
 
-/** A named set of edges; none leads from a token to itself. @returns {(query: number, key: number) => boolean} */
+/**
+ * A named set of edges; none leads from a token to itself.
+ * @returns {(query: number, key: number) => boolean}
+ */
 function named(edges, prefix) {
   const [from, to] = edges.split(" to ").map((side) => side !== "prefix");
-  return (query, key) => query !== key && (query >= prefix) === from && (key >= prefix) === to;
+  return (query, key) => query !== key && query >= prefix === from && key >= prefix === to;
 }
 
 function listed(edges, tokens) {

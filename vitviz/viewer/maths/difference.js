@@ -35,7 +35,8 @@ export function evenScale(difference, { prefix, tokens }) {
  * @param {Float32Array} one
  * @param {Float32Array} other
  */
-export const cosineDistance = (one, other) => 1 - dot(one, 0, other, 0, one.length) / (lengthOf(one) * lengthOf(other));
+export const cosineDistance = (one, other) =>
+  1 - dot(one, 0, other, 0, one.length) / (lengthOf(one) * lengthOf(other));
 
 /** The token with the largest absolute difference. */
 export function mostDifferent(difference) {

@@ -1,10 +1,15 @@
-/** Draws: the weights that a training began with, drawn as torch draws them, with the numbers that vitviz/model/untrained.py tells of them. */
+/**
+ * Draws: the weights that a training began with, drawn as torch draws them, with the numbers that
+ * vitviz/model/untrained.py tells of them.
+ */
 
 import { Twister } from "./twister.js";
 
 /**
  * @typedef {{seed: number, shapes: Record<string, number[]>, same: Record<string, number>,
- *   steps: {skip?: number, name?: string, way?: "normal"|"uniform", by?: [number, number], factor?: number}[]}} Draws
+ *   steps:
+ *     {skip?: number, name?: string, way?: "normal"|"uniform", by?: [number, number], factor?: number}[]}}
+ *     Draws
  */
 
 /**
@@ -14,13 +19,22 @@ import { Twister } from "./twister.js";
  */
 export function weightsOf({ seed, shapes, same, steps }) {
   const twister = new Twister(seed);
-  const all = Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, { shape, data: new Float32Array(shape.reduce((product, side) => product * side, 1)) }]));
+  const all = Object.fromEntries(
+    Object.entries(shapes).map(([name, shape]) => [
+      name,
+      { shape, data: new Float32Array(shape.reduce((product, side) => product * side, 1)) },
+    ]),
+  );
   for (const [name, value] of Object.entries(same)) all[name].data.fill(value);
   for (const { skip = 0, name, way, by, factor = 1 } of steps) {
     twister.skip(skip);
     if (!name || !way || !by) continue;
-    const { data: { length } } = all[name];
-    all[name].data = (way === "normal" ? twister.normals(length, by[1], by[0]) : twister.uniforms(length, ...by)).map((one) => one * factor);
+    const {
+      data: { length },
+    } = all[name];
+    all[name].data = (
+      way === "normal" ? twister.normals(length, by[1], by[0]) : twister.uniforms(length, ...by)
+    ).map((one) => one * factor);
   }
   return all;
 }

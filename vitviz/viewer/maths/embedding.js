@@ -18,14 +18,17 @@ export function readEmbedding(buffer, manifest) {
   const read = (name, ...shape) => toFloat32(expectTensor(tensors, name, shape));
   return {
     filters: read("filters", count, image.channels, grid.patch_height, grid.patch_width),
-    bias: read("bias", count), content: read("content", tokens, count),
-    position: read("position", tokens, count), count,
+    bias: read("bias", count),
+    content: read("content", tokens, count),
+    position: read("position", tokens, count),
+    count,
   };
 }
 
 /**
  * The first principal components of all filters, and the share of the variance that each has, from 0 to 1.
- * @typedef {{filters: Float32Array, shares: Float32Array, count: number}} Components  filters: as in an Embedding
+ * @typedef {{filters: Float32Array, shares: Float32Array, count: number}} Components  filters: as in an
+ *   Embedding
  */
 
 /** @returns {Components} */
@@ -33,7 +36,11 @@ export function readComponents(buffer, { model: { image, grid } }) {
   const tensors = parseSafetensors(buffer);
   const count = tensors.shares?.data.length ?? 0;
   const read = (name, ...shape) => toFloat32(expectTensor(tensors, name, [count, ...shape]));
-  return { filters: read("components", image.channels, grid.patch_height, grid.patch_width), shares: read("shares"), count };
+  return {
+    filters: read("components", image.channels, grid.patch_height, grid.patch_width),
+    shares: read("shares"),
+    count,
+  };
 }
 
 /**

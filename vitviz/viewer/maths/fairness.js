@@ -9,8 +9,8 @@ const ORDERS = 20;
 const BAND = [0.05, 0.95];
 
 /**
- * The orders of a test. ways: of patches, those of the maps, the most important first; the same backwards; the random ones; these
- * backwards; counts: how many patches are gone at each step, from 0.
+ * The orders of a test. ways: of patches, those of the maps, the most important first; the same backwards;
+ * the random ones; these backwards; counts: how many patches are gone at each step, from 0.
  * @typedef {{names: string[], ways: number[][], counts: number[]}} Plan
  */
 
@@ -23,15 +23,25 @@ const BAND = [0.05, 0.95];
 export function planOf(maps, patches, readsPatches) {
   const chance = new Chance(0, "orders");
   const ties = [...chance.permutation(patches.length)].map((place) => patches[place]);
-  const drawn = Array.from({ length: ORDERS / 2 }, () => [...chance.permutation(patches.length)].map((place) => patches[place]));
+  const drawn = Array.from({ length: ORDERS / 2 }, () =>
+    [...chance.permutation(patches.length)].map((place) => patches[place]),
+  );
   const first = Object.values(maps).map((values) => [...ties].sort((a, b) => values[b] - values[a]));
   const backwards = (ways) => ways.map((way) => [...way].reverse());
   const most = patches.length - Number(readsPatches);
-  const counts = new Set(Array.from({ length: STEPS + 1 }, (_, step) => rounded(step * most / STEPS)));
-  return { names: Object.keys(maps), ways: [...first, ...backwards(first), ...drawn, ...backwards(drawn)], counts: [...counts] };
+  const counts = new Set(Array.from({ length: STEPS + 1 }, (_, step) => rounded((step * most) / STEPS)));
+  return {
+    names: Object.keys(maps),
+    ways: [...first, ...backwards(first), ...drawn, ...backwards(drawn)],
+    counts: [...counts],
+  };
 }
 
-/** The patches that stay at a step, by each order; of a step that leaves none one list stands for all. @param {Plan} plan @param {number} step */
+/**
+ * The patches that stay at a step, by each order; of a step that leaves none one list stands for all.
+ * @param {Plan} plan
+ * @param {number} step
+ */
 export function keptAt({ ways, counts }, step) {
   const kept = ways.map((way) => way.slice(counts[step]).sort((a, b) => a - b));
   return kept[0].length > 0 ? kept : kept.slice(0, 1);
@@ -40,12 +50,14 @@ export function keptAt({ ways, counts }, step) {
 /** The area under a curve over the shares that are gone, in [0, 1]. */
 function areaOf(curve, removed) {
   let sum = 0;
-  for (let at = 1; at < curve.length; at++) sum += (removed[at] - removed[at - 1]) * (curve[at] + curve[at - 1]) / 2;
+  for (let at = 1; at < curve.length; at++)
+    sum += ((removed[at] - removed[at - 1]) * (curve[at] + curve[at - 1])) / 2;
   return sum / removed[removed.length - 1];
 }
 
 /**
- * The result. @param {Plan} plan @param {ArrayLike<number>[]} columns  the probability of the class at each step, by each order
+ * The result. @param {Plan} plan @param {ArrayLike<number>[]} columns  the probability of the class at each
+ * step, by each order
  * @param {number} target  the class
  */
 export function removalOf({ names, ways, counts }, columns, target) {
@@ -54,12 +66,26 @@ export function removalOf({ names, ways, counts }, columns, target) {
   const random = curves.slice(2 * names.length);
   const areas = random.map((curve) => areaOf(curve, removed));
   const gains = areas.map((area, at) => areas[(at + ORDERS / 2) % ORDERS] - area);
-  const maps = Object.fromEntries(names.map((name, at) => {
-    const [first, last] = [curves[at], curves[names.length + at]];
-    const [deletion, insertion] = [areaOf(first, removed), areaOf(last, removed)];
-    const gain = insertion - deletion;
-    return [name, { first, last, deletion, insertion, gain, beaten: gains.filter((one) => one < gain).length }];
-  }));
-  const band = /** @type {[number[], number[]]} */ (BAND.map((share) => columns.map((_, step) => quantile(random.map((curve) => curve[step]), share))));
+  const maps = Object.fromEntries(
+    names.map((name, at) => {
+      const [first, last] = [curves[at], curves[names.length + at]];
+      const [deletion, insertion] = [areaOf(first, removed), areaOf(last, removed)];
+      const gain = insertion - deletion;
+      return [
+        name,
+        { first, last, deletion, insertion, gain, beaten: gains.filter((one) => one < gain).length },
+      ];
+    }),
+  );
+  const band = /** @type {[number[], number[]]} */ (
+    BAND.map((share) =>
+      columns.map((_, step) =>
+        quantile(
+          random.map((curve) => curve[step]),
+          share,
+        ),
+      ),
+    )
+  );
   return { target, removed, band, orders: ORDERS, maps };
 }

@@ -1,4 +1,7 @@
-/** Where tokens are: converts between pixels of the picture, patches of the grid, strokes over it, and token indices. */
+/**
+ * Where tokens are: converts between pixels of the picture, patches of the grid, strokes over it, and token
+ * indices.
+ */
 
 /**
  * @typedef {{rows: number, cols: number, patchHeight: number, patchWidth: number,
@@ -16,8 +19,14 @@ export function gridOf(manifest) {
   const { height, width } = manifest.model.image;
   if (prefix + rows * cols !== manifest.model.num_tokens) {
     throw new Error(
-      prefix + " prefix tokens and " + rows + " x " + cols + " patches are not " +
-        manifest.model.num_tokens + " tokens",
+      prefix +
+        " prefix tokens and " +
+        rows +
+        " x " +
+        cols +
+        " patches are not " +
+        manifest.model.num_tokens +
+        " tokens",
     );
   }
   return { rows, cols, patchHeight, patchWidth, prefix, tokens: manifest.model.num_tokens, height, width };
@@ -111,7 +120,10 @@ export function middleToken(grid) {
  * @returns {{row: number, col: number}}
  */
 export function samePlace({ row, col }, from, to) {
-  return { row: Math.floor(((row + 0.5) / from.rows) * to.rows), col: Math.floor(((col + 0.5) / from.cols) * to.cols) };
+  return {
+    row: Math.floor(((row + 0.5) / from.rows) * to.rows),
+    col: Math.floor(((col + 0.5) / from.cols) * to.cols),
+  };
 }
 
 /**
@@ -150,7 +162,8 @@ export function patchesBetween(from, to, size, { rows, cols }) {
     const row = Math.floor(from.row + share * (to.row - from.row));
     const col = Math.floor(from.col + share * (to.col - from.col));
     for (let r = Math.max(0, row - reach); r <= Math.min(rows - 1, row + reach); r++) {
-      for (let c = Math.max(0, col - reach); c <= Math.min(cols - 1, col + reach); c++) touched.add(r * cols + c);
+      for (let c = Math.max(0, col - reach); c <= Math.min(cols - 1, col + reach); c++)
+        touched.add(r * cols + c);
     }
   }
   return [...touched];

@@ -13,7 +13,9 @@ const CONTRAST = 0.15;
 export function isDarkOnLight({ data, width, height }) {
   const [rows, cols] = [height, width].map((side) => Math.max(1, rounded(side * RIM)));
   const inside = (at, side, rim) => at >= rim && at < side - rim;
-  const rim = data.filter((_, at) => !(inside(Math.floor(at / width), height, rows) && inside(at % width, width, cols)));
+  const rim = data.filter(
+    (_, at) => !(inside(Math.floor(at / width), height, rows) && inside(at % width, width, cols)),
+  );
   const ground = level(rim, 0.5);
   return ground - level(data, STROKES) > Math.max(level(data, 1 - STROKES) - ground, 255 * CONTRAST);
 }

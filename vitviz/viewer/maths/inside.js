@@ -1,12 +1,16 @@
-/** Positions inside attention: what rotary positions or a relative bias do to a score, by the way between two patches. */
+/**
+ * Positions inside attention: what rotary positions or a relative bias do to a score, by the way between two
+ * patches.
+ */
 
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
 /**
- * values: (layers, heads, 2 rows - 1, 2 cols - 1), by the way from key to query; one layer or one head stands for all.
- * most: the largest absolute value. turns: (layers, 3, heads, d / 2) of rotary positions, else none: the angle of the upper left
- * patch, and what one row and one column more add to it.
- * @typedef {{kind: "rotary"|"bias", layers: number, heads: number, values: Float32Array, most: number, turns: Float32Array}} Inside
+ * values: (layers, heads, 2 rows - 1, 2 cols - 1), by the way from key to query; one layer or one head stands
+ * for all. most: the largest absolute value. turns: (layers, 3, heads, d / 2) of rotary positions, else none:
+ * the angle of the upper left patch, and what one row and one column more add to it.
+ * @typedef {{kind: "rotary"|"bias", layers: number, heads: number, values: Float32Array, most: number,
+ *   turns: Float32Array}} Inside
  */
 
 /**
@@ -18,9 +22,21 @@ export function readInside(buffer, { model: { grid, depth, num_heads: all, head_
   const tensors = parseSafetensors(buffer);
   const kind = tensors.rotary ? "rotary" : "bias";
   const [layers, heads] = tensors[kind]?.shape[0] === 1 ? [1, tensors[kind].shape[1]] : [depth, all];
-  const values = toFloat32(expectTensor(tensors, kind, [layers, heads, 2 * grid.rows - 1, 2 * grid.cols - 1]));
-  const turns = kind === "rotary" ? toFloat32(expectTensor(tensors, "turns", [layers, 3, heads, dim / 2])) : new Float32Array(0);
-  return { kind, layers, heads, values, turns, most: values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) };
+  const values = toFloat32(
+    expectTensor(tensors, kind, [layers, heads, 2 * grid.rows - 1, 2 * grid.cols - 1]),
+  );
+  const turns =
+    kind === "rotary"
+      ? toFloat32(expectTensor(tensors, "turns", [layers, 3, heads, dim / 2]))
+      : new Float32Array(0);
+  return {
+    kind,
+    layers,
+    heads,
+    values,
+    turns,
+    most: values.reduce((most, value) => Math.max(most, Math.abs(value)), 0),
+  };
 }
 
 /**
@@ -34,8 +50,10 @@ export function readInside(buffer, { model: { grid, depth, num_heads: all, head_
 export function insideMap({ layers, heads, values }, layer, head, { row, col }, { rows, cols }) {
   const wide = 2 * cols - 1;
   const from = ((layers === 1 ? 0 : layer) * heads + head) * (2 * rows - 1) * wide;
-  return Float32Array.from({ length: rows * cols }, (_, at) =>
-    values[from + (rows - 1 + row - Math.floor(at / cols)) * wide + cols - 1 + col - (at % cols)]);
+  return Float32Array.from(
+    { length: rows * cols },
+    (_, at) => values[from + (rows - 1 + row - Math.floor(at / cols)) * wide + cols - 1 + col - (at % cols)],
+  );
 }
 
 /** The same on the mean of the heads. (rows cols) */

@@ -4,7 +4,8 @@ import { attentionOf, dot } from "./attention.js";
 import { quantile } from "./quantile.js";
 
 /**
- * How widely and how far each head of a layer looks, mean over the tokens that stay: entropy in nats, distance in pixels. (H) each
+ * How widely and how far each head of a layer looks, mean over the tokens that stay: entropy in nats,
+ * distance in pixels. (H) each
  * @param {import("./attention.js").Layer} layer
  * @param {import("./geometry.js").Grid} grid
  * @param {number[]} removed  patches
@@ -12,13 +13,17 @@ import { quantile } from "./quantile.js";
 export function headStatistics(layer, { prefix, tokens, cols, patchHeight, patchWidth }, removed) {
   const gone = new Set(removed.map((patch) => prefix + patch));
   const staying = Array.from({ length: tokens }, (_, token) => token).filter((token) => !gone.has(token));
-  const place = (token) => [Math.floor((token - prefix) / cols) * patchHeight, ((token - prefix) % cols) * patchWidth];
+  const place = (token) => [
+    Math.floor((token - prefix) / cols) * patchHeight,
+    ((token - prefix) % cols) * patchWidth,
+  ];
   const row = new Float32Array(tokens);
   const [entropy, distance] = [new Float32Array(layer.heads), new Float32Array(layer.heads)];
   for (let head = 0; head < layer.heads; head++) {
     for (const token of staying) {
       attentionOf(layer, head, token, "from", row);
-      entropy[head] -= row.reduce((sum, share) => sum + (share > 0 ? share * Math.log(share) : 0), 0) / staying.length;
+      entropy[head] -=
+        row.reduce((sum, share) => sum + (share > 0 ? share * Math.log(share) : 0), 0) / staying.length;
       if (token < prefix) continue;
       const [y, x] = place(token);
       let [total, far] = [1e-38, 0]; // all attention can lie on prefix tokens
@@ -34,9 +39,18 @@ export function headStatistics(layer, { prefix, tokens, cols, patchHeight, patch
 }
 
 /** The lengths of rows. (N * D) -> (N) @param {Float32Array} rows @param {number} dim */
-export const normsOf = (rows, dim) => Float32Array.from({ length: rows.length / dim }, (_, at) => Math.sqrt(dot(rows, at * dim, rows, at * dim, dim)));
+export const normsOf = (rows, dim) =>
+  Float32Array.from({ length: rows.length / dim }, (_, at) =>
+    Math.sqrt(dot(rows, at * dim, rows, at * dim, dim)),
+  );
 
-/** The lengths of rows after a LayerNorm with this gain and shift. (N * D) -> (N) @param {Float32Array} rows @param {Float32Array} gain @param {Float32Array} shift @param {number} eps */
+/**
+ * The lengths of rows after a LayerNorm with this gain and shift. (N * D) -> (N)
+ * @param {Float32Array} rows
+ * @param {Float32Array} gain
+ * @param {Float32Array} shift
+ * @param {number} eps
+ */
 export function lengthsOfNormed(rows, gain, shift, eps) {
   const dim = gain.length;
   const normed = new Float32Array(rows.length);
@@ -44,7 +58,9 @@ export function lengthsOfNormed(rows, gain, shift, eps) {
     const row = rows.subarray(start, start + dim);
     const mean = row.reduce((sum, value) => sum + value, 0) / dim;
     const variance = row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / dim;
-    row.forEach((value, i) => { normed[start + i] = (value - mean) / Math.sqrt(variance + eps) * gain[i] + shift[i]; });
+    row.forEach((value, i) => {
+      normed[start + i] = ((value - mean) / Math.sqrt(variance + eps)) * gain[i] + shift[i];
+    });
   }
   return normsOf(normed, dim);
 }
@@ -61,8 +77,8 @@ const LEAST = 1e-12; // share of the variance below which a direction is none
 const RANGE = [0.01, 0.99]; // quantiles of the scores that become the ends of a colour
 
 /**
- * The three directions in which patches differ most, (3 * D): scores (P * 3), shares of the variance (3), ends of the colours (2 * 3).
- * The largest number of each direction is positive.
+ * The three directions in which patches differ most, (3 * D): scores (P * 3), shares of the variance (3),
+ * ends of the colours (2 * 3). The largest number of each direction is positive.
  * @param {Float32Array} patches  (P * D)
  * @param {number} dim
  */
@@ -70,20 +86,38 @@ export function principal(patches, dim) {
   const count = patches.length / dim;
   const rows = centred(patches, dim);
   const gram = new Float64Array(count * count);
-  for (let at = 0; at < count; at++) for (let other = 0; other <= at; other++) gram[at * count + other] = gram[other * count + at] = dot(rows, at * dim, rows, other * dim, dim);
+  for (let at = 0; at < count; at++)
+    for (let other = 0; other <= at; other++)
+      gram[at * count + other] = gram[other * count + at] = dot(rows, at * dim, rows, other * dim, dim);
   const total = rows.reduce((sum, value) => sum + value * value, 0) || 1;
   const { values, vectors } = largest(gram, count);
   const scores = new Float32Array(count * 3);
-  const [explained, range, directions] = [new Float32Array(3), new Float32Array(6), new Float32Array(3 * dim)];
+  const [explained, range, directions] = [
+    new Float32Array(3),
+    new Float32Array(6),
+    new Float32Array(3 * dim),
+  ];
   for (let one = 0; one < Math.min(3, vectors.length) && values[one] > LEAST * total; one++) {
     const direction = new Float64Array(dim);
-    for (let at = 0; at < count; at++) for (let i = 0; i < dim; i++) direction[i] += vectors[one][at] * rows[at * dim + i];
+    for (let at = 0; at < count; at++)
+      for (let i = 0; i < dim; i++) direction[i] += vectors[one][at] * rows[at * dim + i];
     const most = direction.reduce((best, value) => (Math.abs(value) > Math.abs(best) ? value : best), 0);
-    const length = (Math.sqrt(direction.reduce((sum, value) => sum + value * value, 0)) || 1) * (most < 0 ? -1 : 1);
-    directions.set(direction.map((value) => value / length), one * dim);
-    for (let at = 0; at < count; at++) scores[at * 3 + one] = direction.reduce((sum, value, i) => sum + value * rows[at * dim + i], 0) / length;
+    const length =
+      (Math.sqrt(direction.reduce((sum, value) => sum + value * value, 0)) || 1) * (most < 0 ? -1 : 1);
+    directions.set(
+      direction.map((value) => value / length),
+      one * dim,
+    );
+    for (let at = 0; at < count; at++)
+      scores[at * 3 + one] =
+        direction.reduce((sum, value, i) => sum + value * rows[at * dim + i], 0) / length;
     explained[one] = Math.max(0, values[one]) / total;
-    RANGE.forEach((share, end) => { range[end * 3 + one] = quantile(scores.filter((_, at) => at % 3 === one), share); });
+    RANGE.forEach((share, end) => {
+      range[end * 3 + one] = quantile(
+        scores.filter((_, at) => at % 3 === one),
+        share,
+      );
+    });
   }
   return { scores, explained, range, directions };
 }
@@ -91,19 +125,23 @@ export function principal(patches, dim) {
 /** Rows without their mean, in 64 bits. */
 function centred(patches, dim) {
   const mean = new Float64Array(dim);
-  patches.forEach((value, at) => { mean[at % dim] += value / (patches.length / dim); });
+  patches.forEach((value, at) => {
+    mean[at % dim] += value / (patches.length / dim);
+  });
   return Float64Array.from(patches, (value, at) => value - mean[at % dim]);
 }
 
 /**
- * The largest eigenvalues of a symmetric matrix, and their vectors, by orthogonal iteration: a few directions are multiplied with
- * it again and again, and kept at right angles.
+ * The largest eigenvalues of a symmetric matrix, and their vectors, by orthogonal iteration: a few directions
+ * are multiplied with it again and again, and kept at right angles.
  * @param {Float64Array} matrix  (n * n), none of its eigenvalues below 0
  * @param {number} n
  */
 function largest(matrix, n) {
   /** @type {Float64Array[]} */
-  let vectors = Array.from({ length: Math.min(WIDE, n) }, (_, one) => Float64Array.from({ length: n }, (_, at) => Math.cos((one + 1) * (at + 0.5) * (one + 2.7))));
+  let vectors = Array.from({ length: Math.min(WIDE, n) }, (_, one) =>
+    Float64Array.from({ length: n }, (_, at) => Math.cos((one + 1) * (at + 0.5) * (one + 2.7))),
+  );
   let values = /** @type {number[]} */ ([]);
   for (let turn = 0; turn < MOST_TURNS; turn++) {
     const before = values;

@@ -6,7 +6,8 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 /**
  * One layer, as vitviz/probe/measure/mixing.py describes it; `norms` are those of `normed` there.
  * @typedef {{before: Float32Array, v: Float32Array, out: Float32Array, rest: Float32Array,
- *   gain: Float32Array, norms: Float32Array, heads: number, tokens: number, dim: number, width: number}} Mixing
+ *   gain: Float32Array, norms: Float32Array, heads: number, tokens: number, dim: number, width: number}}
+ *     Mixing
  *   before (N * D), v (H * N * d), out (H * D * d), rest (D or N * D), gain (N), norms (N)
  */
 
@@ -15,7 +16,8 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
  * @typedef {{mixed: Float32Array, added: Float32Array, change: Float32Array, before: Float32Array,
  *   after: Float32Array, cosine: number, shares: number[]}} Mix
  *   mixed (d): the mix of the head; added, change, before, after (D)
- *   shares: how much of the change each head makes, and last the biases; they sum to 1, to 0 where nothing changes
+ *   shares: how much of the change each head makes, and last the biases; they sum to 1, to 0 where nothing
+ *   changes
  */
 
 /** @returns {Mixing} */
@@ -25,9 +27,16 @@ export function readMixing(buffer, manifest) {
   const read = (name, ...shape) => toFloat32(expectTensor(tensors, name, shape));
   const each = tensors.rest?.shape[0] === tokens ? tokens : 1;
   return {
-    before: read("before", tokens, width), v: read("v", heads, tokens, dim),
-    out: read("out", heads, width, dim), rest: read("rest", each, width),
-    gain: read("gain", tokens), norms: read("norms", tokens), heads, tokens, dim, width,
+    before: read("before", tokens, width),
+    v: read("v", heads, tokens, dim),
+    out: read("out", heads, width, dim),
+    rest: read("rest", each, width),
+    gain: read("gain", tokens),
+    norms: read("norms", tokens),
+    heads,
+    tokens,
+    dim,
+    width,
   };
 }
 
@@ -67,7 +76,10 @@ export function mixOf(mixing, rows, head, token) {
   const added = parts[head];
   const total = dot(change, 0, change, 0, width) || 1; // heads can add nothing at all
   return {
-    mixed: mixes.subarray(head * dim, (head + 1) * dim), added, change, before,
+    mixed: mixes.subarray(head * dim, (head + 1) * dim),
+    added,
+    change,
+    before,
     after: before.map((value, i) => value + change[i]),
     shares: [...parts, rest].map((part) => dot(part, 0, change, 0, width) / total),
     cosine: dot(added, 0, change, 0, width) / (lengthOf(added) * Math.sqrt(total) || 1),

@@ -24,7 +24,11 @@ function written(value, count) {
   if (!Number.isFinite(value)) return String(value);
   const size = Math.abs(Number(value.toPrecision(count))); // 0.9996 is written as 1.00
   if (size === 0) return "0";
-  if (size < 0.0001) return value.toExponential(count - 2).replace("-", "\u2212").replace("e\u2212", "e-");
+  if (size < 0.0001)
+    return value
+      .toExponential(count - 2)
+      .replace("-", "\u2212")
+      .replace("e\u2212", "e-");
   const decimals = count - 1 - Math.floor(Math.log10(size) + 1e-9); // log10(1000) is 2.9999999999999996
   return withMinus(value.toFixed(Math.max(0, Math.min(count + 2, decimals))));
 }
@@ -92,7 +96,10 @@ export function grouped(value) {
 
 /** A text with the thousands of its whole numbers separated; a year is none. @param {string} text */
 export function inGroups(text) {
-  return text.replace(/(^|[\s(])(\d{5,}|(?!19|20)\d{4})(?=$|[\s,;)\uAC00-\uD7A3])/g, (_all, before, number) => before + grouped(number));
+  return text.replace(
+    /(^|[\s(])(\d{5,}|(?!19|20)\d{4})(?=$|[\s,;)\uAC00-\uD7A3])/g,
+    (_all, before, number) => before + grouped(number),
+  );
 }
 
 /**

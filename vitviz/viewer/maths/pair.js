@@ -4,7 +4,8 @@ import { scoresOf, softmaxOf } from "./attention.js";
 
 /**
  * @typedef {{q: Float32Array, k: Float32Array, products: Float64Array, sum: number, scale: number,
- *   bias: number|null, score: number, scores: Float64Array, attention: Float64Array, lse: number, share: number, cut: boolean}} Pair
+ *   bias: number|null, score: number, scores: Float64Array, attention: Float64Array, lse: number, share:
+ *     number, cut: boolean}} Pair
  *   scores, attention: of the query with every key (N); lse: the log-sum-exp of the scores without cut edges;
  *   bias: what the model adds to the scaled sum, null in a model that adds nothing;
  *   cut: whether the edge of this pair is cut
@@ -30,8 +31,20 @@ export function pairOf(layer, head, query, key) {
   const attention = scores.slice();
   softmaxOf(layer, head, query, "from", attention);
   const sum = products.reduce((total, value) => total + value, 0);
-  return { q, k, products, sum, scale, bias: layer.bias?.(head, query, key) ?? null, score: scores[key], scores, attention, lse,
-    share: attention[key], cut: Boolean(isCut?.(head, query, key)) };
+  return {
+    q,
+    k,
+    products,
+    sum,
+    scale,
+    bias: layer.bias?.(head, query, key) ?? null,
+    score: scores[key],
+    scores,
+    attention,
+    lse,
+    share: attention[key],
+    cut: Boolean(isCut?.(head, query, key)),
+  };
 }
 
 /**

@@ -2,7 +2,9 @@
 
 import { boxOf } from "./geometry.js";
 
-/** "pixel": (p1 p2 c), the channels of a pixel together; "channel": (c p1 p2), as in a convolution's weights. */
+/**
+ * "pixel": (p1 p2 c), the channels of a pixel together; "channel": (c p1 p2), as in a convolution's weights.
+ */
 export const ORDERS = ["pixel", "channel"];
 
 /**

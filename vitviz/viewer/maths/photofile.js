@@ -1,15 +1,36 @@
-/** Photo files: what their first bytes say, as vitviz/model/photo.py reads them, before anything is decoded. */
+/**
+ * Photo files: what their first bytes say, as vitviz/model/photo.py reads them, before anything is decoded.
+ */
 
-/** The formats that a page decodes itself: where and how they begin. @type {Record<string, [number, string]>} */
-const BEGINNINGS = { JPEG: [0, "\xff\xd8\xff"], PNG: [0, "\x89PNG\r\n\x1a\n"], GIF: [0, "GIF8"], WEBP: [8, "WEBP"], BMP: [0, "BM"], AVIF: [4, "ftypavif"] };
+/**
+ * The formats that a page decodes itself: where and how they begin.
+ * @type {Record<string, [number, string]>}
+ */
+const BEGINNINGS = {
+  JPEG: [0, "\xff\xd8\xff"],
+  PNG: [0, "\x89PNG\r\n\x1a\n"],
+  GIF: [0, "GIF8"],
+  WEBP: [8, "WEBP"],
+  BMP: [0, "BM"],
+  AVIF: [4, "ftypavif"],
+};
 /** Those that Python alone opens: TIFF, JPEG 2000, PPM; and the deep PNG and AVIF of below. */
 const OTHERS = ["II*\0", "MM\0*", "\0\0\0\fjP", "\xff\x4f\xff\x51", "P1", "P2", "P3", "P4", "P5", "P6"];
 /** Of a PNG with 16 bits browsers read other values; AVIF of several pictures begins differently. */
 const isDeep = (bytes) => letters(bytes, 0, 4) === "\x89PNG" && bytes[24] === 16;
 const isSequence = (bytes) => letters(bytes, 4, 12) === "ftypavis";
 /** What else a file can be, and the end of a key of photo.json. */
-const STRANGERS = [["<!doctype html", "web_page"], ["<html", "web_page"], ["%pdf", "pdf"], ["%!ps", "postscript"], ["pk\x03\x04", "zip"],
-  ["\x1f\x8b", "archive"], ["8bps", "photoshop"], ["\0\0\x01\0", "icon"], ["riff", "riff"]];
+const STRANGERS = [
+  ["<!doctype html", "web_page"],
+  ["<html", "web_page"],
+  ["%pdf", "pdf"],
+  ["%!ps", "postscript"],
+  ["pk\x03\x04", "zip"],
+  ["\x1f\x8b", "archive"],
+  ["8bps", "photoshop"],
+  ["\0\0\x01\0", "icon"],
+  ["riff", "riff"],
+];
 const HEIC = ["heic", "heix", "hevc", "heim", "heis", "mif1", "msf1"];
 
 /** Segments of a JPEG that hold its size: all frames, and not tables. */
@@ -27,7 +48,9 @@ const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byt
  */
 export function formatOf(bytes) {
   if (isDeep(bytes) || isSequence(bytes)) return "";
-  const found = Object.entries(BEGINNINGS).find(([, [at, begins]]) => letters(bytes, at, at + begins.length) === begins);
+  const found = Object.entries(BEGINNINGS).find(
+    ([, [at, begins]]) => letters(bytes, at, at + begins.length) === begins,
+  );
   return found ? found[0] : OTHERS.some((begins) => letters(bytes, 0, begins.length) === begins) ? "" : null;
 }
 
@@ -37,7 +60,9 @@ export function formatOf(bytes) {
  */
 export function lookOf(bytes) {
   if (letters(bytes, 4, 8) === "ftyp") return HEIC.includes(letters(bytes, 8, 12)) ? "heic" : "video";
-  const head = letters(bytes, 0, 512).replace(/^(\xef\xbb\xbf|[ \t\r\n])+/, "").toLowerCase();
+  const head = letters(bytes, 0, 512)
+    .replace(/^(\xef\xbb\xbf|[ \t\r\n])+/, "")
+    .toLowerCase();
   if (head.includes("<svg")) return "svg";
   const known = STRANGERS.find(([begins]) => head.startsWith(begins));
   if (known) return known[1];
@@ -58,7 +83,8 @@ export function lookOf(bytes) {
  */
 export function sizeIn(bytes, format) {
   const view = viewOf(bytes);
-  if (format === "PNG" && bytes.length >= 24 && letters(bytes, 12, 16) === "IHDR") return [view.getUint32(16), view.getUint32(20)];
+  if (format === "PNG" && bytes.length >= 24 && letters(bytes, 12, 16) === "IHDR")
+    return [view.getUint32(16), view.getUint32(20)];
   if (format === "GIF" && bytes.length >= 10) return [view.getUint16(6, true), view.getUint16(8, true)];
   const at = format === "JPEG" ? segmentsOf(view).find(({ kind }) => isFrame(kind))?.at : undefined;
   return at !== undefined && at + 9 <= bytes.length ? [view.getUint16(at + 7), view.getUint16(at + 5)] : null;
@@ -71,7 +97,8 @@ export function isInInks(bytes) {
 }
 
 /**
- * The number of pictures in an animation; 1 for any other file, Infinity for a GIF that has too many to count.
+ * The number of pictures in an animation; 1 for any other file, Infinity for a GIF that has too many to
+ * count.
  * @param {Uint8Array} bytes
  * @param {string} format
  */
@@ -80,12 +107,17 @@ export function framesIn(bytes, format) {
   const view = viewOf(bytes);
   if (format === "PNG") {
     const chunks = chunksOf(bytes, 8, (at) => 12 + view.getUint32(at), 4);
-    const [control, first, pixels] = ["acTL", "fcTL", "IDAT"].map((name) => chunks.findIndex((one) => one.name === name));
+    const [control, first, pixels] = ["acTL", "fcTL", "IDAT"].map((name) =>
+      chunks.findIndex((one) => one.name === name),
+    );
     if (control < 0 || control > pixels) return 1;
     // A picture before the first frame stands for the animation where that is not known.
     return view.getUint32(chunks[control].at + 8) + (first < 0 || first > pixels ? 1 : 0);
   }
-  const frames = format === "WEBP" ? chunksOf(bytes, 12, (at) => 8 + view.getUint32(at + 4, true) + view.getUint32(at + 4, true) % 2, 0) : [];
+  const frames =
+    format === "WEBP"
+      ? chunksOf(bytes, 12, (at) => 8 + view.getUint32(at + 4, true) + (view.getUint32(at + 4, true) % 2), 0)
+      : [];
   return Math.max(1, frames.filter(({ name }) => name === "ANMF").length);
 }
 
@@ -95,7 +127,8 @@ const MOST_PARTS = 100_000;
 /** The chunks of a file from a place on, as long as they are whole. */
 function chunksOf(bytes, from, lengthOf, nameAt) {
   const found = [];
-  for (let at = from; at + 8 <= bytes.length && found.length < MOST_PARTS; at += lengthOf(at)) found.push({ name: letters(bytes, at + nameAt, at + nameAt + 4), at });
+  for (let at = from; at + 8 <= bytes.length && found.length < MOST_PARTS; at += lengthOf(at))
+    found.push({ name: letters(bytes, at + nameAt, at + nameAt + 4), at });
   return found;
 }
 
@@ -104,10 +137,13 @@ const MOST_COMMAS = 100_000;
 
 /** @param {Uint8Array} bytes */
 function framesOfGif(bytes) {
-  const table = (flags) => (flags & 0x80 ? 3 << (flags & 7) + 1 : 0);
+  const table = (flags) => (flags & 0x80 ? 3 << ((flags & 7) + 1) : 0);
   let frames = 0;
   let at = 13 + table(bytes[10]);
-  const blocks = () => { while (bytes[at] > 0) at += bytes[at] + 1; at += 1; };
+  const blocks = () => {
+    while (bytes[at] > 0) at += bytes[at] + 1;
+    at += 1;
+  };
   while (bytes[at] === 0x21 || bytes[at] === 0x2c) {
     if (bytes[at] === 0x21) at += 2;
     else {
@@ -116,13 +152,22 @@ function framesOfGif(bytes) {
     }
     blocks();
   }
-  return frames > 1 && bytes.filter((byte) => byte === 0x2c).length > MOST_COMMAS ? Infinity : Math.max(1, frames);
+  return frames > 1 && bytes.filter((byte) => byte === 0x2c).length > MOST_COMMAS
+    ? Infinity
+    : Math.max(1, frames);
 }
 
 /** The parts of a JPEG before its pixels. @param {DataView} view */
 function segmentsOf(view) {
   const found = [];
-  for (let at = 2; at + 4 <= view.byteLength && view.getUint8(at) === 0xff && view.getUint8(at + 1) !== 0xda && found.length < MOST_PARTS; at += 2 + view.getUint16(at + 2)) {
+  for (
+    let at = 2;
+    at + 4 <= view.byteLength &&
+    view.getUint8(at) === 0xff &&
+    view.getUint8(at + 1) !== 0xda &&
+    found.length < MOST_PARTS;
+    at += 2 + view.getUint16(at + 2)
+  ) {
     found.push({ kind: view.getUint8(at + 1), at });
   }
   return found;
@@ -134,11 +179,14 @@ function segmentsOf(view) {
  */
 export function isTurned(bytes) {
   const view = viewOf(bytes);
-  const exif = segmentsOf(view).find(({ kind, at }) => kind === 0xe1 && letters(bytes, at + 4, at + 10) === "Exif\0\0");
+  const exif = segmentsOf(view).find(
+    ({ kind, at }) => kind === 0xe1 && letters(bytes, at + 4, at + 10) === "Exif\0\0",
+  );
   if (!exif) return false;
   const start = exif.at + 10;
   const little = letters(bytes, start, start + 2) === "II";
-  const number = (at, size) => (at + size > bytes.length ? 0 : size === 2 ? view.getUint16(at, little) : view.getUint32(at, little));
+  const number = (at, size) =>
+    at + size > bytes.length ? 0 : size === 2 ? view.getUint16(at, little) : view.getUint32(at, little);
   const first = start + number(start + 4, 4);
   const entries = Array.from({ length: number(first, 2) }, (_, entry) => first + 2 + 12 * entry);
   const found = entries.find((at) => number(at, 2) === 0x112);

@@ -1,4 +1,7 @@
-/** Pixels: how a photo becomes what a model sees, as vitviz/model/preprocess.py and photo.py do it, byte for byte. */
+/**
+ * Pixels: how a photo becomes what a model sees, as vitviz/model/preprocess.py and photo.py do it, byte for
+ * byte.
+ */
 
 import { resized } from "./resampling.js";
 
@@ -15,10 +18,13 @@ const MOST_RESIZED = 2 ** 25;
 /** To the nearest whole number; from the middle to the even one. @param {number} value */
 export function rounded(value) {
   const down = Math.floor(value);
-  return value - down === 0.5 ? down + down % 2 : Math.round(value);
+  return value - down === 0.5 ? down + (down % 2) : Math.round(value);
 }
 
-/** Whether a picture in colours has a pixel that lets something through. @param {Uint8Array|Uint8ClampedArray} rgba */
+/**
+ * Whether a picture in colours has a pixel that lets something through.
+ * @param {Uint8Array|Uint8ClampedArray} rgba
+ */
 export function isTranslucent(rgba) {
   for (let at = 3; at < rgba.length; at += 4) if (rgba[at] < 255) return true;
   return false;
@@ -38,7 +44,7 @@ export function inChannels({ data: rgba, width, height }, channels, invert = fal
     let [red, green, blue] = [rgba[at], rgba[at + 1], rgba[at + 2]];
     const alpha = rgba[at + 3];
     if (alpha < 255) [red, green, blue] = [onWhite(red, alpha), onWhite(green, alpha), onWhite(blue, alpha)];
-    if (channels === 1) data[to] = flip ^ (red * 19595 + green * 38470 + blue * 7471 + 0x8000 >> 16);
+    if (channels === 1) data[to] = flip ^ ((red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16);
     else [data[to], data[to + 1], data[to + 2]] = [flip ^ red, flip ^ green, flip ^ blue];
   }
   return { data, width, height, channels };
@@ -48,7 +54,7 @@ export function inChannels({ data: rgba, width, height }, channels, invert = fal
 function onWhite(value, alpha) {
   if (alpha === 0) return 255;
   const sum = value * alpha * 128 + 255 * (255 - alpha) * 128 + 0x80 * 128;
-  return (sum >> 8) + sum >> 8 >> 7;
+  return (((sum >> 8) + sum) >> 8) >> 7;
 }
 
 /**
@@ -62,11 +68,17 @@ export function pictureOf(photo, preprocess) {
   const [fullHeight, fullWidth] = fullSize(photo, preprocess);
   let [top, left] = [offset(fullHeight, height, preprocess), offset(fullWidth, width, preprocess)];
   const method = /** @type {import("./resampling.js").Method} */ (preprocess.interpolation);
-  if (fullHeight * fullWidth <= MOST_RESIZED) return framed(resized(photo, fullWidth, fullHeight, method), top, left, preprocess);
+  if (fullHeight * fullWidth <= MOST_RESIZED)
+    return framed(resized(photo, fullWidth, fullHeight, method), top, left, preprocess);
   const [y, rows] = kept(fullHeight, top, height);
   const [x, cols] = kept(fullWidth, left, width);
   const [down, right] = [photo.height / fullHeight, photo.width / fullWidth];
-  const part = resized(photo, cols, rows, method, [x * right, y * down, Math.min((x + cols) * right, photo.width), Math.min((y + rows) * down, photo.height)]);
+  const part = resized(photo, cols, rows, method, [
+    x * right,
+    y * down,
+    Math.min((x + cols) * right, photo.width),
+    Math.min((y + rows) * down, photo.height),
+  ]);
   [top, left] = [top - y, left - x];
   return framed(part, top, left, preprocess);
 }
@@ -76,7 +88,7 @@ function fullSize({ width, height }, { size, crop_pct: share, crop_mode: mode })
   const [high, wide] = size.map((side) => Math.max(1, Math.floor(side / share)));
   if (mode === "squash") return [high, wide];
   if (mode === "center" && high === wide) {
-    const long = Math.trunc(high * Math.max(height, width) / Math.min(height, width));
+    const long = Math.trunc((high * Math.max(height, width)) / Math.min(height, width));
     return height <= width ? [high, long] : [long, high];
   }
   const ratio = Math[mode === "border" ? "max" : "min"](height / high, width / wide);
@@ -96,7 +108,8 @@ function kept(full, start, side) {
 }
 
 /**
- * The part of a photo that a model sees: top, left, bottom, right, in its pixels. It reaches beyond the photo where there is a margin.
+ * The part of a photo that a model sees: top, left, bottom, right, in its pixels. It reaches beyond the photo
+ * where there is a margin.
  * @param {{width: number, height: number}} photo
  * @param {Preprocess} preprocess
  */
@@ -109,9 +122,13 @@ export function framing(photo, preprocess) {
 }
 
 /** The colour around a photo that does not fill the picture. @param {Preprocess} preprocess */
-export const marginOf = ({ mean, crop_mode: mode }) => mean.map((value) => (mode === "border" ? rounded(255 * value) : 0));
+export const marginOf = ({ mean, crop_mode: mode }) =>
+  mean.map((value) => (mode === "border" ? rounded(255 * value) : 0));
 
-/** Of so many places a side, by how many levels channels differ that are seen as a colour, and the share of such in a coloured picture. */
+/**
+ * Of so many places a side, by how many levels channels differ that are seen as a colour, and the share of
+ * such in a coloured picture.
+ */
 const [PLACES, COLOURFUL, COLOURED] = [64, 40, 0.05];
 
 /**
@@ -119,7 +136,8 @@ const [PLACES, COLOURFUL, COLOURED] = [64, 40, 0.05];
  * @param {{data: Uint8Array|Uint8ClampedArray, width: number, height: number}} photo  red, green, blue, alpha
  */
 export function hasColours({ data, width, height }) {
-  const places = (side) => Array.from({ length: PLACES }, (_, at) => Math.floor((at + 0.5) * side / PLACES));
+  const places = (side) =>
+    Array.from({ length: PLACES }, (_, at) => Math.floor(((at + 0.5) * side) / PLACES));
   const columns = places(width);
   let count = 0;
   for (const row of places(height)) {
@@ -134,7 +152,9 @@ export function hasColours({ data, width, height }) {
 
 /** A part of a picture, with a margin where it is too small. @returns {Picture} */
 function framed({ data, width, height, channels }, top, left, preprocess) {
-  const { size: [rows, cols] } = preprocess;
+  const {
+    size: [rows, cols],
+  } = preprocess;
   const fill = marginOf(preprocess);
   const out = new Uint8ClampedArray(rows * cols * channels);
   for (let row = 0; row < rows; row++) {
@@ -142,20 +162,30 @@ function framed({ data, width, height, channels }, top, left, preprocess) {
       const [y, x] = [row + top, col + left];
       const inside = y >= 0 && y < height && x >= 0 && x < width;
       for (let one = 0; one < channels; one++) {
-        out[(row * cols + col) * channels + one] = inside ? data[(y * width + x) * channels + one] : fill[one];
+        out[(row * cols + col) * channels + one] = inside
+          ? data[(y * width + x) * channels + one]
+          : fill[one];
       }
     }
   }
   return { data: out, width: cols, height: rows, channels };
 }
 
-/** What a picture becomes before it enters the model: (picture / 255 - mean) / std. (h, w, C) bytes -> (C, h, w) */
+/**
+ * What a picture becomes before it enters the model: (picture / 255 - mean) / std. (h, w, C) bytes -> (C, h,
+ * w)
+ */
 export function normalised({ config, preprocess: { mean, std } }, picture) {
-  const { in_chans: channels, image_size: [height, width] } = config;
+  const {
+    in_chans: channels,
+    image_size: [height, width],
+  } = config;
   const pixels = new Float32Array(picture.length);
   for (let c = 0; c < channels; c++) {
     const [middle, spread] = [Math.fround(mean[c]), Math.fround(std[c])];
-    for (let i = 0; i < height * width; i++) pixels[c * height * width + i] = Math.fround(Math.fround(picture[i * channels + c] / 255) - middle) / spread;
+    for (let i = 0; i < height * width; i++)
+      pixels[c * height * width + i] =
+        Math.fround(Math.fround(picture[i * channels + c] / 255) - middle) / spread;
   }
   return pixels;
 }

@@ -1,12 +1,18 @@
-/** Predictions: what an answer is, from logits and what the model says of its classes, as vitviz/probe/measure/predictions.py has it. */
+/**
+ * Predictions: what an answer is, from logits and what the model says of its classes, as
+ * vitviz/probe/measure/predictions.py has it.
+ */
 
 import { strongest } from "./attention.js";
 
 /**
  * What follows from the logits of a pass; `probabilities`: of all classes.
- * @typedef {{probabilities: number[], predictions: import("../types.js").Prediction[], groups: import("../types.js").Group[],
+ * @typedef {{probabilities: number[], predictions: import("../types.js").Prediction[],
+ *   groups: import("../types.js").Group[],
  *   answer: import("../types.js").Answer|null, known_or_not: import("../types.js").KnownOrNot|null}} Results
- * @typedef {Pick<import("../types.js").Model, "labels"|"groups"|"temperature"|"calibrated"|"threshold"|"kept"|"not_sure"|"holds_its_group">} Classes
+ * @typedef
+ *   {Pick<import("../types.js").Model, "labels"|"groups"|"temperature"|"calibrated"|"threshold"|"kept"|"not_sure"|"holds_its_group">}
+ *   Classes
  * @typedef {Record<number, string>} Labels  names by class, at least of those that are listed
  */
 
@@ -25,8 +31,12 @@ const MOST_NAMES = 120;
  */
 export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MOST_LISTED) {
   const probabilities = softmax(logits, classes.temperature);
-  const predictions = strongest(logits, k).map((index) =>
-    ({ index, label: labels[index], logit: logits[index], probability: probabilities[index] }));
+  const predictions = strongest(logits, k).map((index) => ({
+    index,
+    label: labels[index],
+    logit: logits[index],
+    probability: probabilities[index],
+  }));
   const groups = logits.length > 0 && classes.groups ? groupsOf(probabilities, classes.groups) : [];
   const known_or_not = logits.length > 0 ? knownOrNot(logits, classes) : null;
   const answer = predictions.length > 0 ? answerOf(predictions[0], groups[0], known_or_not, classes) : null;
@@ -34,7 +44,8 @@ export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MO
 }
 
 /**
- * The classes that are worth following through the layers: the last layer's first k, then the first of any other layer.
+ * The classes that are worth following through the layers: the last layer's first k, then the first of any
+ * other layer.
  * @param {Float32Array[]} layers  the logits after each block
  * @param {number} temperature  of the last, applied to all
  * @param {Labels} labels
@@ -43,9 +54,16 @@ export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MO
  */
 export function lensLines(layers, temperature, labels, k = MOST_FOLLOWED) {
   const shares = layers.map((logits) => softmax(logits, temperature));
-  const followed = new Set([...strongest(layers[layers.length - 1], k), ...layers.flatMap((logits) => strongest(logits, 1))]);
-  return [...followed].map((index) => ({ index, label: labels[index], probabilities: shares.map((of) => of[index]),
-    ranks: layers.map((logits) => logits.reduce((rank, logit) => rank + (logit > logits[index] ? 1 : 0), 1)) }));
+  const followed = new Set([
+    ...strongest(layers[layers.length - 1], k),
+    ...layers.flatMap((logits) => strongest(logits, 1)),
+  ]);
+  return [...followed].map((index) => ({
+    index,
+    label: labels[index],
+    probabilities: shares.map((of) => of[index]),
+    ranks: layers.map((logits) => logits.reduce((rank, logit) => rank + (logit > logits[index] ? 1 : 0), 1)),
+  }));
 }
 
 /**
@@ -59,14 +77,18 @@ export function firstAfter(lines, layer) {
 }
 
 /**
- * All classes by group, sorted by its name, "" without groups; none if there are more than anybody would read.
+ * All classes by group, sorted by its name, "" without groups; none if there are more than anybody would
+ * read.
  * @param {Classes} classes
  * @returns {{name: string, labels: string[]}[]}
  */
 export function classesByGroup({ labels, groups }) {
   if (!labels || labels.length > MOST_NAMES) return [];
   const names = [...new Set(labels.map((_, index) => groups?.[index] ?? ""))].sort();
-  return names.map((name) => ({ name, labels: labels.filter((_, index) => (groups?.[index] ?? "") === name) }));
+  return names.map((name) => ({
+    name,
+    labels: labels.filter((_, index) => (groups?.[index] ?? "") === name),
+  }));
 }
 
 /** The log-sum-exp of some numbers: of logits the log-odds that a picture shows one of the classes. */
@@ -106,7 +128,14 @@ function knownOrNot(logits, { threshold, kept }) {
 /** @returns {import("../types.js").Answer} */
 function answerOf(best, group, told, { calibrated, not_sure: least, holds_its_group: holds }) {
   // The best class can lie outside of the best group, whose classes share its probability.
-  const isClass = !group || (group.classes.includes(best.index) && best.probability >= holds * group.probability);
+  const isClass =
+    !group || (group.classes.includes(best.index) && best.probability >= holds * group.probability);
   const { name, probability } = isClass ? { ...best, name: best.label } : group;
-  return { kind: isClass ? "class" : "group", name, probability, sure: calibrated ? probability >= least : null, known: told && told.known };
+  return {
+    kind: isClass ? "class" : "group",
+    name,
+    probability,
+    sure: calibrated ? probability >= least : null,
+    known: told && told.known,
+  };
 }

@@ -1,6 +1,10 @@
 /** Quantiles, as numpy defines them. */
 
-/** The value below which a share of some lies, between two of them where it falls so. @param {ArrayLike<number>} values  at least one @param {number} share */
+/**
+ * The value below which a share of some lies, between two of them where it falls so.
+ * @param {ArrayLike<number>} values  at least one
+ * @param {number} share
+ */
 export function quantile(values, share) {
   const sorted = Float64Array.from(values).sort();
   const place = share * (sorted.length - 1);
@@ -10,12 +14,19 @@ export function quantile(values, share) {
 
 const MOST = 50_000;
 
-/** The same of a sample of about so many values, where there are more. @param {ArrayLike<number>} values @param {number} share */
+/**
+ * The same of a sample of about so many values, where there are more.
+ * @param {ArrayLike<number>} values
+ * @param {number} share
+ */
 export function sampledQuantile(values, share) {
   let step = Math.max(1, Math.ceil(values.length / MOST));
   // If the step and the length of a row had a common divisor, the sample would miss whole columns.
   while (step > 1 && divisor(step, values.length) > 1) step += 1;
-  return quantile(Float64Array.from({ length: Math.ceil(values.length / step) }, (_, i) => values[i * step]), share);
+  return quantile(
+    Float64Array.from({ length: Math.ceil(values.length / step) }, (_, i) => values[i * step]),
+    share,
+  );
 }
 
 /** The greatest common divisor. @param {number} a @param {number} b @returns {number} */

@@ -1,9 +1,12 @@
-/** Removal: the orders in which a fair test takes patches out, as vitviz/probe/explain/fairness.py has them. */
+/**
+ * Removal: the orders in which a fair test takes patches out, as vitviz/probe/explain/fairness.py has them.
+ */
 
 import { Chance } from "./chance.js";
 
 /**
- * Patches by a map, the most important first; equal ones as chance has them, with the seed of every test on the page.
+ * Patches by a map, the most important first; equal ones as chance has them, with the seed of every test on
+ * the page.
  * @param {ArrayLike<number>} values  of each patch
  * @param {number[]} patches  those that are there
  * @returns {number[]}
@@ -13,9 +16,15 @@ export function removalOrder(values, patches) {
   return ties.sort((a, b) => values[b] - values[a]);
 }
 
-/** The step of a test at which a quarter of the patches is gone, or what comes nearest. @param {number[]} removed */
+/**
+ * The step of a test at which a quarter of the patches is gone, or what comes nearest.
+ * @param {number[]} removed
+ */
 export function quarterOf(removed) {
-  return removed.reduce((best, share, at) => (Math.abs(share - 0.25) < Math.abs(removed[best] - 0.25) ? at : best), 0);
+  return removed.reduce(
+    (best, share, at) => (Math.abs(share - 0.25) < Math.abs(removed[best] - 0.25) ? at : best),
+    0,
+  );
 }
 
 /**

@@ -12,7 +12,11 @@ const HALF = 2 ** (PRECISION - 1);
 /** How much a pixel counts at a distance from the middle, and how far that reaches. */
 const FILTERS = {
   bilinear: { reach: 1, weight: (far) => Math.max(0, 1 - far) },
-  bicubic: { reach: 2, weight: (far) => (far < 1 ? (1.5 * far - 2.5) * far * far + 1 : far < 2 ? (((far - 5) * far + 8) * far - 4) * -0.5 : 0) },
+  bicubic: {
+    reach: 2,
+    weight: (far) =>
+      far < 1 ? (1.5 * far - 2.5) * far * far + 1 : far < 2 ? (((far - 5) * far + 8) * far - 4) * -0.5 : 0,
+  },
 };
 
 /**
@@ -27,8 +31,10 @@ const FILTERS = {
 export function resized(picture, width, height, method, box = [0, 0, picture.width, picture.height]) {
   const [left, top, right, bottom] = box.map(Math.fround);
   let now = picture;
-  if (width !== now.width || left !== 0 || right !== width) now = acrossColumns(now, width, mixesOf(now.width, left, right, width, FILTERS[method]));
-  if (height !== now.height || top !== 0 || bottom !== height) now = acrossRows(now, height, mixesOf(now.height, top, bottom, height, FILTERS[method]));
+  if (width !== now.width || left !== 0 || right !== width)
+    now = acrossColumns(now, width, mixesOf(now.width, left, right, width, FILTERS[method]));
+  if (height !== now.height || top !== 0 || bottom !== height)
+    now = acrossRows(now, height, mixesOf(now.height, top, bottom, height, FILTERS[method]));
   return now;
 }
 
@@ -43,9 +49,17 @@ function mixesOf(size, from, to, count, { reach, weight }) {
     const middle = from + (place + 0.5) * scale;
     const first = Math.max(0, Math.trunc(middle - reach * wide + 0.5));
     const end = Math.min(size, Math.trunc(middle + reach * wide + 0.5));
-    const exact = Float64Array.from({ length: end - first }, (_, at) => weight(Math.abs((at + first - middle + 0.5) * (1 / wide))));
+    const exact = Float64Array.from({ length: end - first }, (_, at) =>
+      weight(Math.abs((at + first - middle + 0.5) * (1 / wide))),
+    );
     const sum = exact.reduce((total, one) => total + one, 0) || 1;
-    return { first, weights: Int32Array.from(exact, (one) => { const whole = one / sum * 2 ** PRECISION; return Math.trunc(whole + (whole < 0 ? -0.5 : 0.5)); }) };
+    return {
+      first,
+      weights: Int32Array.from(exact, (one) => {
+        const whole = (one / sum) * 2 ** PRECISION;
+        return Math.trunc(whole + (whole < 0 ? -0.5 : 0.5));
+      }),
+    };
   });
 }
 
@@ -55,7 +69,15 @@ function acrossColumns({ data, width, height, channels }, count, mixes) {
   for (let row = 0; row < height; row++) {
     for (let col = 0; col < count; col++) {
       const { first, weights } = mixes[col];
-      mix(data, (row * width + first) * channels, channels, weights, out, (row * count + col) * channels, channels);
+      mix(
+        data,
+        (row * width + first) * channels,
+        channels,
+        weights,
+        out,
+        (row * count + col) * channels,
+        channels,
+      );
     }
   }
   return { data: out, width: count, height, channels };

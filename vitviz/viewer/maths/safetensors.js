@@ -5,7 +5,9 @@
  *   data: a Uint8Array, Uint16Array or Float32Array, as `dtype` says
  */
 
-/** A header of more bytes is refused before it is parsed: brackets alone would take a hundred times as much. */
+/**
+ * A header of more bytes is refused before it is parsed: brackets alone would take a hundred times as much.
+ */
 const MOST_HEADER = 2 ** 22;
 
 const ARRAYS = { U8: Uint8Array, F16: Uint16Array, F32: Float32Array };
@@ -33,7 +35,8 @@ export function readMetadata(buffer) {
 }
 
 /**
- * The shapes of all tensors, from the header alone: a file of a stranger is judged by them before anything is read.
+ * The shapes of all tensors, from the header alone: a file of a stranger is judged by them before anything is
+ * read.
  * @param {ArrayBuffer} buffer
  * @returns {Map<string, number[]>}
  */
@@ -42,9 +45,11 @@ export function readShapes(buffer) {
 }
 
 /**
- * The metadata, the tensors in the order of the file, each with a dtype, a shape and a place, and where the numbers begin.
+ * The metadata, the tensors in the order of the file, each with a dtype, a shape and a place, and where the
+ * numbers begin.
  * @param {ArrayBuffer} buffer
- * @returns {{metadata: any, entries: [string, {dtype: string, shape: number[], data_offsets: [number, number]}][], start: number}}
+ * @returns {{metadata: any,
+ *   entries: [string, {dtype: string, shape: number[], data_offsets: [number, number]}][], start: number}}
  */
 function readHeader(buffer) {
   if (buffer.byteLength < 8) {
@@ -58,14 +63,16 @@ function readHeader(buffer) {
       "safetensors header of " + length + " bytes in a file of " + buffer.byteLength + " bytes",
     );
   }
-  if (length > MOST_HEADER) throw new FormatError("safetensors header of " + length + " bytes; at most " + MOST_HEADER + " are read");
+  if (length > MOST_HEADER)
+    throw new FormatError("safetensors header of " + length + " bytes; at most " + MOST_HEADER + " are read");
   let header;
   try {
     header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
   } catch (error) {
     throw new FormatError("safetensors header is not JSON: " + error.message);
   }
-  if (header === null || typeof header !== "object") throw new FormatError("safetensors header names no tensors");
+  if (header === null || typeof header !== "object")
+    throw new FormatError("safetensors header names no tensors");
   const { __metadata__: metadata, ...tensors } = header;
   const entries = /** @type {[string, any][]} */ (Object.entries(tensors));
   const lacking = entries.find(([, entry]) => !describes(entry));
@@ -73,8 +80,13 @@ function readHeader(buffer) {
   return { metadata, entries, start };
 }
 
-const areWhole = (values) => Array.isArray(values) && values.every((value) => Number.isSafeInteger(value) && value >= 0);
-const describes = (entry) => typeof entry?.dtype === "string" && areWhole(entry.shape) && areWhole(entry.data_offsets) && entry.data_offsets.length === 2;
+const areWhole = (values) =>
+  Array.isArray(values) && values.every((value) => Number.isSafeInteger(value) && value >= 0);
+const describes = (entry) =>
+  typeof entry?.dtype === "string" &&
+  areWhole(entry.shape) &&
+  areWhole(entry.data_offsets) &&
+  entry.data_offsets.length === 2;
 
 /** @returns {Tensor} */
 function readTensor(buffer, start, name, { dtype, shape, data_offsets: [from, to] }) {
@@ -84,15 +96,23 @@ function readTensor(buffer, start, name, { dtype, shape, data_offsets: [from, to
   const bytes = count * Numbers.BYTES_PER_ELEMENT;
   if (to - from !== bytes || start + to > buffer.byteLength) {
     throw new FormatError(
-      name + ": " + dtype + " [" + shape + "] needs " + bytes + " bytes, the file holds " +
+      name +
+        ": " +
+        dtype +
+        " [" +
+        shape +
+        "] needs " +
+        bytes +
+        " bytes, the file holds " +
         Math.min(to - from, buffer.byteLength - start - from),
     );
   }
   const offset = start + from;
   // A typed array must start at a multiple of its item size; a file need not.
-  const data = offset % Numbers.BYTES_PER_ELEMENT === 0
-    ? new Numbers(buffer, offset, count)
-    : new Numbers(buffer.slice(offset, offset + bytes));
+  const data =
+    offset % Numbers.BYTES_PER_ELEMENT === 0
+      ? new Numbers(buffer, offset, count)
+      : new Numbers(buffer.slice(offset, offset + bytes));
   return { dtype, shape, data };
 }
 
@@ -153,7 +173,10 @@ export function toFloat32(tensor) {
 /** Numbers one after the other, in one array. @param {Float32Array[]} parts */
 export function joined(parts) {
   const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  parts.reduce((at, part) => { all.set(part, at); return at + part.length; }, 0);
+  parts.reduce((at, part) => {
+    all.set(part, at);
+    return at + part.length;
+  }, 0);
   return all;
 }
 
@@ -165,12 +188,18 @@ export function joined(parts) {
  */
 export function writeSafetensors(tensors, metadata = null) {
   // Readers expect numbers of four bytes before those of one, so that all of them are aligned.
-  const all = Object.entries(tensors).sort(([, one], [, other]) => other.data.BYTES_PER_ELEMENT - one.data.BYTES_PER_ELEMENT);
+  const all = Object.entries(tensors).sort(
+    ([, one], [, other]) => other.data.BYTES_PER_ELEMENT - one.data.BYTES_PER_ELEMENT,
+  );
   /** @type {Record<string, any>} */
   const header = metadata ? { __metadata__: metadata } : {};
   let end = 0;
   for (const [name, { shape, data }] of all) {
-    header[name] = { dtype: data instanceof Float32Array ? "F32" : "U8", shape, data_offsets: [end, end += data.byteLength] };
+    header[name] = {
+      dtype: data instanceof Float32Array ? "F32" : "U8",
+      shape,
+      data_offsets: [end, (end += data.byteLength)],
+    };
   }
   const text = new TextEncoder().encode(JSON.stringify(header));
   const start = 8 + 8 * Math.ceil(text.length / 8);
@@ -178,7 +207,10 @@ export function writeSafetensors(tensors, metadata = null) {
   new DataView(file.buffer).setUint32(0, start - 8, true);
   file.set(text, 8);
   for (const [name, { data }] of all) {
-    file.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), start + header[name].data_offsets[0]);
+    file.set(
+      new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
+      start + header[name].data_offsets[0],
+    );
   }
   return file.buffer;
 }

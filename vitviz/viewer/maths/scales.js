@@ -2,7 +2,9 @@
 
 import { largest } from "./colour.js";
 
-/** A scale of attention ends at least here, in multiples of uniform attention, so that an even map looks even. */
+/**
+ * A scale of attention ends at least here, in multiples of uniform attention, so that an even map looks even.
+ */
 export const LEAST_TIMES = 3;
 
 /** @typedef {{min: number, max: number}} Scale */
@@ -28,8 +30,9 @@ export function leastEnd(tokens) {
 }
 
 /**
- * From 0 to the largest value of a patch in a map of attention or rollout, and at least to `leastEnd`. Prefix tokens may
- * have larger values: with them in the scale all patches would look black, and their tiles show the numbers.
+ * From 0 to the largest value of a patch in a map of attention or rollout, and at least to `leastEnd`. Prefix
+ * tokens may have larger values: with them in the scale all patches would look black, and their tiles show
+ * the numbers.
  * @returns {Scale}
  */
 export function patchScale(values, grid) {

@@ -53,7 +53,9 @@ export function nearestDot(dots, x, y, reach) {
  */
 export function pileAt(dots, x, y, reach, overlap) {
   const nearest = nearestDot(dots, x, y, reach);
-  const pile = nearest ? dots.filter((dot) => Math.hypot(dot.x - nearest.x, dot.y - nearest.y) <= overlap) : [];
+  const pile = nearest
+    ? dots.filter((dot) => Math.hypot(dot.x - nearest.x, dot.y - nearest.y) <= overlap)
+    : [];
   return { nearest, pile };
 }
 
@@ -109,5 +111,7 @@ export function ticks(top) {
   const rough = top / 4;
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((times) => times * unit).find((size) => size >= rough) ?? top;
-  return Array.from({ length: Math.floor(top / step + 1e-9) + 1 }, (_, at) => Number((at * step).toPrecision(6)));
+  return Array.from({ length: Math.floor(top / step + 1e-9) + 1 }, (_, at) =>
+    Number((at * step).toPrecision(6)),
+  );
 }

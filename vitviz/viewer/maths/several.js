@@ -1,4 +1,7 @@
-/** Several: means over pictures, their standard errors, and what the maps of many have in common; as vitviz/many/survey.py has the first two. */
+/**
+ * Several: means over pictures, their standard errors, and what the maps of many have in common; as
+ * vitviz/many/survey.py has the first two.
+ */
 
 import { overlap } from "./attention.js";
 
@@ -10,7 +13,11 @@ import { overlap } from "./attention.js";
 export function meanAndError(rows) {
   const count = rows.length;
   const mean = Array.from(rows[0], (_, at) => rows.reduce((sum, row) => sum + row[at], 0) / count);
-  const error = mean.map((middle, at) => (count < 2 ? NaN : Math.sqrt(rows.reduce((sum, row) => sum + (row[at] - middle) ** 2, 0) / (count - 1) / count)));
+  const error = mean.map((middle, at) =>
+    count < 2
+      ? NaN
+      : Math.sqrt(rows.reduce((sum, row) => sum + (row[at] - middle) ** 2, 0) / (count - 1) / count),
+  );
   return { mean, error };
 }
 
@@ -20,12 +27,21 @@ export function meanAndError(rows) {
  * @returns {number[]}
  */
 export function commonWithOthers(maps) {
-  const sum = maps.length > 0 ? Array.from(maps[0], (_, at) => maps.reduce((total, map) => total + map[at], 0)) : [];
-  return maps.map((map) => (maps.length < 2 ? NaN : overlap(map, sum.map((total, at) => Math.max(0, total - map[at])))));
+  const sum =
+    maps.length > 0 ? Array.from(maps[0], (_, at) => maps.reduce((total, map) => total + map[at], 0)) : [];
+  return maps.map((map) =>
+    maps.length < 2
+      ? NaN
+      : overlap(
+          map,
+          sum.map((total, at) => Math.max(0, total - map[at])),
+        ),
+  );
 }
 
 /**
- * How much of a map lies in the middle: in the patches whose centre is in the middle half of both sides, and how much of an even map does.
+ * How much of a map lies in the middle: in the patches whose centre is in the middle half of both sides, and
+ * how much of an even map does.
  * @param {ArrayLike<number>} map  (rows * cols), sums to 1
  * @param {{rows: number, cols: number}} grid
  * @returns {{share: number, even: number}}

@@ -19,9 +19,11 @@
  */
 export function anglesAt({ turns, layers, heads }, layer, head, place) {
   const count = turns.length / layers / 3 / heads;
-  const at = (part) => ((layers === 1 ? 0 : layer) * 3 + part) * heads * count + (heads === 1 ? 0 : head) * count;
+  const at = (part) =>
+    ((layers === 1 ? 0 : layer) * 3 + part) * heads * count + (heads === 1 ? 0 : head) * count;
   return Float64Array.from({ length: count }, (_, m) =>
-    (place ? turns[at(0) + m] + place.row * turns[at(1) + m] + place.col * turns[at(2) + m] : 0));
+    place ? turns[at(0) + m] + place.row * turns[at(1) + m] + place.col * turns[at(2) + m] : 0,
+  );
 }
 
 /**

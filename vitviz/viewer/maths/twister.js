@@ -1,6 +1,6 @@
 /**
- * Twister: the numbers that torch draws on a processor, so that weights and the order of pictures are those of Python with the same seed. It
- * is the Mersenne Twister (Matsumoto and Nishimura 1998, MT19937).
+ * Twister: the numbers that torch draws on a processor, so that weights and the order of pictures are those
+ * of Python with the same seed. It is the Mersenne Twister (Matsumoto and Nishimura 1998, MT19937).
  */
 
 const [WORDS, AHEAD] = [624, 397];
@@ -53,7 +53,12 @@ export class Twister {
     return Float32Array.from({ length: count }, () => Math.fround(this.#share() * width) + from);
   }
 
-  /** As `normal_` fills a tensor: Box-Muller, eight pairs at a time. @param {number} count  16 or more @param {number} deviation @param {number} [mean] */
+  /**
+   * As `normal_` fills a tensor: Box-Muller, eight pairs at a time.
+   * @param {number} count  16 or more
+   * @param {number} deviation
+   * @param {number} [mean]
+   */
   normals(count, deviation, mean = 0) {
     if (count < 16) throw new RangeError("fewer than 16 numbers are drawn in another way");
     const shares = Float64Array.from({ length: count }, () => this.#share());
@@ -66,7 +71,8 @@ export class Twister {
       }
     };
     for (let first = 0; first + 16 <= count; first += 16) sixteen(first);
-    if (count % 16) { // the last sixteen are drawn anew
+    if (count % 16) {
+      // the last sixteen are drawn anew
       for (let at = count - 16; at < count; at++) shares[at] = this.#share();
       sixteen(count - 16);
     }
@@ -77,7 +83,7 @@ export class Twister {
   permutation(n) {
     const order = new Uint32Array(n).map((_, place) => place);
     for (let place = 0; place < n - 1; place++) {
-      const other = place + this.word() % (n - place);
+      const other = place + (this.word() % (n - place));
       const moved = order[place];
       order[place] = order[other];
       order[other] = moved;

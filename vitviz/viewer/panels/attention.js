@@ -28,9 +28,17 @@ const GALLERIES = ["layer", "all", "matrix", "dots"];
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const attention = {
-  id: "attention", first: true, overlay: "attention", needs: "layer", prefers: { gallery: oneOf(GALLERIES) }, explains: ["layers"],
-  lights: ({ selection: { layer }, taste, source }) => (["all", "dots"].includes(taste.gallery) ? layersFrom(0, source.manifest.model.depth - 1) : [layer]),
-  create, saves, code,
+  id: "attention",
+  first: true,
+  overlay: "attention",
+  needs: "layer",
+  prefers: { gallery: oneOf(GALLERIES) },
+  explains: ["layers"],
+  lights: ({ selection: { layer }, taste, source }) =>
+    ["all", "dots"].includes(taste.gallery) ? layersFrom(0, source.manifest.model.depth - 1) : [layer],
+  create,
+  saves,
+  code,
 };
 
 /** @param {import("../main.js").App} app */
@@ -41,13 +49,19 @@ function create(app) {
   const intro = el("p", { class: "vv-intro" });
   const heads = ["mean", ...Array(manifest.model.num_heads).keys()].map((head) => createHead(app, head));
   const few = heads.length <= 8;
-  const gallery = createGallery({ grid, label: t("headsOfLayer"), maps: heads.map(({ root }) => root),
-    most: few ? 4 : 7, least: few ? "7.2em" : "5.6em" });
+  const gallery = createGallery({
+    grid,
+    label: t("headsOfLayer"),
+    maps: heads.map(({ root }) => root),
+    most: few ? 4 : 7,
+    least: few ? "7.2em" : "5.6em",
+  });
   const allHeads = createAllHeads(app);
   const matrix = createMatrix(app);
   const headStatistics = createHeadStatistics(app);
   const which = choice({
-    label: t("gallery"), wrap: true,
+    label: t("gallery"),
+    wrap: true,
     options: GALLERIES.map((value) => ({ value, text: t("gallery_" + value) })),
     onChoose: (value) => app.prefer({ gallery: value }),
   });
@@ -56,8 +70,21 @@ function create(app) {
   const pool = app.source.pooling.exists ? createPool(app) : null;
   const waiting = createWaiting(app);
   const foot = el("div", { class: "vv-foot" }, legend.root, bar.root);
-  const root = el("div", {}, found, which.root, waiting.root, gallery, allHeads.root, matrix.root,
-    headStatistics.root, intro, foot, caution(t), pool?.root);
+  const root = el(
+    "div",
+    {},
+    found,
+    which.root,
+    waiting.root,
+    gallery,
+    allHeads.root,
+    matrix.root,
+    headStatistics.root,
+    intro,
+    foot,
+    caution(t),
+    pool?.root,
+  );
 
   return { root, render, destroy: allHeads.destroy };
 
@@ -80,16 +107,31 @@ function create(app) {
     if (shown === "all") allHeads.render(token);
     if (shown === "matrix") matrix.render();
     if (shown === "dots") headStatistics.render(token);
-    setText(found, shown === "dots" ? headsFinding(app, app.source.statistics.here)
-      : maps ? attentionFinding(app, app.source.maps.head(layer, token, direction, head), token) : "");
-    waiting.render(maps && !app.source.failure ? "" : layerText(app), app.source.failure !== null && over.missing !== "layer");
+    setText(
+      found,
+      shown === "dots"
+        ? headsFinding(app, app.source.statistics.here)
+        : maps
+          ? attentionFinding(app, app.source.maps.head(layer, token, direction, head), token)
+          : "",
+    );
+    waiting.render(
+      maps && !app.source.failure ? "" : layerText(app),
+      app.source.failure !== null && over.missing !== "layer",
+    );
     gallery.classList.toggle("vv-stale", !maps);
     if (!maps) return;
     const table = colourTable(app.taste.colours);
     if (shown === "layer") for (const small of heads) small.render(maps, table);
     const values = app.source.maps.head(layer, token, direction, head);
-    legend.render({ scale: headScale(app, layer, head, maps, values), colours: app.taste.colours,
-      uniform: 1 / grid.tokens, note: t(app.taste.scale === "heads" ? "scaleShared" : app.facing() ? "scaleBoth" : "scaleEach", { least: LEAST_TIMES }) });
+    legend.render({
+      scale: headScale(app, layer, head, maps, values),
+      colours: app.taste.colours,
+      uniform: 1 / grid.tokens,
+      note: t(app.taste.scale === "heads" ? "scaleShared" : app.facing() ? "scaleBoth" : "scaleEach", {
+        least: LEAST_TIMES,
+      }),
+    });
     bar.render(app.selection.overlay === "attention" ? null : values, direction);
   }
 
@@ -97,8 +139,7 @@ function create(app) {
     const { layer, direction, head } = app.selection;
     if (shown === "dots") return t("dotsIntro");
     if (shown === "matrix") {
-      return t("matrixIntro", { layer, tokens: grid.tokens,
-        head: headName(head, app) });
+      return t("matrixIntro", { layer, tokens: grid.tokens, head: headName(head, app) });
     }
     const stem = shown === "all" ? "everythingIntro_" : "attentionIntro_";
     return t(stem + direction, { token: tokenTitle(token, app), layer });
@@ -111,14 +152,28 @@ function createHead(app, head) {
   const { manifest, grid } = app.source;
   const map = mapCanvas(grid.rows, grid.cols);
   const kinds = shares(new Float32Array(grid.tokens), manifest.model.prefix_tokens).map(({ kind }) =>
-    el("span", { class: "vv-part vv-" + kind }));
+    el("span", { class: "vv-part vv-" + kind }),
+  );
   const name = head === "mean" ? t("mean") : String(head);
   const peak = el("span", { title: t("peakTitle") });
-  const root = el("button", {
-    type: "button", class: "vv-head", "aria-pressed": "false",
-    onclick: () => app.select({ head }),
-  }, el("span", { class: "vv-live", text: headName(head, app) }), map.canvas, el("span", { class: "vv-bar", "aria-hidden": "true" }, ...kinds),
-  el("span", { class: "vv-head-line" }, el("span", { class: "vv-head-name", "aria-hidden": "true", text: name }), peak));
+  const root = el(
+    "button",
+    {
+      type: "button",
+      class: "vv-head",
+      "aria-pressed": "false",
+      onclick: () => app.select({ head }),
+    },
+    el("span", { class: "vv-live", text: headName(head, app) }),
+    map.canvas,
+    el("span", { class: "vv-bar", "aria-hidden": "true" }, ...kinds),
+    el(
+      "span",
+      { class: "vv-head-line" },
+      el("span", { class: "vv-head-name", "aria-hidden": "true", text: name }),
+      peak,
+    ),
+  );
   return {
     root,
     render(maps, table) {
@@ -149,20 +204,31 @@ function saves(app, { token }) {
   }
   if (app.taste.gallery === "matrix") {
     const matrix = app.source.matrices.of(layer, head);
-    return { tables: matrix ? { matrix: matrixTable(matrix, app.source.grid.tokens) } : {},
-      figures: app.source.matrices.possible ? ["matrix"] : [] };
+    return {
+      tables: matrix ? { matrix: matrixTable(matrix, app.source.grid.tokens) } : {},
+      figures: app.source.matrices.possible ? ["matrix"] : [],
+    };
   }
   if (app.taste.gallery === "all") {
     // Layers that are not here have no columns; the figure is drawn by the host, which has all layers.
-    const here = [...Array(app.source.manifest.model.depth).keys()].filter((at) => app.source.store.ready.has(at));
-    const columns = Object.assign({}, ...here.map((at) =>
-      headColumns(app, app.source.maps.of(at, token, direction), "layer_" + at + "_")));
+    const here = [...Array(app.source.manifest.model.depth).keys()].filter((at) =>
+      app.source.store.ready.has(at),
+    );
+    const columns = Object.assign(
+      {},
+      ...here.map((at) => headColumns(app, app.source.maps.of(at, token, direction), "layer_" + at + "_")),
+    );
     return { tables: here.length > 0 ? { wall: tokenTable(app, columns) } : {}, figures: ["wall"] };
   }
   const maps = app.source.maps.of(layer, token, direction);
   const pools = app.source.pooling?.exists;
-  return { tables: { ...(maps ? { attention: tokenTable(app, headColumns(app, maps, "")) } : {}), ...(pools ? poolTables(app) : {}) },
-    figures: pools ? ["heads", "pooling"] : ["heads"] };
+  return {
+    tables: {
+      ...(maps ? { attention: tokenTable(app, headColumns(app, maps, "")) } : {}),
+      ...(pools ? poolTables(app) : {}),
+    },
+    figures: pools ? ["heads", "pooling"] : ["heads"],
+  };
 }
 
 /** The mean and every head of a layer, by name. */
@@ -176,7 +242,8 @@ function headColumns({ source: { manifest, grid } }, maps, stem) {
 
 function headsTable({ entropy, distance }) {
   const rows = entropy.flatMap((values, layer) =>
-    values.map((value, head) => [layer, head, value, distance[layer][head]]));
+    values.map((value, head) => [layer, head, value, distance[layer][head]]),
+  );
   return { columns: ["layer", "head", "entropy", "distance"], rows };
 }
 

@@ -14,8 +14,17 @@ import { whereComputed } from "../text/where.js";
 import { besideName, changeName, headName, tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const experiment = { id: "experiment", whole: true, alone: true, paints: true, controls: ["head", "direction"], create, saves, code,
-  lights: ({ bench, source: { manifest } }) => partsTouched(bench.list(), manifest.model.depth) };
+export const experiment = {
+  id: "experiment",
+  whole: true,
+  alone: true,
+  paints: true,
+  controls: ["head", "direction"],
+  create,
+  saves,
+  code,
+  lights: ({ bench, source: { manifest } }) => partsTouched(bench.list(), manifest.model.depth),
+};
 
 /** The probabilities that stand in the bars of the changed model. */
 function code(selection, { manifest }, _taste, done = null) {
@@ -29,7 +38,8 @@ function code(selection, { manifest }, _taste, done = null) {
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t, bench } = app;
-  if (!app.operates) return { root: el("div", {}, el("p", { class: "vv-text", text: t("experimentNoHost") })), render() {} };
+  if (!app.operates)
+    return { root: el("div", {}, el("p", { class: "vv-text", text: t("experimentNoHost") })), render() {} };
   const answers = createAnswers(app);
   const log = createLog(app);
   const brush = createBrushControls(app);
@@ -38,9 +48,19 @@ function create(app) {
   const edges = createEdgeControls(app);
   const transplant = createTransplantControls(app);
   const intro = el("p", { class: "vv-intro", text: t("experimentIntro") });
-  const root = el("div", { class: "vv-experiment", onkeydown: onKey }, intro, brush.root, log.root,
-    section("experimentPicture", picture.root), section("experimentModel", model.root), section("experimentEdges", edges.root),
-    transplant ? section("experimentTransplant", transplant.root) : null, answers.root, caution(t));
+  const root = el(
+    "div",
+    { class: "vv-experiment", onkeydown: onKey },
+    intro,
+    brush.root,
+    log.root,
+    section("experimentPicture", picture.root),
+    section("experimentModel", model.root),
+    section("experimentEdges", edges.root),
+    transplant ? section("experimentTransplant", transplant.root) : null,
+    answers.root,
+    caution(t),
+  );
   return {
     root,
     render() {
@@ -53,7 +73,9 @@ function create(app) {
     return el("details", { class: "vv-facts" }, el("summary", { text: t(key) }), body);
   }
 
-  /** Undo and redo of the experiment, while the focus is in here; elsewhere the keys are those of the page. */
+  /**
+   * Undo and redo of the experiment, while the focus is in here; elsewhere the keys are those of the page.
+   */
   function onKey(event) {
     if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
     const redo = event.code === "KeyY" || (event.code === "KeyZ" && event.shiftKey);
@@ -79,8 +101,20 @@ function createAnswers(app) {
       const { second, bench } = app;
       const other = second.key === OPERATED ? second.app : null;
       const [before, after] = [app, other].map((side) => side && answerOf(side)?.line);
-      setText(sentence, bench.said ? t(bench.said) : second.key !== OPERATED ? "" : second.error ? t("experimentFailed")
-        : !other || second.coming ? t("experimentComing") : before ? t("experimentAnswers", { before, after }) : t("experimentNoAnswers"));
+      setText(
+        sentence,
+        bench.said
+          ? t(bench.said)
+          : second.key !== OPERATED
+            ? ""
+            : second.error
+              ? t("experimentFailed")
+              : !other || second.coming
+                ? t("experimentComing")
+                : before
+                  ? t("experimentAnswers", { before, after })
+                  : t("experimentNoAnswers"),
+      );
       show(sentence, sentence.textContent !== "");
       setText(where, other ? whereComputed(other, app) : "");
       if (drawn === (other?.source ?? null)) return;
@@ -94,14 +128,33 @@ function createAnswers(app) {
 function createLog(app) {
   const { t, bench } = app;
   const id = freshId("done");
-  const undo = button({ text: t("experimentUndo"), title: t("experimentUndoTitle"), onClick: () => bench.undo() });
-  const redo = button({ text: t("experimentRedo"), title: t("experimentRedoTitle"), onClick: () => bench.redo() });
-  const clear = button({ text: t("experimentClear"), onClick: () => { bench.clear(); undo.focus(); } });
+  const undo = button({
+    text: t("experimentUndo"),
+    title: t("experimentUndoTitle"),
+    onClick: () => bench.undo(),
+  });
+  const redo = button({
+    text: t("experimentRedo"),
+    title: t("experimentRedoTitle"),
+    onClick: () => bench.redo(),
+  });
+  const clear = button({
+    text: t("experimentClear"),
+    onClick: () => {
+      bench.clear();
+      undo.focus();
+    },
+  });
   const again = button({ text: t("experimentShow"), onClick: () => app.select({ beside: OPERATED }) });
   const none = el("p", { class: "vv-note", text: t("experimentNothing") });
   const list = el("ol", { class: "vv-done", "aria-labelledby": id });
-  const root = el("section", {}, el("h4", { id, text: t("experimentDone") }),
-    el("div", { class: "vv-done-row" }, none, list), el("div", { class: "vv-pair" }, undo, redo, clear, again));
+  const root = el(
+    "section",
+    {},
+    el("h4", { id, text: t("experimentDone") }),
+    el("div", { class: "vv-done-row" }, none, list),
+    el("div", { class: "vv-pair" }, undo, redo, clear, again),
+  );
   let drawn = null;
   return {
     root,
@@ -117,11 +170,24 @@ function createLog(app) {
       show(none, all.length === 0);
       show(list, all.length > 0);
       const held = [...list.children].findIndex((one) => one.contains(document.activeElement));
-      list.replaceChildren(...all.map((one, at) => {
-        const said = changeName(one, app);
-        return el("li", {}, el("span", { text: said }),
-          el("button", { type: "button", class: "vv-button", text: "✕", title: t("experimentDrop"), "aria-label": t("experimentDrop") + ": " + said, onclick: () => bench.drop(at) }));
-      }));
+      list.replaceChildren(
+        ...all.map((one, at) => {
+          const said = changeName(one, app);
+          return el(
+            "li",
+            {},
+            el("span", { text: said }),
+            el("button", {
+              type: "button",
+              class: "vv-button",
+              text: "✕",
+              title: t("experimentDrop"),
+              "aria-label": t("experimentDrop") + ": " + said,
+              onclick: () => bench.drop(at),
+            }),
+          );
+        }),
+      );
       // The entry that had the focus may be gone: the next one has it then, or undo.
       if (held < 0) return;
       const next = list.querySelectorAll("button")[Math.min(held, all.length - 1)] ?? undo;
@@ -134,26 +200,72 @@ function createBrushControls(app) {
   const { t, bench, source } = app;
   const { grid } = source;
   const patches = grid.rows * grid.cols;
-  const tool = choice({ label: t("experimentTool"), wrap: true, onChoose: (value) => bench.use({ tool: value }),
-    options: TOOLS.map((value) => ({ value, text: t("experimentTool_" + value), title: t("experimentToolTitle_" + value) })) });
-  const size = choice({ label: t("experimentSize"), onChoose: (value) => bench.use({ size: value }),
-    options: [1, 3, 5].filter((side) => side === 1 || side < Math.min(grid.rows, grid.cols)).map((side) => ({ value: side, text: side + " × " + side })) });
+  const tool = choice({
+    label: t("experimentTool"),
+    wrap: true,
+    onChoose: (value) => bench.use({ tool: value }),
+    options: TOOLS.map((value) => ({
+      value,
+      text: t("experimentTool_" + value),
+      title: t("experimentToolTitle_" + value),
+    })),
+  });
+  const size = choice({
+    label: t("experimentSize"),
+    onChoose: (value) => bench.use({ size: value }),
+    options: [1, 3, 5]
+      .filter((side) => side === 1 || side < Math.min(grid.rows, grid.cols))
+      .map((side) => ({ value: side, text: side + " × " + side })),
+  });
   const on = toggle({ label: t("experimentBrushOn"), onSwitch: (value) => bench.use({ on: value }) });
   const hint = el("p", { class: "vv-note" });
   let count = Math.max(1, Math.round(patches / 4));
   let seed = 0;
-  const many = slider({ label: t("experimentCount"), min: 1, max: patches - 1, step: 1, format: String, onInput: (value) => { count = value; many.set(value); } });
-  const strongest = button({ text: t("experimentStrongest"), title: t("experimentStrongestTitle"), onClick: () => {
-    const { layer, head, direction } = app.selection;
-    const map = source.maps.head(layer, app.shownToken(), direction, head);
-    if (map) bench.hideStrongest(map, count);
-    else source.store.want(() => { if (source === app.source && source.store.get(layer)) strongest.click(); });
-  } });
-  const random = button({ text: t("experimentRandom"), title: t("experimentRandomTitle"), onClick: () => bench.hideRandom(count, seed++) });
+  const many = slider({
+    label: t("experimentCount"),
+    min: 1,
+    max: patches - 1,
+    step: 1,
+    format: String,
+    onInput: (value) => {
+      count = value;
+      many.set(value);
+    },
+  });
+  const strongest = button({
+    text: t("experimentStrongest"),
+    title: t("experimentStrongestTitle"),
+    onClick: () => {
+      const { layer, head, direction } = app.selection;
+      const map = source.maps.head(layer, app.shownToken(), direction, head);
+      if (map) bench.hideStrongest(map, count);
+      else
+        source.store.want(() => {
+          if (source === app.source && source.store.get(layer)) strongest.click();
+        });
+    },
+  });
+  const random = button({
+    text: t("experimentRandom"),
+    title: t("experimentRandomTitle"),
+    onClick: () => bench.hideRandom(count, seed++),
+  });
   const whose = el("p", { class: "vv-note" });
-  const root = el("section", { class: "vv-brush-controls" }, el("h4", { text: t("experimentBrush") }), tool.root,
-    el("div", { class: "vv-knobs" }, size.root, on.root), hint,
-    el("div", { class: "vv-knobs" }, many.root, el("div", { class: "vv-pair vv-on-a-line" }, strongest, random)), whose);
+  const root = el(
+    "section",
+    { class: "vv-brush-controls" },
+    el("h4", { text: t("experimentBrush") }),
+    tool.root,
+    el("div", { class: "vv-knobs" }, size.root, on.root),
+    hint,
+    el(
+      "div",
+      { class: "vv-knobs" },
+      many.root,
+      el("div", { class: "vv-pair vv-on-a-line" }, strongest, random),
+    ),
+    whose,
+  );
   return {
     root,
     render() {
@@ -163,26 +275,63 @@ function createBrushControls(app) {
       many.set(count);
       setText(hint, t(bench.tool === "swap" ? "experimentHintSwap" : "experimentHint"));
       const { layer, head, direction } = app.selection;
-      setText(whose, t("experimentWhose_" + direction, { name: tokenName(app.shownToken(), app), layer,
-        head: headName(head, app) }));
+      setText(
+        whose,
+        t("experimentWhose_" + direction, {
+          name: tokenName(app.shownToken(), app),
+          layer,
+          head: headName(head, app),
+        }),
+      );
     },
   };
 }
 
 function createPictureControls(app) {
-  const { t, bench, source: { grid, manifest } } = app;
+  const {
+    t,
+    bench,
+    source: { grid, manifest },
+  } = app;
   const seeds = { shuffle: 0, positions: 0 };
-  const cells = cellsOf(grid).map((side) => button({ text: side + " × " + side, title: t("experimentShuffleTitle", { side }),
-    onClick: () => bench.add({ kind: "shuffle", cells: side, seed: seeds.shuffle++ }) }));
+  const cells = cellsOf(grid).map((side) =>
+    button({
+      text: side + " × " + side,
+      title: t("experimentShuffleTitle", { side }),
+      onClick: () => bench.add({ kind: "shuffle", cells: side, seed: seeds.shuffle++ }),
+    }),
+  );
   const kinds = manifest.model.position_kinds;
-  const ways = ["off", "shuffled", ...(kinds.length > 1 ? kinds.filter((one) => one !== "bias").map((one) => one + " off") : [])];
-  const positions = ways.map((by) => button({ text: t("experimentPositions_" + by.replace(" ", "_")),
-    title: t("experimentPositionsTitle_" + by.replace(" ", "_")),
-    onClick: () => bench.add({ kind: "positions", by, seed: by === "shuffled" ? seeds.positions++ : 0 }) }));
-  const root = el("div", { class: "vv-sections" },
-    el("div", { class: "vv-pair", role: "group", "aria-label": t("experimentShuffle") }, el("span", { text: t("experimentShuffle") }), ...cells),
-    kinds.length > 0 ? el("div", { class: "vv-pair", role: "group", "aria-label": t("experimentPositions") }, el("span", { text: t("experimentPositions") }), ...positions)
-      : el("p", { class: "vv-note", text: t("missing_noPositions") }));
+  const ways = [
+    "off",
+    "shuffled",
+    ...(kinds.length > 1 ? kinds.filter((one) => one !== "bias").map((one) => one + " off") : []),
+  ];
+  const positions = ways.map((by) =>
+    button({
+      text: t("experimentPositions_" + by.replace(" ", "_")),
+      title: t("experimentPositionsTitle_" + by.replace(" ", "_")),
+      onClick: () => bench.add({ kind: "positions", by, seed: by === "shuffled" ? seeds.positions++ : 0 }),
+    }),
+  );
+  const root = el(
+    "div",
+    { class: "vv-sections" },
+    el(
+      "div",
+      { class: "vv-pair", role: "group", "aria-label": t("experimentShuffle") },
+      el("span", { text: t("experimentShuffle") }),
+      ...cells,
+    ),
+    kinds.length > 0
+      ? el(
+          "div",
+          { class: "vv-pair", role: "group", "aria-label": t("experimentPositions") },
+          el("span", { text: t("experimentPositions") }),
+          ...positions,
+        )
+      : el("p", { class: "vv-note", text: t("missing_noPositions") }),
+  );
   return { root, render() {} };
 }
 
@@ -190,43 +339,106 @@ function createModelControls(app) {
   const { t } = app;
   /** @type {"zero"|"mean"} */
   let by = "zero";
-  const how = choice({ label: t("experimentHeadBy"), onChoose: (value) => { by = value; how.set(by); },
-    options: ["zero", "mean"].map((value) => ({ value, text: t("experimentHeadBy_" + value) })) });
+  const how = choice({
+    label: t("experimentHeadBy"),
+    onChoose: (value) => {
+      by = value;
+      how.set(by);
+    },
+    options: ["zero", "mean"].map((value) => ({ value, text: t("experimentHeadBy_" + value) })),
+  });
   how.set(by);
   const table = createHeadTable(app, () => by);
-  return { root: el("div", { class: "vv-sections" }, el("p", { class: "vv-note", text: t("experimentModelHint") }), how.root, table.root), render: table.render };
+  return {
+    root: el(
+      "div",
+      { class: "vv-sections" },
+      el("p", { class: "vv-note", text: t("experimentModelHint") }),
+      how.root,
+      table.root,
+    ),
+    render: table.render,
+  };
 }
 
 function createEdgeControls(app) {
-  const { t, bench, source: { grid, manifest } } = app;
+  const {
+    t,
+    bench,
+    source: { grid, manifest },
+  } = app;
   let where = "all";
-  const layers = choice({ label: t("experimentWhere"), onChoose: (value) => { where = value; layers.set(where); },
-    options: ["all", "layer", "head"].map((value) => ({ value, text: t("experimentWhere_" + value) })) });
+  const layers = choice({
+    label: t("experimentWhere"),
+    onChoose: (value) => {
+      where = value;
+      layers.set(where);
+    },
+    options: ["all", "layer", "head"].map((value) => ({ value, text: t("experimentWhere_" + value) })),
+  });
   const place = el("p", { class: "vv-note" });
   const inLayers = () => (where === "all" ? "all" : [app.selection.layer]);
   const inHeads = () => (where === "head" && app.selection.head !== "mean" ? [app.selection.head] : "all");
-  const cut = edgesOf(grid).map((edges) => button({ text: t("experimentCut_" + edges.replaceAll(" ", "_")), title: t("experimentCutTitle"),
-    onClick: () => bench.add({ kind: "cut", edges, layers: inLayers(), heads: inHeads() }) }));
-  const one = button({ text: t("experimentCutPair"), title: t("experimentCutTitle"), onClick: () => {
-    const { query, key } = app.pair();
-    bench.add({ kind: "cut", edges: [[query, key]], layers: inLayers(), heads: inHeads() });
-  } });
+  const cut = edgesOf(grid).map((edges) =>
+    button({
+      text: t("experimentCut_" + edges.replaceAll(" ", "_")),
+      title: t("experimentCutTitle"),
+      onClick: () => bench.add({ kind: "cut", edges, layers: inLayers(), heads: inHeads() }),
+    }),
+  );
+  const one = button({
+    text: t("experimentCutPair"),
+    title: t("experimentCutTitle"),
+    onClick: () => {
+      const { query, key } = app.pair();
+      bench.add({ kind: "cut", edges: [[query, key]], layers: inLayers(), heads: inHeads() });
+    },
+  });
   const pair = el("p", { class: "vv-note" });
-  const rows = ["cls", "patches", "all"].filter((name) => name !== "cls" || manifest.model.prefix_tokens[0] === "cls_token");
-  const even = rows.map((name) => button({ text: t("experimentEven_" + name), title: t("experimentEvenTitle"),
-    onClick: () => bench.add({ kind: "even", rows: name, layers: inLayers() }) }));
+  const rows = ["cls", "patches", "all"].filter(
+    (name) => name !== "cls" || manifest.model.prefix_tokens[0] === "cls_token",
+  );
+  const even = rows.map((name) =>
+    button({
+      text: t("experimentEven_" + name),
+      title: t("experimentEvenTitle"),
+      onClick: () => bench.add({ kind: "even", rows: name, layers: inLayers() }),
+    }),
+  );
   let seed = 0;
-  const scramble = button({ text: t("experimentScramble"), title: t("experimentScrambleTitle"),
-    onClick: () => bench.add({ kind: "scramble", rows: "patches", layers: inLayers(), seed: seed++ }) });
-  const group = (key, ...nodes) => el("div", { class: "vv-pair", role: "group", "aria-label": t(key) }, el("span", { text: t(key) }), ...nodes);
-  const root = el("div", { class: "vv-sections" }, layers.root, place, group("experimentCut", ...cut, one), pair,
-    group("experimentEven", ...even), group("experimentRows", scramble));
+  const scramble = button({
+    text: t("experimentScramble"),
+    title: t("experimentScrambleTitle"),
+    onClick: () => bench.add({ kind: "scramble", rows: "patches", layers: inLayers(), seed: seed++ }),
+  });
+  const group = (key, ...nodes) =>
+    el(
+      "div",
+      { class: "vv-pair", role: "group", "aria-label": t(key) },
+      el("span", { text: t(key) }),
+      ...nodes,
+    );
+  const root = el(
+    "div",
+    { class: "vv-sections" },
+    layers.root,
+    place,
+    group("experimentCut", ...cut, one),
+    pair,
+    group("experimentEven", ...even),
+    group("experimentRows", scramble),
+  );
   return {
     root,
     render() {
       layers.set(where);
       const { layer, head } = app.selection;
-      const told = where === "layer" ? "experimentPlaceLayer" : head === "mean" ? "experimentPlaceMean" : "experimentPlaceHead";
+      const told =
+        where === "layer"
+          ? "experimentPlaceLayer"
+          : head === "mean"
+            ? "experimentPlaceMean"
+            : "experimentPlaceHead";
       setText(place, where === "all" ? "" : t(told, { layer, head: headName(head, app) }));
       show(place, where !== "all");
       const { query, key } = app.pair();
@@ -236,26 +448,54 @@ function createEdgeControls(app) {
 }
 
 /**
- * Tokens of another picture, in the same model, put in before a block or before the head; null where there is no other
- * picture and the host takes none.
+ * Tokens of another picture, in the same model, put in before a block or before the head; null where there is
+ * no other picture and the host takes none.
  */
 function createTransplantControls(app) {
-  const { t, bench, source: { manifest } } = app;
+  const {
+    t,
+    bench,
+    source: { manifest },
+  } = app;
   const donors = () => app.besides().filter(({ kind }) => kind === "photo" || kind === "example");
-  const photo = createPhotoChoice(app, (key) => { donor.value = key; });
+  const photo = createPhotoChoice(app, (key) => {
+    donor.value = key;
+  });
   if (donors().length === 0 && !photo) return null;
   const id = freshId("donor");
   const donor = el("select", { id, class: "vv-select" });
   const { depth } = manifest.model;
   let before = Math.floor(depth / 2);
-  const place = slider({ label: t("experimentBefore"), min: 0, max: depth, step: 1,
-    format: (value) => (value === depth ? t("experimentBeforeHead") : String(value)), onInput: (value) => { before = value; place.set(value); } });
-  const which = ["cls", "all"].filter((patches) => patches === "all" || manifest.model.prefix_tokens[0] === "cls_token");
-  const buttons = which.map((patches) => button({ text: t("experimentTransplant_" + patches), title: t("experimentTransplantTitle"),
-    onClick: () => bench.add({ kind: "transplant", patches, layer: before, from: donor.value }) }));
-  const root = el("div", { class: "vv-sections" }, el("p", { class: "vv-note", text: t("experimentTransplantHint") }),
-    el("div", { class: "vv-pair" }, el("label", { for: id, text: t("experimentDonor") }), donor, photo?.root), photo?.note, place.root,
-    el("div", { class: "vv-pair", role: "group", "aria-label": t("experimentTransplantTitle") }, ...buttons));
+  const place = slider({
+    label: t("experimentBefore"),
+    min: 0,
+    max: depth,
+    step: 1,
+    format: (value) => (value === depth ? t("experimentBeforeHead") : String(value)),
+    onInput: (value) => {
+      before = value;
+      place.set(value);
+    },
+  });
+  const which = ["cls", "all"].filter(
+    (patches) => patches === "all" || manifest.model.prefix_tokens[0] === "cls_token",
+  );
+  const buttons = which.map((patches) =>
+    button({
+      text: t("experimentTransplant_" + patches),
+      title: t("experimentTransplantTitle"),
+      onClick: () => bench.add({ kind: "transplant", patches, layer: before, from: donor.value }),
+    }),
+  );
+  const root = el(
+    "div",
+    { class: "vv-sections" },
+    el("p", { class: "vv-note", text: t("experimentTransplantHint") }),
+    el("div", { class: "vv-pair" }, el("label", { for: id, text: t("experimentDonor") }), donor, photo?.root),
+    photo?.note,
+    place.root,
+    el("div", { class: "vv-pair", role: "group", "aria-label": t("experimentTransplantTitle") }, ...buttons),
+  );
   photo?.takesDrops(root);
   let written = "";
   return {
@@ -268,7 +508,9 @@ function createTransplantControls(app) {
       if (written === keys) return;
       written = keys;
       const { value } = donor;
-      donor.replaceChildren(...all.map((one) => el("option", { value: one.key, text: besideName(one, app) })));
+      donor.replaceChildren(
+        ...all.map((one) => el("option", { value: one.key, text: besideName(one, app) })),
+      );
       if (all.some(({ key }) => key === value)) donor.value = value;
     },
   };
@@ -277,14 +519,22 @@ function createTransplantControls(app) {
 /** Saves the probabilities before and after, and the list of what was done. */
 function saves(app) {
   const { second } = app;
-  const done = (read(app.selection.experiment) ?? []);
-  if (second.key !== OPERATED || !second.app || second.coming || done.length === 0) return { tables: {}, figures: [] };
+  const done = read(app.selection.experiment) ?? [];
+  if (second.key !== OPERATED || !second.app || second.coming || done.length === 0)
+    return { tables: {}, figures: [] };
   const [before, after] = [app, second.app].map(({ source }) => source.manifest.pass.predictions);
   const names = new Map([...before, ...after].map((one) => [one.index, one.label]));
   const of = (list, index) => list.find((one) => one.index === index)?.probability ?? "";
-  const changes = { columns: ["number", "change", "intervention"], rows: done.map((one, at) => [at + 1, changeName(one, app), JSON.stringify(one)]) };
+  const changes = {
+    columns: ["number", "change", "intervention"],
+    rows: done.map((one, at) => [at + 1, changeName(one, app), JSON.stringify(one)]),
+  };
   const all = done.map((one) => changeName(one, app)).join("; ");
-  const answers = { columns: ["class", "label", "before", "after", "changed"],
-    rows: [...names].map(([index, label]) => [index, label, of(before, index), of(after, index), all]) };
-  return names.size > 0 ? { tables: { answers, changes }, figures: ["answers"] } : { tables: { changes }, figures: [] };
+  const answers = {
+    columns: ["class", "label", "before", "after", "changed"],
+    rows: [...names].map(([index, label]) => [index, label, of(before, index), of(after, index), all]),
+  };
+  return names.size > 0
+    ? { tables: { answers, changes }, figures: ["answers"] }
+    : { tables: { changes }, figures: [] };
 }

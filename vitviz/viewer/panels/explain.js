@@ -1,4 +1,7 @@
-/** Panel Explain: maps that say how much every patch matters, side by side, for a chosen class, and a fair test of them. */
+/**
+ * Panel Explain: maps that say how much every patch matters, side by side, for a chosen class, and a fair
+ * test of them.
+ */
 
 import { createClassMenu } from "./explain/classmenu.js";
 import { el, setText, show } from "../parts/dom.js";
@@ -14,7 +17,16 @@ import { whereExplained } from "../text/where.js";
 import { tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const explain = { id: "explain", overlay: "explain", whole: true, selects: FIELDS, lights: () => ["answer"], create, saves, code };
+export const explain = {
+  id: "explain",
+  overlay: "explain",
+  whole: true,
+  selects: FIELDS,
+  lights: () => ["answer"],
+  create,
+  saves,
+  code,
+};
 
 /** @param {import("../main.js").App} app */
 function create(app) {
@@ -26,18 +38,35 @@ function create(app) {
   const list = createExplainerList(app);
   const fair = createFairTest(app);
   const where = el("p", { class: "vv-note", role: "status" });
-  const root = el("div", {}, found, intro, menu.root, where, maps.root,
-    el("p", { class: "vv-caution", text: t("explainNoProof") }), fair.root, list.root);
+  const root = el(
+    "div",
+    {},
+    found,
+    intro,
+    menu.root,
+    where,
+    maps.root,
+    el("p", { class: "vv-caution", text: t("explainNoProof") }),
+    fair.root,
+    list.root,
+  );
   return {
     root,
     render(view) {
       const target = targetOf(app.selection, app.source);
       const shown = shownExplainers(app.selection, app.source);
-      const here = shown.map((one) => ({ one, values: app.source.explanations.of(questionOf(app.selection, app.source, one)).here?.values }));
+      const here = shown.map((one) => ({
+        one,
+        values: app.source.explanations.of(questionOf(app.selection, app.source, one)).here?.values,
+      }));
       setText(found, here.every(({ values }) => values) ? explainFinding(app, here) : "");
       const token = shown.some(gathers) ? t("explainPool") : tokenName(app.selection.token, app);
-      setText(intro, target === null ? t("explainIntroFree", { token })
-        : t("explainIntro", { label: className(target, app), token }));
+      setText(
+        intro,
+        target === null
+          ? t("explainIntroFree", { token })
+          : t("explainIntro", { label: className(target, app), token }),
+      );
       setText(where, whereExplained(app));
       show(where, where.textContent !== "");
       for (const part of [menu, maps, list, fair]) part.render(view);
@@ -60,8 +89,11 @@ function code(selection, source) {
   const { attention_norm: norm, attention_parts: parts } = manifest.model;
   const shown = shownExplainers(selection, source);
   const keys = shown.map(({ key }) => key);
-  const code = codeOf(manifest, { vitviz: ["explain"], torch: keys.map((key) => "explain_" + key) },
-    { keys, token: selection.token, target: targetOf(selection, source) });
+  const code = codeOf(
+    manifest,
+    { vitviz: ["explain"], torch: keys.map((key) => "explain_" + key) },
+    { keys, token: selection.token, target: targetOf(selection, source) },
+  );
   const plain = norm && parts.every((part) => PLAIN_PARTS.includes(part)) && !shown.some(gathers);
   return plain || keys.every((key) => ANY_MODEL.includes(key)) ? code : { ...code, torch: null };
 }
@@ -78,5 +110,8 @@ function saves(app) {
   const known = Object.keys(columns).length > 0;
   // A figure does not begin what nobody has looked at: some maps cost hundreds of passes.
   const figures = shown.every(({ key }) => Object.hasOwn(columns, key)) ? ["explanations"] : [];
-  return { tables: { ...(known ? { explanations: tokenTable(app, columns) } : {}), ...fairTables(app) }, figures };
+  return {
+    tables: { ...(known ? { explanations: tokenTable(app, columns) } : {}), ...fairTables(app) },
+    figures,
+  };
 }

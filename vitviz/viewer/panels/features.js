@@ -24,8 +24,16 @@ import { tokenName, tokenTitle } from "../text/words.js";
 const PAINTED = ["colours", "similarity"];
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const features = { id: "features", overlay: "features", prefers: { painted: oneOf(PAINTED) }, painting,
-  lights: ({ selection: { layer } }) => [layer], create, saves, code };
+export const features = {
+  id: "features",
+  overlay: "features",
+  prefers: { painted: oneOf(PAINTED) },
+  painting,
+  lights: ({ selection: { layer } }) => [layer],
+  create,
+  saves,
+  code,
+};
 
 /**
  * The colours, unless two analyses are compared: two colours have no difference.
@@ -40,14 +48,24 @@ function painting({ taste, selection, source, facing }) {
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t } = app;
-  const which = choice({ label: t("painted"), options: PAINTED.map((value) => ({ value, text: t("painted_" + value) })),
-    onChoose: (value) => { app.prefer({ painted: value }); app.select({ overlay: "features" }); } });
+  const which = choice({
+    label: t("painted"),
+    options: PAINTED.map((value) => ({ value, text: t("painted_" + value) })),
+    onChoose: (value) => {
+      app.prefer({ painted: value });
+      app.select({ overlay: "features" });
+    },
+  });
   const { grid, manifest } = app.source;
   const times = manifest.model.outlier_times;
   const found = el("p", { class: "vv-found" });
   const intro = el("p", { class: "vv-intro" });
-  const [colours, similar, norms] = ["featuresColours", "featuresSimilar", "featuresNorms"].map(
-    (key) => createMap(app, key, (token) => { pointed = token; renderReading(); }));
+  const [colours, similar, norms] = ["featuresColours", "featuresSimilar", "featuresNorms"].map((key) =>
+    createMap(app, key, (token) => {
+      pointed = token;
+      renderReading();
+    }),
+  );
   const explained = el("p", { class: "vv-note" });
   const [similarLegend, normLegend] = [createLegend(t), createLegend(t)];
   colours.root.append(explained);
@@ -59,9 +77,22 @@ function create(app) {
   const waiting = createWaiting(app);
   const maps = el("div", { class: "vv-figures vv-thirds" }, colours.root, similar.root, norms.root);
   const strip = createStrip(app, times);
-  const root = el("div", {}, found, which.root, intro, waiting.root, maps, reading, count, prefix,
-    el("h4", { text: t("featuresStrip") }), strip.root,
-    el("p", { class: "vv-note", text: t("featuresStripNote") }), about(t, times));
+  const root = el(
+    "div",
+    {},
+    found,
+    which.root,
+    intro,
+    waiting.root,
+    maps,
+    reading,
+    count,
+    prefix,
+    el("h4", { text: t("featuresStrip") }),
+    strip.root,
+    el("p", { class: "vv-note", text: t("featuresStripNote") }),
+    about(t, times),
+  );
   let pointed = null;
   let shown = { layer: -1 }; // the drawings of the layer that do not depend on the token
 
@@ -71,8 +102,14 @@ function create(app) {
     const { layer } = app.selection;
     const summary = app.source.features.summary();
     const values = app.source.features.similarity(layer, token);
-    setText(intro, t("featuresIntro", { token: tokenTitle(token, app), layer, dim: manifest.model.embed_dim }));
-    waiting.render(summary && values ? "" : tokensText(app), app.source.features.error !== null && over.missing !== "tokens");
+    setText(
+      intro,
+      t("featuresIntro", { token: tokenTitle(token, app), layer, dim: manifest.model.embed_dim }),
+    );
+    waiting.render(
+      summary && values ? "" : tokensText(app),
+      app.source.features.error !== null && over.missing !== "tokens",
+    );
     maps.classList.toggle("vv-stale", !summary);
     similar.root.classList.toggle("vv-stale", !values);
     similar.title(t("featuresSimilar", { token: tokenName(token, app) }));
@@ -82,7 +119,11 @@ function create(app) {
     setText(found, values ? featuresFinding(app, values, token) : "");
     if (values) renderSimilar(values);
     const scale = scaleOfBoth(app, lengths, false);
-    const stale = shown.layer !== layer || shown.table !== app.taste.colours || shown.min !== scale?.min || shown.max !== scale?.max;
+    const stale =
+      shown.layer !== layer ||
+      shown.table !== app.taste.colours ||
+      shown.min !== scale?.min ||
+      shown.max !== scale?.max;
     if (summary && stale) renderLayer(summary, layer, scale);
     strip.mark();
     shown.values = values;
@@ -102,17 +143,44 @@ function create(app) {
     shown = { layer, table: app.taste.colours, ...scale, norms: one.norms, median };
     colours.drawColours(one.colours);
     const share = (axis) => percent(one.explained[axis]);
-    setText(explained, t("featuresExplained", { red: share(0), green: share(1), blue: share(2),
-      sum: percent(one.explained[0] + one.explained[1] + one.explained[2]) }));
+    setText(
+      explained,
+      t("featuresExplained", {
+        red: share(0),
+        green: share(1),
+        blue: share(2),
+        sum: percent(one.explained[0] + one.explained[1] + one.explained[2]),
+      }),
+    );
     norms.draw(one.norms, grid.prefix, scale, colourTable(app.taste.colours));
     normLegend.render({ scale, colours: app.taste.colours, uniform: null, ends: digits });
-    norms.outline(above, (patch) => t("featuresOutlier", { name: tokenName(patch + grid.prefix, app),
-      norm: digits(patchNorms[patch]), times: multiple(patchNorms[patch] / median) }));
-    setText(count, t("featuresOutliers", { count: above.length, patches: patchNorms.length, times,
-      median: digits(median) }));
+    norms.outline(above, (patch) =>
+      t("featuresOutlier", {
+        name: tokenName(patch + grid.prefix, app),
+        norm: digits(patchNorms[patch]),
+        times: multiple(patchNorms[patch] / median),
+      }),
+    );
+    setText(
+      count,
+      t("featuresOutliers", {
+        count: above.length,
+        patches: patchNorms.length,
+        times,
+        median: digits(median),
+      }),
+    );
     show(prefix, grid.prefix > 0);
-    setText(prefix, t("featuresPrefix", { norms: manifest.model.prefix_tokens.map((_, token) =>
-      t("featuresPrefixNorm", { name: tokenName(token, app), norm: digits(one.norms[token]) })).join(" · ") }));
+    setText(
+      prefix,
+      t("featuresPrefix", {
+        norms: manifest.model.prefix_tokens
+          .map((_, token) =>
+            t("featuresPrefixNorm", { name: tokenName(token, app), norm: digits(one.norms[token]) }),
+          )
+          .join(" · "),
+      }),
+    );
     strip.draw(summary);
   }
 
@@ -121,8 +189,15 @@ function create(app) {
     const token = pointed ?? app.pointed ?? app.shownToken();
     const { values, norms: all, median } = shown;
     if (!values || !all) return setText(reading, "");
-    return setText(reading, t("featuresReading", { name: tokenName(token, app),
-      value: signed(values[token], 3).trim(), norm: digits(all[token]), times: multiple(all[token] / median) }));
+    return setText(
+      reading,
+      t("featuresReading", {
+        name: tokenName(token, app),
+        value: signed(values[token], 3).trim(),
+        norm: digits(all[token]),
+        times: multiple(all[token] / median),
+      }),
+    );
   }
 }
 
@@ -142,9 +217,13 @@ function lengths({ source, selection }) {
 
 /** Notes on how the pictures are made and what they do not show. */
 function about(t, times) {
-  return el("details", { class: "vv-about-maps" }, el("summary", { text: t("featuresAbout") }),
+  return el(
+    "details",
+    { class: "vv-about-maps" },
+    el("summary", { text: t("featuresAbout") }),
     ...["featuresNotePca", "featuresNoteCosine"].map((key) => el("p", { class: "vv-note", text: t(key) })),
-    cited(t("featuresNoteOutliers", { times }), "arXiv:2309.16588"));
+    cited(t("featuresNoteOutliers", { times }), "arXiv:2309.16588"),
+  );
 }
 
 /** A map with a title, on which tokens can be pointed at, selected and marked. */
@@ -160,14 +239,18 @@ function createMap(app, key, onPoint) {
   frame.addEventListener("pointerleave", () => onPoint(null));
   return {
     root: el("figure", { class: "vv-figure" }, title, frame),
-    draw, drawColours, mark,
+    draw,
+    drawColours,
+    mark,
     title: (text) => setText(title, text),
     outline(patches, describe) {
-      marks.replaceChildren(...patches.map((patch) => {
-        const outlier = el("span", { class: "vv-box vv-outlier", title: describe(patch) });
-        put(outlier, patch + grid.prefix);
-        return outlier;
-      }));
+      marks.replaceChildren(
+        ...patches.map((patch) => {
+          const outlier = el("span", { class: "vv-box vv-outlier", title: describe(patch) });
+          put(outlier, patch + grid.prefix);
+          return outlier;
+        }),
+      );
     },
   };
 }
@@ -180,13 +263,27 @@ function createStrip(app, times) {
     const map = mapCanvas(grid.rows, grid.cols);
     const note = el("span", { "aria-hidden": "true" });
     const spoken = el("span", { class: "vv-live" });
-    const root = el("button", { type: "button", class: "vv-head", onclick: () => app.select({ layer }) },
-      spoken, map.canvas, el("span", { class: "vv-head-line" },
-        el("span", { class: "vv-head-name", "aria-hidden": "true", text: String(layer) }), note));
+    const root = el(
+      "button",
+      { type: "button", class: "vv-head", onclick: () => app.select({ layer }) },
+      spoken,
+      map.canvas,
+      el(
+        "span",
+        { class: "vv-head-line" },
+        el("span", { class: "vv-head-name", "aria-hidden": "true", text: String(layer) }),
+        note,
+      ),
+    );
     return { map, note, spoken, root, layer };
   });
-  const root = createGallery({ grid, label: t("featuresStrip"), maps: steps.map((step) => step.root),
-    most: 4, least: "6.4em" });
+  const root = createGallery({
+    grid,
+    label: t("featuresStrip"),
+    maps: steps.map((step) => step.root),
+    most: 4,
+    least: "6.4em",
+  });
   let drawn = false;
   return {
     root,
@@ -219,10 +316,19 @@ function saves(app, { token }) {
   const { prefix, tokens } = app.source.grid;
   const { scores, norms } = layerFeatures(summary, layer, app.source.manifest);
   const { above } = outliers(norms.subarray(prefix), app.source.manifest.model.outlier_times);
-  const ofPatches = (value) => Array.from({ length: tokens }, (_, at) => (at < prefix ? NaN : value(at - prefix)));
-  return { figures: ["features"], tables: { features: tokenTable(app, {
-    cosine: similar, norm: norms, outlier: ofPatches((patch) => Number(above.includes(patch))),
-    pc1: ofPatches((patch) => scores[3 * patch]), pc2: ofPatches((patch) => scores[3 * patch + 1]),
-    pc3: ofPatches((patch) => scores[3 * patch + 2]),
-  }) } };
+  const ofPatches = (value) =>
+    Array.from({ length: tokens }, (_, at) => (at < prefix ? NaN : value(at - prefix)));
+  return {
+    figures: ["features"],
+    tables: {
+      features: tokenTable(app, {
+        cosine: similar,
+        norm: norms,
+        outlier: ofPatches((patch) => Number(above.includes(patch))),
+        pc1: ofPatches((patch) => scores[3 * patch]),
+        pc2: ofPatches((patch) => scores[3 * patch + 1]),
+        pc3: ofPatches((patch) => scores[3 * patch + 2]),
+      }),
+    },
+  };
 }

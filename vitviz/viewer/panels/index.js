@@ -14,4 +14,17 @@ import { rollout } from "./rollout.js";
 import { training } from "./training.js";
 
 /** @type {import("../state/panels.js").PanelDescription[]} */
-export const PANELS = [patches, positions, attention, qk, rollout, explain, features, predictions, experiment, training, many, model];
+export const PANELS = [
+  patches,
+  positions,
+  attention,
+  qk,
+  rollout,
+  explain,
+  features,
+  predictions,
+  experiment,
+  training,
+  many,
+  model,
+];

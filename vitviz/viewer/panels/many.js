@@ -1,4 +1,6 @@
-/** Panel Many pictures: whether what one photo shows is true of others. What it shows comes with the engine. */
+/**
+ * Panel Many pictures: whether what one photo shows is true of others. What it shows comes with the engine.
+ */
 
 import { percent } from "../maths/numbers.js";
 import { el, setText } from "../parts/dom.js";
@@ -9,7 +11,9 @@ export const many = { id: "many", alone: true, whole: true, lights: () => [], cr
 
 /** How far each head looks, on the mean of all pictures, in the model as it is. */
 function code(selection, { manifest }) {
-  return manifest.pass.changes.length > 0 || manifest.photo.inverted ? null : codeOf(manifest, "many", { pictures: [manifest.photo.name] });
+  return manifest.pass.changes.length > 0 || manifest.photo.inverted
+    ? null
+    : codeOf(manifest, "many", { pictures: [manifest.photo.name] });
 }
 
 /** @param {import("../main.js").App} app */
@@ -32,7 +36,13 @@ function create(app) {
         root.replaceChildren(view.root);
       }
       view?.render();
-      if (!view) setText(note, runner?.state === "coming" ? t("weightsComing", { share: percent(runner.share) }) : t("manyNotHere"));
+      if (!view)
+        setText(
+          note,
+          runner?.state === "coming"
+            ? t("weightsComing", { share: percent(runner.share) })
+            : t("manyNotHere"),
+        );
     },
   };
 }

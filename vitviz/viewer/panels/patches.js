@@ -18,8 +18,15 @@ import { tokenTitle } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const patches = {
-  id: "patches", overlay: "none", rests: middleToken, prefers: { order: oneOf(ORDERS), units: oneOf(UNITS) },
-  explains: ["photo", "patches"], lights: () => ["patches"], create, saves, code,
+  id: "patches",
+  overlay: "none",
+  rests: middleToken,
+  prefers: { order: oneOf(ORDERS), units: oneOf(UNITS) },
+  explains: ["photo", "patches"],
+  lights: () => ["patches"],
+  create,
+  saves,
+  code,
 };
 
 /** @param {import("../main.js").App} app */
@@ -36,12 +43,30 @@ function create(app) {
   const framing = createFraming(app);
   const sizes = createSizes(app);
   const waiting = createFileWaiting(app, () => app.source.picture, "pixelsLoading");
-  const root = el("div", {}, found, framing.root, intro, waiting.root, numbers.root, sizes.root, filters.root, components.root,
-    createFold(app, "ledger", t("ledger"), el("p", { class: "vv-intro", text: arithmetic() }), createLedger(app),
-      el("p", { class: "vv-note", text: t("patchThreeWays") })));
+  const root = el(
+    "div",
+    {},
+    found,
+    framing.root,
+    intro,
+    waiting.root,
+    numbers.root,
+    sizes.root,
+    filters.root,
+    components.root,
+    createFold(
+      app,
+      "ledger",
+      t("ledger"),
+      el("p", { class: "vv-intro", text: arithmetic() }),
+      createLedger(app),
+      el("p", { class: "vv-note", text: t("patchThreeWays") }),
+    ),
+  );
 
   return {
-    root, render,
+    root,
+    render,
     destroy() {
       numbers.destroy();
       app.lit = null;
@@ -51,11 +76,24 @@ function create(app) {
   function render({ token }) {
     const box = boxOf(token, grid);
     const here = waiting.get();
-    setText(found, patchFinding(app, box && here ? patchValues(here, token, manifest, grid, "pixel").raw : null));
-    setText(intro, box
-      ? t("patchIntro", { token: tokenTitle(token, app), top: box.top, left: box.left,
-        height: box.height, width: box.width, channels, count })
-      : t("patchPrefix", { token: tokenTitle(token, app) }));
+    setText(
+      found,
+      patchFinding(app, box && here ? patchValues(here, token, manifest, grid, "pixel").raw : null),
+    );
+    setText(
+      intro,
+      box
+        ? t("patchIntro", {
+            token: tokenTitle(token, app),
+            top: box.top,
+            left: box.left,
+            height: box.height,
+            width: box.width,
+            channels,
+            count,
+          })
+        : t("patchPrefix", { token: tokenTitle(token, app) }),
+    );
     filters.render(token);
     components.render();
     framing.render();
@@ -65,9 +103,20 @@ function create(app) {
 
   function arithmetic() {
     const { height, width } = manifest.model.image;
-    return t("arithmetic", { height, width, patchHeight: grid.patchHeight, patchWidth: grid.patchWidth,
-      rows: grid.rows, cols: grid.cols, patches: grid.rows * grid.cols, prefix: grid.prefix,
-      tokens: grid.tokens, channels, count, dim: manifest.model.embed_dim });
+    return t("arithmetic", {
+      height,
+      width,
+      patchHeight: grid.patchHeight,
+      patchWidth: grid.patchWidth,
+      rows: grid.rows,
+      cols: grid.cols,
+      patches: grid.rows * grid.cols,
+      prefix: grid.prefix,
+      tokens: grid.tokens,
+      channels,
+      count,
+      dim: manifest.model.embed_dim,
+    });
   }
 }
 
@@ -75,7 +124,9 @@ function create(app) {
 function code({ token }, { manifest, grid, embedding }, { order, units }) {
   const box = boxOf(token, grid);
   if (box) return codeOf(manifest, "patches", { token, order, units, ...box });
-  return embedding.exists ? codeOf(manifest, "patches_prefix", { token, count: embedding.here?.count ?? manifest.model.embed_dim }) : null;
+  return embedding.exists
+    ? codeOf(manifest, "patches_prefix", { token, count: embedding.here?.count ?? manifest.model.embed_dim })
+    : null;
 }
 
 /** Saves the numbers of the patch as they enter the model. */
@@ -89,6 +140,13 @@ function saves(app, { token }) {
     return [at, row, col, channel, value, normalised[at]];
   });
   // An analysis saved by an older version has no filters to draw.
-  return { figures: app.source.embedding.exists ? ["patch", "patches"] : ["patches"], tables: { patches: {
-    columns: ["element", "row", "col", "channel", "raw", "normalised"], rows } } };
+  return {
+    figures: app.source.embedding.exists ? ["patch", "patches"] : ["patches"],
+    tables: {
+      patches: {
+        columns: ["element", "row", "col", "channel", "raw", "normalised"],
+        rows,
+      },
+    },
+  };
 }

@@ -28,15 +28,31 @@ const MOSAICS = ["trained", "untrained"];
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const positions = {
-  id: "positions", overlay: "positions", rests: middleToken, selects: { mosaic: oneOf(MOSAICS) }, explains: ["position"], lights: (app) => (app.source.inside.exists ? ["position", app.selection.layer] : ["position"]),
-  create, saves, code,
+  id: "positions",
+  overlay: "positions",
+  rests: middleToken,
+  selects: { mosaic: oneOf(MOSAICS) },
+  explains: ["position"],
+  lights: (app) => (app.source.inside.exists ? ["position", app.selection.layer] : ["position"]),
+  create,
+  saves,
+  code,
 };
 
-/** The similarities of the selected position, and what is told inside attention; of a prefix token, the similarities of all positions. */
+/**
+ * The similarities of the selected position, and what is told inside attention; of a prefix token, the
+ * similarities of all positions.
+ */
 function code({ token, layer }, { manifest, grid }) {
-  const { files: { positions: learned, inside: told }, model: { position_kinds: kinds } } = manifest;
+  const {
+    files: { positions: learned, inside: told },
+    model: { position_kinds: kinds },
+  } = manifest;
   if (!placeOf(token, grid)) return learned ? codeOf(manifest, "positions_all", {}) : null;
-  const cells = [learned ? "positions" : "no_positions", ...(told ? [kinds.includes("rotary") ? "positions_rotary" : "positions_bias"] : [])];
+  const cells = [
+    learned ? "positions" : "no_positions",
+    ...(told ? [kinds.includes("rotary") ? "positions_rotary" : "positions_bias"] : []),
+  ];
   return learned || told ? codeOf(manifest, { vitviz: cells, torch: cells }, { token, layer }) : null;
 }
 
@@ -50,7 +66,13 @@ function create(app) {
   if (!app.source.positions.exists) {
     const blind = app.source.manifest.model.position_kinds.length === 0 ? blindNodes(app) : [];
     return {
-      root: el("div", {}, ...blind, inside.root, el("p", { class: "vv-text", text: t("missing_noPositions") })),
+      root: el(
+        "div",
+        {},
+        ...blind,
+        inside.root,
+        el("p", { class: "vv-text", text: t("missing_noPositions") }),
+      ),
       render: inside.render,
     };
   }
@@ -66,15 +88,27 @@ function create(app) {
   const curves = [
     { title: "positionsOfRows", axis: "rowAxis", count: grid.rows },
     { title: "positionsOfCols", axis: "colAxis", count: grid.cols },
-  ].map(({ title, axis, count }) => createCurves({ title: t(title), axis: t(axis), count, scale: SCALE, names }));
+  ].map(({ title, axis, count }) =>
+    createCurves({ title: t(title), axis: t(axis), count, scale: SCALE, names }),
+  );
   const legend = createLegend(t);
   const loading = createFileWaiting(app, () => app.source.positions, "positionsLoading");
   const waiting = createFileWaiting(app, () => app.source.untrained, "untrainedLoading");
   const all = createAllPositions(app);
-  const root = el("div", {}, found, intro,
-    el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)), value, loading.root, waiting.root,
+  const root = el(
+    "div",
+    {},
+    found,
+    intro,
+    el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)),
+    value,
+    loading.root,
+    waiting.root,
     legend.root,
-    el("div", { class: "vv-figures" }, ...curves.map((curve) => curve.root)), inside.root, all.root);
+    el("div", { class: "vv-figures" }, ...curves.map((curve) => curve.root)),
+    inside.root,
+    all.root,
+  );
   let pointed = null;
 
   return { root, render, destroy: all.destroy };
@@ -90,16 +124,28 @@ function create(app) {
     loading.get();
     if (rows && !twin) twin = positionMaps(rows, grid);
     setText(found, positionsFinding(app, similar, token));
-    setText(intro, token >= grid.prefix ? t("positionsIntro", { token: tokenTitle(token, app) })
-      : t("positionsPrefix", { token: tokenTitle(token, app) }));
+    setText(
+      intro,
+      token >= grid.prefix
+        ? t("positionsIntro", { token: tokenTitle(token, app) })
+        : t("positionsPrefix", { token: tokenTitle(token, app) }),
+    );
     for (const one of ones) one.render(token);
     legend.render({ scale: SCALE, colours: "diverging", uniform: null, note: t("scale_positions") });
     const place = placeOf(token, grid);
     for (const curve of curves) show(curve.root, similar !== null);
     if (similar) {
-      const means = [similar, twin?.(token)].filter(Boolean).map((map) => marginals(map, grid.rows, grid.cols));
-      curves[0].render(means.map(({ ofRows }) => ofRows), place.row);
-      curves[1].render(means.map(({ ofCols }) => ofCols), place.col);
+      const means = [similar, twin?.(token)]
+        .filter(Boolean)
+        .map((map) => marginals(map, grid.rows, grid.cols));
+      curves[0].render(
+        means.map(({ ofRows }) => ofRows),
+        place.row,
+      );
+      curves[1].render(
+        means.map(({ ofCols }) => ofCols),
+        place.col,
+      );
     }
     inside.render({ token });
     all.render(place);
@@ -111,16 +157,28 @@ function create(app) {
     const at = pointed - grid.prefix;
     const read = (map) => signed(map[at], 3).trim();
     const before = twin?.(token) ? " (" + t("mosaic_untrained") + " " + read(twin(token)) + ")" : "";
-    return setText(value, t("underPointer", { name: tokenName(pointed, app),
-      value: read(app.source.positionMap(token)) + before }));
+    return setText(
+      value,
+      t("underPointer", {
+        name: tokenName(pointed, app),
+        value: read(app.source.positionMap(token)) + before,
+      }),
+    );
   }
 }
 
 /** What follows where nothing tells a place: the order of the patches does not count. */
 function blindNodes(app) {
   const { t, bench } = app;
-  const shuffle = button({ text: t("positionsShuffle"), title: t("experimentShuffleTitle", { side: 1 }), onClick: () => bench.add({ kind: "shuffle", cells: 1, seed: 0 }) });
-  return [el("p", { class: "vv-found", text: t("positionsBlind") }), ...(app.operates ? [el("div", { class: "vv-pair" }, shuffle)] : [])];
+  const shuffle = button({
+    text: t("positionsShuffle"),
+    title: t("experimentShuffleTitle", { side: 1 }),
+    onClick: () => bench.add({ kind: "shuffle", cells: 1, seed: 0 }),
+  });
+  return [
+    el("p", { class: "vv-found", text: t("positionsBlind") }),
+    ...(app.operates ? [el("div", { class: "vv-pair" }, shuffle)] : []),
+  ];
 }
 
 /** The map of the selected position, large. */
@@ -150,23 +208,41 @@ function createAllPositions(app) {
   const { t } = app;
   const { grid } = app.source;
   const { rows, cols } = grid;
-  const mosaic = createMosaic({ outerRows: rows, outerCols: cols, rows, cols, ratio: mapRatio(grid),
-    label: t("positionsAll", { count: rows * cols }) });
+  const mosaic = createMosaic({
+    outerRows: rows,
+    outerCols: cols,
+    rows,
+    cols,
+    ratio: mapRatio(grid),
+    label: t("positionsAll", { count: rows * cols }),
+  });
   const zoom = createZoom(mosaic.frame, t);
   const status = el("p", { class: "vv-note", role: "status" });
-  const which = app.source.untrained.exists ? choice({
-    label: t("positionsMosaic"),
-    options: MOSAICS.map((value) => ({ value, text: t("mosaic_" + value) })),
-    onChoose: (value) => app.select({ mosaic: value }),
-  }) : null;
+  const which = app.source.untrained.exists
+    ? choice({
+        label: t("positionsMosaic"),
+        options: MOSAICS.map((value) => ({ value, text: t("mosaic_" + value) })),
+        onChoose: (value) => app.select({ mosaic: value }),
+      })
+    : null;
   let stop = new AbortController();
   let drawn = ""; // the mosaic that is drawn
-  explore(mosaic.frame, (event) => {
-    const cell = mosaic.cellAt(event);
-    return cell ? tokenOf(cell.row, cell.col, grid) : null;
-  }, app);
-  const root = el("figure", { class: "vv-figure" }, which?.root,
-    el("figcaption", { text: t("positionsAll", { count: rows * cols }) }), zoom.root, status);
+  explore(
+    mosaic.frame,
+    (event) => {
+      const cell = mosaic.cellAt(event);
+      return cell ? tokenOf(cell.row, cell.col, grid) : null;
+    },
+    app,
+  );
+  const root = el(
+    "figure",
+    { class: "vv-figure" },
+    which?.root,
+    el("figcaption", { text: t("positionsAll", { count: rows * cols }) }),
+    zoom.root,
+    status,
+  );
   return { root, render, destroy: () => stop.abort() };
 
   function render(place) {

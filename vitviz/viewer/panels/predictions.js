@@ -13,14 +13,32 @@ import { codeOf } from "../text/python.js";
 import { groupName, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const predictions = { id: "predictions", whole: true, prefers: { lens: oneOf(LENSES) }, both: createAnswerBars, explains: ["answer"], lights: () => ["answer"], create, saves, code };
+export const predictions = {
+  id: "predictions",
+  whole: true,
+  prefers: { lens: oneOf(LENSES) },
+  both: createAnswerBars,
+  explains: ["answer"],
+  lights: () => ["answer"],
+  create,
+  saves,
+  code,
+};
 
 const MOST_GROUPS = 5;
 
 /** The probabilities of the classes that are listed, and of those that the logit lens follows. */
 function code(selection, { manifest }) {
-  const { predictions: { length: count }, lens } = manifest.pass;
-  return count === 0 ? null : codeOf(manifest, lens.length > 0 ? "lens" : "predictions", { count, classes: lens.map(({ index }) => index) });
+  const {
+    predictions: { length: count },
+    lens,
+  } = manifest.pass;
+  return count === 0
+    ? null
+    : codeOf(manifest, lens.length > 0 ? "lens" : "predictions", {
+        count,
+        classes: lens.map(({ index }) => index),
+      });
 }
 
 /** @param {import("../main.js").App} app */
@@ -31,31 +49,72 @@ function create(app) {
   const groups = manifest.pass.groups.slice(0, MOST_GROUPS);
   const classes = manifest.pass.predictions;
   if (classes.length === 0) {
-    const why = { embedding: "headEmbedding", tokens: "headTokens" }[/** @type {string} */ (model.head)] ?? "headNone";
+    const why =
+      { embedding: "headEmbedding", tokens: "headTokens" }[/** @type {string} */ (model.head)] ?? "headNone";
     return {
-      root: el("div", {}, el("p", { class: "vv-text", text: t(why, { model: translated(model.title, app) }) })),
+      root: el(
+        "div",
+        {},
+        el("p", { class: "vv-text", text: t(why, { model: translated(model.title, app) }) }),
+      ),
       render() {},
     };
   }
   const denied = refuses(app.source); // the order is what it would choose, and no share says that it is sure
-  const sharesOf = (list) => (denied ? list.map(() => t("noShare")) : percents(list.map(({ probability }) => probability)));
+  const sharesOf = (list) =>
+    denied ? list.map(() => t("noShare")) : percents(list.map(({ probability }) => probability));
   const [groupShares, classShares] = [sharesOf(groups), sharesOf(classes)];
-  const lists = el("div", { class: "vv-answers" },
-    groups.length === 0 ? null : list(t("groupsTitle"), groups.map((group, at) => bar({
-      label: groupName(group.name, app), share: group.probability, text: groupShares[at], note: "",
-      title: t("groupSize", { count: group.classes.length }),
-    }, at))),
-    list(t("classesTitle"), classes.map((entry, at) => bar({
-      label: labelName(entry.label, app), share: entry.probability, text: classShares[at],
-      title: t("classNumber", { index: entry.index }) + ": " + entry.label,
-      note: t("logit", { logit: signed(entry.logit).trim() }),
-    }, at)), restOf(classes)));
+  const lists = el(
+    "div",
+    { class: "vv-answers" },
+    groups.length === 0
+      ? null
+      : list(
+          t("groupsTitle"),
+          groups.map((group, at) =>
+            bar(
+              {
+                label: groupName(group.name, app),
+                share: group.probability,
+                text: groupShares[at],
+                note: "",
+                title: t("groupSize", { count: group.classes.length }),
+              },
+              at,
+            ),
+          ),
+        ),
+    list(
+      t("classesTitle"),
+      classes.map((entry, at) =>
+        bar(
+          {
+            label: labelName(entry.label, app),
+            share: entry.probability,
+            text: classShares[at],
+            title: t("classNumber", { index: entry.index }) + ": " + entry.label,
+            note: t("logit", { logit: signed(entry.logit).trim() }),
+          },
+          at,
+        ),
+      ),
+      restOf(classes),
+    ),
+  );
   const lens = createLens(app);
   const found = el("p", { class: "vv-found" });
-  const root = el("div", {}, found, lists,
-    model.trained === false || denied ? null
+  const root = el(
+    "div",
+    {},
+    found,
+    lists,
+    model.trained === false || denied
+      ? null
       : el("p", { class: "vv-note", text: t(model.calibrated ? "calibrated" : "uncalibrated") }),
-    createKnown(app), lens.root, caution(t));
+    createKnown(app),
+    lens.root,
+    caution(t),
+  );
   return {
     root,
     render() {
@@ -78,34 +137,53 @@ function list(title, bars, rest = null) {
 function bar({ label, share, text, title, note }, at) {
   const fill = el("span", { class: "vv-fill" });
   fill.style.width = 100 * share + "%";
-  return el("li", { class: at === 0 ? "vv-best" : null },
+  return el(
+    "li",
+    { class: at === 0 ? "vv-best" : null },
     el("span", { class: "vv-label", text: label, title }),
     el("b", { text, title: /\d/.test(text) ? percent(share) : null }),
     el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
-    el("span", { class: "vv-logit", text: note }));
+    el("span", { class: "vv-logit", text: note }),
+  );
 }
 
 /** Saves the most probable classes, and their probabilities after each block. */
 function saves({ source: { manifest } }) {
   const { predictions, lens } = manifest.pass;
   if (predictions.length === 0) return { tables: {}, figures: [] };
-  const rows = predictions.map(({ index, label, probability, logit }, at) =>
-    [at + 1, index, label, probability, logit]);
+  const rows = predictions.map(({ index, label, probability, logit }, at) => [
+    at + 1,
+    index,
+    label,
+    probability,
+    logit,
+  ]);
   const tables = { predictions: { columns: ["rank", "class", "label", "probability", "logit"], rows } };
   if (lens.length === 0) return { tables, figures: ["predictions"] };
   const followed = lens.flatMap(({ index, label, probabilities, ranks }) =>
-    probabilities.map((probability, layer) => [layer, index, label, probability, ranks[layer]]));
-  return { figures: ["predictions", "lens"], tables: { ...tables,
-    lens: { columns: ["layer", "class", "label", "probability", "rank"], rows: followed } } };
+    probabilities.map((probability, layer) => [layer, index, label, probability, ranks[layer]]),
+  );
+  return {
+    figures: ["predictions", "lens"],
+    tables: {
+      ...tables,
+      lens: { columns: ["layer", "class", "label", "probability", "rank"], rows: followed },
+    },
+  };
 }
 
 /**
- * The score of the picture beside the threshold, and how good the threshold is; null if the model was not trained to
- * tell its classes from others.
+ * The score of the picture beside the threshold, and how good the threshold is; null if the model was not
+ * trained to tell its classes from others.
  */
 function createKnown(app) {
   const texts = knownTexts(app);
   if (!texts) return null;
-  return el("section", { class: "vv-known" }, el("h4", { text: app.t("knownTitle") }),
-    el("p", { text: texts.verdict }), el("p", { class: "vv-note", text: texts.about.join(" ") }));
+  return el(
+    "section",
+    { class: "vv-known" },
+    el("h4", { text: app.t("knownTitle") }),
+    el("p", { text: texts.verdict }),
+    el("p", { class: "vv-note", text: texts.about.join(" ") }),
+  );
 }

@@ -19,9 +19,17 @@ import { headName, tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const qk = {
-  id: "qk", overlay: "attention", needs: "layer", pairs: true, link: ["partner"], lights: ({ selection: { layer } }) => [layer],
+  id: "qk",
+  overlay: "attention",
+  needs: "layer",
+  pairs: true,
+  link: ["partner"],
+  lights: ({ selection: { layer } }) => [layer],
   // The mean of heads has no queries and keys, so head 0 is borrowed.
-  borrows: ({ head }) => (head === "mean" ? { head: 0 } : {}), create, saves, code,
+  borrows: ({ head }) => (head === "mean" ? { head: 0 } : {}),
+  create,
+  saves,
+  code,
 };
 
 const PARTS = ["q", "k", "products"];
@@ -39,33 +47,78 @@ function create(app) {
     options: ["partner", "token"].map((value) => ({ value, text: t("pairPick_" + value) })),
     onChoose: (value) => app.choosePick(value),
   });
-  const swap = button({ text: "⇄", title: t("pairSwap"), onClick: () => {
-    const [token, partner] = [app.shownPartner(), app.shownToken()];
-    app.select({ token, partner, pinned: true });
-  } });
+  const swap = button({
+    text: "⇄",
+    title: t("pairSwap"),
+    onClick: () => {
+      const [token, partner] = [app.shownPartner(), app.shownToken()];
+      app.select({ token, partner, pinned: true });
+    },
+  });
   const waiting = createWaiting(app);
-  const noHead = el("p", { class: "vv-note" }, el("span", { text: t("pairMean") + " " }),
-    button({ text: t("headNumber", { head: 0 }), title: t("headNumber", { head: 0 }),
-      onClick: () => app.select({ head: 0 }) }));
-  const strips = PARTS.map((part) => ({ part,
-    ...createStrip(app.source.manifest.model.head_dim, t("pair_" + part), (at) => { pointed = at; draw(); }) }));
+  const noHead = el(
+    "p",
+    { class: "vv-note" },
+    el("span", { text: t("pairMean") + " " }),
+    button({
+      text: t("headNumber", { head: 0 }),
+      title: t("headNumber", { head: 0 }),
+      onClick: () => app.select({ head: 0 }),
+    }),
+  );
+  const strips = PARTS.map((part) => ({
+    part,
+    ...createStrip(app.source.manifest.model.head_dim, t("pair_" + part), (at) => {
+      pointed = at;
+      draw();
+    }),
+  }));
   const reading = el("p", { class: "vv-under" });
   const board = createSumBoard(app);
   const orderChoice = choice({
     label: t("pairOrder"),
     options: ["place", "size"].map((value) => ({ value, text: t("pairOrder_" + value) })),
-    onChoose: (value) => { order = value; draw(); },
+    onChoose: (value) => {
+      order = value;
+      draw();
+    },
   });
-  const numbers = el("pre", { class: "vv-numbers", tabindex: "0", role: "group", "aria-label": t("pairNumbers") });
+  const numbers = el("pre", {
+    class: "vv-numbers",
+    tabindex: "0",
+    role: "group",
+    "aria-label": t("pairNumbers"),
+  });
   const row = createSoftmaxRow(app);
   const mixView = createMixView(app);
   const turnView = isTurned(app.source) ? createTurnView(app) : null;
-  const body = el("div", { class: "vv-pair-body" },
-    el("div", { class: "vv-strips" }, ...strips.map(({ root }) => root), reading), board.root, turnView?.root,
-    el("h4", { text: t("pairRowTitle") }), row.root,
-    el("details", { class: "vv-facts" }, el("summary", { text: t("pairNumbers") }), orderChoice.root, numbers),
-    mixView.root);
-  const root = el("div", {}, found, intro, el("div", { class: "vv-pair vv-on-a-line" }, pick.root, swap), noHead, waiting.root, body);
+  const body = el(
+    "div",
+    { class: "vv-pair-body" },
+    el("div", { class: "vv-strips" }, ...strips.map(({ root }) => root), reading),
+    board.root,
+    turnView?.root,
+    el("h4", { text: t("pairRowTitle") }),
+    row.root,
+    el(
+      "details",
+      { class: "vv-facts" },
+      el("summary", { text: t("pairNumbers") }),
+      orderChoice.root,
+      numbers,
+    ),
+    mixView.root,
+  );
+  const root = el(
+    "div",
+    {},
+    found,
+    intro,
+    el("div", { class: "vv-pair vv-on-a-line" }, pick.root, swap),
+    noHead,
+    waiting.root,
+    body,
+  );
   let shown = null; // {pair, key}
   let late = 0;
 
@@ -75,11 +128,21 @@ function create(app) {
     const { layer, head } = app.selection;
     const { query, key } = app.pair();
     pick.set(app.pairPick);
-    setText(intro, t("pairIntro", { query: tokenName(query, app), key: tokenName(key, app), layer,
-      head: headName(head, app) }));
+    setText(
+      intro,
+      t("pairIntro", {
+        query: tokenName(query, app),
+        key: tokenName(key, app),
+        layer,
+        head: headName(head, app),
+      }),
+    );
     show(noHead, head === "mean");
     const decoded = head === "mean" ? null : app.source.store.get(layer);
-    waiting.render(head === "mean" || decoded ? "" : layerText(app), app.source.failure !== null && over.missing !== "layer");
+    waiting.render(
+      head === "mean" || decoded ? "" : layerText(app),
+      app.source.failure !== null && over.missing !== "layer",
+    );
     show(body, Boolean(decoded));
     shown = decoded && head !== "mean" ? { pair: pairOf(decoded, head, query, key), key } : null;
     setText(found, shown ? pairFinding(app, { query, key }, shown.pair) : "");
@@ -99,9 +162,17 @@ function create(app) {
       strip.draw(pair[strip.part], table);
       strip.mark(pointed);
     }
-    setText(reading, pointed === null ? t("pairPoint") : t("pairReading", { at: pointed,
-      q: signed(pair.q[pointed], 3).trim(), k: signed(pair.k[pointed], 3).trim(),
-      product: signed(pair.products[pointed], 3).trim() }));
+    setText(
+      reading,
+      pointed === null
+        ? t("pairPoint")
+        : t("pairReading", {
+            at: pointed,
+            q: signed(pair.q[pointed], 3).trim(),
+            k: signed(pair.k[pointed], 3).trim(),
+            product: signed(pair.products[pointed], 3).trim(),
+          }),
+    );
     board.render(pair);
     row.render(pair, key);
     // A table of many numbers is written only when the pointer rests.
@@ -115,33 +186,59 @@ function createSumBoard(app) {
   const lines = ["sum", "score", "bias", "share"].map((name) => {
     const number = el("b");
     const work = el("span");
-    return { name, number, work, root: el("div", {}, el("dt", { text: t("pairLine_" + name) }),
-      el("dd", {}, work, number)) };
+    return {
+      name,
+      number,
+      work,
+      root: el("div", {}, el("dt", { text: t("pairLine_" + name) }), el("dd", {}, work, number)),
+    };
   });
   const root = el("dl", { class: "vv-sum-board" }, ...lines.map(({ root }) => root));
   return { root, render };
 
   function render(pair) {
     const [sum, score, bias, share] = lines;
-    const biggest = bySize(pair.products).slice(0, 3).map((at) => signed(pair.products[at]).trim());
-    const plus = (part) => part.startsWith("\u2212") ? " \u2212 " + part.slice(1) : " + " + part;
-    setText(sum.work, biggest[0] + biggest.slice(1).map(plus).join("") +
-      (pair.products.length > 3 ? " + \u2026 = " : " = "));
+    const biggest = bySize(pair.products)
+      .slice(0, 3)
+      .map((at) => signed(pair.products[at]).trim());
+    const plus = (part) => (part.startsWith("\u2212") ? " \u2212 " + part.slice(1) : " + " + part);
+    setText(
+      sum.work,
+      biggest[0] + biggest.slice(1).map(plus).join("") + (pair.products.length > 3 ? " + \u2026 = " : " = "),
+    );
     setText(sum.number, exactly(pair.sum));
     const values = { scale: exactly(pair.scale), dim: pair.q.length, sum: exactly(pair.sum) };
     setText(score.work, t("pairScale", values) + " = ");
     setText(score.number, exactly(pair.scale * pair.sum));
     bias.root.hidden = pair.bias === null;
-    setText(bias.work, pair.bias === null ? "" : exactly(pair.scale * pair.sum) + plus(exactly(pair.bias)) + " = ");
+    setText(
+      bias.work,
+      pair.bias === null ? "" : exactly(pair.scale * pair.sum) + plus(exactly(pair.bias)) + " = ",
+    );
     setText(bias.number, exactly(pair.score));
     // e^score can be too large to read; the difference score - lse is always readable.
     const total = Math.exp(pair.lse);
     const readable = total < 1e7 && Math.exp(pair.score) > 1e-6;
-    setText(share.work, pair.cut ? t("pairCut") + " " : (readable
-      ? t("pairFraction", { score: exactly(pair.score), part: plain(Math.exp(pair.score), 5), total: plain(total, 5) })
-      : t("pairExponent", { score: exactly(pair.score), lse: exactly(pair.lse) })) + " = ");
-    setText(share.number, t("pairShare", { value: exactly(pair.share), share: percent(pair.share),
-      times: multiple(pair.share * app.source.grid.tokens) }));
+    setText(
+      share.work,
+      pair.cut
+        ? t("pairCut") + " "
+        : (readable
+            ? t("pairFraction", {
+                score: exactly(pair.score),
+                part: plain(Math.exp(pair.score), 5),
+                total: plain(total, 5),
+              })
+            : t("pairExponent", { score: exactly(pair.score), lse: exactly(pair.lse) })) + " = ",
+    );
+    setText(
+      share.number,
+      t("pairShare", {
+        value: exactly(pair.share),
+        share: percent(pair.share),
+        times: multiple(pair.share * app.source.grid.tokens),
+      }),
+    );
   }
 }
 
@@ -155,13 +252,19 @@ function numbersText(pair, order) {
   const head = " ".repeat(width) + "\u2502" + ["q", "k", "q\u00b7k", "\u03a3"].map(cell).join("");
   const rows = places.map((at) => {
     sum += pair.products[at];
-    return String(at).padStart(width) + "\u2502" +
-      [pair.q[at], pair.k[at], pair.products[at], sum].map((value) => cell(signed(value, 3))).join("");
+    return (
+      String(at).padStart(width) +
+      "\u2502" +
+      [pair.q[at], pair.k[at], pair.products[at], sum].map((value) => cell(signed(value, 3))).join("")
+    );
   });
   return [head, ...rows].join("\n");
 }
 
-/** The products and the row; then the mix, the token after it, and what the head adds to it; last what places turn. */
+/**
+ * The products and the row; then the mix, the token after it, and what the head adds to it; last what places
+ * turn.
+ */
 function code({ token, partner, layer, head, direction }, source) {
   const { manifest } = source;
   if (head === "mean") return null;
@@ -187,24 +290,41 @@ function saves(app) {
   if (head === "mean") {
     const heads = [...Array(decoded.heads).keys()];
     const rows = heads.flatMap((each) =>
-      vectors(pairOf(decoded, each, query, key)).map((row) => [each, ...row]));
+      vectors(pairOf(decoded, each, query, key)).map((row) => [each, ...row]),
+    );
     return { figures, tables: { vectors: { columns: ["head", ...columns], rows } } };
   }
   const pair = pairOf(decoded, head, query, key);
   const turn = turnFor(app, head, query, key, pair);
-  const plain = { columns: [...columns, "q_before_turn", "k_before_turn"], rows: vectors(pair).map((row, at) => [...row, turn?.q[at], turn?.k[at]]) };
-  return { figures, tables: { vectors: turn ? plain : { columns, rows: vectors(pair) },
-    row: tokenTable(app, { score: pair.scores, attention: pair.attention }), ...mixTables(app, head, query) } };
+  const plain = {
+    columns: [...columns, "q_before_turn", "k_before_turn"],
+    rows: vectors(pair).map((row, at) => [...row, turn?.q[at], turn?.k[at]]),
+  };
+  return {
+    figures,
+    tables: {
+      vectors: turn ? plain : { columns, rows: vectors(pair) },
+      row: tokenTable(app, { score: pair.scores, attention: pair.attention }),
+      ...mixTables(app, head, query),
+    },
+  };
 }
 
 /** The mix of the head, and the token before and after: while their file is here. */
 function mixTables({ source, selection: { layer } }, head, query) {
   const mixing = source.mixing(layer).get();
   if (!mixing) return {};
-  const { mixed, before, added, change, after } = mixOf(mixing, source.maps.of(layer, query, "from").rows, head, query);
+  const { mixed, before, added, change, after } = mixOf(
+    mixing,
+    source.maps.of(layer, query, "from").rows,
+    head,
+    query,
+  );
   return {
     mix: { columns: ["element", "mix"], rows: Array.from(mixed, (value, at) => [at, value]) },
-    token: { columns: ["element", "before", "head", "all_heads", "after"],
-      rows: Array.from(before, (value, at) => [at, value, added[at], change[at], after[at]]) },
+    token: {
+      columns: ["element", "before", "head", "all_heads", "after"],
+      rows: Array.from(before, (value, at) => [at, value, added[at], change[at], after[at]]),
+    },
   };
 }

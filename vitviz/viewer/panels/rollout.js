@@ -23,7 +23,13 @@ import { tokenName, tokenTitle } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const rollout = {
-  id: "rollout", overlay: "rollout", link: ["first", "residual", "fusion"], lights: ({ selection: { first, layer } }) => layersFrom(first, layer), create, saves, code,
+  id: "rollout",
+  overlay: "rollout",
+  link: ["first", "residual", "fusion"],
+  lights: ({ selection: { first, layer } }) => layersFrom(first, layer),
+  create,
+  saves,
+  code,
 };
 
 /** What a token has from every other one, through the layers. */
@@ -34,7 +40,9 @@ function code({ token, layer, first, residual, fusion }, { manifest }) {
 /** The film shows each layer for this long. */
 const FRAME_MS = 700;
 
-/** The strip of all layers is drawn at every move of the pointer up to this many multiplications (about 8 ms). */
+/**
+ * The strip of all layers is drawn at every move of the pointer up to this many multiplications (about 8 ms).
+ */
 const MOST_PER_HOVER = 8e6;
 
 /** @param {import("../main.js").App} app */
@@ -45,12 +53,19 @@ function create(app) {
   const found = el("p", { class: "vv-found" });
   const intro = el("p", { class: "vv-intro" });
   const first = slider({
-    label: t("firstLayer"), min: 0, max: last, step: 1,
+    label: t("firstLayer"),
+    min: 0,
+    max: last,
+    step: 1,
     format: (value) => t("ofCount", { value, last }),
     onInput: (value) => app.select({ first: value }),
   });
   const residual = slider({
-    label: t("residual"), min: 0, max: 100, step: 1, format: (value) => (value / 100).toFixed(2),
+    label: t("residual"),
+    min: 0,
+    max: 100,
+    step: 1,
+    format: (value) => (value / 100).toFixed(2),
     onInput: (value) => app.select({ residual: value / 100 }),
   });
   const fusion = choice({
@@ -67,14 +82,30 @@ function create(app) {
   const bar = createShares(app);
   const formula = el("p", { class: "vv-formula" });
   const shown = el("div", {}, strip.root, el("div", { class: "vv-foot" }, legend.root, bar.root));
-  const root = el("div", {}, found, intro,
-    el("div", { class: "vv-knobs" }, first.root, residual.root,
-      el("div", { class: "vv-pair vv-on-a-line" }, fusion.root, film.button)),
-    formula, progress, message, again, shown,
-    cited(t("rolloutSource"), "arXiv:2005.00928"), caution(t));
+  const root = el(
+    "div",
+    {},
+    found,
+    intro,
+    el(
+      "div",
+      { class: "vv-knobs" },
+      first.root,
+      residual.root,
+      el("div", { class: "vv-pair vv-on-a-line" }, fusion.root, film.button),
+    ),
+    formula,
+    progress,
+    message,
+    again,
+    shown,
+    cited(t("rolloutSource"), "arXiv:2005.00928"),
+    caution(t),
+  );
 
   return {
-    root, render,
+    root,
+    render,
     destroy() {
       strip.stop();
       film.stop();
@@ -90,18 +121,27 @@ function create(app) {
     fusion.set(selection.fusion, possible);
     film.button.disabled = !possible || last === 0;
     setText(intro, t("rolloutIntro", { token: tokenTitle(token, app) }));
-    setText(formula, t("rolloutFormula", {
-      residual: selection.residual.toFixed(2), rest: (1 - selection.residual).toFixed(2),
-      first: selection.first, layer: selection.layer,
-    }));
+    setText(
+      formula,
+      t("rolloutFormula", {
+        residual: selection.residual.toFixed(2),
+        rest: (1 - selection.residual).toFixed(2),
+        first: selection.first,
+        layer: selection.layer,
+      }),
+    );
     const question = { token, ...pick(selection) };
     const values = relevance.of(question);
     renderProgress(values);
     show(shown, values !== null);
     setText(found, values ? rolloutFinding(app, values, token) : "");
     if (!values) return;
-    legend.render({ scale: stepScale(app, app.selection.layer), colours: app.taste.colours,
-      uniform: 1 / grid.tokens, note: t(app.facing() ? "scaleBoth" : "scaleEachLayer", { least: LEAST_TIMES }) });
+    legend.render({
+      scale: stepScale(app, app.selection.layer),
+      colours: app.taste.colours,
+      uniform: 1 / grid.tokens,
+      note: t(app.facing() ? "scaleBoth" : "scaleEachLayer", { least: LEAST_TIMES }),
+    });
     bar.render(app.selection.overlay === "rollout" ? null : values);
     strip.render(question);
   }
@@ -153,11 +193,25 @@ function createFilm(app, last) {
   }
 }
 
-/** The maps of all layers, which cost depth^2 / 2 products: drawn at once if that is cheap, else when the pointer rests. */
+/**
+ * The maps of all layers, which cost depth^2 / 2 products: drawn at once if that is cheap, else when the
+ * pointer rests.
+ */
 function createStrip(app) {
-  const { grid, manifest: { model: { depth } } } = app.source;
+  const {
+    grid,
+    manifest: {
+      model: { depth },
+    },
+  } = app.source;
   const layers = Array.from({ length: depth }, (_, layer) => createStep(app, layer));
-  const root = createGallery({ grid, label: app.t("rolloutStrip"), maps: layers.map((one) => one.root), most: 6, least: "4.5em" });
+  const root = createGallery({
+    grid,
+    label: app.t("rolloutStrip"),
+    maps: layers.map((one) => one.root),
+    most: 6,
+    least: "4.5em",
+  });
   let late = 0;
   let drawn = ""; // the question whose maps are drawn
   return {
@@ -165,7 +219,8 @@ function createStrip(app) {
     stop: () => clearTimeout(late),
     render(question) {
       clearTimeout(late);
-      const key = JSON.stringify({ ...question, layer: 0 }) + app.taste.colours + stepScale(app, question.layer).max;
+      const key =
+        JSON.stringify({ ...question, layer: 0 }) + app.taste.colours + stepScale(app, question.layer).max;
       for (const step of layers) step.mark();
       if (key === drawn) return;
       if (app.source.relevance.ask) {
@@ -192,8 +247,10 @@ function pick({ layer, first, residual, fusion }) {
 function stepScale(app, layer) {
   return scaleOfBoth(app, (of) => {
     const at = opposite(app, of, "layer", layer);
-    const values = at < of.source.manifest.model.depth
-      ? of.source.relevance.of({ ...pick(of.selection), token: of.shownToken(), layer: at }) : null;
+    const values =
+      at < of.source.manifest.model.depth
+        ? of.source.relevance.of({ ...pick(of.selection), token: of.shownToken(), layer: at })
+        : null;
     return values && patchScale(values, of.source.grid);
   });
 }
@@ -203,12 +260,20 @@ function createStep(app, layer) {
   const { t } = app;
   const { grid } = app.source;
   const map = mapCanvas(grid.rows, grid.cols);
-  const root = el("button", {
-    type: "button", class: "vv-head", "aria-label": t("afterLayer", { layer }),
-    onclick: () => app.select({ layer }),
-  }, map.canvas, el("span", { class: "vv-head-line" }, el("span", { class: "vv-head-name", text: String(layer) })));
+  const root = el(
+    "button",
+    {
+      type: "button",
+      class: "vv-head",
+      "aria-label": t("afterLayer", { layer }),
+      onclick: () => app.select({ layer }),
+    },
+    map.canvas,
+    el("span", { class: "vv-head-line" }, el("span", { class: "vv-head-name", text: String(layer) })),
+  );
   return {
-    root, layer,
+    root,
+    layer,
     render(question, wanted) {
       const values = wanted ? app.source.relevance.of({ ...question, layer }) : null;
       if (values) map.draw(values, grid.prefix, stepScale(app, layer), colourTable(app.taste.colours));

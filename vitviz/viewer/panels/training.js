@@ -17,22 +17,46 @@ import { codeOf } from "../text/python.js";
 import { counted, headName, labelName, translated } from "../text/words.js";
 
 /** The moment of the film that is selected; it may be above the last of this film. */
-const MOMENT = { start: "last", possible: (value) => value === "last" || (Number.isInteger(value) && value >= 0) };
+const MOMENT = {
+  start: "last",
+  possible: (value) => value === "last" || (Number.isInteger(value) && value >= 0),
+};
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const training = { id: "training", alone: true, whole: true, note: stageNote, selects: { moment: MOMENT },
-  lights: ({ selection: { layer }, source: { film } }) => (film.exists ? [layer] : []), create, saves, code };
+export const training = {
+  id: "training",
+  alone: true,
+  whole: true,
+  note: stageNote,
+  selects: { moment: MOMENT },
+  lights: ({ selection: { layer }, source: { film } }) => (film.exists ? [layer] : []),
+  create,
+  saves,
+  code,
+};
 
 /** Which end of the film the large picture is of. */
-function stageNote({ t, source: { film, manifest: { model } } }) {
+function stageNote({
+  t,
+  source: {
+    film,
+    manifest: { model },
+  },
+}) {
   return film.exists ? t(model.trained === false ? "filmStageBefore" : "filmStage") : "";
 }
 
 /** Where CLS looks in the pictures of the film, at the selected moment. */
 function code({ moment, layer, head }, { manifest, film: { here } }) {
   const last = here && here.moments.length - 1;
-  return here && codeOf(manifest, "training", { moment: moment === "last" ? last : Math.min(moment, last),
-    layer: Math.min(layer, here.layers - 1), head: head === "mean" ? head : Math.min(head, here.heads - 1) });
+  return (
+    here &&
+    codeOf(manifest, "training", {
+      moment: moment === "last" ? last : Math.min(moment, last),
+      layer: Math.min(layer, here.layers - 1),
+      head: head === "mean" ? head : Math.min(head, here.heads - 1),
+    })
+  );
 }
 
 /** The film shows each moment for this long. */
@@ -44,26 +68,51 @@ const SHARE_TICKS = [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "%"
 
 /** @param {import("../main.js").App} app */
 function create(app) {
-  const { root, view, render } = createFileView(app, el("div"), () => app.source.film, "filmLoading", (film) => createView(app, film),
-    { none: "filmNone", lost: "filmFailed", line: "vv-text" });
+  const { root, view, render } = createFileView(
+    app,
+    el("div"),
+    () => app.source.film,
+    "filmLoading",
+    (film) => createView(app, film),
+    { none: "filmNone", lost: "filmFailed", line: "vv-text" },
+  );
   return { root, render: ({ token }) => render(token), destroy: () => view()?.stop() };
 }
 
 function createView(app, film) {
   const { t } = app;
   const last = film.moments.length - 1;
-  const player = createPlayer(app, last, { onMoment: play, onEnd: () => go(moment),
-    onLeave: () => { chosen = null; } }); // on return the panel shows the moment that the link has
-  const scrubber = slider({ label: t("filmMoment"), min: 0, max: last, step: 1,
+  const player = createPlayer(app, last, {
+    onMoment: play,
+    onEnd: () => go(moment),
+    onLeave: () => {
+      chosen = null;
+    },
+  }); // on return the panel shows the moment that the link has
+  const scrubber = slider({
+    label: t("filmMoment"),
+    min: 0,
+    max: last,
+    step: 1,
     format: (moment) => t("filmAt", facts(film.moments[moment])),
-    onInput: go });
+    onInput: go,
+  });
   const accuracy = createAccuracy(app, film, go);
   const looks = createLooks(app, film);
   const places = film.positions && createPlaces(app, film);
-  const root = el("div", { class: "vv-film" },
+  const root = el(
+    "div",
+    { class: "vv-film" },
     el("p", { class: "vv-intro", text: t("filmIntro", { count: film.moments.length }) }),
-    ...(film.beganWith ? [el("p", { class: "vv-note", text: t("filmBegan", { origin: translated(film.beganWith, app) }) })] : []),
-    el("div", { class: "vv-film-knobs" }, player.root, scrubber.root), accuracy.root, ...measuredOn(app), looks.root, ...(places ? [places.root] : []));
+    ...(film.beganWith
+      ? [el("p", { class: "vv-note", text: t("filmBegan", { origin: translated(film.beganWith, app) }) })]
+      : []),
+    el("div", { class: "vv-film-knobs" }, player.root, scrubber.root),
+    accuracy.root,
+    ...measuredOn(app),
+    looks.root,
+    ...(places ? [places.root] : []),
+  );
   let chosen = null; // the selected moment when it was drawn last
   let moment = last; // the shown moment; while the film plays the selection stays
   return { root, render, stop: player.stop };
@@ -95,8 +144,13 @@ function createView(app, film) {
 
 /** The numbers of a moment, formatted. */
 function facts({ epoch, images, seconds, top1, top5 }) {
-  return { epoch: epochText(epoch), images: grouped(images), minutes: Math.round(seconds / 60),
-    top1: percent(top1), top5: percent(top5) };
+  return {
+    epoch: epochText(epoch),
+    images: grouped(images),
+    minutes: Math.round(seconds / 60),
+    top1: percent(top1),
+    top5: percent(top5),
+  };
 }
 
 /**
@@ -106,11 +160,21 @@ function facts({ epoch, images, seconds, top1, top5 }) {
 function createPlayer(app, last, { onMoment, onEnd, onLeave }) {
   const { t } = app;
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const root = button({ sign: still ? "next" : "play", title: t(still ? "filmNext" : "filmPlay"), onClick: press });
+  const root = button({
+    sign: still ? "next" : "play",
+    title: t(still ? "filmNext" : "filmPlay"),
+    onClick: press,
+  });
   if (!still) root.setAttribute("aria-pressed", "false");
   let moment = last;
   let timer = 0;
-  return { root, stop, at: (now) => { moment = now; } };
+  return {
+    root,
+    stop,
+    at: (now) => {
+      moment = now;
+    },
+  };
 
   function press() {
     if (timer) {
@@ -142,22 +206,55 @@ function createPlayer(app, last, { onMoment, onEnd, onLeave }) {
   }
 }
 
-/** Of how many pictures the figures of a film are: the finished model may be measured on more, in panel Model. */
-function measuredOn({ t, source: { manifest: { model: { measurements: { watched, pictures } } } } }) {
+/**
+ * Of how many pictures the figures of a film are: the finished model may be measured on more, in panel Model.
+ */
+function measuredOn({
+  t,
+  source: {
+    manifest: {
+      model: {
+        measurements: { watched, pictures },
+      },
+    },
+  },
+}) {
   const [count, all] = [watched, pictures].map((number) => grouped(number ?? 0));
-  return watched ? [el("p", { class: "vv-note", text: t(watched < pictures ? "filmMeasured" : "filmMeasuredAll", { count, all }) })] : [];
+  return watched
+    ? [
+        el("p", {
+          class: "vv-note",
+          text: t(watched < pictures ? "filmMeasured" : "filmMeasuredAll", { count, all }),
+        }),
+      ]
+    : [];
 }
 
 function createAccuracy(app, film, onMoment) {
   const { t } = app;
   const { moments } = film;
-  const chart = createLineChart({ label: t("filmChart"), axis: t("filmAxis"),
-    columns: moments.map(({ epoch }) => epochText(epoch)), height: 9, onChoose: onMoment });
+  const chart = createLineChart({
+    label: t("filmChart"),
+    axis: t("filmAxis"),
+    columns: moments.map(({ epoch }) => epochText(epoch)),
+    height: 9,
+    onChoose: onMoment,
+  });
   const reading = createReading();
-  const lines = [["filmTop1", "top1"], ["filmTop5", "top5"]].map(([key, field]) => {
+  const lines = [
+    ["filmTop1", "top1"],
+    ["filmTop5", "top5"],
+  ].map(([key, field]) => {
     const values = moments.map((moment) => moment[field]);
-    return { name: t(key), values, title: t("filmLine", { name: t(key), first: percent(values[0]),
-      last: percent(values[values.length - 1]) }) };
+    return {
+      name: t(key),
+      values,
+      title: t("filmLine", {
+        name: t(key),
+        first: percent(values[0]),
+        last: percent(values[values.length - 1]),
+      }),
+    };
   });
   return {
     root: el("div", {}, chart.root, reading.root),
@@ -169,25 +266,53 @@ function createAccuracy(app, film, onMoment) {
   };
 }
 
-/** The pictures of the film, with the attention from CLS and the predictions. The line chooses the layer, and the stage the head, where the film has them all. */
+/**
+ * The pictures of the film, with the attention from CLS and the predictions. The line chooses the layer, and
+ * the stage the head, where the film has them all.
+ */
 function createLooks(app, film) {
   const { t } = app;
   const title = el("h4");
   const { depth, num_heads: heads } = app.source.manifest.model;
-  const layer = film.layers === depth ? null : slider({ label: t("layer"), min: 0, max: film.layers - 1, step: 1,
-    format: (value) => t("ofCount", { value, last: film.layers - 1 }), onInput: (value) => app.select({ layer: value }) });
-  const head = film.heads === heads ? null : choice({ label: t("head"), wrap: true, onChoose: (value) => app.select({ head: value }),
-    options: ["mean", ...Array(film.heads).keys()].map((value) => ({ value, text: value === "mean" ? t("mean") : String(value) })) });
+  const layer =
+    film.layers === depth
+      ? null
+      : slider({
+          label: t("layer"),
+          min: 0,
+          max: film.layers - 1,
+          step: 1,
+          format: (value) => t("ofCount", { value, last: film.layers - 1 }),
+          onInput: (value) => app.select({ layer: value }),
+        });
+  const head =
+    film.heads === heads
+      ? null
+      : choice({
+          label: t("head"),
+          wrap: true,
+          onChoose: (value) => app.select({ head: value }),
+          options: ["mean", ...Array(film.heads).keys()].map((value) => ({
+            value,
+            text: value === "mean" ? t("mean") : String(value),
+          })),
+        });
   const pictures = film.names.map((_, picture) => createPicture(app, film, picture));
-  const root = el("div", { class: "vv-film" }, title,
+  const root = el(
+    "div",
+    { class: "vv-film" },
+    title,
     layer || head ? el("div", { class: "vv-knobs" }, layer && layer.root, head && head.root) : null,
     el("div", { class: "vv-figures vv-thirds" }, ...pictures.map((one) => one.root)),
-    el("p", { class: "vv-note", text: t("filmLooksNote") }));
+    el("p", { class: "vv-note", text: t("filmLooksNote") }),
+  );
   return {
     root,
     render(moment) {
-      const chosen = { layer: Math.min(app.selection.layer, film.layers - 1),
-        head: app.selection.head === "mean" ? "mean" : Math.min(app.selection.head, film.heads - 1) };
+      const chosen = {
+        layer: Math.min(app.selection.layer, film.layers - 1),
+        head: app.selection.head === "mean" ? "mean" : Math.min(app.selection.head, film.heads - 1),
+      };
       setText(title, t("filmLooks", chosen));
       layer?.set(chosen.layer);
       head?.set(chosen.head);
@@ -207,9 +332,14 @@ function createPicture(app, film, picture) {
     return { root: el("li", {}, name, share), name, share };
   });
   const scale = el("p", { class: "vv-note" });
-  const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: translated(film.names[picture], app) }),
+  const root = el(
+    "figure",
+    { class: "vv-figure" },
+    el("figcaption", { text: translated(film.names[picture], app) }),
     el("div", { class: "vv-film-picture" }, pictureCanvas(rgba, height, width, "vv-enlarged"), map.canvas),
-    el("ol", {}, ...entries.map((entry) => entry.root)), scale);
+    el("ol", {}, ...entries.map((entry) => entry.root)),
+    scale,
+  );
   return {
     root,
     render(moment, { layer, head }) {
@@ -219,8 +349,10 @@ function createPicture(app, film, picture) {
       map.draw(values, prefix, { min: 0, max }, spotlight ? shadeTable() : colourTable(app.taste.colours));
       setText(scale, t("filmScale", { max: digits(max), times: multiple(max * tokens) }));
       map.canvas.style.opacity = String(spotlight ? 1 : app.taste.opacity);
-      map.canvas.setAttribute("aria-label", t("filmMap", { name: translated(film.names[picture], app), layer,
-        head: headName(head, app) }));
+      map.canvas.setAttribute(
+        "aria-label",
+        t("filmMap", { name: translated(film.names[picture], app), layer, head: headName(head, app) }),
+      );
       const answers = answersAt(film, moment, picture, ANSWERS);
       const shares = percents(answers.map(({ probability }) => probability));
       const even = knowsNothing(answers, labels.length);
@@ -238,12 +370,27 @@ function createPlaces(app, film) {
   const { t } = app;
   const { grid } = app.source;
   const { rows, cols, height, width } = film;
-  const filmed = { rows, cols, prefix: 0, tokens: rows * cols, height, width,
-    patchHeight: height / rows, patchWidth: width / cols };
+  const filmed = {
+    rows,
+    cols,
+    prefix: 0,
+    tokens: rows * cols,
+    height,
+    width,
+    patchHeight: height / rows,
+    patchWidth: width / cols,
+  };
   const one = createPatchMap(filmed);
   const title = el("figcaption");
   const label = t("positionsAll", { count: rows * cols });
-  const mosaic = createMosaic({ outerRows: rows, outerCols: cols, rows, cols, ratio: mapRatio(filmed), label });
+  const mosaic = createMosaic({
+    outerRows: rows,
+    outerCols: cols,
+    rows,
+    cols,
+    ratio: mapRatio(filmed),
+    label,
+  });
   const legend = createLegend(t);
   const go = (place) => {
     if (!place) return;
@@ -255,10 +402,18 @@ function createPlaces(app, film) {
     const patch = one.tokenOf(event);
     if (patch !== null) go(placeOf(patch, filmed));
   });
-  const root = el("div", { class: "vv-film" }, el("h4", { text: t("filmPositions") }),
-    el("div", { class: "vv-figures" }, el("figure", { class: "vv-figure" }, one.frame, title),
-      el("figure", { class: "vv-figure" }, mosaic.frame, el("figcaption", { text: label }))),
-    legend.root);
+  const root = el(
+    "div",
+    { class: "vv-film" },
+    el("h4", { text: t("filmPositions") }),
+    el(
+      "div",
+      { class: "vv-figures" },
+      el("figure", { class: "vv-figure" }, one.frame, title),
+      el("figure", { class: "vv-figure" }, mosaic.frame, el("figcaption", { text: label })),
+    ),
+    legend.root,
+  );
   let drawn = -1; // the moment that the mosaic shows
   return {
     root,

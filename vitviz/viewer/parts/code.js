@@ -17,16 +17,34 @@ export function createCode(app, panel) {
   const which = choice({
     label: t("codeKind"),
     options: KINDS.map((value) => ({ value, text: t("codeKind_" + value) })),
-    onChoose: (value) => { kind = value; render(); },
+    onChoose: (value) => {
+      kind = value;
+      render();
+    },
   });
-  const text = el("pre", { class: "vv-numbers vv-code-text", tabindex: "0", role: "group", "aria-label": t("code") });
+  const text = el("pre", {
+    class: "vv-numbers vv-code-text",
+    tabindex: "0",
+    role: "group",
+    "aria-label": t("code"),
+  });
   const said = el("p", { class: "vv-note vv-said", role: "status" });
   const none = el("p", { class: "vv-note", text: t("codeNone") });
-  const body = el("div", { class: "vv-code-body" },
+  const body = el(
+    "div",
+    { class: "vv-code-body" },
     el("div", { class: "vv-pair vv-on-a-line" }, which.root, button({ text: t("codeCopy"), onClick: copy })),
-    text, el("p", { class: "vv-note", text: t("codeNote") }), said);
-  const root = el("details", { class: "vv-facts vv-code", id: freshId("code"), ontoggle: () => render() },
-    el("summary", { text: t("code") }), none, body);
+    text,
+    el("p", { class: "vv-note", text: t("codeNote") }),
+    said,
+  );
+  const root = el(
+    "details",
+    { class: "vv-facts vv-code", id: freshId("code"), ontoggle: () => render() },
+    el("summary", { text: t("code") }),
+    none,
+    body,
+  );
   return { root, render };
 
   /** Writes the code for the present selection, while it is open. */
@@ -35,7 +53,12 @@ export function createCode(app, panel) {
     const selection = { ...app.selection, token: app.shownToken(), partner: app.shownPartner() };
     const { changes } = app.source.manifest.pass;
     const { key, app: changed, coming } = app.second;
-    const told = panel.code(selection, app.source, app.taste, key === OPERATED && changed && !coming ? changed.source.manifest.pass.changes : null);
+    const told = panel.code(
+      selection,
+      app.source,
+      app.taste,
+      key === OPERATED && changed && !coming ? changed.source.manifest.pass.changes : null,
+    );
     // In plain PyTorch a snippet runs the intact model alone.
     const code = told && { ...told, torch: changes.length > 0 ? null : told.torch };
     if (code && code[kind] === null) kind = KINDS[0];

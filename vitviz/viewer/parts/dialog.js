@@ -3,9 +3,19 @@
 import { el } from "./dom.js";
 import { button } from "./widgets.js";
 
-/** A title with a cross beside it. @param {(key: string) => string} t @param {string|HTMLElement} title @param {() => void} close */
-export const headOf = (t, title, close) => el("div", { class: "vv-help-head" }, typeof title === "string" ? el("h3", { text: title }) : title,
-  button({ text: "✕", title: t("close"), onClick: close }));
+/**
+ * A title with a cross beside it.
+ * @param {(key: string) => string} t
+ * @param {string|HTMLElement} title
+ * @param {() => void} close
+ */
+export const headOf = (t, title, close) =>
+  el(
+    "div",
+    { class: "vv-help-head" },
+    typeof title === "string" ? el("h3", { text: title }) : title,
+    button({ text: "✕", title: t("close"), onClick: close }),
+  );
 
 /**
  * A dialog that its cross closes, Escape, and a click outside of it.
@@ -15,7 +25,14 @@ export const headOf = (t, title, close) => el("div", { class: "vv-help-head" }, 
  * @param {...(Node|null)} nodes
  */
 export function createDialog(t, title, kind, ...nodes) {
-  const dialog = el("dialog", { class: kind, "aria-label": typeof title === "string" ? title : null }, headOf(t, title, () => dialog.close()), ...nodes);
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); }); // on its backdrop
+  const dialog = el(
+    "dialog",
+    { class: kind, "aria-label": typeof title === "string" ? title : null },
+    headOf(t, title, () => dialog.close()),
+    ...nodes,
+  );
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  }); // on its backdrop
   return dialog;
 }

@@ -1,18 +1,34 @@
-/** Drops: a part of the page that takes files itself, dropped on it or chosen. The page takes what is dropped anywhere else. */
+/**
+ * Drops: a part of the page that takes files itself, dropped on it or chosen. The page takes what is dropped
+ * anywhere else.
+ */
 
 import { el } from "./dom.js";
 
-/** What a button clicks to have files chosen; the same ones can be chosen again. @param {string} accept @param {(files: File[]) => void} take  at least one */
+/**
+ * What a button clicks to have files chosen; the same ones can be chosen again.
+ * @param {string} accept
+ * @param {(files: File[]) => void} take  at least one
+ */
 export function fileField(accept, take, multiple = false) {
-  const input = el("input", { type: "file", accept, multiple, hidden: true, onchange() {
-    const files = [...(input.files ?? [])];
-    input.value = "";
-    if (files.length > 0) take(files);
-  } });
+  const input = el("input", {
+    type: "file",
+    accept,
+    multiple,
+    hidden: true,
+    onchange() {
+      const files = [...(input.files ?? [])];
+      input.value = "";
+      if (files.length > 0) take(files);
+    },
+  });
   return input;
 }
 
-/** Of files that come at once where one photo is taken: the first that is a picture by its name. @param {FileList} files */
+/**
+ * Of files that come at once where one photo is taken: the first that is a picture by its name.
+ * @param {FileList} files
+ */
 export const photoAmong = (files) => [...files].find(({ type }) => type.startsWith("image/")) ?? files[0];
 
 /**

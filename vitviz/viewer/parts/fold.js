@@ -1,4 +1,7 @@
-/** A fold: a table or a second explanation behind its title. The browser remembers what the visitor has opened. */
+/**
+ * A fold: a table or a second explanation behind its title. The browser remembers what the visitor has
+ * opened.
+ */
 
 import { el } from "./dom.js";
 
@@ -11,11 +14,17 @@ import { el } from "./dom.js";
  */
 export function createFold(app, name, title, ...nodes) {
   const opened = () => app.taste.opened.split(" ").filter(Boolean);
-  const root = el("details", { class: "vv-facts vv-second" }, el("summary", {}, el("h4", { text: title })), ...nodes);
+  const root = el(
+    "details",
+    { class: "vv-facts vv-second" },
+    el("summary", {}, el("h4", { text: title })),
+    ...nodes,
+  );
   root.open = opened().includes(name);
   root.addEventListener("toggle", () => {
     const others = opened().filter((one) => one !== name);
-    if (others.length < opened().length !== root.open) app.prefer({ opened: [...others, ...(root.open ? [name] : [])].join(" ") });
+    if (others.length < opened().length !== root.open)
+      app.prefer({ opened: [...others, ...(root.open ? [name] : [])].join(" ") });
   });
   return root;
 }

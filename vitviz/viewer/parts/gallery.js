@@ -4,7 +4,8 @@ import { el } from "./dom.js";
 import { mapRatio } from "../maths/geometry.js";
 
 /**
- * @param {{grid: import("../maths/geometry.js").Grid, label: string, maps: HTMLElement[], most: number, least: string}} props
+ * @param {{grid: import("../maths/geometry.js").Grid, label: string, maps: HTMLElement[], most: number,
+ *   least: string}} props
  *   most: maps in a row; least: their least width; a narrow page has shorter rows to keep it
  * @returns {HTMLElement}
  */

@@ -8,7 +8,8 @@ import { cardOf, termsIn } from "../text/glossary.js";
 const REST_MS = 300;
 
 /** In here nothing is underlined: controls have one function each, and hidden texts none. */
-const NOT_HERE = "button, a, select, label, summary, pre, code, kbd, svg, dialog, details:not([open]), " +
+const NOT_HERE =
+  "button, a, select, label, summary, pre, code, kbd, svg, dialog, details:not([open]), " +
   "[hidden], [role=application] > :not(.vv-modes), .vv-modes fieldset, .vv-finding, .vv-badges, [role=tab], [role=img], [aria-hidden=true], .vv-live, .vv-heard, .vv-token-title, .vv-formula";
 
 /** The end of a Korean word stands behind its term; a line may break at any button, but not in a word. */
@@ -30,13 +31,19 @@ export function createGlossary(app, places) {
     dialog,
     rest() {
       clearTimeout(late);
-      late = setTimeout(() => { for (const place of places()) mark(place); }, REST_MS);
+      late = setTimeout(() => {
+        for (const place of places()) mark(place);
+      }, REST_MS);
     },
     destroy: () => clearTimeout(late),
   };
 
   function mark(place) {
-    const known = new Set([...place.querySelectorAll(".vv-term")].filter((one) => !one.closest("[hidden]")).map(({ dataset }) => dataset.term));
+    const known = new Set(
+      [...place.querySelectorAll(".vv-term")]
+        .filter((one) => !one.closest("[hidden]"))
+        .map(({ dataset }) => dataset.term),
+    );
     for (const node of textsOf(place)) {
       const found = termsIn(node.data, language).filter(({ id }) => {
         const first = !known.has(id);
@@ -68,12 +75,18 @@ export function createGlossary(app, places) {
   }
 
   function termOf(id, written) {
-    return el("button", { type: "button", class: "vv-term", "data-term": id, "aria-haspopup": "dialog", text: written,
+    return el("button", {
+      type: "button",
+      class: "vv-term",
+      "data-term": id,
+      "aria-haspopup": "dialog",
+      text: written,
       onclick: (event) => {
         event.preventDefault(); // of a legend or a figure around it
         event.stopPropagation();
         open(id, event.currentTarget);
-      } });
+      },
+    });
   }
 
   function open(id, from) {

@@ -29,8 +29,16 @@ export function createLegend(t) {
   let drawn = null;
   return {
     root,
-    render({ scale, colours, table = colourTable(colours), uniform, note: text = "", marked = null, decimals = 0,
-      ends = (value) => signed(value, decimals).trim() }) {
+    render({
+      scale,
+      colours,
+      table = colourTable(colours),
+      uniform,
+      note: text = "",
+      marked = null,
+      decimals = 0,
+      ends = (value) => signed(value, decimals).trim(),
+    }) {
       if (drawn !== table) {
         ramp.draw(RAMP, 0, { min: 0, max: 1 }, table);
         drawn = table;

@@ -17,29 +17,62 @@ const MOST_COLUMN_NAMES = 13; // of one or two letters
 /**
  * Arrow keys in the plot, a click or a drag select a column; pointing at a line or its name, or
  * focusing the name, highlights the line.
- * @param {{label: string, axis: string, columns: string[], height?: number, onChoose: (column: number) => void}} props  height: in em
+ * @param
+ *   {{label: string, axis: string, columns: string[], height?: number, onChoose: (column: number) => void}}
+ *   props  height: in em
  * @returns {{root: HTMLElement, render: (chart: Chart) => void}}
  */
 export function createLineChart({ label, axis, columns, height = 16, onChoose }) {
   const count = columns.length;
-  const drawing = svg("svg", { viewBox: "0 0 " + SIZE + " " + SIZE, preserveAspectRatio: "none", "aria-hidden": "true" });
+  const drawing = svg("svg", {
+    viewBox: "0 0 " + SIZE + " " + SIZE,
+    preserveAspectRatio: "none",
+    "aria-hidden": "true",
+  });
   const mark = el("span", { class: "vv-plot-mark" });
-  const plot = el("div", { class: "vv-plot", tabindex: "0", role: "slider", "aria-label": label,
-    "aria-valuemin": "0", "aria-valuemax": count - 1, onkeydown: onKey }, drawing, mark);
+  const plot = el(
+    "div",
+    {
+      class: "vv-plot",
+      tabindex: "0",
+      role: "slider",
+      "aria-label": label,
+      "aria-valuemin": "0",
+      "aria-valuemax": count - 1,
+      onkeydown: onKey,
+    },
+    drawing,
+    mark,
+  );
   plot.style.height = height + "em";
   const ticks = el("div", { class: "vv-plot-ticks", "aria-hidden": "true" });
   const names = el("div", { class: "vv-plot-names" });
   const length = Math.max(2, ...columns.map((text) => text.length));
   const every = Math.ceil((count * length) / (2 * MOST_COLUMN_NAMES));
-  const below = el("div", { class: "vv-plot-columns", "aria-hidden": "true" },
-    ...columns.map((text, at) => el("span", { text: at % every === 0 ? text : "" })));
-  const root = el("div", { class: "vv-linechart" }, ticks, plot, names, below,
-    el("p", { class: "vv-note vv-plot-axis", text: axis }));
+  const below = el(
+    "div",
+    { class: "vv-plot-columns", "aria-hidden": "true" },
+    ...columns.map((text, at) => el("span", { text: at % every === 0 ? text : "" })),
+  );
+  const root = el(
+    "div",
+    { class: "vv-linechart" },
+    ticks,
+    plot,
+    names,
+    below,
+    el("p", { class: "vv-note vv-plot-axis", text: axis }),
+  );
   let shown = null;
   let nodes = [];
   plot.addEventListener("pointermove", (event) => {
     const { column, height: at } = spot(event);
-    light(nearestLine(shown.lines.map(({ values }) => heightOf(values[column], shown.scale)), at));
+    light(
+      nearestLine(
+        shown.lines.map(({ values }) => heightOf(values[column], shown.scale)),
+        at,
+      ),
+    );
     if (event.buttons === 1 || event.pointerType === "touch") choose(column);
   });
   plot.addEventListener("pointerleave", () => light(-1));
@@ -58,23 +91,48 @@ export function createLineChart({ label, axis, columns, height = 16, onChoose })
   function draw() {
     const { lines, scale } = shown;
     const y = (value) => heightOf(value, scale);
-    ticks.replaceChildren(...shown.ticks.map(({ value, text }) => {
-      const tick = el("span", { text });
-      tick.style.top = 100 * y(value) + "%";
-      return tick;
-    }));
-    const rules = shown.ticks.map(({ value }) => svg("line", { class: "vv-axis", x1: 0, x2: SIZE,
-      y1: SIZE * y(value), y2: SIZE * y(value) }));
-    const paths = lines.map(({ values }, at) => svg("polyline", { class: "vv-series vv-series-" + Math.min(at, 5),
-      points: values.map((value, column) => (SIZE * placeOfColumn(column, count)).toFixed(1) + "," +
-        (SIZE * y(value)).toFixed(1)).join(" ") }));
+    ticks.replaceChildren(
+      ...shown.ticks.map(({ value, text }) => {
+        const tick = el("span", { text });
+        tick.style.top = 100 * y(value) + "%";
+        return tick;
+      }),
+    );
+    const rules = shown.ticks.map(({ value }) =>
+      svg("line", { class: "vv-axis", x1: 0, x2: SIZE, y1: SIZE * y(value), y2: SIZE * y(value) }),
+    );
+    const paths = lines.map(({ values }, at) =>
+      svg("polyline", {
+        class: "vv-series vv-series-" + Math.min(at, 5),
+        points: values
+          .map(
+            (value, column) =>
+              (SIZE * placeOfColumn(column, count)).toFixed(1) + "," + (SIZE * y(value)).toFixed(1),
+          )
+          .join(" "),
+      }),
+    );
     // The first line matters most: it is drawn last, over the others.
     drawing.replaceChildren(...rules, ...[...paths].reverse());
-    const places = spread(lines.map(({ values }) => y(values[count - 1])), NAME_HEIGHT / height);
+    const places = spread(
+      lines.map(({ values }) => y(values[count - 1])),
+      NAME_HEIGHT / height,
+    );
     const labels = lines.map(({ name, title }, at) => {
-      const node = el("button", { type: "button", class: "vv-plot-name vv-series-" + Math.min(at, 5),
-        "aria-label": title, title, onpointerenter: () => light(at), onpointerleave: () => light(-1),
-        onfocus: () => light(at), onblur: () => light(-1) }, el("span", { text: name }));
+      const node = el(
+        "button",
+        {
+          type: "button",
+          class: "vv-plot-name vv-series-" + Math.min(at, 5),
+          "aria-label": title,
+          title,
+          onpointerenter: () => light(at),
+          onpointerleave: () => light(-1),
+          onfocus: () => light(at),
+          onblur: () => light(-1),
+        },
+        el("span", { text: name }),
+      );
       node.style.top = 100 * places[at] + "%";
       return node;
     });
@@ -94,8 +152,10 @@ export function createLineChart({ label, axis, columns, height = 16, onChoose })
 
   function spot(event) {
     const box = plot.getBoundingClientRect();
-    return { column: columnAt((event.clientX - box.left) / box.width, count),
-      height: (event.clientY - box.top) / box.height };
+    return {
+      column: columnAt((event.clientX - box.left) / box.width, count),
+      height: (event.clientY - box.top) / box.height,
+    };
   }
 
   function onKey(event) {

@@ -9,14 +9,31 @@ import { el } from "./dom.js";
  * @param {string} kind  its class
  * @param {{token: number, style?: any, [prop: string]: any}[]} boxes  with what `el` takes
  */
-export function createMarked({ picture, grid, manifest: { model: { image: { height, width } } } }, kind, boxes) {
+export function createMarked(
+  {
+    picture,
+    grid,
+    manifest: {
+      model: {
+        image: { height, width },
+      },
+    },
+  },
+  kind,
+  boxes,
+) {
   const { canvas, draw } = pixelCanvas(height, width, "");
   draw(picture.get()?.rgba);
-  const root = el("div", { class: kind }, canvas, ...boxes.map(({ token, style = {}, ...props }) => {
-    const box = el("span", props);
-    Object.assign(box.style, percentBox(token, grid), style);
-    return box;
-  }));
+  const root = el(
+    "div",
+    { class: kind },
+    canvas,
+    ...boxes.map(({ token, style = {}, ...props }) => {
+      const box = el("span", props);
+      Object.assign(box.style, percentBox(token, grid), style);
+      return box;
+    }),
+  );
   root.style.aspectRatio = width + " / " + height;
   return root;
 }

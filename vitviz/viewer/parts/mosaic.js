@@ -18,9 +18,14 @@ import { el, show } from "./dom.js";
 export function createMosaic({ outerRows, outerCols, rows, cols, ratio, label }) {
   const high = outerRows * (rows + 1) - 1;
   const wide = outerCols * (cols + 1) - 1;
-  const canvas = el("canvas", { class: "vv-map", width: wide, height: high,
-    role: "img", "aria-label": label });
-  canvas.style.aspectRatio = String((wide / cols) * ratio / (high / rows));
+  const canvas = el("canvas", {
+    class: "vv-map",
+    width: wide,
+    height: high,
+    role: "img",
+    "aria-label": label,
+  });
+  canvas.style.aspectRatio = String(((wide / cols) * ratio) / (high / rows));
   // A canvas with more pixels than its place on the screen is averaged, and no patch is left out.
   canvas.classList.toggle("vv-fine", wide > 700);
   const context = canvas.getContext("2d");
@@ -60,13 +65,14 @@ export function createMosaic({ outerRows, outerCols, rows, cols, ratio, label })
       Object.assign(marker.style, {
         left: (100 * place.col * (cols + 1)) / wide + "%",
         top: (100 * place.row * (rows + 1)) / high + "%",
-        width: (100 * cols) / wide + "%", height: (100 * rows) / high + "%",
+        width: (100 * cols) / wide + "%",
+        height: (100 * rows) / high + "%",
       });
     },
     cellAt(event) {
       const box = canvas.getBoundingClientRect();
-      const col = Math.floor(((event.clientX - box.left) / box.width) * (wide + 1) / (cols + 1));
-      const row = Math.floor(((event.clientY - box.top) / box.height) * (high + 1) / (rows + 1));
+      const col = Math.floor((((event.clientX - box.left) / box.width) * (wide + 1)) / (cols + 1));
+      const row = Math.floor((((event.clientY - box.top) / box.height) * (high + 1)) / (rows + 1));
       return row >= 0 && row < outerRows && col >= 0 && col < outerCols ? { row, col } : null;
     },
   };

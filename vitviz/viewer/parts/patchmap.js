@@ -20,13 +20,20 @@ export function createPatchMap(grid) {
   const put = (node, token) => {
     const place = placeOf(token, grid);
     show(node, place !== null);
-    if (place) Object.assign(node.style, {
-      left: (100 * place.col) / grid.cols + "%", top: (100 * place.row) / grid.rows + "%",
-      width: 100 / grid.cols + "%", height: 100 / grid.rows + "%",
-    });
+    if (place)
+      Object.assign(node.style, {
+        left: (100 * place.col) / grid.cols + "%",
+        top: (100 * place.row) / grid.rows + "%",
+        width: 100 / grid.cols + "%",
+        height: 100 / grid.rows + "%",
+      });
   };
   return {
-    frame, draw, drawColours, clear, put,
+    frame,
+    draw,
+    drawColours,
+    clear,
+    put,
     mark: (token) => put(selected, token),
     tokenOf(event) {
       const box = canvas.getBoundingClientRect();

@@ -1,4 +1,7 @@
-/** Photo choice: a button for a photo of one's own, and a place to drop one. The photo then stands among the others. */
+/**
+ * Photo choice: a button for a photo of one's own, and a place to drop one. The photo then stands among the
+ * others.
+ */
 
 import { el, setText, show } from "./dom.js";
 import { fileField, photoAmong, takesDrops } from "./drops.js";
@@ -18,7 +21,11 @@ export function createPhotoChoice(app, onPhoto) {
   const open = button({ text: t("photoOwn"), title: t("photoOwnTitle"), onClick: () => input.click() });
   const note = el("p", { class: "vv-note", role: "status", hidden: true });
   let turn = 0;
-  return { root: el("span", {}, open, input), note, takesDrops: (node) => takesDrops(node, (files) => take(photoAmong(files), files.length)) };
+  return {
+    root: el("span", {}, open, input),
+    note,
+    takesDrops: (node) => takesDrops(node, (files) => take(photoAmong(files), files.length)),
+  };
 
   /** @param {File} file @param {number} [count]  of the files that came with it, and itself */
   async function take(file, count = 1) {

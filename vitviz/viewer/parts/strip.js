@@ -29,7 +29,12 @@ export function createStrip(count, name, onPoint, kind = "") {
     if (event.pointerType !== "touch") onPoint(null);
   });
   return {
-    root: el("div", { class: ("vv-named-strip " + kind).trim() }, el("span", { class: "vv-strip-name" }, ...[name].flat()), bar),
+    root: el(
+      "div",
+      { class: ("vv-named-strip " + kind).trim() },
+      el("span", { class: "vv-strip-name" }, ...[name].flat()),
+      bar,
+    ),
     draw(values, table, reach = largestSize(values)) {
       map.draw(values, 0, { min: -reach, max: reach }, table);
     },
@@ -39,4 +44,3 @@ export function createStrip(count, name, onPoint, kind = "") {
     },
   };
 }
-

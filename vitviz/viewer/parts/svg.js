@@ -2,8 +2,14 @@
 
 import { dress } from "./dom.js";
 
-/** @param {string} tag @param {any} props  as in `el` @param {...(Node|null)} children @returns {SVGElement} */
-export const svg = (tag, props = {}, ...children) => dress(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
+/**
+ * @param {string} tag
+ * @param {any} props  as in `el`
+ * @param {...(Node|null)} children
+ * @returns {SVGElement}
+ */
+export const svg = (tag, props = {}, ...children) =>
+  dress(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
 
 // Shapes in a square of 24. Fonts of some systems lack the signs for these, or colour them.
 const ICONS = {
@@ -14,6 +20,9 @@ const ICONS = {
 
 /** @param {"play"|"pause"|"next"} name */
 export function icon(name) {
-  return svg("svg", { viewBox: "0 0 24 24", class: "vv-sign", "data-icon": name, "aria-hidden": "true" },
-    svg("path", { d: ICONS[name], fill: "currentColor" }));
+  return svg(
+    "svg",
+    { viewBox: "0 0 24 24", class: "vv-sign", "data-icon": name, "aria-hidden": "true" },
+    svg("path", { d: ICONS[name], fill: "currentColor" }),
+  );
 }

@@ -16,8 +16,14 @@ export function createWaiting(app, line = "vv-note", button = "vv-button", fileO
   const fails = (key) => Boolean(fileOf?.().error) && explainFailure(fileOf().error).key === key;
   const gone = () => (fileOf ? fails("error_expired") : app.source.expired());
   const message = el("span");
-  const again = el("button", { type: "button", class: button,
-    onclick: (event) => { event.stopPropagation(); retry(); } });
+  const again = el("button", {
+    type: "button",
+    class: button,
+    onclick: (event) => {
+      event.stopPropagation();
+      retry();
+    },
+  });
   const root = el("div", { class: line, role: "status" }, message, again);
   return {
     root,
@@ -42,7 +48,8 @@ export function createWaiting(app, line = "vv-note", button = "vv-button", fileO
  * @param {import("../main.js").App} app
  * @param {() => import("../data/lazyfile.js").LazyFile<T>} fileOf
  * @param {string} loading  key of what is said while it comes
- * @param {{none?: string, lost?: string, line?: string}} of  keys of what is said where the analysis has no such file, and where it is lost; class of the line
+ * @param {{none?: string, lost?: string, line?: string}} of  keys of what is said where the analysis has no
+ *   such file, and where it is lost; class of the line
  * @returns {{root: HTMLElement, get: () => T|null}}  get: what is in it, once it is here
  */
 export function createFileWaiting(app, fileOf, loading, { none = "", lost = "", line } = {}) {
@@ -53,7 +60,10 @@ export function createFileWaiting(app, fileOf, loading, { none = "", lost = "", 
     get() {
       const found = fileOf().get();
       const { exists, error } = fileOf();
-      render(found ? "" : !exists ? none && t(none) : error ? lostText(t, error, lost) : t(loading), !found && error !== null);
+      render(
+        found ? "" : !exists ? none && t(none) : error ? lostText(t, error, lost) : t(loading),
+        !found && error !== null,
+      );
       return found;
     },
   };
@@ -69,14 +79,16 @@ export function createFileWaiting(app, fileOf, loading, { none = "", lost = "", 
  * @param {string} loading
  * @param {(found: T) => View} create
  * @param {Parameters<typeof createFileWaiting>[3]} [of]
- * @returns {{root: HTMLElement, view: () => View|null, render: (...shown: any[]) => void}}  view: what is made, null before that
+ * @returns {{root: HTMLElement, view: () => View|null, render: (...shown: any[]) => void}}  view: what is
+ *   made, null before that
  */
 export function createFileView(app, root, fileOf, loading, create, of) {
   const waiting = createFileWaiting(app, fileOf, loading, of);
   root.append(waiting.root);
   let view = /** @type {View|null} */ (null);
   return {
-    root, view: () => view,
+    root,
+    view: () => view,
     render(...shown) {
       const found = waiting.get();
       if (found && !view) {

@@ -1,4 +1,6 @@
-/** The walk: at the start, a few tokens are shown once, one after another, unless somebody touches the page. */
+/**
+ * The walk: at the start, a few tokens are shown once, one after another, unless somebody touches the page.
+ */
 
 /** It begins after this long, and stays this long with each token. */
 const BEGIN_MS = 2000;

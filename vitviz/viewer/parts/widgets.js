@@ -1,4 +1,7 @@
-/** Native controls in the style of the viewer: a choice, a slider, a switch, a button. Where it is said whether one is useful now, it is not seen unless it is. */
+/**
+ * Native controls in the style of the viewer: a choice, a slider, a switch, a button. Where it is said
+ * whether one is useful now, it is not seen unless it is.
+ */
 
 import { icon } from "./svg.js";
 import { el, freshId, setText, show } from "./dom.js";
@@ -12,16 +15,20 @@ import { el, freshId, setText, show } from "./dom.js";
 export function choice({ label, options, onChoose, wrap = false }) {
   const name = freshId("choice");
   const inputs = options.map(({ value }, at) =>
-    el("input", { type: "radio", name, value: String(at), onchange: () => onChoose(value) }));
+    el("input", { type: "radio", name, value: String(at), onchange: () => onChoose(value) }),
+  );
   const items = options.map(({ text, title }, at) =>
-    el("label", { class: "vv-option", title: title ?? null }, inputs[at], el("span", { text })));
+    el("label", { class: "vv-option", title: title ?? null }, inputs[at], el("span", { text })),
+  );
   const bar = el("div", { class: wrap ? "vv-options vv-wrap" : "vv-options" }, ...items);
   const root = el("fieldset", { class: "vv-choice" }, el("legend", { text: label }), bar);
   return {
     root,
     set(value, useful) {
       const at = options.findIndex((option) => option.value === value);
-      inputs.forEach((input, one) => { if (input.checked !== (one === at)) input.checked = one === at; });
+      inputs.forEach((input, one) => {
+        if (input.checked !== (one === at)) input.checked = one === at;
+      });
       if (useful !== undefined) show(root, useful);
     },
   };
@@ -36,7 +43,12 @@ export function choice({ label, options, onChoose, wrap = false }) {
 export function slider({ label, min, max, step, format, onInput }) {
   const id = freshId("slider");
   const input = el("input", {
-    type: "range", id, min, max, step, oninput: () => onInput(Number(input.value)),
+    type: "range",
+    id,
+    min,
+    max,
+    step,
+    oninput: () => onInput(Number(input.value)),
   });
   const output = el("output", { for: id });
   const head = el("div", { class: "vv-slider-head" }, el("label", { for: id, text: label }), output);
@@ -90,17 +102,28 @@ export function markChosen(node, chosen) {
 }
 
 /**
- * @param {{text?: string, sign?: "play"|"pause"|"next", title?: string, onClick: () => void, pressed?: boolean}} props
+ * @param
+ *   {{text?: string, sign?: "play"|"pause"|"next", title?: string, onClick: () => void, pressed?: boolean}}
+ *   props
  *   sign: an icon in place of the text; title: by default the text
  * @returns {HTMLButtonElement}
  */
 export function button({ text = "", sign, title = text, onClick, pressed }) {
   // The accessible name must contain the visible text, by which speech control finds the button.
   const name = /\p{L}/u.test(text) && !title.includes(text) ? text + ": " + title : title;
-  return el("button", {
-    type: "button", class: "vv-button", text, title, "aria-label": name,
-    "aria-pressed": pressed === undefined ? null : String(pressed), onclick: onClick,
-  }, sign ? icon(sign) : null);
+  return el(
+    "button",
+    {
+      type: "button",
+      class: "vv-button",
+      text,
+      title,
+      "aria-label": name,
+      "aria-pressed": pressed === undefined ? null : String(pressed),
+      onclick: onClick,
+    },
+    sign ? icon(sign) : null,
+  );
 }
 
 /**

@@ -9,15 +9,22 @@ const STRIDE = 1237; // from digit to digit: all of them come, and the next is o
 
 /**
  * @param {import("./playground.js").Digits} digits @param {import("./saying.js").Say} say
- * @param {(index: number) => Promise<any>} ask  a step for this training digit, taken apart, as the learner has it; null: no run learns
+ * @param {(index: number) => Promise<any>} ask  a step for this training digit, taken apart, as the learner
+ *   has it; null: no run learns
  */
 export function createApart({ train, classes }, say, ask) {
   let index = 0;
   const list = el("ol", { class: "vv-play-steps" });
   const picture = el("div", { class: "vv-play-one" });
   const next = button({ text: say("apart"), title: say("apartTitle"), onClick: take });
-  const root = el("section", { class: "vv-play-apart", "aria-label": say("apartHead") }, el("h3", { text: say("apartHead") }), el("p", { class: "vv-note", text: say("apartNote") }), next,
-    el("div", { class: "vv-play-taken", "aria-live": "polite" }, picture, list));
+  const root = el(
+    "section",
+    { class: "vv-play-apart", "aria-label": say("apartHead") },
+    el("h3", { text: say("apartHead") }),
+    el("p", { class: "vv-note", text: say("apartNote") }),
+    next,
+    el("div", { class: "vv-play-taken", "aria-live": "polite" }, picture, list),
+  );
   return { root };
 
   async function take() {
@@ -27,14 +34,36 @@ export function createApart({ train, classes }, say, ask) {
       list.replaceChildren(el("li", { text: say("apartNone") }));
       return;
     }
-    const { label, probabilities, loss, rate, shorter, weight: { name, at, value, gradient, finite, update } } = found;
+    const {
+      label,
+      probabilities,
+      loss,
+      rate,
+      shorter,
+      weight: { name, at, value, gradient, finite, update },
+    } = found;
     const right = probabilities[label];
     picture.replaceChildren(pictureOf(digitAt(train, index)));
-    list.replaceChildren(...[
-      say("apartForward", { label: classes[label], share: percent(right) }),
-      say("apartLoss", { share: exactly(right), loss: exactly(loss) }),
-      say("apartGradient", { at, name, value: exactly(value), gradient: exactly(gradient), finite: exactly(finite) }),
-      say("apartUpdate", { rate: exactly(rate), value: exactly(value), update: exactly(Math.abs(update)), sign: update < 0 ? "−" : "+", moved: exactly(value + update), shorter: exactly(shorter) }),
-    ].map((text) => el("li", { text })));
+    list.replaceChildren(
+      ...[
+        say("apartForward", { label: classes[label], share: percent(right) }),
+        say("apartLoss", { share: exactly(right), loss: exactly(loss) }),
+        say("apartGradient", {
+          at,
+          name,
+          value: exactly(value),
+          gradient: exactly(gradient),
+          finite: exactly(finite),
+        }),
+        say("apartUpdate", {
+          rate: exactly(rate),
+          value: exactly(value),
+          update: exactly(Math.abs(update)),
+          sign: update < 0 ? "−" : "+",
+          moved: exactly(value + update),
+          shorter: exactly(shorter),
+        }),
+      ].map((text) => el("li", { text })),
+    );
   }
 }

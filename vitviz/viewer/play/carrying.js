@@ -1,4 +1,7 @@
-/** Carrying: what becomes of a model of the playground: it is looked into, shown in the viewer, saved, and read back. */
+/**
+ * Carrying: what becomes of a model of the playground: it is looked into, shown in the viewer, saved, and
+ * read back.
+ */
 
 import { LIMITS } from "../engine/tables.js";
 import { grouped } from "../maths/numbers.js";
@@ -15,27 +18,41 @@ const LOOKED_MS = 1500; // so often it is looked inside while it learns
 const LONGEST_NAME = 40;
 const MOST_BYTES = 4 * LIMITS.parameters + 4e6; // of a file: the parameters, and what describes them
 
-/** A picture that is looked at, (28 * 28), and what it is called. @typedef {{key: string, at?: number, pixels: Uint8Array}} Shown  at: its place in the test */
+/**
+ * A picture that is looked at, (28 * 28), and what it is called.
+ * @typedef {{key: string, at?: number, pixels: Uint8Array}} Shown  at: its place in the test
+ */
 
 /**
  * @param {import("./runs.js").Runs} runs @param {import("./playground.js").Digits} digits
  * @param {(adopted: import("../playing.js").Adopted) => Promise<any>} adopt
  */
 export function createCarrying(runs, digits, adopt) {
-  let [looking, last, lookedAt, count] = [/** @type {ReturnType<typeof createLooking>|null} */ (null), "", 0, 0];
+  let [looking, last, lookedAt, count] = [
+    /** @type {ReturnType<typeof createLooking>|null} */ (null),
+    "",
+    0,
+    0,
+  ];
   const looker = () => (looking ??= createLooking());
   return { look, show, save, load, stop: () => looking?.stop() };
 
   /**
-   * What is inside a run, if there is news, somebody sees it (`isSeen` is asked last: the page is laid out for it), and the last look is some
-   * time ago; null: there is not.
+   * What is inside a run, if there is news, somebody sees it (`isSeen` is asked last: the page is laid out
+   * for it), and the last look is some time ago; null: there is not.
    * @param {import("./runs.js").Run} run @param {Shown} shown @param {() => boolean} isSeen
    * @returns {Promise<import("./inside.js").Looked|null>}
    */
   async function look(run, { key, at, pixels }, isSeen) {
     const wanted = [run.number, run.step, key, at].join();
     const soon = run.state === "playing" && performance.now() < lookedAt + LOOKED_MS;
-    if (last === wanted || soon || (!run.weights && (!run.learner || run.state === "coming" || run.state === "failed")) || !isSeen()) return null;
+    if (
+      last === wanted ||
+      soon ||
+      (!run.weights && (!run.learner || run.state === "coming" || run.state === "failed")) ||
+      !isSeen()
+    )
+      return null;
     [last, lookedAt] = [wanted, performance.now()];
     const step = run.name === null ? run.step : null;
     const weights = await runs.weights(run).catch((error) => {
@@ -43,21 +60,36 @@ export function createCarrying(runs, digits, adopt) {
       return null; // it was stopped meanwhile
     });
     if (!weights || run !== runs.current) return null;
-    return { ...await looker().look(weights, pixels), step };
+    return { ...(await looker().look(weights, pixels)), step };
   }
 
-  /** The model as it is now, with a picture, as any other model of the viewer. @param {import("./runs.js").Run} run @param {Shown} shown */
+  /**
+   * The model as it is now, with a picture, as any other model of the viewer.
+   * @param {import("./runs.js").Run} run
+   * @param {Shown} shown
+   */
   async function show(run, { key, pixels }) {
     const buffer = await runs.weights(run);
     const { facts, ...rest } = await looker().read(buffer);
-    const known = { ...rest, facts: { ...facts, labels: facts.labels ?? digits.classes } }; // a file need not name them
-    const names = Object.fromEntries(Object.keys(TEXTS).map((language) => {
-      const say = sayingIn(language);
-      return [language, run.name ?? say("modelName", { name: nameOf(run.settings, say), step: grouped(run.step) })];
-    }));
+    // a file need not name them
+    const known = { ...rest, facts: { ...facts, labels: facts.labels ?? digits.classes } };
+    const names = Object.fromEntries(
+      Object.keys(TEXTS).map((language) => {
+        const say = sayingIn(language);
+        return [
+          language,
+          run.name ?? say("modelName", { name: nameOf(run.settings, say), step: grouped(run.step) }),
+        ];
+      }),
+    );
     const name = key + ".png";
     count += 1;
-    const template = templateOf(known, { key: "playground-" + count, names, right: run.right ?? undefined, pictures: digits.test.labels.length });
+    const template = templateOf(known, {
+      key: "playground-" + count,
+      names,
+      right: run.right ?? undefined,
+      pictures: digits.test.labels.length,
+    });
     await adopt({ template, buffer, photo: { file: await fileOf(pixels, name), name } });
   }
 
@@ -67,10 +99,20 @@ export function createCarrying(runs, digits, adopt) {
     download(new Blob([await runs.weights(run)]), name + ".safetensors");
   }
 
-  /** A model of digits becomes a run that has learned. Rejected with a FormatError for anything else. @param {File} file */
+  /**
+   * A model of digits becomes a run that has learned. Rejected with a FormatError for anything else.
+   * @param {File} file
+   */
   async function load(file) {
-    if (file.size > MOST_BYTES) throw new FormatError(Math.round(file.size / 1e6) + " MB; at most " + MOST_BYTES / 1e6 + " MB are read");
+    if (file.size > MOST_BYTES)
+      throw new FormatError(
+        Math.round(file.size / 1e6) + " MB; at most " + MOST_BYTES / 1e6 + " MB are read",
+      );
     const buffer = await file.arrayBuffer();
-    runs.add(file.name.replace(/\.safetensors$/, "").slice(0, LONGEST_NAME), buffer, await looker().answers(buffer, digits));
+    runs.add(
+      file.name.replace(/\.safetensors$/, "").slice(0, LONGEST_NAME),
+      buffer,
+      await looker().answers(buffer, digits),
+    );
   }
 }

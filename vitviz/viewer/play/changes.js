@@ -12,12 +12,25 @@ import { CHANGES, called } from "./settings.js";
 export function createChanges(say, fixed, change) {
   const controls = CHANGES.filter(({ field }) => !fixed.includes(field)).map((one) => {
     const { field, name, watch, options } = one;
-    const { root, set } = choice({ label: say(name), wrap: true, options: options.map(({ value }) => ({ value, text: called(one, value, say) })),
-      onChoose: (value) => change({ [field]: value }) });
-    return { field, set, root: el("div", { class: "vv-play-change" }, root, el("p", { class: "vv-note", text: say(watch) })) };
+    const { root, set } = choice({
+      label: say(name),
+      wrap: true,
+      options: options.map(({ value }) => ({ value, text: called(one, value, say) })),
+      onChoose: (value) => change({ [field]: value }),
+    });
+    return {
+      field,
+      set,
+      root: el("div", { class: "vv-play-change" }, root, el("p", { class: "vv-note", text: say(watch) })),
+    };
   });
-  const root = el("section", { class: "vv-play-changes", "aria-label": say("changes") }, el("h3", { text: say("changes") }), el("p", { class: "vv-note", text: say("changesNote") }),
-    ...controls.map((one) => one.root));
+  const root = el(
+    "section",
+    { class: "vv-play-changes", "aria-label": say("changes") },
+    el("h3", { text: say("changes") }),
+    el("p", { class: "vv-note", text: say("changesNote") }),
+    ...controls.map((one) => one.root),
+  );
   return {
     root,
     /** @param {import("./settings.js").Settings} settings */

@@ -8,13 +8,27 @@ const SIZE = 1000; // units of the drawing, which is stretched
 const MOST_POINTS = 150; // of a curve; more are averaged
 
 /**
- * @param {{label: string, axis: string, scale: import("../maths/lines.js").Scale, ticks: {value: number, text: string}[]}} of
- * @returns {{root: HTMLElement, render: (lines: {number: number, points: import("./runs.js").Point[], lit: boolean}[], steps: number, ends: string[]) => void}}
+ * @param {{label: string, axis: string, scale: import("../maths/lines.js").Scale,
+ *   ticks: {value: number, text: string}[]}} of
+ * @returns {{root: HTMLElement,
+ *   render: (lines: {number: number, points: import("./runs.js").Point[], lit: boolean}[], steps: number,
+ *     ends: string[]) => void}}
  *   steps: the width of the plot; ends: what stands under its two ends
  */
 export function createCurves({ label, axis, scale, ticks }) {
-  const rules = ticks.map(({ value }) => svg("line", { class: "vv-axis", x1: 0, x2: SIZE, y1: SIZE * heightOf(value, scale), y2: SIZE * heightOf(value, scale) }));
-  const places = spread(ticks.map(({ value }) => heightOf(value, scale)), 0.08);
+  const rules = ticks.map(({ value }) =>
+    svg("line", {
+      class: "vv-axis",
+      x1: 0,
+      x2: SIZE,
+      y1: SIZE * heightOf(value, scale),
+      y2: SIZE * heightOf(value, scale),
+    }),
+  );
+  const places = spread(
+    ticks.map(({ value }) => heightOf(value, scale)),
+    0.08,
+  );
   const names = ticks.map(({ text }, at) => {
     const tick = el("span", { text });
     tick.style.top = 100 * places[at] + "%";
@@ -23,10 +37,23 @@ export function createCurves({ label, axis, scale, ticks }) {
   const paths = svg("g");
   const drawn = new Map(); // by the numbers of runs
   const below = [el("span"), el("span", { text: axis }), el("span")];
-  const root = el("div", { class: "vv-linechart vv-play-curves", role: "img", "aria-label": label }, el("p", { class: "vv-play-axis", text: label }),
+  const root = el(
+    "div",
+    { class: "vv-linechart vv-play-curves", role: "img", "aria-label": label },
+    el("p", { class: "vv-play-axis", text: label }),
     el("div", { class: "vv-plot-ticks", "aria-hidden": "true" }, ...names),
-    el("div", { class: "vv-plot" }, svg("svg", { viewBox: "0 0 " + SIZE + " " + SIZE, preserveAspectRatio: "none", "aria-hidden": "true" }, ...rules, paths)),
-    el("div", { class: "vv-play-below", "aria-hidden": "true" }, ...below));
+    el(
+      "div",
+      { class: "vv-plot" },
+      svg(
+        "svg",
+        { viewBox: "0 0 " + SIZE + " " + SIZE, preserveAspectRatio: "none", "aria-hidden": "true" },
+        ...rules,
+        paths,
+      ),
+    ),
+    el("div", { class: "vv-play-below", "aria-hidden": "true" }, ...below),
+  );
   return {
     root,
     /** Draws what has changed, and nothing else. */
@@ -39,13 +66,30 @@ export function createCurves({ label, axis, scale, ticks }) {
         drawn.delete(number);
       }
       for (const { number, points, lit } of lines) {
-        const known = drawn.get(number) ?? { node: svg("polyline"), points: null, last: null, steps: -1, lit: null };
+        const known = drawn.get(number) ?? {
+          node: svg("polyline"),
+          points: null,
+          last: null,
+          steps: -1,
+          lit: null,
+        };
         if (known.lit !== lit) {
-          known.node.setAttribute("class", "vv-series vv-series-" + number % 6 + (lit ? " vv-lit" : ""));
-          if (lit || !drawn.has(number)) paths[lit ? "append" : "prepend"](known.node); // what is looked at lies above
+          known.node.setAttribute("class", "vv-series vv-series-" + (number % 6) + (lit ? " vv-lit" : ""));
+          // what is looked at lies above
+          if (lit || !drawn.has(number)) paths[lit ? "append" : "prepend"](known.node);
         }
         if (known.points !== points || known.last !== points.at(-1) || known.steps !== steps) {
-          known.node.setAttribute("points", averaged(points).map(({ step, value }) => (SIZE * step / Math.max(1, steps)).toFixed(1) + "," + (SIZE * heightOf(value, scale)).toFixed(1)).join(" "));
+          known.node.setAttribute(
+            "points",
+            averaged(points)
+              .map(
+                ({ step, value }) =>
+                  ((SIZE * step) / Math.max(1, steps)).toFixed(1) +
+                  "," +
+                  (SIZE * heightOf(value, scale)).toFixed(1),
+              )
+              .join(" "),
+          );
         }
         drawn.set(number, Object.assign(known, { points, last: points.at(-1), steps, lit }));
       }

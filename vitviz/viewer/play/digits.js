@@ -6,7 +6,10 @@ import { pictureCanvas } from "../parts/canvas.js";
 const SIDE = 28;
 const CLASSES = 10;
 
-/** Pixels (digits * 28 * 28) and labels (digits). @typedef {{pixels: Uint8Array, labels: Uint8Array}} Digits */
+/**
+ * Pixels (digits * 28 * 28) and labels (digits).
+ * @typedef {{pixels: Uint8Array, labels: Uint8Array}} Digits
+ */
 
 /**
  * Every digit of a sheet, on which digits of one class lie one after the other, as many of each.
@@ -19,12 +22,15 @@ export function digitsOf({ data, width, height }, byTurns = false) {
   const count = across * (height / SIDE);
   const pixels = new Uint8Array(count * SIDE * SIDE);
   const each = count / CLASSES;
-  const places = Array.from({ length: count }, (_, at) => (byTurns ? at % CLASSES * each + Math.floor(at / CLASSES) : at));
+  const places = Array.from({ length: count }, (_, at) =>
+    byTurns ? (at % CLASSES) * each + Math.floor(at / CLASSES) : at,
+  );
   const labels = Uint8Array.from(places, (place) => Math.floor(place / each));
   places.forEach((place, at) => {
     const [top, left] = [SIDE * Math.floor(place / across), SIDE * (place % across)];
     for (let y = 0; y < SIDE; y++) {
-      for (let x = 0; x < SIDE; x++) pixels[(at * SIDE + y) * SIDE + x] = data[4 * ((top + y) * width + left + x)];
+      for (let x = 0; x < SIDE; x++)
+        pixels[(at * SIDE + y) * SIDE + x] = data[4 * ((top + y) * width + left + x)];
     }
   });
   return { pixels, labels };
@@ -33,14 +39,22 @@ export function digitsOf({ data, width, height }, byTurns = false) {
 /** Reads both sheets. @param {{train: ArrayBuffer, test: ArrayBuffer}} files  PNG */
 export async function readDigits({ train, test }) {
   const [ours, others] = await Promise.all([train, test].map(pixelsOf));
-  return { train: digitsOf(ours), test: digitsOf(others, true), classes: Array.from({ length: CLASSES }, (_, label) => String(label)) };
+  return {
+    train: digitsOf(ours),
+    test: digitsOf(others, true),
+    classes: Array.from({ length: CLASSES }, (_, label) => String(label)),
+  };
 }
 
 /** @param {ArrayBuffer} file */
 async function pixelsOf(file) {
-  const bitmap = await createImageBitmap(new Blob([file], { type: "image/png" }), { colorSpaceConversion: "none" });
+  const bitmap = await createImageBitmap(new Blob([file], { type: "image/png" }), {
+    colorSpaceConversion: "none",
+  });
   const { width, height } = bitmap;
-  const context = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d", { willReadFrequently: true });
+  const context = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d", {
+    willReadFrequently: true,
+  });
   context.drawImage(bitmap, 0, 0);
   bitmap.close();
   return context.getImageData(0, 0, width, height);
@@ -52,7 +66,11 @@ export const digitAt = ({ pixels }, at) => pixels.subarray(at * SIDE * SIDE, (at
 /** A digit as a PNG file. @param {Uint8Array} pixels @param {string} name @returns {Promise<File>} */
 export async function fileOf(pixels, name) {
   const canvas = pictureOf(pixels);
-  const blob = /** @type {Blob} */ (await new Promise((done) => { canvas.toBlob(done, "image/png"); }));
+  const blob = /** @type {Blob} */ (
+    await new Promise((done) => {
+      canvas.toBlob(done, "image/png");
+    })
+  );
   return new File([blob], name, { type: "image/png" });
 }
 

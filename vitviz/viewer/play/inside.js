@@ -1,4 +1,6 @@
-/** Inside: what a run has learned by now: its filters, its positions, where CLS looks, and what it confuses. */
+/**
+ * Inside: what a run has learned by now: its filters, its positions, where CLS looks, and what it confuses.
+ */
 
 import { attentionRows, dot } from "../maths/attention.js";
 import { colourTable, largestSize } from "../maths/colour.js";
@@ -13,7 +15,10 @@ import { confusions } from "./runs.js";
 const FILTERS_ACROSS = 12;
 const MOST_PAIRS = 5;
 
-/** What was looked at: a model, its pass of a digit, and at which step, if it is known. @typedef {{known: any, pass: import("../engine/core.js").Pass, step: number|null}} Looked */
+/**
+ * What was looked at: a model, its pass of a digit, and at which step, if it is known.
+ * @typedef {{known: any, pass: import("../engine/core.js").Pass, step: number|null}} Looked
+ */
 
 /**
  * @param {import("./playground.js").Digits} digits
@@ -21,7 +26,10 @@ const MOST_PAIRS = 5;
  */
 export function createInside({ test, classes }, say) {
   const figure = (title, note) => {
-    const [place, told] = [el("div", { class: "vv-play-map" }), el("p", { class: "vv-note", text: say(note) })];
+    const [place, told] = [
+      el("div", { class: "vv-play-map" }),
+      el("p", { class: "vv-note", text: say(note) }),
+    ];
     return { place, told, root: el("figure", {}, el("h4", { text: say(title) }), place, told) };
   };
   const filters = figure("filters", "filtersNote");
@@ -31,31 +39,72 @@ export function createInside({ test, classes }, say) {
   const pairs = el("ol", { class: "vv-play-pairs" });
   confused.root.append(pairs);
   const of = el("p", { class: "vv-note" });
-  const root = el("div", {}, of, el("div", { class: "vv-play-figures" }, filters.root, positions.root, attention.root, confused.root));
+  const root = el(
+    "div",
+    {},
+    of,
+    el("div", { class: "vv-play-figures" }, filters.root, positions.root, attention.root, confused.root),
+  );
   let drawn = /** @type {Float32Array|null} */ (null);
   return { root, draw, confuse };
 
   /** @param {Looked} looked */
-  function draw({ known: { facts: { config }, tensors }, pass, step }) {
+  function draw({
+    known: {
+      facts: { config },
+      tensors,
+    },
+    pass,
+    step,
+  }) {
     setText(of, step === null ? "" : say("insideOf", { step: grouped(step) }));
-    const { embed_dim: dim, patch_size: [height, width], rows, cols, num_prefix_tokens: prefix, num_heads: heads, depth, num_tokens: tokens, head_dim } = config;
+    const {
+      embed_dim: dim,
+      patch_size: [height, width],
+      rows,
+      cols,
+      num_prefix_tokens: prefix,
+      num_heads: heads,
+      depth,
+      num_tokens: tokens,
+      head_dim,
+    } = config;
     const diverging = colourTable("diverging");
     const weights = toFloat32(tensors["patch_embed.proj.weight"]);
     const across = Math.min(FILTERS_ACROSS, dim);
-    const shown = createMosaic({ outerRows: Math.ceil(dim / across), outerCols: across, rows: height, cols: width, ratio: 1, label: say("filters") });
+    const shown = createMosaic({
+      outerRows: Math.ceil(dim / across),
+      outerCols: across,
+      rows: height,
+      cols: width,
+      ratio: 1,
+      label: say("filters"),
+    });
     for (let one = 0; one < dim; one++) {
       const own = weights.subarray(one * height * width, (one + 1) * height * width);
       const most = largestSize(own);
       shown.place(Math.floor(one / across), one % across, own, 0, { min: -most, max: most }, diverging);
     }
     put(filters, shown);
-    setText(positions.told, say(config.pos_embed ? "similarityNote" : config.rotary ? "similarityRotary" : "similarityNone"));
+    setText(
+      positions.told,
+      say(config.pos_embed ? "similarityNote" : config.rotary ? "similarityRotary" : "similarityNone"),
+    );
     show(positions.place, config.pos_embed);
     if (config.pos_embed) {
       const unit = positionsOf({ tensors, dim, prefix });
-      const maps = createMosaic({ outerRows: rows, outerCols: cols, rows, cols, ratio: 1, label: say("similarity") });
+      const maps = createMosaic({
+        outerRows: rows,
+        outerCols: cols,
+        rows,
+        cols,
+        ratio: 1,
+        label: say("similarity"),
+      });
       for (let at = 0; at < rows * cols; at++) {
-        const map = Float32Array.from({ length: rows * cols }, (_, other) => dot(unit, at * dim, unit, other * dim, dim));
+        const map = Float32Array.from({ length: rows * cols }, (_, other) =>
+          dot(unit, at * dim, unit, other * dim, dim),
+        );
         maps.place(Math.floor(at / cols), at % cols, map, 0, { min: -1, max: 1 }, diverging);
       }
       put(positions, maps);
@@ -63,11 +112,26 @@ export function createInside({ test, classes }, say) {
     setText(attention.told, say(config.class_token ? "looksNote" : "looksNone"));
     show(attention.place, config.class_token);
     if (!config.class_token || !pass.layers) return;
-    const maps = createMosaic({ outerRows: depth, outerCols: heads, rows, cols, ratio: 1, label: say("looks") });
+    const maps = createMosaic({
+      outerRows: depth,
+      outerCols: heads,
+      rows,
+      cols,
+      ratio: 1,
+      label: say("looks"),
+    });
     pass.layers.forEach((layer, row) => {
-      const all = attentionRows({ ...layer, heads, tokens, dim: head_dim, scale: head_dim ** -0.5, isCut: null, bias: null }, 0, "from");
-      const most = all.reduce((largest, value, at) => (at % tokens >= prefix ? Math.max(largest, value) : largest), leastEnd(tokens));
-      for (let head = 0; head < heads; head++) maps.place(row, head, all, head * tokens + prefix, { min: 0, max: most }, colourTable("magma"));
+      const all = attentionRows(
+        { ...layer, heads, tokens, dim: head_dim, scale: head_dim ** -0.5, isCut: null, bias: null },
+        0,
+        "from",
+      );
+      const most = all.reduce(
+        (largest, value, at) => (at % tokens >= prefix ? Math.max(largest, value) : largest),
+        leastEnd(tokens),
+      );
+      for (let head = 0; head < heads; head++)
+        maps.place(row, head, all, head * tokens + prefix, { min: 0, max: most }, colourTable("magma"));
     });
     put(attention, maps);
   }
@@ -84,12 +148,28 @@ export function createInside({ test, classes }, say) {
     const count = classes.length;
     const { counts, pairs: found } = confusions(answers, test.labels, count);
     const wrong = Float32Array.from(counts, (one, at) => (Math.floor(at / count) === at % count ? 0 : one));
-    const map = createMosaic({ outerRows: 1, outerCols: 1, rows: count, cols: count, ratio: 1, label: say("confused") });
+    const map = createMosaic({
+      outerRows: 1,
+      outerCols: 1,
+      rows: count,
+      cols: count,
+      ratio: 1,
+      label: say("confused"),
+    });
     map.draw(0, 0, wrong, 0, { min: 0, max: Math.max(1, ...wrong) }, colourTable("magma"));
     const names = () => classes.map((text) => el("span", { text }));
-    confused.place.replaceChildren(el("div", { class: "vv-play-axes", "aria-hidden": "true" }, ...names()), el("div", { class: "vv-play-axes vv-play-down", "aria-hidden": "true" }, ...names()), map.frame);
+    confused.place.replaceChildren(
+      el("div", { class: "vv-play-axes", "aria-hidden": "true" }, ...names()),
+      el("div", { class: "vv-play-axes vv-play-down", "aria-hidden": "true" }, ...names()),
+      map.frame,
+    );
     confused.place.classList.add("vv-play-square");
-    pairs.replaceChildren(...found.slice(0, MOST_PAIRS).map(({ label, guess, count: times }) =>
-      el("li", { text: say("pair", { label: classes[label], guess: classes[guess], count: times }) })));
+    pairs.replaceChildren(
+      ...found
+        .slice(0, MOST_PAIRS)
+        .map(({ label, guess, count: times }) =>
+          el("li", { text: say("pair", { label: classes[label], guess: classes[guess], count: times }) }),
+        ),
+    );
   }
 }

@@ -1,6 +1,17 @@
 /** Kinds: the signs of a visitor, which the storage of this tab remembers. */
 
-import { FEWEST_KINDS, MOST_BYTES, MOST_DRAWINGS, MOST_KINDS, SignsError, WANTED, fileOf, joined, nameIn, readFile } from "./signs.js";
+import {
+  FEWEST_KINDS,
+  MOST_BYTES,
+  MOST_DRAWINGS,
+  MOST_KINDS,
+  SignsError,
+  WANTED,
+  fileOf,
+  joined,
+  nameIn,
+  readFile,
+} from "./signs.js";
 
 const KEPT = "vitviz-signs"; // in the storage of this tab
 const NAMES = ["A", "B", "C", "D"];
@@ -23,7 +34,10 @@ function filled(kinds) {
 }
 
 /** @param {Kind[]} kinds @returns {Kind} */
-const another = (kinds) => ({ name: NAMES.find((name) => kinds.every((kind) => kind.name !== name)) ?? NAMES[0], drawings: [] });
+const another = (kinds) => ({
+  name: NAMES.find((name) => kinds.every((kind) => kind.name !== name)) ?? NAMES[0],
+  drawings: [],
+});
 
 /**
  * changed: hears that something has; what cannot be done throws a SignsError.
@@ -39,7 +53,10 @@ export function createKinds(changed) {
       at = kinds.indexOf(kind);
       changed();
     },
-    /** A drawing of the kind that is chosen; where it has enough then, another is chosen. @param {import("./signs.js").Drawing} drawing */
+    /**
+     * A drawing of the kind that is chosen; where it has enough then, another is chosen.
+     * @param {import("./signs.js").Drawing} drawing
+     */
     add(drawing) {
       const { name, drawings } = kinds[at];
       if (drawings.length >= MOST_DRAWINGS) throw new SignsError("signsMany", { name, most: MOST_DRAWINGS });
@@ -67,7 +84,8 @@ export function createKinds(changed) {
     /** @param {Kind} kind @param {string} wanted */
     rename(kind, wanted) {
       const name = nameIn(wanted);
-      if (kinds.some((other) => other !== kind && other.name === name)) throw new SignsError("signsTwice", { name });
+      if (kinds.some((other) => other !== kind && other.name === name))
+        throw new SignsError("signsTwice", { name });
       kind.name = name;
       keep();
     },

@@ -7,40 +7,74 @@ import { digitAt } from "./digits.js";
 import { CHANGES } from "./settings.js";
 
 /** As explainers.js knows them. */
-const PATCHES = CHANGES.find(({ field }) => field === "patch").options.map(({ value }) => value + "," + value);
+const PATCHES = CHANGES.find(({ field }) => field === "patch").options.map(
+  ({ value }) => value + "," + value,
+);
 
-/** What is looked at in one go. @typedef {{facts: import("../engine/core.js").Facts, described: any, tensors: Record<string, import("../maths/safetensors.js").Tensor>}} Known */
+/**
+ * What is looked at in one go.
+ * @typedef {{facts: import("../engine/core.js").Facts, described: any,
+ *   tensors: Record<string, import("../maths/safetensors.js").Tensor>}} Known
+ */
 
 export function createLooking() {
   const engine = createEngine();
   let last = /** @type {Promise<any>} */ (Promise.resolve());
-  /** One after the other: each needs the model that it has loaded. @template Made @param {() => Promise<Made>} task @returns {Promise<Made>} */
+  /**
+   * One after the other: each needs the model that it has loaded.
+   * @template Made
+   * @param {() => Promise<Made>} task
+   * @returns {Promise<Made>}
+   */
   const alone = (task) => {
     const made = last.then(task);
-    last = made.then(() => {}, () => {});
+    last = made.then(
+      () => {},
+      () => {},
+    );
     return made;
   };
   /** @param {ArrayBuffer} buffer @returns {Promise<Known>} */
-  const load = async (buffer) => ({ facts: await engine.load(buffer), described: JSON.parse(readMetadata(buffer).vitviz), tensors: parseSafetensors(buffer) });
+  const load = async (buffer) => ({
+    facts: await engine.load(buffer),
+    described: JSON.parse(readMetadata(buffer).vitviz),
+    tensors: parseSafetensors(buffer),
+  });
   return {
     stop: engine.stop,
     /** A model, and its pass of a digit. @param {ArrayBuffer} buffer @param {Uint8Array} picture */
-    look: (buffer, picture) => alone(async () => ({ known: await load(buffer), pass: await engine.run({ picture }) })),
+    look: (buffer, picture) =>
+      alone(async () => ({ known: await load(buffer), pass: await engine.run({ picture }) })),
     /** What a model is. @param {ArrayBuffer} buffer */
     read: (buffer) => alone(() => load(buffer)),
-    /** The answers of a model to digits, (digits x classes). Rejected with a FormatError for one of something else. @param {ArrayBuffer} buffer @param {import("./playground.js").Digits} digits */
-    answers: (buffer, { test, classes }) => alone(async () => {
-      const { facts: { config, unknown } } = await load(buffer);
-      const { image_size: size, in_chans: channels, num_classes: count, patch_size: patch } = config;
-      if (unknown.length > 0) throw new FormatError("this page does not know its " + unknown.join(", "));
-      if (String(size) !== "28,28" || channels !== 1 || count !== classes.length) throw new FormatError(size.join(" x ") + ", " + count);
-      if (!PATCHES.includes(String(patch))) throw new FormatError("patches of " + patch.join(" x ") + "; not of " + PATCHES.map((one) => one.replace(",", " x ")).join(" or "));
-      const answers = new Float32Array(test.labels.length * count);
-      for (let at = 0; at < test.labels.length; at++) {
-        const { logits } = await engine.run({ picture: digitAt(test, at), answer: true });
-        answers.set(softmax(logits, 1), at * count);
-      }
-      return answers;
-    }),
+    /**
+     * The answers of a model to digits, (digits x classes). Rejected with a FormatError for one of something
+     * else.
+     * @param {ArrayBuffer} buffer
+     * @param {import("./playground.js").Digits} digits
+     */
+    answers: (buffer, { test, classes }) =>
+      alone(async () => {
+        const {
+          facts: { config, unknown },
+        } = await load(buffer);
+        const { image_size: size, in_chans: channels, num_classes: count, patch_size: patch } = config;
+        if (unknown.length > 0) throw new FormatError("this page does not know its " + unknown.join(", "));
+        if (String(size) !== "28,28" || channels !== 1 || count !== classes.length)
+          throw new FormatError(size.join(" x ") + ", " + count);
+        if (!PATCHES.includes(String(patch)))
+          throw new FormatError(
+            "patches of " +
+              patch.join(" x ") +
+              "; not of " +
+              PATCHES.map((one) => one.replace(",", " x ")).join(" or "),
+          );
+        const answers = new Float32Array(test.labels.length * count);
+        for (let at = 0; at < test.labels.length; at++) {
+          const { logits } = await engine.run({ picture: digitAt(test, at), answer: true });
+          answers.set(softmax(logits, 1), at * count);
+        }
+        return answers;
+      }),
   };
 }

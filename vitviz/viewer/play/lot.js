@@ -1,4 +1,7 @@
-/** Lot: what learns one kind of pictures: digits, or signs of a visitor's own; its runs, and what becomes of them. */
+/**
+ * Lot: what learns one kind of pictures: digits, or signs of a visitor's own; its runs, and what becomes of
+ * them.
+ */
 
 import { createLearner } from "../learn/client.js";
 import { createCarrying } from "./carrying.js";
@@ -8,7 +11,8 @@ import { Runs } from "./runs.js";
 
 /**
  * @param {import("./playground.js").Digits} digits @param {import("../learn/trainer.js").Settings} settings
- * @param {{adopt: (adopted: import("../playing.js").Adopted) => Promise<any>, changed: () => void, asked: () => void}} on
+ * @param {{adopt: (adopted: import("../playing.js").Adopted) => Promise<any>, changed: () => void,
+ *   asked: () => void}} on
  *   changed: hears that a run has news; asked: that something was begun or ended by hand
  */
 export function createLot(digits, settings, { adopt, changed, asked }) {
@@ -16,14 +20,20 @@ export function createLot(digits, settings, { adopt, changed, asked }) {
   const carrying = createCarrying(runs, digits, adopt);
   let hidden = false;
   return {
-    digits, runs, carrying,
+    digits,
+    runs,
+    carrying,
     /** Whether it pauses because the tab was out of sight. */
     hidden: () => hidden,
     hide() {
       hidden ||= runs.playing;
       runs.pause();
     },
-    /** A new run; one that was begun by hand goes on by itself. @param {import("../learn/trainer.js").Settings} wanted @param {boolean} [beside] */
+    /**
+     * A new run; one that was begun by hand goes on by itself.
+     * @param {import("../learn/trainer.js").Settings} wanted
+     * @param {boolean} [beside]
+     */
     start(wanted, beside = false) {
       const goesOn = beside || runs.current.step > 0;
       hidden = false;

@@ -15,49 +15,138 @@ const MOST_LOSS = 2.5;
 const PACES = [1, 10, null]; // steps a second
 
 /**
- * @param {{say: import("./saying.js").Say, digits: import("./playground.js").Digits, runs: import("./runs.js").Runs, fixed: string[], on: Record<string, (...all: any[]) => void>}} of
+ * @param {{say: import("./saying.js").Say, digits: import("./playground.js").Digits,
+ *   runs: import("./runs.js").Runs, fixed: string[], on: Record<string, (...all: any[]) => void>}} of
  */
 export function createPage({ say, digits, runs, fixed, on }) {
   const { test, classes } = digits;
   const player = button({ sign: "play", title: say("play"), onClick: on.play });
   const playText = el("span");
   const step = button({ text: say("step"), title: say("stepTitle"), onClick: () => runs.step() });
-  const again = button({ text: say("again"), title: say("againTitle"), onClick: () => { runs.again(); } });
+  const again = button({
+    text: say("again"),
+    title: say("againTitle"),
+    onClick: () => {
+      runs.again();
+    },
+  });
   const copy = button({ text: say("link"), title: say("linkTitle"), onClick: on.link });
   player.classList.add("vv-play-player");
   const buttons = el("div", { class: "vv-play-buttons" }, player, step, again, copy);
-  const speed = choice({ label: say("speed"), options: PACES.map((value) => ({ value, text: value === null ? say("speedFull") : say("speedSteps", { count: value }) })), onChoose: (value) => runs.setPace(value) });
+  const speed = choice({
+    label: say("speed"),
+    options: PACES.map((value) => ({
+      value,
+      text: value === null ? say("speedFull") : say("speedSteps", { count: value }),
+    })),
+    onChoose: (value) => runs.setPace(value),
+  });
   speed.root.classList.add("vv-play-speed");
-  const [big, of, state, note] = [el("b", { class: "vv-play-big" }), el("span"), el("p", { class: "vv-play-state" }), el("p", { class: "vv-play-note" })];
+  const [big, of, state, note] = [
+    el("b", { class: "vv-play-big" }),
+    el("span"),
+    el("p", { class: "vv-play-state" }),
+    el("p", { class: "vv-play-note" }),
+  ];
   const live = el("p", { class: "vv-live", role: "status" });
   const list = el("div", { class: "vv-play-runs", role: "group", "aria-label": say("runs") });
   const shares = [0, 0.25, 0.5, 0.75, 1].map((value) => ({ value, text: 100 * value + "%" }));
-  const rights = createCurves({ label: say("rightCurve", { count: grouped(test.labels.length) }), axis: say("stepAxis"), scale: { min: 0, max: 1 }, ticks: shares });
-  const losses = createCurves({ label: say("lossCurve"), axis: say("stepAxis"), scale: { min: 0, max: MOST_LOSS }, ticks: [0, 0.5, 1, 1.5, 2].map((value) => ({ value, text: String(value) })) });
+  const rights = createCurves({
+    label: say("rightCurve", { count: grouped(test.labels.length) }),
+    axis: say("stepAxis"),
+    scale: { min: 0, max: 1 },
+    ticks: shares,
+  });
+  const losses = createCurves({
+    label: say("lossCurve"),
+    axis: say("stepAxis"),
+    scale: { min: 0, max: MOST_LOSS },
+    ticks: [0, 0.5, 1, 1.5, 2].map((value) => ({ value, text: String(value) })),
+  });
   const guesses = createGuesses(digits, say, on.choose);
   const changes = createChanges(say, fixed, (parts) => on.start({ ...runs.current.settings, ...parts }));
-  const away = button({ text: say("takeAway"), title: say("takeAwayTitle"), onClick: () => on.start({ ...runs.current.settings, positions: "none" }, true) });
+  const away = button({
+    text: say("takeAway"),
+    title: say("takeAwayTitle"),
+    onClick: () => on.start({ ...runs.current.settings, positions: "none" }, true),
+  });
   away.classList.add("vv-play-away");
-  const result = el("section", { "aria-label": say("result") }, buttons, speed.root, el("p", { class: "vv-play-right" }, big, of), state, note, away, list, rights.root, losses.root);
+  const result = el(
+    "section",
+    { "aria-label": say("result") },
+    buttons,
+    speed.root,
+    el("p", { class: "vv-play-right" }, big, of),
+    state,
+    note,
+    away,
+    list,
+    rights.root,
+    losses.root,
+  );
   const few = Math.min(SHOWN, test.labels.length);
-  const shown = el("section", { "aria-label": say("guesses", { count: few }) }, el("h3", { text: say("guesses", { count: few }) }), el("p", { class: "vv-note", text: say("guessesNote") }), guesses.root);
+  const shown = el(
+    "section",
+    { "aria-label": say("guesses", { count: few }) },
+    el("h3", { text: say("guesses", { count: few }) }),
+    el("p", { class: "vv-note", text: say("guessesNote") }),
+    guesses.root,
+  );
   const input = fileField(".safetensors", on.load);
-  const taking = [{ text: say("show"), title: say("showTitle"), does: on.show }, { text: say("save"), title: say("saveTitle"), does: on.save }]
-    .map(({ does, ...named }) => button({ ...named, onClick: () => { if (hasModel(runs.current)) does(); } }));
-  const files = el("div", { class: "vv-play-buttons" }, ...taking, button({ text: say("load"), title: say("loadTitle"), onClick: () => input.click() }), input);
+  const taking = [
+    { text: say("show"), title: say("showTitle"), does: on.show },
+    { text: say("save"), title: say("saveTitle"), does: on.save },
+  ].map(({ does, ...named }) =>
+    button({
+      ...named,
+      onClick: () => {
+        if (hasModel(runs.current)) does();
+      },
+    }),
+  );
+  const files = el(
+    "div",
+    { class: "vv-play-buttons" },
+    ...taking,
+    button({ text: say("load"), title: say("loadTitle"), onClick: () => input.click() }),
+    input,
+  );
   const inside = createInside(digits, say);
-  const within = el("section", { class: "vv-play-inside", "aria-label": say("inside") }, el("h3", { text: say("inside") }), files, inside.root, createApart(digits, say, (index) => runs.apart(index)).root);
+  const within = el(
+    "section",
+    { class: "vv-play-inside", "aria-label": say("inside") },
+    el("h3", { text: say("inside") }),
+    files,
+    inside.root,
+    createApart(digits, say, (index) => runs.apart(index)).root,
+  );
   const columns = el("div", { class: "vv-play-columns" }, result, shown, changes.root, within);
   // A form of its own: radio buttons of the viewer can have the same names.
-  const root = el("form", { class: "vv-play-page", onsubmit: (event) => event.preventDefault() }, columns, el("p", { class: "vv-note", text: say("terms") }), live);
+  const root = el(
+    "form",
+    { class: "vv-play-page", onsubmit: (event) => event.preventDefault() },
+    columns,
+    el("p", { class: "vv-note", text: say("terms") }),
+    live,
+  );
   const chips = new Map(); // by the numbers of runs
   let dressed = /** @type {boolean|null} */ (null);
-  let [heard, last] = ["", ""]; // what was said stays until another run is looked at, or this one begins or ends something
-  return { root, render, inside, showsInside: () => within.getBoundingClientRect().top < innerHeight, speak: () => setText(live, spoken()), hear };
+  // what was said stays until another run is looked at, or this one begins or ends something
+  let [heard, last] = ["", ""];
+  return {
+    root,
+    render,
+    inside,
+    showsInside: () => within.getBoundingClientRect().top < innerHeight,
+    speak: () => setText(live, spoken()),
+    hear,
+  };
 
   function spoken() {
     const run = runs.current;
-    return run.right !== null && run.steps > 0 ? say("spoken", { step: grouped(run.step), steps: grouped(run.steps), right: percent(run.right) }) : "";
+    return run.right !== null && run.steps > 0
+      ? say("spoken", { step: grouped(run.step), steps: grouped(run.steps), right: percent(run.right) })
+      : "";
   }
 
   function hear(text) {
@@ -80,16 +169,37 @@ export function createPage({ say, digits, runs, fixed, on }) {
     show(again, run.name === null);
     setText(big, run.right === null ? "–" : percent(run.right));
     setText(of, say("ofDigits", { count: grouped(test.labels.length), chance: percent(1 / classes.length) }));
-    setText(state, run.name !== null ? "" : run.steps ? say("state", { step: grouped(run.step), steps: grouped(run.steps), parameters: grouped(run.parameters), rate: Math.round(run.pace) }) : say("beginning"));
+    setText(
+      state,
+      run.name !== null
+        ? ""
+        : run.steps
+          ? say("state", {
+              step: grouped(run.step),
+              steps: grouped(run.steps),
+              parameters: grouped(run.parameters),
+              rate: Math.round(run.pace),
+            })
+          : say("beginning"),
+    );
     const said = run.name === null ? { ready: "ready", done: "done", failed: "failed" }[run.state] : "ofFile";
     const now = nowOf(run);
     if (now !== last) [heard, last] = ["", now];
     setText(note, heard || (hidden ? say("hidden") : said ? say(said, { why: run.why }) : ""));
     renderRuns(run);
     const steps = Math.max(...runs.all.map((one) => one.steps));
-    const lines = (of_) => runs.all.map((one) => ({ number: one.number, points: of_(one), lit: one === run }));
-    rights.render(lines((one) => one.rights), steps, ["0", grouped(steps)]);
-    losses.render(lines((one) => one.losses), steps, ["0", grouped(steps)]);
+    const lines = (of_) =>
+      runs.all.map((one) => ({ number: one.number, points: of_(one), lit: one === run }));
+    rights.render(
+      lines((one) => one.rights),
+      steps,
+      ["0", grouped(steps)],
+    );
+    losses.render(
+      lines((one) => one.losses),
+      steps,
+      ["0", grouped(steps)],
+    );
     guesses.render(run.answers, chosen);
     inside.confuse(run.answers);
     changes.render(run.settings);
@@ -98,12 +208,25 @@ export function createPage({ say, digits, runs, fixed, on }) {
   }
 
   function renderRuns(current) {
-    for (const number of [...chips.keys()]) if (!runs.all.some((run) => run.number === number)) { chips.get(number).node.remove(); chips.delete(number); }
+    for (const number of [...chips.keys()])
+      if (!runs.all.some((run) => run.number === number)) {
+        chips.get(number).node.remove();
+        chips.delete(number);
+      }
     for (const run of runs.all) {
       if (!chips.has(run.number)) {
         const right = el("b");
-        const node = el("button", { type: "button", class: "vv-play-run vv-series-" + run.number % 6, onclick: () => runs.choose(run) }, el("i", { "aria-hidden": "true" }),
-          el("span", { text: run.name ?? nameOf(run.settings, say) }), right);
+        const node = el(
+          "button",
+          {
+            type: "button",
+            class: "vv-play-run vv-series-" + (run.number % 6),
+            onclick: () => runs.choose(run),
+          },
+          el("i", { "aria-hidden": "true" }),
+          el("span", { text: run.name ?? nameOf(run.settings, say) }),
+          right,
+        );
         chips.set(run.number, { node, right });
         list.append(node);
       }
@@ -114,8 +237,14 @@ export function createPage({ say, digits, runs, fixed, on }) {
   }
 }
 
-/** Weights that can be taken: those of a run that failed went with its learner. @param {import("./runs.js").Run} run */
+/**
+ * Weights that can be taken: those of a run that failed went with its learner.
+ * @param {import("./runs.js").Run} run
+ */
 const hasModel = ({ state }) => state !== "failed";
 
-/** Another one: another run is looked at, or it begins or ends something. @param {import("./runs.js").Run} run */
+/**
+ * Another one: another run is looked at, or it begins or ends something.
+ * @param {import("./runs.js").Run} run
+ */
 const nowOf = ({ number, state }) => number + state;

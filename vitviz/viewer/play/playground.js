@@ -23,33 +23,61 @@ const MOST_SAID = 300; // letters of a reason, which can quote the file
 const PLAY = "play"; // of the address
 const SIGNS = "signs"; // there, and what is learned
 const SIGNS_EPOCHS = 20; // of the pictures that are made of drawings; a second or two
-// Gradio puts selectors of its own before the viewer's rules, and with an id these are above them all the same.
+// Gradio puts selectors of its own before the viewer's rules, and with an id these are above them all the
+// same.
 const RULES = STYLE.replaceAll(".vitviz", ".vitviz:not(#vv)");
 
 /**
- * address: of the page; fetchDigits: the sheets of digits, as PNG files; adopt: shows a model and a digit in the viewer.
- * @typedef {{element: HTMLElement, address: import("../types.js").Address|null, fetchDigits: () => Promise<{train: ArrayBuffer, test: ArrayBuffer}>,
+ * address: of the page; fetchDigits: the sheets of digits, as PNG files; adopt: shows a model and a digit in
+ * the viewer.
+ * @typedef {{element: HTMLElement, address: import("../types.js").Address|null,
+ *   fetchDigits: () => Promise<{train: ArrayBuffer, test: ArrayBuffer}>,
  *   adopt: (model: import("../playing.js").Adopted) => Promise<any>}} Place
  */
 
 /** @param {Place} place @returns {{open: (wanted?: string) => void, destroy: () => void}} */
 export function createPlayground({ element, address, fetchDigits, adopt }) {
   const { later, soon } = inFrames(() => render());
-  const dialog = takesDrops(el("dialog", { class: "vitviz vv-play", onclose: leave, onkeydown: (event) => onKey(event, lot()), onscroll: later }), (files) => take(files));
+  const dialog = takesDrops(
+    el("dialog", {
+      class: "vitviz vv-play",
+      onclose: leave,
+      onkeydown: (event) => onKey(event, lot()),
+      onscroll: later,
+    }),
+    (files) => take(files),
+  );
   element.append(dialog);
   const digits = once(() => fetchDigits().then(readDigits));
   const lotOf = (pictures, settings) => createLot(pictures, settings, { adopt, changed: soon, asked: later });
   const lots = /** @type {Record<Subject, import("./lot.js").Lot|null>} */ ({ digits: null, signs: null });
   let subject = /** @type {Subject} */ ("digits");
-  const [lot, take] = [() => lots[subject], (/** @type {Iterable<File>} */ files) => load([...files], lot(), say, page?.hear)];
-  let [say, page, signing] = /** @type {[import("./saying.js").Say, any, ReturnType<typeof createSigning>|null]} */ ([sayingIn(document.documentElement.lang), null, null]);
+  const [lot, take] = [
+    () => lots[subject],
+    (/** @type {Iterable<File>} */ files) => load([...files], lot(), say, page?.hear),
+  ];
+  let [say, page, signing] =
+    /** @type {[import("./saying.js").Say, any, ReturnType<typeof createSigning>|null]} */ ([
+      sayingIn(document.documentElement.lang),
+      null,
+      null,
+    ]);
   let [chosen, spokenAt, failure, told] = [0, 0, "", /** @type {string|null|undefined} */ (undefined)];
   const picture = () => pictureIn(lot().digits, chosen, subject === SIGNS ? signing : null);
-  const show = () => { dialog.close(); return lot().show(picture()); };
+  const show = () => {
+    dialog.close();
+    return lot().show(picture());
+  };
   const surroundings = watchSurroundings(dialog, dress);
   dress(surroundings);
   const gone = new AbortController();
-  document.addEventListener("visibilitychange", () => { if (document.hidden) lot()?.hide(); }, { signal: gone.signal });
+  document.addEventListener(
+    "visibilitychange",
+    () => {
+      if (document.hidden) lot()?.hide();
+    },
+    { signal: gone.signal },
+  );
   return { open, destroy };
 
   function dress({ theme, size, language }) {
@@ -91,7 +119,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
   function leave() {
     lot()?.runs.pause();
     document.documentElement.classList.remove("vv-plays");
-    tell(address, told = null);
+    tell(address, (told = null));
   }
 
   function destroy() {
@@ -107,12 +135,39 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     say = sayingIn(dialog.lang, subject === SIGNS);
     dialog.setAttribute("aria-label", say("title"));
     const one = lot();
-    page = one && createPage({ say, digits: one.digits, runs: one.runs, fixed: subject === SIGNS ? ["train"] : [],
-      on: { start: one.start, play: one.play, save: one.save, show, load: take, choose: (at) => { chosen = at; later(); }, link: () => copyLink(say).then(page.hear) } });
+    page =
+      one &&
+      createPage({
+        say,
+        digits: one.digits,
+        runs: one.runs,
+        fixed: subject === SIGNS ? ["train"] : [],
+        on: {
+          start: one.start,
+          play: one.play,
+          save: one.save,
+          show,
+          load: take,
+          choose: (at) => {
+            chosen = at;
+            later();
+          },
+          link: () => copyLink(say).then(page.hear),
+        },
+      });
     if (subject === SIGNS) signing ??= createSigning({ learn, asked: later });
-    const waiting = el("p", { role: "status", text: failure ? say("lost", { why: failure }) : say("coming") });
-    const parts = lots.digits ? [subjects(say, subject, turn), subject === SIGNS ? signing.build(say) : null, page?.root] : [waiting];
-    dialog.replaceChildren(el("style", { text: RULES }), headOf(say, () => dialog.close()), ...parts.filter(Boolean));
+    const waiting = el("p", {
+      role: "status",
+      text: failure ? say("lost", { why: failure }) : say("coming"),
+    });
+    const parts = lots.digits
+      ? [subjects(say, subject, turn), subject === SIGNS ? signing.build(say) : null, page?.root]
+      : [waiting];
+    dialog.replaceChildren(
+      el("style", { text: RULES }),
+      headOf(say, () => dialog.close()),
+      ...parts.filter(Boolean),
+    );
     render();
   }
 
@@ -123,10 +178,16 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     build();
   }
 
-  /** Learns a visitor's own kinds at once; what was learned of others is gone. @param {import("./signs.js").Kind[]} kinds */
+  /**
+   * Learns a visitor's own kinds at once; what was learned of others is gone.
+   * @param {import("./signs.js").Kind[]} kinds
+   */
   function learn(kinds) {
     lots.signs?.stop();
-    lots.signs = lotOf(setOf(kinds), { ...(lots.signs?.runs.current.settings ?? USUAL), epochs: SIGNS_EPOCHS });
+    lots.signs = lotOf(setOf(kinds), {
+      ...(lots.signs?.runs.current.settings ?? USUAL),
+      epochs: SIGNS_EPOCHS,
+    });
     build();
     lots.signs.play();
   }
@@ -136,17 +197,24 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     const one = lot();
     const run = one?.runs.current;
     const name = subject === SIGNS ? SIGNS : run?.name === null ? written(run.settings) : null;
-    if (lots.digits && name !== told) tell(address, told = name);
+    if (lots.digits && name !== told) tell(address, (told = name));
     if (!page || !run) return;
     page.render({ run, chosen, hidden: one.hidden() });
     const shown = picture();
     if (subject === SIGNS && !shown.own) signing.answer(null);
-    one.carrying.look(run, shown, () => shown.own || page.showsInside()).then((found) => {
-      if (!found || lot() !== one) return;
-      // A drawing may have been taken back before its answer came.
-      if (shown.own && picture().key === shown.key) signing.answer(sharesOf(found, one.digits));
-      if (page.showsInside()) page.inside.draw(found);
-    }, (error) => { if (lot() === one) throw error; });
+    one.carrying
+      .look(run, shown, () => shown.own || page.showsInside())
+      .then(
+        (found) => {
+          if (!found || lot() !== one) return;
+          // A drawing may have been taken back before its answer came.
+          if (shown.own && picture().key === shown.key) signing.answer(sharesOf(found, one.digits));
+          if (page.showsInside()) page.inside.draw(found);
+        },
+        (error) => {
+          if (lot() === one) throw error;
+        },
+      );
     const now = performance.now();
     if (run.state === "playing" && now <= spokenAt + SPOKEN_MS) return;
     page.speak();
@@ -154,17 +222,27 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
   }
 }
 
-/** What is made for the first who asks is everybody's; after a failure it is made anew. @template Made @param {() => Promise<Made>} make */
+/**
+ * What is made for the first who asks is everybody's; after a failure it is made anew.
+ * @template Made
+ * @param {() => Promise<Made>} make
+ */
 function once(make) {
   let made = /** @type {Promise<Made>|null} */ (null);
-  return () => (made ??= make().catch((error) => { made = null; throw error; }));
+  return () =>
+    (made ??= make().catch((error) => {
+      made = null;
+      throw error;
+    }));
 }
 
 /** @param {import("./inside.js").Looked} found @param {Digits} of */
-const sharesOf = ({ pass }, { classes }) => [...softmax(pass.logits, 1)].map((share, label) => ({ name: classes[label], share }));
+const sharesOf = ({ pass }, { classes }) =>
+  [...softmax(pass.logits, 1)].map((share, label) => ({ name: classes[label], share }));
 
 /**
- * What draws with the next frame, however often there is news. `soon`: for news that nobody waits for, not so often that the pointer would wait.
+ * What draws with the next frame, however often there is news. `soon`: for news that nobody waits for, not so
+ * often that the pointer would wait.
  * @param {() => void} draw
  */
 function inFrames(draw) {
@@ -172,30 +250,55 @@ function inFrames(draw) {
   const later = () => {
     clearTimeout(timer);
     timer = 0;
-    if (!waits) requestAnimationFrame(() => { [waits, drawnAt] = [false, performance.now()]; draw(); });
+    if (!waits)
+      requestAnimationFrame(() => {
+        [waits, drawnAt] = [false, performance.now()];
+        draw();
+      });
     waits = true;
   };
-  return { later, soon() {
-    if (!waits) timer ||= setTimeout(later, Math.max(0, drawnAt + NEWS_MS - performance.now()));
-  } };
+  return {
+    later,
+    soon() {
+      if (!waits) timer ||= setTimeout(later, Math.max(0, drawnAt + NEWS_MS - performance.now()));
+    },
+  };
 }
 
 /** @param {import("./saying.js").Say} say @param {() => void} close */
 function headOf(say, close) {
-  return el("header", { class: "vv-play-head" }, el("div", {}, el("h2", { text: say("title") }), el("p", { class: "vv-note", text: say("goal") })),
-    button({ text: "✕", title: say("close"), onClick: close }));
-}
-
-/** @param {Digits} digits @param {number} chosen  of the test @param {ReturnType<typeof createSigning>|null} signing  where a visitor draws @returns {import("./carrying.js").Shown & {own: boolean}} */
-function pictureIn({ test, classes }, chosen, signing) {
-  const own = signing?.picture();
-  if (own) return { key: "drawing-" + own.number, pixels: own.pixels, own: true };
-  return { key: signing ? "sign-" + chosen : "digit-" + classes[test.labels[chosen]], at: chosen, pixels: digitAt(test, chosen), own: false };
+  return el(
+    "header",
+    { class: "vv-play-head" },
+    el("div", {}, el("h2", { text: say("title") }), el("p", { class: "vv-note", text: say("goal") })),
+    button({ text: "✕", title: say("close"), onClick: close }),
+  );
 }
 
 /**
- * Of files, chosen or dropped, the first that is a model by its name; nothing where none is dropped, or nothing learns yet.
- * @param {File[]} files @param {import("./lot.js").Lot|null} lot @param {import("./saying.js").Say} say @param {(text: string) => void} hear
+ * @param {Digits} digits
+ * @param {number} chosen  of the test
+ * @param {ReturnType<typeof createSigning>|null} signing  where a visitor draws
+ * @returns {import("./carrying.js").Shown & {own: boolean}}
+ */
+function pictureIn({ test, classes }, chosen, signing) {
+  const own = signing?.picture();
+  if (own) return { key: "drawing-" + own.number, pixels: own.pixels, own: true };
+  return {
+    key: signing ? "sign-" + chosen : "digit-" + classes[test.labels[chosen]],
+    at: chosen,
+    pixels: digitAt(test, chosen),
+    own: false,
+  };
+}
+
+/**
+ * Of files, chosen or dropped, the first that is a model by its name; nothing where none is dropped, or
+ * nothing learns yet.
+ * @param {File[]} files
+ * @param {import("./lot.js").Lot|null} lot
+ * @param {import("./saying.js").Say} say
+ * @param {(text: string) => void} hear
  */
 async function load(files, lot, say, hear) {
   const file = files.find(({ name }) => name.endsWith(".safetensors")) ?? files[0];
@@ -210,9 +313,21 @@ async function load(files, lot, say, hear) {
   }
 }
 
-/** The choice of what is learned. @param {import("./saying.js").Say} say @param {Subject} subject @param {(other: Subject) => void} turn */
+/**
+ * The choice of what is learned.
+ * @param {import("./saying.js").Say} say
+ * @param {Subject} subject
+ * @param {(other: Subject) => void} turn
+ */
 function subjects(say, subject, turn) {
-  const { root, set } = choice({ label: say("subject"), options: [{ value: "digits", text: say("subjectDigits") }, { value: SIGNS, text: say("subjectSigns") }], onChoose: turn });
+  const { root, set } = choice({
+    label: say("subject"),
+    options: [
+      { value: "digits", text: say("subjectDigits") },
+      { value: SIGNS, text: say("subjectSigns") },
+    ],
+    onChoose: turn,
+  });
   set(subject);
   root.classList.add("vv-play-subject");
   return el("form", { onsubmit: (event) => event.preventDefault() }, root);
@@ -221,13 +336,21 @@ function subjects(say, subject, turn) {
 /** @param {KeyboardEvent} event @param {import("./lot.js").Lot|null} lot */
 function onKey(event, lot) {
   const does = lot && { Space: lot.play, KeyS: () => lot.runs.step() }[event.code];
-  const isTaken = event.defaultPrevented || /** @type {Element} */ (event.target).closest(event.code === "Space" ? "button, input, summary, a" : "input[type=text]");
+  const isTaken =
+    event.defaultPrevented ||
+    /** @type {Element} */ (event.target).closest(
+      event.code === "Space" ? "button, input, summary, a" : "input[type=text]",
+    );
   if (!does || isTaken || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   does();
 }
 
-/** The address names the run that is looked at; null: none. @param {import("../types.js").Address|null} address @param {string|null} text */
+/**
+ * The address names the run that is looked at; null: none.
+ * @param {import("../types.js").Address|null} address
+ * @param {string|null} text
+ */
 function tell(address, text) {
   if (!address) return;
   const url = new URL(address.read());
@@ -237,8 +360,14 @@ function tell(address, text) {
   address.write(url.href, /** @type {any} */ (address.view?.() ?? null), false);
 }
 
-/** What is said once the link is on the clipboard; where it may not be, the link itself. @param {import("./saying.js").Say} say */
+/**
+ * What is said once the link is on the clipboard; where it may not be, the link itself.
+ * @param {import("./saying.js").Say} say
+ */
 async function copyLink(say) {
   const { href } = location;
-  return navigator.clipboard.writeText(href).then(() => say("linkCopied"), () => href);
+  return navigator.clipboard.writeText(href).then(
+    () => say("linkCopied"),
+    () => href,
+  );
 }

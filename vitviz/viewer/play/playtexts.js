@@ -1,8 +1,14 @@
-/** What the playground says, by language: `play.json`, and of `viewer.json` what it says, too; bundle.py replaces this module. */
+/**
+ * What the playground says, by language: `play.json`, and of `viewer.json` what it says, too; bundle.py
+ * replaces this module.
+ */
 
 import { byLanguage, dictionary, prefixed } from "../text/dictionaries.js";
 
 const SHARED = /^draw(Field|Help|Undo|Clear|Width|Ink|Pen)|^photoOnly$/; // as in bundle.py
 
 /** @type {Record<string, Record<string, string>>} */
-export const TEXTS = byLanguage((name) => ({ ...dictionary(name, "play"), ...prefixed("", dictionary(name, "viewer"), SHARED) }));
+export const TEXTS = byLanguage((name) => ({
+  ...dictionary(name, "play"),
+  ...prefixed("", dictionary(name, "viewer"), SHARED),
+}));

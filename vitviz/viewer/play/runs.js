@@ -8,16 +8,25 @@ export const MOST_RUNS = 6;
 const MOST_LEARNERS = 2;
 
 /**
- * state: "coming": the learner prepares itself; "ready": nothing learned yet; goes: it learns as soon as it can, unless it is paused before; "kept": has no learner any more, but `weights`, and `kept` to go on from if it
- * learned here. losses, rights: what was measured, by step, rights after the same steps in each run of the same settings; right: the last that was. answers: of every test digit, (count x classes); number: tells runs apart, and colours them; pace: steps a second; name: of a file.
- * @typedef {{number: number, settings: import("../learn/trainer.js").Settings, name: string|null, state: "coming"|"ready"|"playing"|"paused"|"done"|"kept"|"failed",
- *   goes: boolean, step: number, steps: number, parameters: number, pace: number, losses: Point[], rights: Point[], right: number|null, answers: Float32Array|null,
- *   learner: import("../learn/client.js").Learner|null, weights: ArrayBuffer|null, kept: import("../learn/client.js").Kept|null, why: string, begun: Promise<void>}} Run
+ * state: "coming": the learner prepares itself; "ready": nothing learned yet; goes: it learns as soon as it
+ * can, unless it is paused before; "kept": has no learner any more, but `weights`, and `kept` to go on from
+ * if it learned here. losses, rights: what was measured, by step, rights after the same steps in each run of
+ * the same settings; right: the last that was. answers: of every test digit, (count x classes); number: tells
+ * runs apart, and colours them; pace: steps a second; name: of a file.
+ * @typedef {{number: number, settings: import("../learn/trainer.js").Settings, name: string|null,
+ *   state: "coming"|"ready"|"playing"|"paused"|"done"|"kept"|"failed",
+ *   goes: boolean, step: number, steps: number, parameters: number, pace: number, losses: Point[], rights:
+ *     Point[], right: number|null, answers: Float32Array|null,
+ *   learner: import("../learn/client.js").Learner|null, weights: ArrayBuffer|null, kept:
+ *     import("../learn/client.js").Kept|null, why: string, begun: Promise<void>}} Run
  * @typedef {{step: number, value: number}} Point
  */
 
-/** As many steps of fewer digits, so that there is time to learn them by heart. @param {import("../learn/trainer.js").Settings} settings */
-const asLong = (settings) => ({ ...settings, epochs: settings.epochs * USUAL.train / settings.train });
+/**
+ * As many steps of fewer digits, so that there is time to learn them by heart.
+ * @param {import("../learn/trainer.js").Settings} settings
+ */
+const asLong = (settings) => ({ ...settings, epochs: (settings.epochs * USUAL.train) / settings.train });
 
 export class Runs {
   /** @type {Run[]} */
@@ -30,7 +39,8 @@ export class Runs {
 
   /**
    * A first run begins at once. changed: hears that a run has news.
-   * @param {{digits: import("./playground.js").Digits, createLearner: typeof import("../learn/client.js").createLearner, changed: (run: Run) => void}} of
+   * @param {{digits: import("./playground.js").Digits,
+   *   createLearner: typeof import("../learn/client.js").createLearner, changed: (run: Run) => void}} of
    * @param {import("../learn/trainer.js").Settings} [settings]
    */
   constructor(of, settings = USUAL) {
@@ -47,8 +57,8 @@ export class Runs {
   }
 
   /**
-   * A run from the beginning, which is looked at from now on. Those before have learned enough, and one that has not begun leaves no curve;
-   * beside: the one that is looked at goes on.
+   * A run from the beginning, which is looked at from now on. Those before have learned enough, and one that
+   * has not begun leaves no curve; beside: the one that is looked at goes on.
    * @param {import("../learn/trainer.js").Settings} settings @param {boolean} [beside]
    */
   start(settings, beside = false) {
@@ -64,7 +74,10 @@ export class Runs {
 
   /** A learner for a run, which begins, or goes on where it was kept. @param {Run} run */
   #begin(run) {
-    const learner = this.#of.createLearner({ told: (facts) => this.#hear(run, facts), measured: (found) => this.#take(run, found) });
+    const learner = this.#of.createLearner({
+      told: (facts) => this.#hear(run, facts),
+      measured: (found) => this.#take(run, found),
+    });
     Object.assign(run, { learner, state: "coming", weights: null });
     run.begun = this.#attempt(run, async () => {
       const { parameters, steps } = await learner.begin(asLong(run.settings), this.#of.digits, run.kept);
@@ -81,27 +94,59 @@ export class Runs {
     this.start(current.settings);
   }
 
-  /** A model that has learned elsewhere. @param {string} name @param {ArrayBuffer} weights @param {Float32Array} answers */
+  /**
+   * A model that has learned elsewhere.
+   * @param {string} name
+   * @param {ArrayBuffer} weights
+   * @param {Float32Array} answers
+   */
   add(name, weights, answers) {
     this.pause();
-    this.#made({ name, weights, answers, state: "kept", right: rightOf(answers, this.#of.digits.test.labels) });
+    this.#made({
+      name,
+      weights,
+      answers,
+      state: "kept",
+      right: rightOf(answers, this.#of.digits.test.labels),
+    });
   }
 
   /** @param {Partial<Run>} parts @returns {Run} */
   #made(parts) {
     const number = this.all.reduce((next, one) => Math.max(next, one.number + 1), 0);
     /** @type {Run} */
-    const run = { number, settings: USUAL, name: null, state: "coming", goes: false, step: 0, steps: 0, parameters: 0, pace: 0, losses: [], rights: [], right: null, answers: null,
-      learner: null, weights: null, kept: null, why: "", begun: Promise.resolve(), ...parts };
+    const run = {
+      number,
+      settings: USUAL,
+      name: null,
+      state: "coming",
+      goes: false,
+      step: 0,
+      steps: 0,
+      parameters: 0,
+      pace: 0,
+      losses: [],
+      rights: [],
+      right: null,
+      answers: null,
+      learner: null,
+      weights: null,
+      kept: null,
+      why: "",
+      begun: Promise.resolve(),
+      ...parts,
+    };
     this.current = run;
     this.all.push(run);
-    while (this.all.length > MOST_RUNS) this.#drop(this.all.find((one) => one !== run && one.state !== "playing") ?? this.all[0]);
+    while (this.all.length > MOST_RUNS)
+      this.#drop(this.all.find((one) => one !== run && one.state !== "playing") ?? this.all[0]);
     this.#of.changed(run);
     return run;
   }
 
   /** Whether a run can learn on. @param {Run} run */
-  canLearn = ({ learner, kept, state, step, steps }) => (learner !== null && !["done", "failed"].includes(state)) || (kept !== null && step < steps);
+  canLearn = ({ learner, kept, state, step, steps }) =>
+    (learner !== null && !["done", "failed"].includes(state)) || (kept !== null && step < steps);
 
   /** What is looked at learns, with any other that has a learner; one without goes on where it was kept. */
   play() {
@@ -156,13 +201,20 @@ export class Runs {
     await this.#measure(run);
   }
 
-  /** A step of the run that is looked at, for one training digit, taken apart and not taken; null where nothing learns. @param {number} index */
+  /**
+   * A step of the run that is looked at, for one training digit, taken apart and not taken; null where
+   * nothing learns.
+   * @param {number} index
+   */
   async apart(index) {
     const run = this.current;
     this.pause();
     await run.begun;
     let found = null;
-    if (run.state !== "failed") await this.#attempt(run, async () => { found = run.learner && await run.learner.apart(index); });
+    if (run.state !== "failed")
+      await this.#attempt(run, async () => {
+        found = run.learner && (await run.learner.apart(index));
+      });
     return found;
   }
 
@@ -174,10 +226,14 @@ export class Runs {
 
   /** The weights as they are now. @param {Run} run @returns {Promise<ArrayBuffer>} */
   async weights(run) {
-    return run.weights ?? await run.learner.weights();
+    return run.weights ?? (await run.learner.weights());
   }
 
-  /** What the learner tells, some ten times a second. @param {Run} run @param {import("../learn/client.js").Told} facts */
+  /**
+   * What the learner tells, some ten times a second.
+   * @param {Run} run
+   * @param {import("../learn/client.js").Told} facts
+   */
   #hear(run, { state, step, steps, loss, seconds }) {
     if (!run.learner || run.state === "failed") return;
     Object.assign(run, { step, steps, pace: seconds > 0 ? step / seconds : 0 });
@@ -194,10 +250,15 @@ export class Runs {
     await this.#attempt(run, async () => this.#take(run, await learner.measure()));
   }
 
-  /** What was measured; a point of the curve where every run of these settings has one. @param {Run} run @param {import("../learn/trainer.js").Measured} found */
+  /**
+   * What was measured; a point of the curve where every run of these settings has one.
+   * @param {Run} run
+   * @param {import("../learn/trainer.js").Measured} found
+   */
   #take(run, { step, right, probabilities }) {
     Object.assign(run, { right, answers: probabilities });
-    if (isMeasured(step, run.steps) && step > (run.rights.at(-1)?.step ?? -1)) run.rights.push({ step, value: right });
+    if (isMeasured(step, run.steps) && step > (run.rights.at(-1)?.step ?? -1))
+      run.rights.push({ step, value: right });
     this.#of.changed(run);
   }
 
@@ -219,7 +280,10 @@ export class Runs {
     await this.#attempt(run, async () => {
       const { step } = await learner.pause();
       await this.#measure(run);
-      [run.weights, run.kept] = await Promise.all([learner.weights(), step < run.steps ? learner.keep() : null]);
+      [run.weights, run.kept] = await Promise.all([
+        learner.weights(),
+        step < run.steps ? learner.keep() : null,
+      ]);
     });
     if (run.learner !== learner) return;
     Object.assign(run, { learner: null, state: run.state === "failed" ? "failed" : "kept" });
@@ -241,18 +305,32 @@ export class Runs {
   }
 }
 
-/** The most probable class of one digit, and how probable it is. @param {Float32Array} answers  (digits x classes) @param {number} at @param {number} classes */
+/**
+ * The most probable class of one digit, and how probable it is.
+ * @param {Float32Array} answers  (digits x classes)
+ * @param {number} at
+ * @param {number} classes
+ */
 export function guessOf(answers, at, classes) {
   const row = answers.subarray(at * classes, (at + 1) * classes);
   const best = row.reduce((most, value, index) => (value > row[most] ? index : most), 0);
   return { best, sure: row[best] };
 }
 
-/** What is taken for what, the most frequent first. @param {Float32Array} answers @param {Uint8Array} labels @param {number} classes */
+/**
+ * What is taken for what, the most frequent first.
+ * @param {Float32Array} answers
+ * @param {Uint8Array} labels
+ * @param {number} classes
+ */
 export function confusions(answers, labels, classes) {
   const counts = new Uint32Array(classes * classes); // [truth, guess]
-  labels.forEach((label, at) => { counts[label * classes + guessOf(answers, at, classes).best] += 1; });
-  const pairs = [...counts].map((count, at) => ({ label: Math.floor(at / classes), guess: at % classes, count }))
-    .filter(({ label, guess, count }) => count > 0 && label !== guess).sort((a, b) => b.count - a.count);
+  labels.forEach((label, at) => {
+    counts[label * classes + guessOf(answers, at, classes).best] += 1;
+  });
+  const pairs = [...counts]
+    .map((count, at) => ({ label: Math.floor(at / classes), guess: at % classes, count }))
+    .filter(({ label, guess, count }) => count > 0 && label !== guess)
+    .sort((a, b) => b.count - a.count);
   return { counts, pairs };
 }

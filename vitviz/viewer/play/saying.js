@@ -3,7 +3,10 @@
 import { withParticles } from "../text/particles.js";
 import { TEXTS } from "./playtexts.js";
 
-/** Looks a text up; one that the language lacks is in English. @typedef {(key: string, values?: Record<string, any>) => string} Say */
+/**
+ * Looks a text up; one that the language lacks is in English.
+ * @typedef {(key: string, values?: Record<string, any>) => string} Say
+ */
 
 /** Ends the keys of what is said otherwise where the pictures are a visitor's own. */
 const OWN = "_signs";

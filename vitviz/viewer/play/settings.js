@@ -1,31 +1,113 @@
-/** Settings: what can be changed in a run, what a run is called by it, and both in a link. No document in here. */
+/**
+ * Settings: what can be changed in a run, what a run is called by it, and both in a link. No document in
+ * here.
+ */
 
 import { USUAL } from "../learn/trainer.js";
 
 /** @typedef {import("../learn/trainer.js").Settings} Settings */
 
 /**
- * A field of the settings that a visitor changes: its name, what to watch for, how a value is called in a list, and as what differs
- * in the name of a run. Keys are of play.json; a number without a key stands for itself.
- * @typedef {{field: keyof Settings, name: string, watch: string, options: {value: any, text?: string}[], differs: string}} Change
+ * A field of the settings that a visitor changes: its name, what to watch for, how a value is called in a
+ * list, and as what differs in the name of a run. Keys are of play.json; a number without a key stands for
+ * itself.
+ * @typedef {{field: keyof Settings, name: string, watch: string, options: {value: any, text?: string}[],
+ *   differs: string}} Change
  */
 
 /** @type {Change[]} */
 export const CHANGES = [
-  { field: "positions", name: "positions", watch: "watchPositions", differs: "differsPositions",
-    options: [{ value: "learned", text: "positionsLearned" }, { value: "none", text: "positionsNone" }, { value: "rotary", text: "positionsRotary" }] },
-  { field: "patch", name: "patch", watch: "watchPatch", differs: "differsPatch", options: [{ value: 4 }, { value: 7 }, { value: 14 }] },
-  { field: "dim", name: "dim", watch: "watchDim", differs: "differsDim", options: [{ value: 16 }, { value: 48 }, { value: 96 }] },
-  { field: "depth", name: "depth", watch: "watchDepth", differs: "differsDepth", options: [{ value: 1 }, { value: 2 }, { value: 4 }] },
-  { field: "heads", name: "heads", watch: "watchHeads", differs: "differsHeads", options: [{ value: 1 }, { value: 2 }, { value: 4 }] },
-  { field: "pool", name: "pool", watch: "watchPool", differs: "differsPool", options: [{ value: "cls", text: "poolCls" }, { value: "mean", text: "poolMean" }] },
-  { field: "train", name: "train", watch: "watchTrain", differs: "differsTrain", options: [{ value: 200 }, { value: 1000 }, { value: 4000 }] },
-  { field: "lr", name: "lr", watch: "watchLr", differs: "differsLr", options: [{ value: 5e-4 }, { value: 5e-3 }, { value: 5e-2 }] },
-  { field: "labels", name: "labels", watch: "watchLabels", differs: "differsLabels",
-    options: [{ value: "true", text: "labelsTrue" }, { value: "shuffled", text: "labelsShuffled" }] },
-  { field: "patches", name: "patches", watch: "watchPatches", differs: "differsPatches",
-    options: [{ value: "ordered", text: "patchesOrdered" }, { value: "same", text: "patchesSame" }, { value: "each", text: "patchesEach" }] },
-  { field: "seed", name: "seed", watch: "watchSeed", differs: "differsSeed", options: [{ value: 0 }, { value: 1 }, { value: 2 }] },
+  {
+    field: "positions",
+    name: "positions",
+    watch: "watchPositions",
+    differs: "differsPositions",
+    options: [
+      { value: "learned", text: "positionsLearned" },
+      { value: "none", text: "positionsNone" },
+      { value: "rotary", text: "positionsRotary" },
+    ],
+  },
+  {
+    field: "patch",
+    name: "patch",
+    watch: "watchPatch",
+    differs: "differsPatch",
+    options: [{ value: 4 }, { value: 7 }, { value: 14 }],
+  },
+  {
+    field: "dim",
+    name: "dim",
+    watch: "watchDim",
+    differs: "differsDim",
+    options: [{ value: 16 }, { value: 48 }, { value: 96 }],
+  },
+  {
+    field: "depth",
+    name: "depth",
+    watch: "watchDepth",
+    differs: "differsDepth",
+    options: [{ value: 1 }, { value: 2 }, { value: 4 }],
+  },
+  {
+    field: "heads",
+    name: "heads",
+    watch: "watchHeads",
+    differs: "differsHeads",
+    options: [{ value: 1 }, { value: 2 }, { value: 4 }],
+  },
+  {
+    field: "pool",
+    name: "pool",
+    watch: "watchPool",
+    differs: "differsPool",
+    options: [
+      { value: "cls", text: "poolCls" },
+      { value: "mean", text: "poolMean" },
+    ],
+  },
+  {
+    field: "train",
+    name: "train",
+    watch: "watchTrain",
+    differs: "differsTrain",
+    options: [{ value: 200 }, { value: 1000 }, { value: 4000 }],
+  },
+  {
+    field: "lr",
+    name: "lr",
+    watch: "watchLr",
+    differs: "differsLr",
+    options: [{ value: 5e-4 }, { value: 5e-3 }, { value: 5e-2 }],
+  },
+  {
+    field: "labels",
+    name: "labels",
+    watch: "watchLabels",
+    differs: "differsLabels",
+    options: [
+      { value: "true", text: "labelsTrue" },
+      { value: "shuffled", text: "labelsShuffled" },
+    ],
+  },
+  {
+    field: "patches",
+    name: "patches",
+    watch: "watchPatches",
+    differs: "differsPatches",
+    options: [
+      { value: "ordered", text: "patchesOrdered" },
+      { value: "same", text: "patchesSame" },
+      { value: "each", text: "patchesEach" },
+    ],
+  },
+  {
+    field: "seed",
+    name: "seed",
+    watch: "watchSeed",
+    differs: "differsSeed",
+    options: [{ value: 0 }, { value: 1 }, { value: 2 }],
+  },
 ];
 
 /** How a value is called. @param {Change} change @param {any} value @param {import("./saying.js").Say} say */
@@ -34,23 +116,41 @@ export function called({ options }, value, say) {
   return text ? say(text) : String(value);
 }
 
-/** The name of a run: what differs from the standard. @param {Settings} settings @param {import("./saying.js").Say} say */
+/**
+ * The name of a run: what differs from the standard.
+ * @param {Settings} settings
+ * @param {import("./saying.js").Say} say
+ */
 export function nameOf(settings, say) {
   const differing = CHANGES.filter(({ field }) => settings[field] !== USUAL[field]);
-  return differing.map((change) => say(change.differs, { value: called(change, settings[change.field], say) })).join(", ") || say("standard");
+  return (
+    differing
+      .map((change) => say(change.differs, { value: called(change, settings[change.field], say) }))
+      .join(", ") || say("standard")
+  );
 }
 
 /** What differs from the standard, for a link: "positions_none*seed_1". @param {Settings} settings */
 export function written(settings) {
-  return CHANGES.filter(({ field }) => settings[field] !== USUAL[field]).map(({ field }) => field + "_" + settings[field]).join("*") || "standard";
+  return (
+    CHANGES.filter(({ field }) => settings[field] !== USUAL[field])
+      .map(({ field }) => field + "_" + settings[field])
+      .join("*") || "standard"
+  );
 }
 
-/** The settings of a link; what is not among the choices stays as the standard has it. @param {string} text @returns {Settings} */
+/**
+ * The settings of a link; what is not among the choices stays as the standard has it.
+ * @param {string} text
+ * @returns {Settings}
+ */
 export function read(text) {
   const settings = { ...USUAL };
   for (const part of text.split("*")) {
     const [field, value] = part.split("_");
-    const option = CHANGES.find((change) => change.field === field)?.options.find((one) => String(one.value) === value);
+    const option = CHANGES.find((change) => change.field === field)?.options.find(
+      (one) => String(one.value) === value,
+    );
     if (option) Object.assign(settings, { [field]: option.value });
   }
   return settings;

@@ -1,4 +1,6 @@
-/** Signing: a visitor draws kinds of signs, gives them names, and draws another one for the model to answer. */
+/**
+ * Signing: a visitor draws kinds of signs, gives them names, and draws another one for the model to answer.
+ */
 
 import { percent } from "../maths/numbers.js";
 import { download } from "../parts/download.js";
@@ -8,23 +10,51 @@ import { allow, button } from "../parts/widgets.js";
 import { createPenField } from "../stage/penfield.js";
 import { pictureOf } from "./digits.js";
 import { createKinds } from "./kinds.js";
-import { FEWEST_KINDS, LONGEST_NAME, MOST_KINDS, SignsError, WANTED, fileOf, isEnough, kept, pixelsOf } from "./signs.js";
+import {
+  FEWEST_KINDS,
+  LONGEST_NAME,
+  MOST_KINDS,
+  SignsError,
+  WANTED,
+  fileOf,
+  isEnough,
+  kept,
+  pixelsOf,
+} from "./signs.js";
 
 /**
  * What is drawn stays when the language changes.
- * on: learn: hears the kinds that are to be learned; asked: what is in the field has changed, and is to be answered
+ * on: learn: hears the kinds that are to be learned; asked: what is in the field has changed, and is to be
+ * answered
  * @param {{learn: (kinds: import("./signs.js").Kind[]) => void, asked: () => void}} on
  */
 export function createSigning({ learn, asked }) {
-  const kinds = createKinds(() => { note = ""; render(); });
-  let [say, note, asks, shown] = [/** @type {import("./saying.js").Say} */ ((key) => key), "", 0, /** @type {Uint8Array|null} */ (null)];
+  const kinds = createKinds(() => {
+    note = "";
+    render();
+  });
+  let [say, note, asks, shown] = [
+    /** @type {import("./saying.js").Say} */ ((key) => key),
+    "",
+    0,
+    /** @type {Uint8Array|null} */ (null),
+  ];
   let parts = /** @type {any} */ (null);
-  const field = createPenField({ t: (key, values) => say(key, values) }, () => { if (parts) allow(parts.keep, !field.empty()); }, ask);
+  const field = createPenField(
+    { t: (key, values) => say(key, values) },
+    () => {
+      if (parts) allow(parts.keep, !field.empty());
+    },
+    ask,
+  );
   return {
     build,
     /** What is in the field, and a number that no other has had; null: nothing. */
     picture: () => shown && { number: asks, pixels: shown },
-    /** What the model says to it; null: nothing. @param {{name: string, share: number}[]|null} found  of each kind */
+    /**
+     * What the model says to it; null: nothing.
+     * @param {{name: string, share: number}[]|null} found  of each kind
+     */
     answer: (found) => parts?.answers.replaceChildren(...answerRows(found ?? [])),
   };
 
@@ -38,33 +68,88 @@ export function createSigning({ learn, asked }) {
   /** Makes all anew, in a language. @param {import("./saying.js").Say} language */
   function build(language) {
     say = language;
-    const { node, tools: [, back, clear], where, help } = field.build();
+    const {
+      node,
+      tools: [, back, clear],
+      where,
+      help,
+    } = field.build();
     field.divide({ rows: 4, cols: 4 });
     for (const one of [back, clear]) one.addEventListener("click", ask);
     node.addEventListener("keydown", onKey);
     const keep = button({ title: say("signsKeepTitle"), onClick: add });
-    const more = button({ text: say("signsMore"), title: say("signsMoreTitle", { most: MOST_KINDS }), onClick: kinds.more });
-    const go = button({ text: say("signsLearn"), title: say("signsLearnTitle"), onClick: () => { if (isEnough(kinds.all())) learn(kinds.all()); else hear("signsFew"); } });
+    const more = button({
+      text: say("signsMore"),
+      title: say("signsMoreTitle", { most: MOST_KINDS }),
+      onClick: kinds.more,
+    });
+    const go = button({
+      text: say("signsLearn"),
+      title: say("signsLearnTitle"),
+      onClick: () => {
+        if (isEnough(kinds.all())) learn(kinds.all());
+        else hear("signsFew");
+      },
+    });
     go.classList.add("vv-play-player");
     const input = fileField(".json,application/json", ([file]) => trying(() => kinds.load(file)));
-    const save = button({ text: say("signsSave"), title: say("signsSaveTitle"), onClick: () => download(new Blob([fileOf(kinds.all())], { type: "application/json" }), "signs.json") });
-    const load = button({ text: say("signsLoad"), title: say("signsLoadTitle"), onClick: () => input.click() });
-    const [list, answers, told] = [el("div", { class: "vv-signs-kinds", role: "group", "aria-label": say("signsKinds") }), el("ol", { class: "vv-signs-answers" }), el("p", { class: "vv-play-note", role: "status" })];
+    const save = button({
+      text: say("signsSave"),
+      title: say("signsSaveTitle"),
+      onClick: () => download(new Blob([fileOf(kinds.all())], { type: "application/json" }), "signs.json"),
+    });
+    const load = button({
+      text: say("signsLoad"),
+      title: say("signsLoadTitle"),
+      onClick: () => input.click(),
+    });
+    const [list, answers, told] = [
+      el("div", { class: "vv-signs-kinds", role: "group", "aria-label": say("signsKinds") }),
+      el("ol", { class: "vv-signs-answers" }),
+      el("p", { class: "vv-play-note", role: "status" }),
+    ];
     parts = { list, answers, told, keep, more, go, save };
     render();
-    return el("section", { class: "vv-signs", "aria-label": say("signs") }, el("p", { text: say("signsGoal", { wanted: WANTED }) }),
-      el("div", { class: "vv-signs-row" }, el("div", { class: "vv-signs-pad" }, node, el("div", { class: "vv-play-buttons" }, keep, back, clear), where, answers),
-        el("div", { class: "vv-signs-side" }, list, el("div", { class: "vv-play-buttons" }, go, more), told, el("div", { class: "vv-play-buttons" }, save, load, input), el("p", { class: "vv-note", text: say("signsHere") }), help)));
+    return el(
+      "section",
+      { class: "vv-signs", "aria-label": say("signs") },
+      el("p", { text: say("signsGoal", { wanted: WANTED }) }),
+      el(
+        "div",
+        { class: "vv-signs-row" },
+        el(
+          "div",
+          { class: "vv-signs-pad" },
+          node,
+          el("div", { class: "vv-play-buttons" }, keep, back, clear),
+          where,
+          answers,
+        ),
+        el(
+          "div",
+          { class: "vv-signs-side" },
+          list,
+          el("div", { class: "vv-play-buttons" }, go, more),
+          told,
+          el("div", { class: "vv-play-buttons" }, save, load, input),
+          el("p", { class: "vv-note", text: say("signsHere") }),
+          help,
+        ),
+      ),
+    );
   }
 
   function onKey(event) {
-    if (event.key === " ") { // the pen was put down or lifted
+    if (event.key === " ") {
+      // the pen was put down or lifted
       ask();
       return;
     }
     if (event.key === "Enter") add();
-    else if (event.code === "KeyZ" && (event.ctrlKey || event.metaKey)) { field.undo(); ask(); }
-    else return;
+    else if (event.code === "KeyZ" && (event.ctrlKey || event.metaKey)) {
+      field.undo();
+      ask();
+    } else return;
     event.preventDefault();
   }
 
@@ -104,7 +189,10 @@ export function createSigning({ learn, asked }) {
     setText(told, note);
     allow(more, all.length < MOST_KINDS);
     allow(go, isEnough(all));
-    allow(save, all.some(({ drawings }) => drawings.length > 0));
+    allow(
+      save,
+      all.some(({ drawings }) => drawings.length > 0),
+    );
     allow(keep, !field.empty());
     setText(keep, say("signsKeep", { name: kinds.chosen().name }));
     keep.setAttribute("aria-label", keep.textContent);
@@ -114,18 +202,42 @@ export function createSigning({ learn, asked }) {
   function kindRow(kind, place) {
     const { name, drawings } = kind;
     const isChosen = kind === kinds.chosen();
-    const input = el("input", { type: "text", class: "vv-signs-name", maxlength: LONGEST_NAME, "aria-label": say("signsName", { place: place + 1 }), onchange: () => trying(() => kinds.rename(kind, input.value)) });
+    const input = el("input", {
+      type: "text",
+      class: "vv-signs-name",
+      maxlength: LONGEST_NAME,
+      "aria-label": say("signsName", { place: place + 1 }),
+      onchange: () => trying(() => kinds.rename(kind, input.value)),
+    });
     input.value = name;
-    const choose = button({ text: say("signsHave", { count: drawings.length, wanted: WANTED }), title: say("signsChoose", { name }), onClick: () => { kinds.choose(kind); field.focus(); }, pressed: isChosen });
+    const choose = button({
+      text: say("signsHave", { count: drawings.length, wanted: WANTED }),
+      title: say("signsChoose", { name }),
+      onClick: () => {
+        kinds.choose(kind);
+        field.focus();
+      },
+      pressed: isChosen,
+    });
     const gone = button({ text: "✕", title: say("signsGone", { name }), onClick: () => kinds.remove(kind) });
     show(gone, kinds.all().length > FEWEST_KINDS);
     const shownDrawings = drawings.map((drawing, one) => {
-      const node = button({ title: say("signsDrop", { number: one + 1, name }), onClick: () => kinds.drop(kind, one) });
+      const node = button({
+        title: say("signsDrop", { number: one + 1, name }),
+        onClick: () => kinds.drop(kind, one),
+      });
       node.classList.add("vv-signs-drawing");
       node.append(pictureOf(pixelsOf(drawing)));
       return node;
     });
-    return el("div", { class: "vv-signs-kind" + (isChosen ? " vv-chosen" : "") }, input, choose, gone, el("div", { class: "vv-signs-drawings" }, ...shownDrawings));
+    return el(
+      "div",
+      { class: "vv-signs-kind" + (isChosen ? " vv-chosen" : "") },
+      input,
+      choose,
+      gone,
+      el("div", { class: "vv-signs-drawings" }, ...shownDrawings),
+    );
   }
 }
 
@@ -135,6 +247,12 @@ function answerRows(found) {
   return found.map(({ name, share }) => {
     const fill = el("i");
     fill.style.width = 100 * share + "%";
-    return el("li", { class: share === best ? "vv-best" : "" }, el("span", { text: name }), el("span", { class: "vv-play-sure", "aria-hidden": "true" }, fill), el("b", { text: percent(share) }));
+    return el(
+      "li",
+      { class: share === best ? "vv-best" : "" },
+      el("span", { text: name }),
+      el("span", { class: "vv-play-sure", "aria-hidden": "true" }, fill),
+      el("b", { text: percent(share) }),
+    );
   });
 }

@@ -1,12 +1,16 @@
 /**
- * Signs: kinds of drawings with names of one's own, as digits to train on, and as one file. A drawing is strokes of state/strokes.js, in
- * the middle of its square and as large as a digit. No document in here.
+ * Signs: kinds of drawings with names of one's own, as digits to train on, and as one file. A drawing is
+ * strokes of state/strokes.js, in the middle of its square and as large as a digit. No document in here.
  */
 
 import { Twister } from "../maths/twister.js";
 import { broughtTo } from "../state/strokes.js";
 
-/** @typedef {import("../state/strokes.js").Stroke} Stroke @typedef {Stroke[]} Drawing @typedef {{name: string, drawings: Drawing[]}} Kind */
+/**
+ * @typedef {import("../state/strokes.js").Stroke} Stroke
+ * @typedef {Stroke[]} Drawing
+ * @typedef {{name: string, drawings: Drawing[]}} Kind
+ */
 
 export const FEWEST_KINDS = 2;
 export const MOST_KINDS = 4;
@@ -35,25 +39,39 @@ export class SignsError extends Error {
   values = /** @type {Record<string, any>} */ ({});
 }
 
-/** A drawing as it is kept: in the middle, as large as a digit, without points that say nothing. @param {Stroke[]} strokes  at least one @returns {Drawing} */
+/**
+ * A drawing as it is kept: in the middle, as large as a digit, without points that say nothing.
+ * @param {Stroke[]} strokes  at least one
+ * @returns {Drawing}
+ */
 export function kept(strokes) {
   const rounded = (value) => Math.round(1000 * value) / 1000;
-  return broughtTo(strokes, TAUGHT).slice(0, MOST_STROKES).map(({ width, points }) => {
-    let last = points[0];
-    const some = points.filter((point, at) => {
-      const isFar = at === 0 || at === points.length - 1 || Math.hypot(point[0] - last[0], point[1] - last[1]) >= NEAREST;
-      if (isFar) last = point;
-      return isFar;
+  return broughtTo(strokes, TAUGHT)
+    .slice(0, MOST_STROKES)
+    .map(({ width, points }) => {
+      let last = points[0];
+      const some = points.filter((point, at) => {
+        const isFar =
+          at === 0 ||
+          at === points.length - 1 ||
+          Math.hypot(point[0] - last[0], point[1] - last[1]) >= NEAREST;
+        if (isFar) last = point;
+        return isFar;
+      });
+      return {
+        width: rounded(width),
+        points: some
+          .slice(0, MOST_POINTS)
+          .map(([x, y]) => /** @type {[number, number]} */ ([rounded(x), rounded(y)])),
+      };
     });
-    return { width: rounded(width), points: some.slice(0, MOST_POINTS).map(([x, y]) => /** @type {[number, number]} */ ([rounded(x), rounded(y)])) };
-  });
 }
 
 /** The pixels of a drawing, white on black. (28 * 28) @param {Drawing} drawing */
 export function pixelsOf(drawing) {
   const ink = new Float32Array(SIDE * SIDE);
   for (const { width, points } of drawing) {
-    const radius = width * SIDE / 2;
+    const radius = (width * SIDE) / 2;
     points.forEach((point, at) => lay(ink, radius, points[Math.max(0, at - 1)], point));
   }
   return Uint8Array.from(ink, (share) => Math.round(255 * share));
@@ -64,7 +82,10 @@ function lay(ink, radius, from, to) {
   const [x0, y0, x1, y1] = [...from, ...to].map((share) => SIDE * share);
   const [across, down] = [x1 - x0, y1 - y0];
   const length = across * across + down * down;
-  const span = (one, other) => [Math.max(0, Math.floor(Math.min(one, other) - radius - 1)), Math.min(SIDE - 1, Math.ceil(Math.max(one, other) + radius + 1))];
+  const span = (one, other) => [
+    Math.max(0, Math.floor(Math.min(one, other) - radius - 1)),
+    Math.min(SIDE - 1, Math.ceil(Math.max(one, other) + radius + 1)),
+  ];
   const [[left, right], [top, bottom]] = [span(x0, x1), span(y0, y1)];
   for (let row = top; row <= bottom; row++) {
     for (let col = left; col <= right; col++) {
@@ -76,25 +97,40 @@ function lay(ink, radius, from, to) {
   }
 }
 
-/** The drawing turned, sized, moved and thickened a little: by five numbers from -1 to 1. @param {Drawing} drawing @param {ArrayLike<number>} by @returns {Drawing} */
+/**
+ * The drawing turned, sized, moved and thickened a little: by five numbers from -1 to 1.
+ * @param {Drawing} drawing
+ * @param {ArrayLike<number>} by
+ * @returns {Drawing}
+ */
 export function varied(drawing, by) {
   const [angle, size] = [AWAY.turned * by[0], 1 + AWAY.sized * by[1]];
   const [cos, sin] = [size * Math.cos(angle), size * Math.sin(angle)];
-  return drawing.map(({ width, points }) => ({ width: width * (1 + AWAY.thicker * by[4]), points: points.map(([x, y]) => {
-    const [right, below] = [x - 0.5, y - 0.5];
-    return [0.5 + cos * right - sin * below + AWAY.moved * by[2], 0.5 + sin * right + cos * below + AWAY.moved * by[3]];
-  }) }));
+  return drawing.map(({ width, points }) => ({
+    width: width * (1 + AWAY.thicker * by[4]),
+    points: points.map(([x, y]) => {
+      const [right, below] = [x - 0.5, y - 0.5];
+      return [
+        0.5 + cos * right - sin * below + AWAY.moved * by[2],
+        0.5 + sin * right + cos * below + AWAY.moved * by[3],
+      ];
+    }),
+  }));
 }
 
 /** Of so many drawings of a kind the last few are never trained on. @param {number} count */
 const heldOut = (count) => Math.max(1, Math.floor(count / 4));
 
-/** The kinds can be learned: two of them at least have a name of their own and two drawings. @param {Kind[]} kinds */
-export const isEnough = (kinds) => kinds.length >= FEWEST_KINDS && kinds.every(({ drawings }) => drawings.length >= 2);
+/**
+ * The kinds can be learned: two of them at least have a name of their own and two drawings.
+ * @param {Kind[]} kinds
+ */
+export const isEnough = (kinds) =>
+  kinds.length >= FEWEST_KINDS && kinds.every(({ drawings }) => drawings.length >= 2);
 
 /**
- * What a run learns from: of each kind as many pictures, each a drawing that is varied; and the drawings that it never trains on, as they are,
- * one of each kind after the other. The same kinds make the same pictures.
+ * What a run learns from: of each kind as many pictures, each a drawing that is varied; and the drawings that
+ * it never trains on, as they are, one of each kind after the other. The same kinds make the same pictures.
  * @param {Kind[]} kinds  that are enough @returns {import("./playground.js").Digits}
  */
 export function setOf(kinds) {
@@ -108,7 +144,9 @@ export function setOf(kinds) {
   }
   const rest = kinds.map(({ drawings }) => drawings.slice(-heldOut(drawings.length)));
   const longest = Math.max(...rest.map(({ length }) => length));
-  const turns = Array.from({ length: longest }, (_, at) => rest.flatMap((some, label) => (at < some.length ? [{ label, drawing: some[at] }] : []))).flat();
+  const turns = Array.from({ length: longest }, (_, at) =>
+    rest.flatMap((some, label) => (at < some.length ? [{ label, drawing: some[at] }] : [])),
+  ).flat();
   const test = pictures(turns.length);
   turns.forEach(({ label, drawing }, at) => put(test, at, label, drawing));
   return { train, test, classes: kinds.map(({ name }) => name) };
@@ -122,9 +160,20 @@ function put({ pixels, labels }, at, label, drawing) {
 }
 
 /** One file with all drawings. @param {Kind[]} kinds */
-export const fileOf = (kinds) => JSON.stringify({ vitviz: "signs", kinds: kinds.map(({ name, drawings }) => ({ name, drawings: drawings.map((drawing) => drawing.map(({ width, points }) => [width, points])) })) });
+export const fileOf = (kinds) =>
+  JSON.stringify({
+    vitviz: "signs",
+    kinds: kinds.map(({ name, drawings }) => ({
+      name,
+      drawings: drawings.map((drawing) => drawing.map(({ width, points }) => [width, points])),
+    })),
+  });
 
-/** The kinds in the text of a file that anybody may have written. Throws a SignsError for what none is. @param {string} text @returns {Kind[]} */
+/**
+ * The kinds in the text of a file that anybody may have written. Throws a SignsError for what none is.
+ * @param {string} text
+ * @returns {Kind[]}
+ */
 export function readFile(text) {
   if (text.length > MOST_BYTES) throw new SignsError("signsLong", { most: MOST_BYTES >> 20 });
   let told = null;
@@ -142,14 +191,21 @@ export function readFile(text) {
     if (names.has(name)) throw new SignsError("signsTwice", { name });
     names.add(name);
     const { drawings } = kind;
-    if (!Array.isArray(drawings) || drawings.length > MOST_DRAWINGS) throw new SignsError("signsMany", { name, most: MOST_DRAWINGS });
+    if (!Array.isArray(drawings) || drawings.length > MOST_DRAWINGS)
+      throw new SignsError("signsMany", { name, most: MOST_DRAWINGS });
     return { name, drawings: drawings.map((drawing) => drawingIn(drawing, name)) };
   });
 }
 
 /** A name as it can be shown: without what cannot be seen. @param {any} name */
 export function nameIn(name) {
-  const seen = typeof name === "string" ? name.slice(0, 1000).replace(/[\p{C}\p{Z}]+/gu, " ").trim() : "";
+  const seen =
+    typeof name === "string"
+      ? name
+          .slice(0, 1000)
+          .replace(/[\p{C}\p{Z}]+/gu, " ")
+          .trim()
+      : "";
   if (seen === "") throw new SignsError("signsUnnamed");
   return [...seen].slice(0, LONGEST_NAME).join("");
 }
@@ -157,20 +213,43 @@ export function nameIn(name) {
 /** @returns {Drawing} */
 function drawingIn(strokes, name) {
   const good = (value, least, most) => typeof value === "number" && value >= least && value <= most;
-  const isStroke = (stroke) => Array.isArray(stroke) && stroke.length === 2 && good(stroke[0], PENS.least, PENS.most) && Array.isArray(stroke[1]) && stroke[1].length > 0
-    && stroke[1].length <= MOST_POINTS && stroke[1].every((point) => Array.isArray(point) && point.length === 2 && point.every((share) => good(share, 0, 1)));
-  if (!Array.isArray(strokes) || strokes.length < 1 || strokes.length > MOST_STROKES || !strokes.every(isStroke)) throw new SignsError("signsBroken", { name });
+  const isStroke = (stroke) =>
+    Array.isArray(stroke) &&
+    stroke.length === 2 &&
+    good(stroke[0], PENS.least, PENS.most) &&
+    Array.isArray(stroke[1]) &&
+    stroke[1].length > 0 &&
+    stroke[1].length <= MOST_POINTS &&
+    stroke[1].every(
+      (point) => Array.isArray(point) && point.length === 2 && point.every((share) => good(share, 0, 1)),
+    );
+  if (
+    !Array.isArray(strokes) ||
+    strokes.length < 1 ||
+    strokes.length > MOST_STROKES ||
+    !strokes.every(isStroke)
+  )
+    throw new SignsError("signsBroken", { name });
   return strokes.map(([width, points]) => ({ width, points }));
 }
 
-/** The kinds with those of a file: equal names are one kind, and what is there already does not come twice. Throws a SignsError where there are too many. @param {Kind[]} kinds @param {Kind[]} others @returns {Kind[]} */
+/**
+ * The kinds with those of a file: equal names are one kind, and what is there already does not come twice.
+ * Throws a SignsError where there are too many.
+ * @param {Kind[]} kinds
+ * @param {Kind[]} others
+ * @returns {Kind[]}
+ */
 export function joined(kinds, others) {
-  const all = kinds.filter(({ drawings }) => drawings.length > 0).map(({ name, drawings }) => ({ name, drawings: [...drawings] }));
+  const all = kinds
+    .filter(({ drawings }) => drawings.length > 0)
+    .map(({ name, drawings }) => ({ name, drawings: [...drawings] }));
   for (const { name, drawings } of others) {
     const known = all.find((kind) => kind.name === name) ?? all[all.push({ name, drawings: [] }) - 1];
     const written = new Set(known.drawings.map((one) => JSON.stringify(one)));
     known.drawings.push(...drawings.filter((one) => !written.has(JSON.stringify(one))));
-    if (known.drawings.length > MOST_DRAWINGS) throw new SignsError("signsMany", { name, most: MOST_DRAWINGS });
+    if (known.drawings.length > MOST_DRAWINGS)
+      throw new SignsError("signsMany", { name, most: MOST_DRAWINGS });
   }
   if (all.length > MOST_KINDS) throw new SignsError("signsTooManyKinds", { most: MOST_KINDS });
   return all;

@@ -20,7 +20,10 @@ import { changesOf, photoName, sideNames, sizeOf, sized, tokenTitle, translated 
 const OF_BOTH = ["answers"];
 
 /** The explainers in a figure. */
-const EXPLAINED = { explanation: (selection, source) => [mainExplainer(selection, source)], explanations: shownExplainers };
+const EXPLAINED = {
+  explanation: (selection, source) => [mainExplainer(selection, source)],
+  explanations: shownExplainers,
+};
 
 /**
  * @param {import("../main.js").App} app
@@ -43,39 +46,103 @@ export function createSaving(app, look) {
     say("");
     list.replaceChildren(
       section(t("savePicture"), now, now.stage, "picture", stageSaves(app, now.view)),
-      section(t("savePanel", { panel: t("panel_" + id) }), now, page, id,
-        saves?.(app, now.view) ?? { tables: {}, figures: [] }),
-      ...(app.takeHome ? [createTakeHome(app, download, () => fileName(manifest.photo.name, ...ofModel) + ".html")] : []), ...(app.ask ? [] : [el("p", { class: "vv-note", text: t("saveNoHost") })]));
+      section(
+        t("savePanel", { panel: t("panel_" + id) }),
+        now,
+        page,
+        id,
+        saves?.(app, now.view) ?? { tables: {}, figures: [] },
+      ),
+      ...(app.takeHome
+        ? [createTakeHome(app, download, () => fileName(manifest.photo.name, ...ofModel) + ".html")]
+        : []),
+      ...(app.ask ? [] : [el("p", { class: "vv-note", text: t("saveNoHost") })]),
+    );
     dialog.showModal();
   }
 
   function section(title, now, node, what, { tables, figures }) {
     const { layer, head, direction } = app.selection;
-    const nameOf = (...part) => fileName(manifest.photo.name, manifest.photo.inverted ? "inverted" : "", manifest.pass.changes?.length > 0 ? "changed" : "", ...ofModel, ...part, "layer" + layer,
-      head === "mean" ? "mean" : "head" + head, direction, "token" + now.view.token);
-    const made = what === "picture" ? manifest.save : what === "experiment" ? app.second.app?.source.manifest.save : null;
+    const nameOf = (...part) =>
+      fileName(
+        manifest.photo.name,
+        manifest.photo.inverted ? "inverted" : "",
+        manifest.pass.changes?.length > 0 ? "changed" : "",
+        ...ofModel,
+        ...part,
+        "layer" + layer,
+        head === "mean" ? "mean" : "head" + head,
+        direction,
+        "token" + now.view.token,
+      );
+    const made =
+      what === "picture"
+        ? manifest.save
+        : what === "experiment"
+          ? app.second.app?.source.manifest.save
+          : null;
     const item = (text, save) => button({ text, title: title + ": " + text, onClick: () => run(text, save) });
     // If there is only one table or figure, its button needs no name.
-    const named = (text, name, all) => all.length > 1 ? t("saveNamed", { what: text, name: t("save_" + name) }) : text;
+    const named = (text, name, all) =>
+      all.length > 1 ? t("saveNamed", { what: text, name: t("save_" + name) }) : text;
     const items = [
-      item(t("savePng"), async () => download(await snapshot(node, captionOf(app, now)), nameOf(what) + ".png")),
-      ...Object.entries(tables).map(([name, table], _at, all) => item(named(t("saveCsv"), name, all),
-        async () => download(new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" }),
-          nameOf(...new Set([what, name])) + ".csv"))),
-      ...(made ? [item(t("saveAnalysis"), async () => download(new Blob([made()]), nameOf(...(what === "picture" ? [] : ["changed"])) + ".safetensors"))] : []),
-      ...figures.filter(() => app.ask).flatMap((kind) => sidesOf(kind).flatMap(([side, name]) => ["svg", "pdf"].map((format) => item(
-        named([t("saveFigure", { format: format.toUpperCase() }), ...(name ? [name] : [])].join(" · "), kind, figures),
-        async () => download(await drawn(kind, format, side, now.view.token), nameOf(...new Set([what, kind, ...(side === app ? [] : ["beside"])])) + "." + format))))),
+      item(t("savePng"), async () =>
+        download(await snapshot(node, captionOf(app, now)), nameOf(what) + ".png"),
+      ),
+      ...Object.entries(tables).map(([name, table], _at, all) =>
+        item(named(t("saveCsv"), name, all), async () =>
+          download(
+            new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" }),
+            nameOf(...new Set([what, name])) + ".csv",
+          ),
+        ),
+      ),
+      ...(made
+        ? [
+            item(t("saveAnalysis"), async () =>
+              download(
+                new Blob([made()]),
+                nameOf(...(what === "picture" ? [] : ["changed"])) + ".safetensors",
+              ),
+            ),
+          ]
+        : []),
+      ...figures
+        .filter(() => app.ask)
+        .flatMap((kind) =>
+          sidesOf(kind).flatMap(([side, name]) =>
+            ["svg", "pdf"].map((format) =>
+              item(
+                named(
+                  [t("saveFigure", { format: format.toUpperCase() }), ...(name ? [name] : [])].join(" · "),
+                  kind,
+                  figures,
+                ),
+                async () =>
+                  download(
+                    await drawn(kind, format, side, now.view.token),
+                    nameOf(...new Set([what, kind, ...(side === app ? [] : ["beside"])])) + "." + format,
+                  ),
+              ),
+            ),
+          ),
+        ),
     ];
     return el("section", {}, el("h4", { text: title }), el("div", { class: "vv-save-items" }, ...items));
   }
 
-  /** What figures of a kind are drawn of: the analysis, and the one beside it; with their names where there are both. */
+  /**
+   * What figures of a kind are drawn of: the analysis, and the one beside it; with their names where there
+   * are both.
+   */
   function sidesOf(kind) {
     const other = app.second.coming ? null : app.second.app;
     if (!other || OF_BOTH.includes(kind)) return [[app, ""]];
     const names = sideNames(app, other);
-    return [[app, names[0]], [other, names[1]]];
+    return [
+      [app, names[0]],
+      [other, names[1]],
+    ];
   }
 
   /** A figure that the host draws, with the same selection. */
@@ -84,11 +151,23 @@ export function createSaving(app, look) {
     const { token, layer, head, direction, first, residual, fusion } = selection;
     // The pointer shows other maps, but of an explanation each would cost passes.
     const explained = EXPLAINED[kind]?.(selection, source).map(({ key }) => key);
-    const reply = await app.ask("figure", { ...source.asked, kind, format, token: explained ? token : side === app ? shown : side.shownToken(), partner: side.shownPartner(), layer,
-      head: head === "mean" ? -1 : head, direction, first, residual, head_fusion: fusion,
-      scale: app.taste.scale, spotlight: app.taste.colours === SPOTLIGHT,
+    const reply = await app.ask("figure", {
+      ...source.asked,
+      kind,
+      format,
+      token: explained ? token : side === app ? shown : side.shownToken(),
+      partner: side.shownPartner(),
+      layer,
+      head: head === "mean" ? -1 : head,
+      direction,
+      first,
+      residual,
+      head_fusion: fusion,
+      scale: app.taste.scale,
+      spotlight: app.taste.colours === SPOTLIGHT,
       ...(explained ? { explainers: explained, target: targetOf(selection, source) ?? -1 } : {}),
-      ...(OF_BOTH.includes(kind) ? { other: app.second.app.source.asked } : {}) });
+      ...(OF_BOTH.includes(kind) ? { other: app.second.app.source.asked } : {}),
+    });
     return new Blob([ofBase64(reply.data)]);
   }
 
@@ -119,19 +198,31 @@ export function captionOf(app, { view, about }) {
   const { manifest } = app.source;
   const { values, kind, colours } = view.shown;
   const scale = t(taste.scale === "map" ? "scaleMap" : "scaleHeads");
-  const drawn = colours !== SPOTLIGHT ? t("captionColours", { colours })
-    : t(showsPhotograph(app, view.shown) ? "captionSpotlight" : "captionSpotlightModel");
+  const drawn =
+    colours !== SPOTLIGHT
+      ? t("captionColours", { colours })
+      : t(showsPhotograph(app, view.shown) ? "captionSpotlight" : "captionSpotlightModel");
   return [
     [photoName(app), tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
     ...toldOf(app),
     // Where there is no choice of scales the legend shows the one.
-    ...(values ? [overlayNamed(kind).controls.includes("scale") ? t("captionScale", { drawn, scale }) : drawn] : []),
-    t("captionSource", { model: sized(manifest.model.name, app), source: translated(manifest.model.source, app) }),
+    ...(values
+      ? [overlayNamed(kind).controls.includes("scale") ? t("captionScale", { drawn, scale }) : drawn]
+      : []),
+    t("captionSource", {
+      model: sized(manifest.model.name, app),
+      source: translated(manifest.model.source, app),
+    }),
   ];
 }
 
 /** What was changed in the analyses of a picture, or in the one beside it. @returns {string[]} */
 function toldOf(app) {
-  const [own, other] = [app, app.facing?.()].map((side) => side && changesOf({ ...side, t: app.t, source: side.source }));
-  return [...(own ? [app.t("changed", { changes: own })] : []), ...(other ? [app.t("captionBeside", { changes: other })] : [])];
+  const [own, other] = [app, app.facing?.()].map(
+    (side) => side && changesOf({ ...side, t: app.t, source: side.source }),
+  );
+  return [
+    ...(own ? [app.t("changed", { changes: own })] : []),
+    ...(other ? [app.t("captionBeside", { changes: other })] : []),
+  ];
 }

@@ -18,13 +18,19 @@ export function createSharing(app) {
   const title = t(own ? "copyLinkOwn" : "copyLinkTitle");
   const note = el("p", { class: "vv-note vv-said", role: "status", hidden: true });
   const field = el("input", { type: "text", readonly: true, class: "vv-link", "aria-label": t("copyLink") });
-  const dialog = el("dialog", { class: "vv-help vv-link-dialog", "aria-label": t("copyLink") },
-    el("p", { text: t("copyByHand") }), field, own ? el("p", { class: "vv-note", text: t("linkOwn") }) : null,
-    button({ text: t("close"), onClick: () => dialog.close() }));
+  const dialog = el(
+    "dialog",
+    { class: "vv-help vv-link-dialog", "aria-label": t("copyLink") },
+    el("p", { text: t("copyByHand") }),
+    field,
+    own ? el("p", { class: "vv-note", text: t("linkOwn") }) : null,
+    button({ text: t("close"), onClick: () => dialog.close() }),
+  );
   let late = 0;
   return {
     button: button({ text: t("copyLink"), title, onClick: copy }),
-    note, dialog,
+    note,
+    dialog,
     destroy: () => clearTimeout(late),
   };
 

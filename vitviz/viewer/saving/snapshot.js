@@ -51,23 +51,29 @@ async function draw(image, { width, height }, below) {
   // A browser may break a line later in a picture than on the page: what is then left over is cut off.
   const pixels = new Uint32Array(context.getImageData(0, 0, width, height).data.buffer);
   let rows = height;
-  while (rows > 1 && pixels.subarray((rows - 1) * width, rows * width).every((pixel) => pixel === pixels[0])) rows--;
+  while (rows > 1 && pixels.subarray((rows - 1) * width, rows * width).every((pixel) => pixel === pixels[0]))
+    rows--;
   if (rows + below < height) {
     const kept = context.getImageData(0, 0, width, rows + below);
     canvas.height = rows + below;
     context.putImageData(kept, 0, 0);
   }
-  return new Promise((resolve, reject) => canvas.toBlob((blob) => {
-    if (blob) resolve(blob);
-    else reject(new Error("the browser made no PNG of " + width + " x " + height));
-  }, "image/png"));
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => {
+      if (blob) resolve(blob);
+      else reject(new Error("the browser made no PNG of " + width + " x " + height));
+    }, "image/png"),
+  );
 }
 
 /** A copy of a node with what cloneNode loses: pixels of canvases and states of controls. */
 function copyOf(node) {
   const copy = node.cloneNode(true);
-  const twins = (selector) => [...node.querySelectorAll(selector)].map((original, at) =>
-    [original, copy.querySelectorAll(selector)[at]]);
+  const twins = (selector) =>
+    [...node.querySelectorAll(selector)].map((original, at) => [
+      original,
+      copy.querySelectorAll(selector)[at],
+    ]);
   for (const [original, twin] of twins("canvas")) {
     twin.style.backgroundImage = "url(" + original.toDataURL() + ")";
     twin.style.backgroundSize = "100% 100%";
@@ -102,10 +108,20 @@ function svgOf(frame, root, { width, height }, zoom) {
   page.setAttribute("style", "font-family: " + fontFamily + "; zoom: " + zoom);
   page.setAttribute("xmlns", "http://www.w3.org/1999/xhtml");
   page.lang = document.documentElement.lang; // line breaks depend on the language
-  page.append(style(), ...inner.querySelector("body")?.childNodes ?? [inner]);
+  page.append(style(), ...(inner.querySelector("body")?.childNodes ?? [inner]));
   const body = new XMLSerializer().serializeToString(page);
-  return '<svg xmlns="http://www.w3.org/2000/svg" width="' + width + '" height="' + height + '" style="background: ' + backgroundColor + '">' +
-    '<foreignObject width="100%" height="100%">' + withoutControls(body) + "</foreignObject></svg>";
+  return (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="' +
+    width +
+    '" height="' +
+    height +
+    '" style="background: ' +
+    backgroundColor +
+    '">' +
+    '<foreignObject width="100%" height="100%">' +
+    withoutControls(body) +
+    "</foreignObject></svg>"
+  );
 }
 
 /** A text without the control characters that XML forbids. */
@@ -117,7 +133,10 @@ function withoutControls(text) {
 function lastingFonts(families) {
   const name = (text) => text.trim().replace(/^["']|["']$/g, "");
   const loaded = new Set([...document.fonts].map(({ family }) => name(family)));
-  return families.split(",").filter((family) => !loaded.has(name(family))).join(",");
+  return families
+    .split(",")
+    .filter((family) => !loaded.has(name(family)))
+    .join(",");
 }
 
 /** All style rules of the page that apply to the viewer. */

@@ -1,4 +1,7 @@
-/** Taking the page home: one HTML file with the analysis, the open lesson, a note, the guesses and the worksheet. */
+/**
+ * Taking the page home: one HTML file with the analysis, the open lesson, a note, the guesses and the
+ * worksheet.
+ */
 
 import { layerName } from "../data/layers.js";
 import { el, setText } from "../parts/dom.js";
@@ -30,43 +33,100 @@ const [OPENING, CLOSING] = ['<script type="application/json" id="taken">', "<" +
  * @returns {HTMLElement}
  */
 export function createTakeHome(app, download, nameOf) {
-  const { t, source: { manifest }, selection } = app;
+  const {
+    t,
+    source: { manifest },
+    selection,
+  } = app;
   const few = manifest.model.num_tokens > MANY_TOKENS;
   const taught = neededBy(app);
-  const layers = new Set([...Array(manifest.model.depth).keys()].filter((layer) => !few || layer === selection.layer || layer === manifest.model.depth - 1 || taught.layers.includes(layer)));
+  const layers = new Set(
+    [...Array(manifest.model.depth).keys()].filter(
+      (layer) =>
+        !few ||
+        layer === selection.layer ||
+        layer === manifest.model.depth - 1 ||
+        taught.layers.includes(layer),
+    ),
+  );
   let film = showsFilm(selection) || taught.film;
   let engine = false;
   const note = el("textarea", { rows: 3, maxlength: MOST_NOTE });
   const said = el("p", { class: "vv-note", role: "status" });
   const size = el("p", { class: "vv-note" });
   const boxes = [...Array(manifest.model.depth).keys()].map((layer) => {
-    const one = toggle({ label: String(layer), onSwitch(on) {
-      if (on) layers.add(layer); else layers.delete(layer);
-      one.set(layers.has(layer));
-      tell();
-    } });
+    const one = toggle({
+      label: String(layer),
+      onSwitch(on) {
+        if (on) layers.add(layer);
+        else layers.delete(layer);
+        one.set(layers.has(layer));
+        tell();
+      },
+    });
     one.set(layers.has(layer));
-    /** @type {HTMLInputElement} */ (one.root.querySelector("input")).disabled = layer === selection.layer; // what is shown is in it
+    // what is shown is in it
+    /** @type {HTMLInputElement} */ (one.root.querySelector("input")).disabled = layer === selection.layer;
     return one.root;
   });
-  const filmed = manifest.files.film ? toggle({ label: t("takeFilm"), onSwitch(on) { film = on; tell(); } }) : null;
+  const filmed = manifest.files.film
+    ? toggle({
+        label: t("takeFilm"),
+        onSwitch(on) {
+          film = on;
+          tell();
+        },
+      })
+    : null;
   filmed?.set(film);
-  const runs = app.here.explains(manifest) ? toggle({ label: t("takeEngine"), onSwitch(on) { engine = on; tell(); } }) : null;
+  const runs = app.here.explains(manifest)
+    ? toggle({
+        label: t("takeEngine"),
+        onSwitch(on) {
+          engine = on;
+          tell();
+        },
+      })
+    : null;
   const make = button({ text: t("takeMake"), onClick: save });
   tell();
-  return el("section", { class: "vv-take" }, el("h4", { text: t("take") }), el("p", { class: "vv-note", text: t("takeHelp") }),
+  return el(
+    "section",
+    { class: "vv-take" },
+    el("h4", { text: t("take") }),
+    el("p", { class: "vv-note", text: t("takeHelp") }),
     el("label", {}, el("span", { text: t("takeNote") }), note),
-    el("fieldset", {}, el("legend", { text: t("takeLayers") }), el("div", { class: "vv-take-layers" }, ...boxes)), filmed?.root ?? null, runs?.root ?? null,
-    size, el("div", { class: "vv-save-items" }, make), said);
+    el(
+      "fieldset",
+      {},
+      el("legend", { text: t("takeLayers") }),
+      el("div", { class: "vv-take-layers" }, ...boxes),
+    ),
+    filmed?.root ?? null,
+    runs?.root ?? null,
+    size,
+    el("div", { class: "vv-save-items" }, make),
+    said,
+  );
 
   function tell() {
-    setText(size, t("takeSize", { size: megabytes(estimate(manifest, layers, film) + (engine ? ENGINE_BYTES + (8 / 3) * manifest.model.num_parameters : 0)) }));
+    setText(
+      size,
+      t("takeSize", {
+        size: megabytes(
+          estimate(manifest, layers, film) +
+            (engine ? ENGINE_BYTES + (8 / 3) * manifest.model.num_parameters : 0),
+        ),
+      }),
+    );
   }
 
   async function save() {
     setText(said, t("takeBusy"));
     try {
-      const outcomes = app.course.lesson() ? await settled(() => sheetIsReady(app) && app.course.outcomes()) : {};
+      const outcomes = app.course.lesson()
+        ? await settled(() => sheetIsReady(app) && app.course.outcomes())
+        : {};
       const { html } = await app.takeHome({ ...app.source.asked, layers: [...layers], film, engine });
       const page = filled(html, taken(outcomes));
       download(new Blob([page], { type: "text/html;charset=utf-8" }), nameOf());
@@ -80,9 +140,13 @@ export function createTakeHome(app, download, nameOf) {
   function taken(outcomes) {
     const open = app.course.lesson();
     return {
-      note: note.value, outcomes, selection: { ...app.selection, beside: "" }, guesses: open ? app.guesses.of(open.id) : {},
-      lesson: open?.id === OWN ? app.shelf.brought() ?? app.shelf.draft() : null,
-      sheet: open ? worksheet(app, false) : "", sheetTitle: t("lessonSheet"),
+      note: note.value,
+      outcomes,
+      selection: { ...app.selection, beside: "" },
+      guesses: open ? app.guesses.of(open.id) : {},
+      lesson: open?.id === OWN ? (app.shelf.brought() ?? app.shelf.draft()) : null,
+      sheet: open ? worksheet(app, false) : "",
+      sheetTitle: t("lessonSheet"),
     };
   }
 }
@@ -92,7 +156,9 @@ async function settled(read) {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const found = read();
     if (found) return found;
-    await new Promise((done) => { setTimeout(done, TRY_MS); });
+    await new Promise((done) => {
+      setTimeout(done, TRY_MS);
+    });
   }
   throw new Error("no answer");
 }
@@ -114,13 +180,17 @@ function showsFilm({ panel }) {
 
 /** About how many bytes the page will have: base64 makes files a third longer. */
 export function estimate({ files, model: { depth, num_tokens: tokens, embed_dim: dim } }, layers, film) {
-  const others = Object.entries(files).filter(([name]) => !name.startsWith("layer-") && name !== "film")
+  const others = Object.entries(files)
+    .filter(([name]) => !name.startsWith("layer-") && name !== "film")
     .reduce((sum, [, file]) => sum + (file.size ?? 0), 0);
   const halves = 4 * tokens * dim; // q and k of a layer that was computed here, and has no size yet
-  const own = [...layers].reduce((sum, layer) => sum + (files[layerName(layer)].size ?? halves) + 2 * tokens * dim, 0);
+  const own = [...layers].reduce(
+    (sum, layer) => sum + (files[layerName(layer)].size ?? halves) + 2 * tokens * dim,
+    0,
+  );
   const mixing = dim * (2 * dim + 6 * tokens);
   const values = depth * mixing > MOST_MIXING_BYTES ? 0 : layers.size * mixing;
-  return SHELL_BYTES + (4 / 3) * (others + own + values + (film ? files.film?.size ?? 0 : 0));
+  return SHELL_BYTES + (4 / 3) * (others + own + values + (film ? (files.film?.size ?? 0) : 0));
 }
 
 /**
@@ -132,7 +202,9 @@ export function filled(html, taken) {
   const at = html.indexOf(OPENING);
   if (at < 0) throw new Error("this page has no place for it");
   const end = html.indexOf(CLOSING, at);
-  return html.slice(0, at + OPENING.length) + JSON.stringify(taken).replaceAll("<", "\\u003c") + html.slice(end);
+  return (
+    html.slice(0, at + OPENING.length) + JSON.stringify(taken).replaceAll("<", "\\u003c") + html.slice(end)
+  );
 }
 
 const megabytes = (bytes) => (bytes / 1e6).toFixed(1) + " MB";
@@ -143,7 +215,24 @@ const megabytes = (bytes) => (bytes / 1e6).toFixed(1) + " MB";
  * @param {any} taken
  */
 export function frameTaken(content, { note, sheet, sheetTitle }) {
-  if (note) content.before(el("aside", { class: "vv-taken-note" }, ...String(note).split("\n").map((line) => el("p", { text: line }))));
+  if (note)
+    content.before(
+      el(
+        "aside",
+        { class: "vv-taken-note" },
+        ...String(note)
+          .split("\n")
+          .map((line) => el("p", { text: line })),
+      ),
+    );
   // Of another origin and without scripts: it is only looked at.
-  if (sheet) content.after(el("iframe", { class: "vv-taken-sheet", sandbox: "", srcdoc: String(sheet), title: String(sheetTitle) }));
+  if (sheet)
+    content.after(
+      el("iframe", {
+        class: "vv-taken-sheet",
+        sandbox: "",
+        srcdoc: String(sheet),
+        title: String(sheetTitle),
+      }),
+    );
 }

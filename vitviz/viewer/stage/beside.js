@@ -17,7 +17,13 @@ import { reasonOf } from "../text/refusal.js";
 import { besideName, sideNames, sourceName, tokenName } from "../text/words.js";
 
 /** The groups of the menu. */
-const GROUPS = [["untrained", "trained", "other", "kept", "operated"], ["photo"], ["example"], ["size"], ["model"]];
+const GROUPS = [
+  ["untrained", "trained", "other", "kept", "operated"],
+  ["photo"],
+  ["example"],
+  ["size"],
+  ["model"],
+];
 
 /**
  * The control that puts a second analysis beside the first.
@@ -27,11 +33,20 @@ const GROUPS = [["untrained", "trained", "other", "kept", "operated"], ["photo"]
 export function createBesideChoice(app) {
   const { t } = app;
   const id = freshId("beside");
-  const select = el("select", { id, class: "vv-select", onchange: () => app.select({ beside: select.value }) });
+  const select = el("select", {
+    id,
+    class: "vv-select",
+    onchange: () => app.select({ beside: select.value }),
+  });
   const keep = button({ text: t("besideKeep"), title: t("besideKeepTitle"), onClick: () => app.keep() });
   const photo = createPhotoChoice(app, (key) => app.select({ beside: key }));
-  const root = el("div", { class: "vv-beside-choice" }, el("label", { for: id, text: t("beside") }),
-    el("div", { class: "vv-pair vv-on-a-line" }, select, photo?.root, app.source.manifest.link ? keep : null), photo?.note);
+  const root = el(
+    "div",
+    { class: "vv-beside-choice" },
+    el("label", { for: id, text: t("beside") }),
+    el("div", { class: "vv-pair vv-on-a-line" }, select, photo?.root, app.source.manifest.link ? keep : null),
+    photo?.note,
+  );
   photo?.takesDrops(root);
   let written = "";
   return {
@@ -44,12 +59,14 @@ export function createBesideChoice(app) {
       if (written !== keys) {
         written = keys;
         const option = (one) => el("option", { value: one.key, text: besideName(one, app) });
-        select.replaceChildren(el("option", { value: "", text: t("besideNothing") }),
+        select.replaceChildren(
+          el("option", { value: "", text: t("besideNothing") }),
           ...GROUPS.flatMap((kinds, at) => {
             const options = all.filter(({ kind }) => kinds.includes(kind)).map(option);
             if (at === 0 || options.length === 0) return options;
             return [el("optgroup", { label: t("besides_" + kinds[0]) }, ...options)];
-          }));
+          }),
+        );
       }
       if (select.value !== app.selection.beside) select.value = app.selection.beside;
     },
@@ -59,7 +76,8 @@ export function createBesideChoice(app) {
 /**
  * Shown while a second analysis is open or loading, or has failed.
  * @param {import("../main.js").App} app
- * @returns {{root: HTMLElement, render: (view: import("../types.js").View, other: import("../types.js").View|null) => void}}
+ * @returns {{root: HTMLElement,
+ *   render: (view: import("../types.js").View, other: import("../types.js").View|null) => void}}
  */
 export function createBeside(app) {
   const { t } = app;
@@ -69,9 +87,18 @@ export function createBeside(app) {
   const again = button({ text: t("tryAgain"), onClick: () => app.second.retry() });
   const status = el("div", { class: "vv-note", role: "status" }, message, again);
   const body = el("div");
-  const root = el("section", { class: "vv-beside", "aria-labelledby": id },
-    el("div", { class: "vv-beside-head" }, title,
-      button({ text: "✕", title: t("besideClose"), onClick: () => app.select({ beside: "" }) })), status, body);
+  const root = el(
+    "section",
+    { class: "vv-beside", "aria-labelledby": id },
+    el(
+      "div",
+      { class: "vv-beside-head" },
+      title,
+      button({ text: "✕", title: t("besideClose"), onClick: () => app.select({ beside: "" }) }),
+    ),
+    status,
+    body,
+  );
   let drawn = null; // {app, render} of the second analysis
   return {
     root,
@@ -84,9 +111,20 @@ export function createBeside(app) {
         return;
       }
       const choice = app.besides().find(({ key }) => key === second.key);
-      setText(title, t("besideTitle", { name: second.app ? sourceName(second.app) : choice ? besideName(choice, app) : "" }));
-      setText(message, second.error ? t("besideFailed", { reason: reasonOf(second.error, app.language) })
-        : second.app ? "" : t("besideLoading"));
+      setText(
+        title,
+        t("besideTitle", {
+          name: second.app ? sourceName(second.app) : choice ? besideName(choice, app) : "",
+        }),
+      );
+      setText(
+        message,
+        second.error
+          ? t("besideFailed", { reason: reasonOf(second.error, app.language) })
+          : second.app
+            ? ""
+            : t("besideLoading"),
+      );
       show(status, !second.app);
       show(again, second.error !== null);
       show(body, other !== null);
@@ -110,14 +148,26 @@ function createMaps(app, other) {
   explore(map.frame, map.tokenOf, app);
   const legend = createLegend(t);
   const reading = el("p", { class: "vv-under" });
-  const difference = el("figure", { class: "vv-figure vv-difference" },
-    el("figcaption", {}, el("b", { text: t("besideDifference") })), map.frame, reading, legend.root);
+  const difference = el(
+    "figure",
+    { class: "vv-figure vv-difference" },
+    el("figcaption", {}, el("b", { text: t("besideDifference") })),
+    map.frame,
+    reading,
+    legend.root,
+  );
   const common = el("p", { class: "vv-compare-common" });
   const note = el("p", { class: "vv-note" });
-  const root = el("div", { class: "vv-beside-body" },
-    el("div", { class: "vv-figures vv-thirds" }, ...sides.map((side) => side.root), difference), common, note);
+  const root = el(
+    "div",
+    { class: "vv-beside-body" },
+    el("div", { class: "vv-figures vv-thirds" }, ...sides.map((side) => side.root), difference),
+    common,
+    note,
+  );
   return {
-    app: other, root,
+    app: other,
+    root,
     render(view, theirs) {
       const both = [view, theirs];
       sides.forEach((side, at) => side.render(both[at]));
@@ -133,12 +183,30 @@ function createMaps(app, other) {
       const read = view.pointer ?? view.token;
       map.draw(values, grid.prefix, scale, colourTable("diverging"));
       map.mark(view.token);
-      legend.render({ scale, colours: "diverging", uniform: null, ends: plus, note: t("besideLegend"), marked: values[read] });
-      setText(reading, Number.isFinite(values[read])
-        ? t("underPointer", { name: tokenName(read, app), value: plus(values[read]) }) : tokenName(read, app));
+      legend.render({
+        scale,
+        colours: "diverging",
+        uniform: null,
+        ends: plus,
+        note: t("besideLegend"),
+        marked: values[read],
+      });
+      setText(
+        reading,
+        Number.isFinite(values[read])
+          ? t("underPointer", { name: tokenName(read, app), value: plus(values[read]) })
+          : tokenName(read, app),
+      );
       const most = mostDifferent(values);
-      setText(common, [flows ? t("compareCommon", { share: percent(overlap(one, two)) }) : null,
-        t("besideMost", { name: tokenName(most, app), value: plus(values[most]) })].filter(Boolean).join(" · "));
+      setText(
+        common,
+        [
+          flows ? t("compareCommon", { share: percent(overlap(one, two)) }) : null,
+          t("besideMost", { name: tokenName(most, app), value: plus(values[most]) }),
+        ]
+          .filter(Boolean)
+          .join(" · "),
+      );
     },
   };
 
@@ -154,7 +222,13 @@ function createSide(app, name) {
   explore(picture.root, picture.tokenOf, app);
   const reading = el("p", { class: "vv-under" });
   const answer = el("span");
-  const root = el("figure", { class: "vv-figure" }, el("figcaption", {}, el("b", { text: name }), answer), picture.root, reading);
+  const root = el(
+    "figure",
+    { class: "vv-figure" },
+    el("figcaption", {}, el("b", { text: name }), answer),
+    picture.root,
+    reading,
+  );
   return {
     root,
     render(view) {

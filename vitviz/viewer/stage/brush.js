@@ -1,4 +1,6 @@
-/** The brush on the picture: while it is in use, strokes change the experiment and the page does not scroll. */
+/**
+ * The brush on the picture: while it is in use, strokes change the experiment and the page does not scroll.
+ */
 
 import { el, show } from "../parts/dom.js";
 import { createMarks } from "./marks.js";
@@ -10,7 +12,10 @@ import { patchesBetween } from "../maths/geometry.js";
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createBrush(app) {
-  const { bench, source: { grid } } = app;
+  const {
+    bench,
+    source: { grid },
+  } = app;
   const marks = createMarks(grid);
   const root = el("div", { class: "vv-brush" }, marks.canvas);
   /** @type {null|{id: number, at: {row: number, col: number}, patches: Set<number>}} */
@@ -52,8 +57,10 @@ export function createBrush(app) {
   /** Row and column, with fractions, of a point of the picture. */
   function placeAt(event) {
     const box = root.getBoundingClientRect();
-    return { row: ((event.clientY - box.top) / box.height) * (grid.height / grid.patchHeight),
-      col: ((event.clientX - box.left) / box.width) * (grid.width / grid.patchWidth) };
+    return {
+      row: ((event.clientY - box.top) / box.height) * (grid.height / grid.patchHeight),
+      col: ((event.clientX - box.left) / box.width) * (grid.width / grid.patchWidth),
+    };
   }
 
   function go(event) {
@@ -64,7 +71,9 @@ export function createBrush(app) {
     render();
   }
 
-  /** While one erases, or its panel or a lesson is open, what the experiment does is marked on the picture. */
+  /**
+   * While one erases, or its panel or a lesson is open, what the experiment does is marked on the picture.
+   */
   function render() {
     show(root, Boolean(bench.marks() || app.course.lesson()));
     if (root.hidden) return;

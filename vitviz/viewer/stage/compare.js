@@ -24,7 +24,13 @@ export function createCompare(app) {
   const between = el("p", { class: "vv-note" });
   const scale = el("p", { class: "vv-note" });
   const words = el("div", { class: "vv-compare-words" }, hint, common, between, scale);
-  const root = el("section", { class: "vv-compare", "aria-label": t("compare") }, kept.root, other.root, words);
+  const root = el(
+    "section",
+    { class: "vv-compare", "aria-label": t("compare") },
+    kept.root,
+    other.root,
+    words,
+  );
   return { root, render };
 
   function render({ shown }) {
@@ -50,7 +56,10 @@ export function createCompare(app) {
     show(common, flows);
     if (flows) setText(common, t("compareCommon", { share: percent(overlap(first.values, second.values)) }));
     const [there, back] = [first.values[pointed], second.values[token]];
-    const [out, into] = overlayNamed(first.kind).controls.includes("direction") && app.selection.direction === "to" ? [back, there] : [there, back];
+    const [out, into] =
+      overlayNamed(first.kind).controls.includes("direction") && app.selection.direction === "to"
+        ? [back, there]
+        : [there, back];
     const [a, b] = [tokenName(token, app), tokenName(pointed, app)];
     if (flows) setText(between, t("compareFlows", { a, b, out: percent(out), back: percent(into) }));
     else setText(between, t("compareCosine", { a, b, value: digits(there) }));
@@ -63,7 +72,10 @@ export function createCompare(app) {
     return token === app.shownToken() ? shown : overlayOf(app, token);
   }
 
-  /** A host that computes rollouts is asked for the shown token only, not for a second one; nor for explanations. */
+  /**
+   * A host that computes rollouts is asked for the shown token only, not for a second one; nor for
+   * explanations.
+   */
   function possible() {
     return !overlayNamed(app.selection.overlay).costs?.(app.source);
   }

@@ -16,16 +16,21 @@ const [PATIENCE_MS, MOST_TRIES] = [10_000, 3];
 
 /**
  * @param {import("../main.js").App} app
- * @param {(picture: Blob, name: string, first: boolean) => Promise<void>} send  shows a picture to the model of
+ * @param {(picture: Blob, name: string, first: boolean) => Promise<void>} send  shows a picture to the model
+ *   of
  *   digits where it is the first, else to the one that is chosen
  * @returns {{root: HTMLElement, open: () => void, render: () => void}}
  */
 export function createDrawing(app, send) {
-  const field = createPenField(app, changed, () => { if (resting) deliver(); }); // a pen that is lifted rests
+  const field = createPenField(app, changed, () => {
+    if (resting) deliver();
+  }); // a pen that is lifted rests
   let [resting, sent, movedAt, language] = [0, 0, 0, ""];
-  // One at a time: on a slow network a later question could overtake an earlier one, which may have asked about all that is drawn by now.
+  // One at a time: on a slow network a later question could overtake an earlier one, which may have asked
+  // about all that is drawn by now.
   const turn = newestOf(async () => root.dataset.sent || patiently(ask));
-  let [before, answered] = [null, () => {}]; // the analysis of the page when the drawing was asked; what hears that another is here
+  // the analysis of the page when the drawing was asked; what hears that another is here
+  let [before, answered] = [null, () => {}];
   let [said, placing] = [null, null]; // the answer is written here, and where the digit should lie
   let opener = null; // what had the focus before
   const root = el("section", { class: "vv-drawing", hidden: true });
@@ -71,8 +76,22 @@ export function createDrawing(app, send) {
     placing = createPlacing(app, field);
     root.replaceChildren(
       headOf(t, t("draw"), close),
-      el("div", { class: "vv-drawing-row" }, node,
-        el("div", { class: "vv-drawing-side" }, said, placing.root, el("div", { class: "vv-drawing-tools" }, ...tools), thick, where, help)));
+      el(
+        "div",
+        { class: "vv-drawing-row" },
+        node,
+        el(
+          "div",
+          { class: "vv-drawing-side" },
+          said,
+          placing.root,
+          el("div", { class: "vv-drawing-tools" }, ...tools),
+          thick,
+          where,
+          help,
+        ),
+      ),
+    );
   }
 
   function changed() {
@@ -89,7 +108,9 @@ export function createDrawing(app, send) {
     resting = 0;
     turn(null).catch((error) => {
       if (error instanceof Overtaken) return;
-      tell(el("p", { class: "vv-note", text: app.t("drawFailed", { reason: reasonOf(error, app.language) }) }));
+      tell(
+        el("p", { class: "vv-note", text: app.t("drawFailed", { reason: reasonOf(error, app.language) }) }),
+      );
     });
   }
 
@@ -118,7 +139,12 @@ export function createDrawing(app, send) {
       if (app.source) placing.render("");
       return;
     }
-    const { manifest: { photo: { name } }, grid } = app.source;
+    const {
+      manifest: {
+        photo: { name },
+      },
+      grid,
+    } = app.source;
     field.divide(grid);
     if (name === nameOf(sent) && root.dataset.shown !== name) {
       root.dataset.ms = String(Math.round(performance.now() - movedAt)); // since the pen moved last
@@ -136,19 +162,30 @@ export function createDrawing(app, send) {
 
 /** What the model says to a drawing: its answer, the next ones, and how little it sees. */
 function told(app) {
-  const { manifest: { model: { image: { height, width } } }, grid } = app.source;
+  const {
+    manifest: {
+      model: {
+        image: { height, width },
+      },
+    },
+    grid,
+  } = app.source;
   const found = answerOf(app);
-  return [el("p", { class: "vv-drawing-word", text: found?.text ?? app.t("saysNothing", { height, width }) }),
+  return [
+    el("p", { class: "vv-drawing-word", text: found?.text ?? app.t("saysNothing", { height, width }) }),
     ...(found?.why ? [el("p", { class: "vv-note", text: found.note })] : []),
     ...rivalsOf(app).map(({ name, text }) => el("p", { class: "vv-note", text: name + ": " + text })),
-    el("p", { class: "vv-note", text: app.t("drawSeen", { height, width, patches: grid.rows * grid.cols }) })];
+    el("p", { class: "vv-note", text: app.t("drawSeen", { height, width, patches: grid.rows * grid.cols }) }),
+  ];
 }
 
 /** Asks, and again what gets lost. @param {() => Promise<void>} ask  resolves when it is answered */
 export async function patiently(ask) {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     let patience = 0;
-    const late = new Promise((resolve) => { patience = setTimeout(resolve, PATIENCE_MS, true); });
+    const late = new Promise((resolve) => {
+      patience = setTimeout(resolve, PATIENCE_MS, true);
+    });
     const lost = await Promise.race([ask(), late]);
     clearTimeout(patience);
     if (!lost) return;

@@ -11,17 +11,33 @@ import { percent } from "../maths/numbers.js";
  */
 export function createFraming(app) {
   const { t, source } = app;
-  const { photo, model: { image } } = source.manifest;
+  const {
+    photo,
+    model: { image },
+  } = source.manifest;
   if (!source.whole.exists || !photo.frame) return { root: el("figure", { hidden: true }), render() {} };
   const [top, left, height, width] = photo.frame;
   const whole = photoCanvas("vv-whole-photo");
   const frame = el("span", { class: "vv-crop-frame" });
-  Object.assign(frame.style, { top: 100 * top + "%", left: 100 * left + "%",
-    height: 100 * height + "%", width: 100 * width + "%" });
-  const root = el("figure", { class: "vv-framing", hidden: true },
+  Object.assign(frame.style, {
+    top: 100 * top + "%",
+    left: 100 * left + "%",
+    height: 100 * height + "%",
+    width: 100 * width + "%",
+  });
+  const root = el(
+    "figure",
+    { class: "vv-framing", hidden: true },
     el("div", { class: "vv-whole", role: "img", "aria-label": t("frameLabel") }, whole.canvas, frame),
-    el("figcaption", {}, el("b", { text: t("frameTitle") }),
-      el("span", { text: t("frameNote", { share: percent(height * width), height: image.height, width: image.width }) })));
+    el(
+      "figcaption",
+      {},
+      el("b", { text: t("frameTitle") }),
+      el("span", {
+        text: t("frameNote", { share: percent(height * width), height: image.height, width: image.width }),
+      }),
+    ),
+  );
   return {
     root,
     render() {

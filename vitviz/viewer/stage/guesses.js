@@ -8,7 +8,10 @@ import { placeBox } from "./picture.js";
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createGuesses(app) {
-  const { course, source: { grid } } = app;
+  const {
+    course,
+    source: { grid },
+  } = app;
   const root = el("div", { class: "vv-guesses" });
   let drawn = "";
   return {
@@ -18,11 +21,13 @@ export function createGuesses(app) {
       const now = JSON.stringify(boxes);
       if (now === drawn) return;
       drawn = now;
-      root.replaceChildren(...boxes.map(({ token, kind, text }) => {
-        const box = el("span", { class: "vv-box vv-guess-" + kind, text });
-        placeBox(box, token, grid);
-        return box;
-      }));
+      root.replaceChildren(
+        ...boxes.map(({ token, kind, text }) => {
+          const box = el("span", { class: "vv-box vv-guess-" + kind, text });
+          placeBox(box, token, grid);
+          return box;
+        }),
+      );
     },
   };
 
@@ -31,7 +36,9 @@ export function createGuesses(app) {
     const kind = course.question()?.kind;
     if (kind !== "patch" && kind !== "patches") return letters;
     const guess = course.guess();
-    const mine = (kind === "patch" ? [guess] : guess ?? []).filter((token) => token >= grid.prefix && token < grid.tokens);
+    const mine = (kind === "patch" ? [guess] : (guess ?? [])).filter(
+      (token) => token >= grid.prefix && token < grid.tokens,
+    );
     const truth = course.revealed() ? course.truth() : null;
     const theirs = truth ? course.gap().tokens : [];
     return [

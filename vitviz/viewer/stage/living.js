@@ -1,4 +1,7 @@
-/** Living: the camera's picture with what the model answers and where it looks, as often as the model can; nothing of it is kept or sent. */
+/**
+ * Living: the camera's picture with what the model answers and where it looks, as often as the model can;
+ * nothing of it is kept or sent.
+ */
 
 import { attentionRows, meanOfHeads } from "../maths/attention.js";
 import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
@@ -19,21 +22,35 @@ import { createMarks } from "./marks.js";
 import { placeBox } from "./picture.js";
 import { createStream } from "./stream.js";
 
-/** A screen reader hears once in so long what is answered, and so often is it said how many pictures a second there are. */
+/**
+ * A screen reader hears once in so long what is answered, and so often is it said how many pictures a second
+ * there are.
+ */
 const TELL_MS = 2000;
 
 /**
  * @param {any} app
- * @param {{runner: import("../runners.js").Runner, take: (picture: Blob, name: string) => void, close: () => void}} on
- *   runner: of the model that is shown; take: makes a picture the photo of the page; close: nobody needs the camera any more
+ * @param {{runner: import("../runners.js").Runner, take: (picture: Blob, name: string) => void,
+ *   close: () => void}} on
+ *   runner: of the model that is shown; take: makes a picture the photo of the page; close: nobody needs the
+ *   camera any more
  * @returns {{root: HTMLElement, render: () => void, end: () => void}}
  */
 export function createLiving(app, { runner, take, close }) {
   const say = (key, values = {}) => saidOf({ key, values })[app.language];
   const field = createField(app, say, () => render());
-  const stream = createStream((now) => { state = now; render(); if (now === "on") film(); });
-  const [word, why, note, rate, heard] = [el("p", { class: "vv-drawing-word" }), el("p", { class: "vv-note" }), el("p", { role: "status" }),
-    el("p", { class: "vv-note" }), el("p", { class: "vv-heard", role: "status" })];
+  const stream = createStream((now) => {
+    state = now;
+    render();
+    if (now === "on") film();
+  });
+  const [word, why, note, rate, heard] = [
+    el("p", { class: "vv-drawing-word" }),
+    el("p", { class: "vv-note" }),
+    el("p", { role: "status" }),
+    el("p", { class: "vv-note" }),
+    el("p", { class: "vv-heard", role: "status" }),
+  ];
   const root = el("section", { class: "vv-drawing vv-living", onkeydown: keyed });
   const tools = {};
   let [state, language, frames, filming] = ["coming", "", 0, 0];
@@ -42,7 +59,15 @@ export function createLiving(app, { runner, take, close }) {
   field.root.append(note);
   render();
   begin();
-  return { root, render, end() { state = "closed"; stream.end(); root.remove(); } };
+  return {
+    root,
+    render,
+    end() {
+      state = "closed";
+      stream.end();
+      root.remove();
+    },
+  };
 
   async function begin() {
     await runner.ready;
@@ -59,22 +84,50 @@ export function createLiving(app, { runner, take, close }) {
     root.dataset.state = state;
     setText(note, state === "on" ? "" : say("camera_" + state, { share: percent(runner.share) }));
     show(note, state !== "on");
-    const possible = { keep: answered, start: !["coming", "asking", "on", "no_model", "broken"].includes(state), stop: stream.isOn(), other: stream.others()[0], back: field.out.size > 0 };
+    const possible = {
+      keep: answered,
+      start: !["coming", "asking", "on", "no_model", "broken"].includes(state),
+      stop: stream.isOn(),
+      other: stream.others()[0],
+      back: field.out.size > 0,
+    };
     const held = /** @type {HTMLElement|null} */ (document.activeElement);
     for (const [name, one] of Object.entries(possible)) show(tools[name], Boolean(one));
-    if (held?.hidden && Object.values(tools).includes(held)) field.root.focus({ preventScroll: true }); // a hidden button has no focus
+    // a hidden button has no focus
+    if (held?.hidden && Object.values(tools).includes(held)) field.root.focus({ preventScroll: true });
   }
 
   function build() {
     language = app.language;
-    const pressed = { keep, start: () => stream.start(), stop: stream.stop, other: () => stream.start(stream.others()[0]), back: field.back };
-    for (const [name, onClick] of Object.entries(pressed)) tools[name] = button({ text: say("camera_" + name), title: say("camera_" + name + "_title"), onClick });
+    const pressed = {
+      keep,
+      start: () => stream.start(),
+      stop: stream.stop,
+      other: () => stream.start(stream.others()[0]),
+      back: field.back,
+    };
+    for (const [name, onClick] of Object.entries(pressed))
+      tools[name] = button({ text: say("camera_" + name), title: say("camera_" + name + "_title"), onClick });
     root.setAttribute("aria-label", say("camera_title"));
     root.replaceChildren(
       headOf(app.t, say("camera_title"), close),
-      el("div", { class: "vv-drawing-row" }, field.root,
-        el("div", { class: "vv-drawing-side" }, el("div", { class: "vv-living-answer" }, word, why), el("div", { class: "vv-drawing-tools" }, ...Object.values(tools)), field.build(heard))),
-      el("p", { class: "vv-note", text: say("camera_cover") }), rate, el("p", { class: "vv-note", text: say("camera_private") }), heard);
+      el(
+        "div",
+        { class: "vv-drawing-row" },
+        field.root,
+        el(
+          "div",
+          { class: "vv-drawing-side" },
+          el("div", { class: "vv-living-answer" }, word, why),
+          el("div", { class: "vv-drawing-tools" }, ...Object.values(tools)),
+          field.build(heard),
+        ),
+      ),
+      el("p", { class: "vv-note", text: say("camera_cover") }),
+      rate,
+      el("p", { class: "vv-note", text: say("camera_private") }),
+      heard,
+    );
   }
 
   async function film() {
@@ -91,9 +144,15 @@ export function createLiving(app, { runner, take, close }) {
     }
   }
 
-  /** Frame after frame: the newest one, when the answer to the one before is drawn. Rejected when the engine stops. */
+  /**
+   * Frame after frame: the newest one, when the answer to the one before is drawn. Rejected when the engine
+   * stops.
+   */
   async function answerFrames(goesOn) {
-    const { engine, known: { facts } } = /** @type {any} */ (runner);
+    const {
+      engine,
+      known: { facts },
+    } = /** @type {any} */ (runner);
     let [since, before] = [performance.now(), frames];
     for (;;) {
       await new Promise(requestAnimationFrame); // there is none while nobody sees the page
@@ -101,7 +160,8 @@ export function createLiving(app, { runner, take, close }) {
       const frame = field.shoot(stream.video);
       if (!frame) continue;
       const seen = pictureOf(inChannels(frame, facts.preprocess.channels), facts.preprocess);
-      const interventions = field.out.size > 0 ? [{ kind: "remove", patches: [...field.out].sort((a, b) => a - b) }] : [];
+      const interventions =
+        field.out.size > 0 ? [{ kind: "remove", patches: [...field.out].sort((a, b) => a - b) }] : [];
       const pass = await engine.run({ picture: new Uint8Array(seen.data), interventions, lane: "living" });
       if (!goesOn()) return;
       field.draw(pass);
@@ -110,7 +170,7 @@ export function createLiving(app, { runner, take, close }) {
       show(tools.keep, true);
       const passed = performance.now() - since;
       if (passed < TELL_MS) continue;
-      setText(rate, say("camera_rate", { rate: (1000 * (frames - before) / passed).toFixed(0) }));
+      setText(rate, say("camera_rate", { rate: ((1000 * (frames - before)) / passed).toFixed(0) }));
       setText(heard, word.textContent);
       [since, before] = [performance.now(), frames];
     }
@@ -120,11 +180,21 @@ export function createLiving(app, { runner, take, close }) {
   function answer({ logits }, facts) {
     const { manifest } = app.source;
     const { model } = manifest;
-    const results = resultsOf(model.head === "classes" ? logits : [], model, model.labels ?? facts.labels ?? {});
+    const results = resultsOf(
+      model.head === "classes" ? logits : [],
+      model,
+      model.labels ?? facts.labels ?? {},
+    );
     const of = { t: app.t, language, source: { manifest: { ...manifest, pass: results } } };
     const found = answerOf(of);
     setText(word, found?.text ?? say("camera_no_classes"));
-    setText(why, found?.note || rivalsOf(of).map(({ name, text }) => name + " " + text).join(", "));
+    setText(
+      why,
+      found?.note ||
+        rivalsOf(of)
+          .map(({ name, text }) => name + " " + text)
+          .join(", "),
+    );
   }
 
   /** Makes the last frame that was answered the photo of the page. */
@@ -150,13 +220,24 @@ export function createLiving(app, { runner, take, close }) {
  * @param {() => void} changed  other patches are out
  */
 function createField(app, say, changed) {
-  const { grid, manifest: { model } } = app.source;
-  const [view, shot] = [el("canvas", { class: "vv-pixels" }), el("canvas")]; // of the last answer; of the next one
+  const {
+    grid,
+    manifest: { model },
+  } = app.source;
+  // of the last answer; of the next one
+  const [view, shot] = [el("canvas", { class: "vv-pixels" }), el("canvas")];
   const pen = shot.getContext("2d", { willReadFrequently: true });
   const map = mapCanvas(grid.rows, grid.cols, "vv-overlay");
   const marks = createMarks(grid);
   const cursor = el("div", { class: "vv-box vv-pointed" });
-  const root = el("div", { class: "vv-picture", tabindex: "0", role: "application", onclick: tapped }, view, map.canvas, marks.canvas, cursor);
+  const root = el(
+    "div",
+    { class: "vv-picture", tabindex: "0", role: "application", onclick: tapped },
+    view,
+    map.canvas,
+    marks.canvas,
+    cursor,
+  );
   const out = /** @type {Set<number>} */ (new Set());
   let token = grid.prefix;
   let looks = grid.prefix > 0 ? "cls" : "selected"; // where the map is from; "none"
@@ -164,25 +245,50 @@ function createField(app, say, changed) {
   for (const side of ["width", "height"]) map.canvas.style[side] = marks.canvas.style[side];
   root.style.aspectRatio = model.image.width + " / " + model.image.height;
   root.style.setProperty("--vv-ratio", model.image.width / model.image.height);
-  return { root, out, build, shoot, draw, back() { out.clear(); changed(); } };
+  return {
+    root,
+    out,
+    build,
+    shoot,
+    draw,
+    back() {
+      out.clear();
+      changed();
+    },
+  };
 
   /** @param {HTMLElement} heard  what a screen reader hears */
   function build(heard) {
     root.setAttribute("aria-label", say("camera_picture"));
     root.onkeydown = (event) => steered(event, heard);
-    const seen = choice({ label: say("camera_looks"), wrap: true, onChoose: (value) => { looks = value; },
-      options: (grid.prefix > 0 ? ["cls", "selected", "none"] : ["selected", "none"]).map((value) => ({ value, text: say("camera_looks_" + value), title: say("camera_looks_" + value + "_title") })) });
+    const seen = choice({
+      label: say("camera_looks"),
+      wrap: true,
+      onChoose: (value) => {
+        looks = value;
+      },
+      options: (grid.prefix > 0 ? ["cls", "selected", "none"] : ["selected", "none"]).map((value) => ({
+        value,
+        text: say("camera_looks_" + value),
+        title: say("camera_looks_" + value + "_title"),
+      })),
+    });
     seen.set(looks);
     return seen.root;
   }
 
-  /** The frame of now, in the shape of the model's pictures: making the rest smaller would take time. Null before there is one. @param {HTMLVideoElement} video */
+  /**
+   * The frame of now, in the shape of the model's pictures: making the rest smaller would take time. Null
+   * before there is one.
+   * @param {HTMLVideoElement} video
+   */
   function shoot(video) {
     const { videoWidth: across, videoHeight: down } = video;
     if (across === 0 || video.readyState < video.HAVE_CURRENT_DATA) return null;
     const scale = Math.min(across / model.image.width, down / model.image.height);
     const [width, height] = [Math.floor(scale * model.image.width), Math.floor(scale * model.image.height)];
-    for (const one of [shot, view]) if (one.width !== width || one.height !== height) Object.assign(one, { width, height });
+    for (const one of [shot, view])
+      if (one.width !== width || one.height !== height) Object.assign(one, { width, height });
     pen.drawImage(video, Math.floor((width - across) / 2), Math.floor((height - down) / 2));
     return pen.getImageData(0, 0, width, height);
   }
@@ -193,18 +299,38 @@ function createField(app, say, changed) {
     marks.draw(pass.removed);
     const values = mapOf(pass);
     const { colours, opacity } = app.taste;
-    if (values) map.draw(values, grid.prefix, patchScale(values, grid), colours === SPOTLIGHT ? shadeTable() : colourTable(colours));
+    if (values)
+      map.draw(
+        values,
+        grid.prefix,
+        patchScale(values, grid),
+        colours === SPOTLIGHT ? shadeTable() : colourTable(colours),
+      );
     else map.clear();
     map.canvas.style.opacity = String(colours === SPOTLIGHT ? 1 : opacity);
   }
 
-  /** Where a token looks: CLS at the end, on the mean of its heads, or what is selected on the page; null: nothing is to be seen. */
+  /**
+   * Where a token looks: CLS at the end, on the mean of its heads, or what is selected on the page; null:
+   * nothing is to be seen.
+   */
   function mapOf({ layers, removed }) {
-    const { layer, head, direction, token: of } = looks === "cls" ? { layer: model.depth - 1, head: "mean", direction: "from", token: 0 } : app.selection;
+    const {
+      layer,
+      head,
+      direction,
+      token: of,
+    } = looks === "cls"
+      ? { layer: model.depth - 1, head: "mean", direction: "from", token: 0 }
+      : app.selection;
     if (looks === "none" || removed.includes(of - grid.prefix)) return null;
     const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = model;
     const isCut = cutsOf({ model, pass: /** @type {any} */ ({ changes: [], removed }) }, layer);
-    const rows = attentionRows({ ...layers[layer], heads, tokens, dim, scale, isCut, bias: null }, of, direction);
+    const rows = attentionRows(
+      { ...layers[layer], heads, tokens, dim, scale, isCut, bias: null },
+      of,
+      direction,
+    );
     return head === "mean" ? meanOfHeads(rows, heads) : rows.subarray(head * tokens, (head + 1) * tokens);
   }
 
@@ -226,6 +352,11 @@ function createField(app, say, changed) {
     else return;
     event.preventDefault();
     placeBox(cursor, token, grid);
-    setText(heard, app.t("patchShort", counted(placeOf(token, grid), app)) + ": " + say(out.has(token - grid.prefix) ? "camera_out" : "camera_in"));
+    setText(
+      heard,
+      app.t("patchShort", counted(placeOf(token, grid), app)) +
+        ": " +
+        say(out.has(token - grid.prefix) ? "camera_out" : "camera_in"),
+    );
   }
 }

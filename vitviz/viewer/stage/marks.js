@@ -6,7 +6,8 @@ const SIDE = 16; // pixels of the canvas for a patch, which CSS scales
 
 /**
  * @param {import("../maths/geometry.js").Grid} grid
- * @returns {{canvas: HTMLCanvasElement, draw: (gone: Iterable<number>, changed?: Iterable<number>, brushed?: Iterable<number>) => void}}
+ * @returns {{canvas: HTMLCanvasElement,
+ *   draw: (gone: Iterable<number>, changed?: Iterable<number>, brushed?: Iterable<number>) => void}}
  */
 export function createMarks(grid) {
   const canvas = el("canvas", { class: "vv-marks", width: grid.cols * SIDE, height: grid.rows * SIDE });
@@ -39,7 +40,10 @@ export function createMarks(grid) {
     context.strokeStyle = "#c9ccd1";
     context.lineWidth = 1;
     context.beginPath();
-    for (const [from, to] of [[3, SIDE - 3], [SIDE - 3, 3]]) {
+    for (const [from, to] of [
+      [3, SIDE - 3],
+      [SIDE - 3, 3],
+    ]) {
       context.moveTo(x + from, y + 3);
       context.lineTo(x + to, y + SIDE - 3);
     }

@@ -1,4 +1,7 @@
-/** Modes of the picture: look or erase, before or after; what was done that no pixel shows; and how few patches are left. */
+/**
+ * Modes of the picture: look or erase, before or after; what was done that no pixel shows; and how few
+ * patches are left.
+ */
 
 import { pictureCanvas } from "../parts/canvas.js";
 import { el, setText, show } from "../parts/dom.js";
@@ -15,18 +18,33 @@ const SLOW_MS = 1000;
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createModes(app) {
-  const { t, bench, source: { grid, manifest } } = app;
-  const mode = choice({ label: t("mode"), onChoose: (erasing) => bench.use({ erasing, on: erasing, ...(erasing ? { tool: "remove" } : {}) }),
-    options: [false, true].map((erasing) => ({ value: erasing, text: t(erasing ? "modeErase" : "modeLook"), title: t(erasing ? "modeEraseTitle" : "modeLookTitle") })) });
-  const side = choice({ label: t("sides"), onChoose: (shows) => bench.use({ shows }),
-    options: ["before", "after"].map((value) => ({ value, text: t(value), title: t("sidesTitle") })) });
+  const {
+    t,
+    bench,
+    source: { grid, manifest },
+  } = app;
+  const mode = choice({
+    label: t("mode"),
+    onChoose: (erasing) => bench.use({ erasing, on: erasing, ...(erasing ? { tool: "remove" } : {}) }),
+    options: [false, true].map((erasing) => ({
+      value: erasing,
+      text: t(erasing ? "modeErase" : "modeLook"),
+      title: t(erasing ? "modeEraseTitle" : "modeLookTitle"),
+    })),
+  });
+  const side = choice({
+    label: t("sides"),
+    onChoose: (shows) => bench.use({ shows }),
+    options: ["before", "after"].map((value) => ({ value, text: t(value), title: t("sidesTitle") })),
+  });
   const badges = el("ul", { class: "vv-badges" });
   const finding = el("p", { class: "vv-finding" });
   const heard = el("p", { class: "vv-heard", role: "status" });
   const root = el("div", { class: "vv-modes" }, mode.root, side.root, finding, badges, heard);
   mode.root.dataset.control = "erase";
   // What is pressed here is not the picture.
-  for (const kind of ["pointerdown", "pointermove", "pointerup", "click"]) root.addEventListener(kind, (event) => event.stopPropagation());
+  for (const kind of ["pointerdown", "pointermove", "pointerup", "click"])
+    root.addEventListener(kind, (event) => event.stopPropagation());
   let [asked, waited] = [0, 0]; // since when an answer is on its way, and how long the last one took
   let drawn = []; // the badges that stand there
   return { root, render };
@@ -42,10 +60,22 @@ export function createModes(app) {
     side.set(bench.shows);
     // Where it is about heads, edges, positions or tokens of another picture, words have to say it.
     const { donors = {} } = (app.second.key === OPERATED && app.second.app?.source.manifest.pass) || {};
-    const unseen = changes.map((one, at) => ({ one, donor: donors[at] ?? null })).filter(({ one }) => !touches([one], "pixels") && removedIn([one], grid.rows * grid.cols).size === 0);
-    const told = bench.marks() && bench.shows === "after" ? unseen.map(({ one, donor }) => ({ text: changeName(one, app), donor })) : [];
-    if (told.length !== badges.children.length || told.some(({ text, donor }, at) => text !== drawn[at]?.text || donor !== drawn[at].donor)) {
-      badges.replaceChildren(...told.map(({ text, donor }) => el("li", {}, donor && pictureCanvas(donor.rgba, donor.height, donor.width, "vv-donor"), text)));
+    const unseen = changes
+      .map((one, at) => ({ one, donor: donors[at] ?? null }))
+      .filter(({ one }) => !touches([one], "pixels") && removedIn([one], grid.rows * grid.cols).size === 0);
+    const told =
+      bench.marks() && bench.shows === "after"
+        ? unseen.map(({ one, donor }) => ({ text: changeName(one, app), donor }))
+        : [];
+    if (
+      told.length !== badges.children.length ||
+      told.some(({ text, donor }, at) => text !== drawn[at]?.text || donor !== drawn[at].donor)
+    ) {
+      badges.replaceChildren(
+        ...told.map(({ text, donor }) =>
+          el("li", {}, donor && pictureCanvas(donor.rgba, donor.height, donor.width, "vv-donor"), text),
+        ),
+      );
       drawn = told;
     }
     show(badges, told.length > 0);
@@ -59,7 +89,11 @@ export function createModes(app) {
   /** What erasing shows of a model that has no answer here which one could keep. */
   function without() {
     if (manifest.model.trained === false) return t("eraseTwin");
-    return manifest.pass.answer ? t("eraseStranger") : manifest.pass.vector ? t("eraseVector", { what: vectorName(app) }) : "";
+    return manifest.pass.answer
+      ? t("eraseStranger")
+      : manifest.pass.vector
+        ? t("eraseVector", { what: vectorName(app) })
+        : "";
   }
 
   /** How many patches are out, what the model says now, and how few were enough on this device. */
@@ -73,13 +107,27 @@ export function createModes(app) {
     const now = said ? t("erasedNow", { answer: said }) : "";
     if (!isAnswer(app.source)) return { counted, now, dare: without() };
     const [before, after] = [manifest.pass.answer, other?.source.manifest.pass.answer];
-    // Only what takes patches out counts. A photo of one's own often has the name of another: it is known by its analysis.
-    const holds = out > 0 && after?.kind === before.kind && after.name === before.name && isAnswer(other.source)
-      && changes.every((one) => removedIn([one], patches).size > 0);
+    // Only what takes patches out counts. A photo of one's own often has the name of another: it is known by
+    // its analysis.
+    const holds =
+      out > 0 &&
+      after?.kind === before.kind &&
+      after.name === before.name &&
+      isAnswer(other.source) &&
+      changes.every((one) => removedIn([one], patches).size > 0);
     const took = Math.max(waited, app.sketching.took());
     if (took > SLOW_MS) return { counted, now, dare: t("eraseSlow", { seconds: (took / 1000).toFixed(1) }) };
     const { model, photo, pass, upload } = manifest;
-    const best = app.records.best([model.name, upload ? pass.id : photo.name, grid.tokens, before.name].join("/"), holds ? patches - out : null);
-    return { counted, now, dare: [t("eraseDare", { name: nameOf(before, app) }), best === null ? "" : t("eraseBest", { best })].join(" ").trim() };
+    const best = app.records.best(
+      [model.name, upload ? pass.id : photo.name, grid.tokens, before.name].join("/"),
+      holds ? patches - out : null,
+    );
+    return {
+      counted,
+      now,
+      dare: [t("eraseDare", { name: nameOf(before, app) }), best === null ? "" : t("eraseBest", { best })]
+        .join(" ")
+        .trim(),
+    };
   }
 }

@@ -27,10 +27,14 @@ export function createPenField(app, onChange, onLift) {
   let before = null; // what was moved as a whole
   let parts = null;
   return {
-    build, undo,
+    build,
+    undo,
     empty: () => strokes.length === 0,
     strokes: () => strokes,
-    /** Puts other strokes in the place of all; one step back brings the old ones. @param {typeof strokes} next */
+    /**
+     * Puts other strokes in the place of all; one step back brings the old ones.
+     * @param {typeof strokes} next
+     */
     replace(next) {
       const old = strokes;
       change(next);
@@ -52,15 +56,41 @@ export function createPenField(app, onChange, onLift) {
     const canvas = el("canvas", { width: SIDE, height: SIDE });
     const grid = el("div", { class: "vv-drawing-grid" });
     const mark = el("span", { class: "vv-drawing-pen", hidden: true });
-    const field = el("div", { class: "vv-drawing-field", tabindex: "0", role: "application", "aria-label": t("drawField"),
-      "aria-describedby": help.id }, canvas, grid, mark);
+    const field = el(
+      "div",
+      {
+        class: "vv-drawing-field",
+        tabindex: "0",
+        role: "application",
+        "aria-label": t("drawField"),
+        "aria-describedby": help.id,
+      },
+      canvas,
+      grid,
+      mark,
+    );
     const where = el("p", { class: "vv-note", role: "status" });
     const back = button({ text: "↶", title: t("drawUndo"), onClick: undo });
     const clear = button({ text: t("drawClear"), onClick: () => change([]) });
-    const inks = choice({ label: t("drawInk"), options: Object.keys(INKS).map((value) => ({ value, text: t("drawInk_" + value) })),
-      onChoose(value) { ink = value; change(strokes); } });
-    const thick = slider({ label: t("drawWidth"), min: THIN, max: THICK, step: 0.5, format: (value) => value.toFixed(1),
-      onInput(value) { width = value; thick.set(width); } });
+    const inks = choice({
+      label: t("drawInk"),
+      options: Object.keys(INKS).map((value) => ({ value, text: t("drawInk_" + value) })),
+      onChoose(value) {
+        ink = value;
+        change(strokes);
+      },
+    });
+    const thick = slider({
+      label: t("drawWidth"),
+      min: THIN,
+      max: THICK,
+      step: 0.5,
+      format: (value) => value.toFixed(1),
+      onInput(value) {
+        width = value;
+        thick.set(width);
+      },
+    });
     inks.set(ink);
     thick.set(width);
     listen(field, mark, where);
@@ -72,7 +102,10 @@ export function createPenField(app, onChange, onLift) {
   function listen(field, mark, where) {
     const placeOf = ({ clientX, clientY }) => {
       const box = field.getBoundingClientRect();
-      return /** @type {[number, number]} */ ([(clientX - box.left) / box.width, (clientY - box.top) / box.height]);
+      return /** @type {[number, number]} */ ([
+        (clientX - box.left) / box.width,
+        (clientY - box.top) / box.height,
+      ]);
     };
     field.addEventListener("pointerdown", (event) => {
       if (event.button !== 0 || writing) return; // a second finger does not write
@@ -90,7 +123,9 @@ export function createPenField(app, onChange, onLift) {
       change((moves.length > 0 ? moves : [event]).reduce((all, one) => extended(all, placeOf(one)), strokes));
     });
     for (const kind of ["pointerup", "pointercancel"]) {
-      field.addEventListener(kind, (event) => { if (writing === event.pointerId) lifted(); });
+      field.addEventListener(kind, (event) => {
+        if (writing === event.pointerId) lifted();
+      });
     }
     field.addEventListener("keydown", (event) => {
       const at = moved(pen.at, event.key, STEPS);
@@ -134,7 +169,12 @@ export function createPenField(app, onChange, onLift) {
   }
 }
 
-/** Lays strokes on their ground. @param {HTMLCanvasElement} canvas @param {import("../state/strokes.js").Stroke[]} strokes @param {string[]} ink */
+/**
+ * Lays strokes on their ground.
+ * @param {HTMLCanvasElement} canvas
+ * @param {import("../state/strokes.js").Stroke[]} strokes
+ * @param {string[]} ink
+ */
 function lay(canvas, strokes, [stroke, ground]) {
   const pencil = canvas.getContext("2d");
   pencil.fillStyle = ground;

@@ -1,4 +1,7 @@
-/** The picture, as the model saw it or under a spotlight, with an overlay, and boxes around the shown and the pointed token. */
+/**
+ * The picture, as the model saw it or under a spotlight, with an overlay, and boxes around the shown and the
+ * pointed token.
+ */
 
 import { mapCanvas, photoCanvas, pixelCanvas } from "../parts/canvas.js";
 import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
@@ -13,9 +16,11 @@ import { tokenName, valueText } from "../text/words.js";
  * @param {import("../main.js").App} app
  * @param {...HTMLElement} above  elements over the overlay and under the box of the shown token
  * @returns {{root: HTMLElement, lines: HTMLElement,
- *   render: (view: import("../types.js").View, bare?: boolean, changed?: import("../data/source.js").Source|null) => void,
+ *   render: (view: import("../types.js").View, bare?: boolean, changed?:
+ *     import("../data/source.js").Source|null) => void,
  *   tokenOf: (event: MouseEvent) => number|null}}
- *   lines: the lines between the patches; bare: without an overlay, the photo as bright as it is; changed: the source whose
+ *   lines: the lines between the patches; bare: without an overlay, the photo as bright as it is; changed:
+ *   the source whose
  *     pixels stand there in place of those of this one
  */
 export function createPicture(app, ...above) {
@@ -36,21 +41,40 @@ export function createPicture(app, ...above) {
   const pointed = el("div", { class: "vv-box vv-pointed" });
   const selected = el("div", { class: "vv-box vv-selected" });
   let gone = null; // marks on the patches that are taken out, once there are some
-  const root = el("div", { class: "vv-picture" }, pixels.canvas, photo.canvas, overlay.canvas, lines, pointed, ...above, selected);
+  const root = el(
+    "div",
+    { class: "vv-picture" },
+    pixels.canvas,
+    photo.canvas,
+    overlay.canvas,
+    lines,
+    pointed,
+    ...above,
+    selected,
+  );
   root.style.aspectRatio = width + " / " + height;
   root.style.setProperty("--vv-ratio", width / height);
   return {
-    root, lines,
+    root,
+    lines,
     render({ shown, token, pointer }, bare = false, changed = null) {
       const spotlight = shown.colours === SPOTLIGHT;
       const covered = (shown.values || shown.painted) && !bare;
       if (covered && shown.painted) overlay.drawColours(shown.painted);
-      else if (covered) overlay.draw(shown.values, grid.prefix, shown.scale, spotlight ? shadeTable() : colourTable(shown.colours));
+      else if (covered)
+        overlay.draw(
+          shown.values,
+          grid.prefix,
+          shown.scale,
+          spotlight ? shadeTable() : colourTable(shown.colours),
+        );
       else overlay.clear();
       overlay.canvas.style.opacity = String(!covered ? 0 : spotlight ? 1 : app.taste.opacity);
       pixels.draw((changed ?? app.source).picture.get()?.rgba);
       const { photograph } = app.source;
-      const own = bare ? app.taste.sight === "photograph" && photograph.exists && !photograph.error : showsPhotograph(app, shown);
+      const own = bare
+        ? app.taste.sight === "photograph" && photograph.exists && !photograph.error
+        : showsPhotograph(app, shown);
       photo.draw(own && !changed ? photograph.get() : null);
       const { removed = [] } = app.source.manifest.pass;
       if (removed.length > 0 && !gone) lines.before((gone = createMarks(grid)).canvas);
@@ -102,6 +126,11 @@ export function readingOf(app, shown, token) {
   if (manifest.pass.removed?.includes(token - grid.prefix)) return app.t("removedPatch", { name });
   const value = shown.values?.[token];
   if (!Number.isFinite(value)) return name;
-  const number = overlayNamed(shown.kind).decimals === null ? digits(value) : shown.uniform === null ? signed(value, 3).trim() : valueText(value, app.source.grid.tokens, app.t);
+  const number =
+    overlayNamed(shown.kind).decimals === null
+      ? digits(value)
+      : shown.uniform === null
+        ? signed(value, 3).trim()
+        : valueText(value, app.source.grid.tokens, app.t);
   return app.t("underPointer", { name, value: number });
 }

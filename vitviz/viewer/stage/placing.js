@@ -1,4 +1,7 @@
-/** Placing: a digit that lies where none lay in the training can be moved to the middle, and what that changed is said. */
+/**
+ * Placing: a digit that lies where none lay in the training can be moved to the middle, and what that changed
+ * is said.
+ */
 
 import { button } from "../parts/widgets.js";
 import { el, setText, show } from "../parts/dom.js";
@@ -14,11 +17,15 @@ export function createPlacing(app, field) {
   let moved = null; // {strokes, answer}: after a move, and the answer before it
   let said = "";
   const note = el("span");
-  const move = button({ text: t("drawMove"), title: t("drawMoveTitle"), onClick() {
-    const strokes = broughtTo(field.strokes(), app.source.manifest.model.taught_place);
-    field.replace(strokes);
-    moved = { strokes, answer: said };
-  } });
+  const move = button({
+    text: t("drawMove"),
+    title: t("drawMoveTitle"),
+    onClick() {
+      const strokes = broughtTo(field.strokes(), app.source.manifest.model.taught_place);
+      field.replace(strokes);
+      moved = { strokes, answer: said };
+    },
+  });
   const root = el("p", { class: "vv-note", role: "status" }, note, " ", move);
   return { root, render };
 
@@ -27,7 +34,12 @@ export function createPlacing(app, field) {
     const strokes = field.strokes();
     const taught = app.source.manifest.model.taught_place;
     const elsewhere = taught !== null && strokes.length > 0 && liesElsewhere(strokes, taught);
-    const told = moved?.strokes === strokes ? t("drawMoved", { before: moved.answer, after: answer }) : elsewhere ? t("drawElsewhere", { share: Math.round(100 * taught.side) }) : "";
+    const told =
+      moved?.strokes === strokes
+        ? t("drawMoved", { before: moved.answer, after: answer })
+        : elsewhere
+          ? t("drawElsewhere", { share: Math.round(100 * taught.side) })
+          : "";
     setText(note, told);
     show(move, elsewhere);
     show(root, told !== "");

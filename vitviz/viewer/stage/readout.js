@@ -13,7 +13,8 @@ const PARTNERS = 4;
 /**
  * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, render: (view: import("../types.js").View) => void,
- *   sentence: (view: import("../types.js").View) => string, about: (view: import("../types.js").View) => string}}
+ *   sentence: (view: import("../types.js").View) => string, about: (view: import("../types.js").View) =>
+ *     string}}
  */
 export function createReadout(app) {
   const { t } = app;
@@ -32,12 +33,19 @@ export function createReadout(app) {
     node.addEventListener("click", () => app.select({ token: partner.token, pinned: true }));
     return partner;
   });
-  const row = el("div", { class: "vv-partners", role: "group", "aria-label": t("partners") },
-    ...partners.map(({ node }) => node));
-  const root = el("section", { class: "vv-readout", "aria-label": t("readout") },
-    el("div", { class: "vv-readout-words" },
-      el("div", { class: "vv-token" }, title, number, pin), about),
-    bar.root, row, compare.root);
+  const row = el(
+    "div",
+    { class: "vv-partners", role: "group", "aria-label": t("partners") },
+    ...partners.map(({ node }) => node),
+  );
+  const root = el(
+    "section",
+    { class: "vv-readout", "aria-label": t("readout") },
+    el("div", { class: "vv-readout-words" }, el("div", { class: "vv-token" }, title, number, pin), about),
+    bar.root,
+    row,
+    compare.root,
+  );
 
   return { root, render, sentence, about: ({ shown }) => aboutOverlay(app, shown) };
 
@@ -70,10 +78,17 @@ export function createReadout(app) {
     const parts = [tokenTitle(token, app), aboutOverlay(app, shown)];
     if (shown.values) {
       const best = strongest(without(shown.values, token), 3);
-      parts.push(best.filter((other) => Number.isFinite(shown.values[other])).map((other) =>
-        tokenName(other, app) + " " +
-          (shown.uniform === null ? digits(shown.values[other]) : percent(shown.values[other])),
-      ).join(", "));
+      parts.push(
+        best
+          .filter((other) => Number.isFinite(shown.values[other]))
+          .map(
+            (other) =>
+              tokenName(other, app) +
+              " " +
+              (shown.uniform === null ? digits(shown.values[other]) : percent(shown.values[other])),
+          )
+          .join(", "),
+      );
     }
     return parts.filter(Boolean).join(". ");
   }
@@ -99,9 +114,12 @@ export function createShares({ t, source: { manifest } }) {
     return { part, number, item };
   });
   const sum = el("li", { class: "vv-sum" });
-  const root = el("div", { class: "vv-shares" },
+  const root = el(
+    "div",
+    { class: "vv-shares" },
     el("div", { class: "vv-bar", "aria-hidden": "true" }, ...parts.map(({ part }) => part)),
-    el("ul", {}, ...parts.map(({ item }) => item), sum));
+    el("ul", {}, ...parts.map(({ item }) => item), sum),
+  );
   return {
     root,
     render(map, direction = "from") {

@@ -22,7 +22,11 @@ export function createRulers(app) {
   };
   const cols = along(grid.cols, grid.patchWidth, grid.width, "top");
   const rows = along(grid.rows, grid.patchHeight, grid.height, "left");
-  const root = el("div", { class: "vv-rulers", "aria-hidden": "true" }, ...[...cols, ...rows].map(({ node }) => node));
+  const root = el(
+    "div",
+    { class: "vv-rulers", "aria-hidden": "true" },
+    ...[...cols, ...rows].map(({ node }) => node),
+  );
   return {
     root,
     render() {

@@ -19,7 +19,8 @@ import { createWelcome } from "./welcome.js";
 
 /**
  * @param {import("../main.js").App} app
- * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: import("../types.js").View) => void, sketch: () => void,
+ * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: import("../types.js").View) => void,
+ *   sketch: () => void,
  *   reading: () => string, arrange: (size: string) => void}}
  *   reading: the token that is pointed at, with its value; arrange: for a size, "wide" or "narrow"
  */
@@ -38,10 +39,20 @@ export function createStage(app) {
   board.append(...welcome.nodes, waiting.root);
   const tiles = manifest.model.prefix_tokens.map((name, token) => createTile(app, name, token));
   const column = el("div", { class: "vv-prefix" }, ...tiles.map((tile) => tile.root));
-  const frame = el("div", {
-    class: "vv-frame", tabindex: "0", role: "application", "aria-label": t("stageLabel"),
-    "aria-roledescription": t("stageRole"), "aria-keyshortcuts": "ArrowUp ArrowDown ArrowLeft ArrowRight Home Escape",
-  }, column, board, modes.root);
+  const frame = el(
+    "div",
+    {
+      class: "vv-frame",
+      tabindex: "0",
+      role: "application",
+      "aria-label": t("stageLabel"),
+      "aria-roledescription": t("stageRole"),
+      "aria-keyshortcuts": "ArrowUp ArrowDown ArrowLeft ArrowRight Home Escape",
+    },
+    column,
+    board,
+    modes.root,
+  );
   column.hidden = tiles.length === 0;
   column.classList.toggle("vv-many", tiles.length > 3);
 
@@ -49,23 +60,43 @@ export function createStage(app) {
   legend.root.dataset.control = "legend";
   const saying = el("p", { class: "vv-saying" });
   const under = el("p", { class: "vv-under" });
-  const root = el("section", { class: "vv-stage", "aria-label": t("stageTitle") }, frame, saying, legend.root, under);
+  const root = el(
+    "section",
+    { class: "vv-stage", "aria-label": t("stageTitle") },
+    frame,
+    saying,
+    legend.root,
+    under,
+  );
 
   const tokenOfEvent = (event) => {
     const tile = tiles.findIndex(({ root: node }) => node.contains(event.target));
     if (tile >= 0 && event.type !== "pointermove") return tile;
     for (let at = 0; at < tiles.length; at++) {
       const box = tiles[at].root.getBoundingClientRect();
-      if (event.clientX >= box.left && event.clientX < box.right &&
-          event.clientY >= box.top && event.clientY < box.bottom) return at;
+      if (
+        event.clientX >= box.left &&
+        event.clientX < box.right &&
+        event.clientY >= box.top &&
+        event.clientY < box.bottom
+      )
+        return at;
     }
     return picture.tokenOf(event);
   };
   explore(frame, tokenOfEvent, app);
 
-  // Beside the modes the sentence takes no height from the picture; on a phone nothing more is to stick to the top with it.
+  // Beside the modes the sentence takes no height from the picture; on a phone nothing more is to stick to
+  // the top with it.
   const arrange = (size) => (size === "wide" ? modes.root.append(saying) : frame.after(saying));
-  return { root, focus: frame, render, sketch: () => [modes, brush].forEach((part) => part.render()), reading: () => under.textContent, arrange };
+  return {
+    root,
+    focus: frame,
+    render,
+    sketch: () => [modes, brush].forEach((part) => part.render()),
+    reading: () => under.textContent,
+    arrange,
+  };
 
   /** Draws everything on the stage, synchronously in the handler of a pointer event. */
   function render(view) {
@@ -82,25 +113,41 @@ export function createStage(app) {
     board.classList.toggle("vv-lit", lit === "picture" || litPatches);
     placeBox(partner, other, grid);
     for (const part of [welcome, guesses, brush, modes]) part.render(view);
-    tiles.forEach((tile, at) => tile.render({
-      value: shown.values ? shown.values[at] : NaN, shown, table,
-      selected: at === token, pinned: selection.pinned, pointed: at === pointer, partner: at === other,
-      lit: lit !== null && lit !== "picture" && at >= lit.first && at < lit.end,
-    }));
-    waiting.render(messageOf(shown), (shown.missing === "layer" && app.source.failure !== null) ||
-      (shown.missing === "tokens" && app.source.features.error !== null) ||
-      (shown.missing === "positions" && app.source.positions.error !== null));
+    tiles.forEach((tile, at) =>
+      tile.render({
+        value: shown.values ? shown.values[at] : NaN,
+        shown,
+        table,
+        selected: at === token,
+        pinned: selection.pinned,
+        pointed: at === pointer,
+        partner: at === other,
+        lit: lit !== null && lit !== "picture" && at >= lit.first && at < lit.end,
+      }),
+    );
+    waiting.render(
+      messageOf(shown),
+      (shown.missing === "layer" && app.source.failure !== null) ||
+        (shown.missing === "tokens" && app.source.features.error !== null) ||
+        (shown.missing === "positions" && app.source.positions.error !== null),
+    );
     setText(saying, shown.values || shown.painted ? sayingOf(app, shown, token) : "");
     show(saying, saying.textContent !== "");
     renderLegend(shown, pointer);
     setText(under, underPointer(shown, pointer));
   }
 
-  /** The source whose picture stands there in place of the intact one, while its pixels are what was changed; a lesson shows what it asks about. */
+  /**
+   * The source whose picture stands there in place of the intact one, while its pixels are what was changed;
+   * a lesson shows what it asks about.
+   */
   function changedSource() {
     const { bench, second } = app;
-    const after = (app.course.lesson() !== null || (bench.marks() && bench.shows === "after")) && second?.key === OPERATED && touches(bench.list(), "pixels");
-    return after ? second.app?.source ?? null : null;
+    const after =
+      (app.course.lesson() !== null || (bench.marks() && bench.shows === "after")) &&
+      second?.key === OPERATED &&
+      touches(bench.list(), "pixels");
+    return after ? (second.app?.source ?? null) : null;
   }
 
   function messageOf(shown) {
@@ -119,23 +166,35 @@ export function createStage(app) {
     if (!shown.values) return;
     const value = pointer === null ? null : shown.values[pointer];
     const { controls, decimals = 0 } = { ...overlayNamed(shown.kind), ...shown };
-    const note = controls.includes("scale") && app.taste.scale === "heads"
-      ? t("scaleShared", { least: LEAST_TIMES }) : shown.uniform === null ? t(shown.told ? "insideScale_" + shown.told : "scale_" + shown.kind)
-        : t(app.facing() ? "scaleBoth" : "scaleOwn", { least: LEAST_TIMES });
+    const note =
+      controls.includes("scale") && app.taste.scale === "heads"
+        ? t("scaleShared", { least: LEAST_TIMES })
+        : shown.uniform === null
+          ? t(shown.told ? "insideScale_" + shown.told : "scale_" + shown.kind)
+          : t(app.facing() ? "scaleBoth" : "scaleOwn", { least: LEAST_TIMES });
     const ends = decimals === null ? { ends: digits } : { decimals };
-    legend.render({ ...shown, ...(shown.colours === SPOTLIGHT && { table: shadeTable() }), note: [note, ...lightOf(shown)].join(" "), marked: value, ...ends });
+    legend.render({
+      ...shown,
+      ...(shown.colours === SPOTLIGHT && { table: shadeTable() }),
+      note: [note, ...lightOf(shown)].join(" "),
+      marked: value,
+      ...ends,
+    });
   }
 
   /** What the spotlight does to the picture, in words. @returns {string[]} */
   function lightOf(shown) {
     if (shown.colours !== SPOTLIGHT) return [];
     const { height, width } = manifest.model.image;
-    return [t("spotlightScale", { dimmest: percent(DIMMEST).replace(".0", "") }),
-      ...(showsPhotograph(app, shown) ? [t("sightFine", { height, width })] : [])];
+    return [
+      t("spotlightScale", { dimmest: percent(DIMMEST).replace(".0", "") }),
+      ...(showsPhotograph(app, shown) ? [t("sightFine", { height, width })] : []),
+    ];
   }
 
   function underPointer(shown, pointer) {
-    if (pointer === null && app.course.lesson()) return app.course.takes() ? t("lessonTap") : app.course.draws() ? t("lessonMarks") : "";
+    if (pointer === null && app.course.lesson())
+      return app.course.takes() ? t("lessonTap") : app.course.draws() ? t("lessonMarks") : "";
     if (pointer === null) {
       const [free, pinned] = withoutHover ? ["hintTouch", "hintPinnedTouch"] : ["hint", "hintPinned"];
       return app.bench.paints() ? "" : t(app.selection.pinned ? pinned : free); // a stroke does neither
@@ -144,7 +203,12 @@ export function createStage(app) {
   }
 }
 
-/** A prefix token beside the picture, with its value. @param {import("../main.js").App} app @param {string} called  in the manifest @param {number} token */
+/**
+ * A prefix token beside the picture, with its value.
+ * @param {import("../main.js").App} app
+ * @param {string} called  in the manifest
+ * @param {number} token
+ */
 function createTile(app, called, token) {
   const value = el("span", { class: "vv-tile-value" });
   const swatch = el("span", { class: "vv-swatch" });
@@ -152,8 +216,16 @@ function createTile(app, called, token) {
   const node = el("div", { class: "vv-tile", title: tokenTitle(token, app) }, swatch, name, value);
   return {
     root: node,
-    render({ value: number, shown, table, selected: isSelected, pinned, pointed: isPointed,
-      partner: isPartner, lit: isLit }) {
+    render({
+      value: number,
+      shown,
+      table,
+      selected: isSelected,
+      pinned,
+      pointed: isPointed,
+      partner: isPartner,
+      lit: isLit,
+    }) {
       const known = Number.isFinite(number);
       setText(value, known ? digits(number) : "");
       swatch.style.background = known ? cssColour(table[colourIndex(number, shown.scale)]) : "";

@@ -17,16 +17,24 @@ export function createSteering(app) {
   const { t } = app;
   const { manifest } = app.source;
   const head = choice({
-    label: t("head"), wrap: true,
-    options: [{ value: "mean", text: t("mean") },
-      ...Array.from({ length: manifest.model.num_heads }, (_, at) => (
-        { value: at, text: String(at), title: t("headNumber", { head: at }) }))],
+    label: t("head"),
+    wrap: true,
+    options: [
+      { value: "mean", text: t("mean") },
+      ...Array.from({ length: manifest.model.num_heads }, (_, at) => ({
+        value: at,
+        text: String(at),
+        title: t("headNumber", { head: at }),
+      })),
+    ],
     onChoose: (value) => app.select({ head: value }),
   });
   const direction = choice({
     label: t("direction"),
-    options: [{ value: "from", text: t("from"), title: t("fromTitle") },
-      { value: "to", text: t("to"), title: t("toTitle") }],
+    options: [
+      { value: "from", text: t("from"), title: t("fromTitle") },
+      { value: "to", text: t("to"), title: t("toTitle") },
+    ],
     onChoose: (value) => app.select({ direction: value }),
   });
   const overlay = choice({
@@ -38,21 +46,34 @@ export function createSteering(app) {
   const drawing = createDrawing(app);
   const looks = createLooks(app);
   // By these names a lesson chooses the controls that it shows.
-  for (const [name, part] of Object.entries({ head, direction, overlay, beside, looks })) part.root.dataset.control = name;
+  for (const [name, part] of Object.entries({ head, direction, overlay, beside, looks }))
+    part.root.dataset.control = name;
   const where = el("div", { class: "vv-where" }, head.root);
-  const root = el("section", { class: "vv-steering", "aria-label": t("controls") },
+  const root = el(
+    "section",
+    { class: "vv-steering", "aria-label": t("controls") },
     where,
-    el("div", { class: "vv-pair" }, direction.root, overlay.root), drawing.root, beside.root, looks.root);
+    el("div", { class: "vv-pair" }, direction.root, overlay.root),
+    drawing.root,
+    beside.root,
+    looks.root,
+  );
   return {
-    root, where,
+    root,
+    where,
     render({ shown }) {
       const { selection } = app;
       const drawn = overlayNamed(selection.overlay);
       // Values with a sign have colours of their own.
-      const onPicture = shown.colours === "diverging" ? { ...drawn, controls: drawn.controls.filter((one) => one !== "colours") } : drawn;
-      const here = [onPicture, overlayNamed(app.panel().overlay ?? "none")]
-        .filter(({ possible }) => !possible || possible(app.source));
-      const uses = (control) => [app.panel(), ...here].some(({ controls = [] }) => controls.includes(control));
+      const onPicture =
+        shown.colours === "diverging"
+          ? { ...drawn, controls: drawn.controls.filter((one) => one !== "colours") }
+          : drawn;
+      const here = [onPicture, overlayNamed(app.panel().overlay ?? "none")].filter(
+        ({ possible }) => !possible || possible(app.source),
+      );
+      const uses = (control) =>
+        [app.panel(), ...here].some(({ controls = [] }) => controls.includes(control));
       show(head.root, uses("head"));
       head.set(selection.head);
       direction.set(selection.direction, uses("direction"));
@@ -69,8 +90,10 @@ function createDrawing(app) {
   const { t } = app;
   const colours = choice({
     label: t("colours"),
-    options: [{ value: SPOTLIGHT, text: t("spotlight"), title: t("spotlightTitle") },
-      ...COLOUR_MAPS.map((value) => ({ value, text: value, title: t("coloursTitle") }))],
+    options: [
+      { value: SPOTLIGHT, text: t("spotlight"), title: t("spotlightTitle") },
+      ...COLOUR_MAPS.map((value) => ({ value, text: value, title: t("coloursTitle") })),
+    ],
     onChoose: (value) => app.prefer({ colours: value }),
   });
   const sight = choice({
@@ -93,32 +116,49 @@ function createLooks(app) {
   const { t } = app;
   const scale = choice({
     label: t("scale"),
-    options: [{ value: "map", text: t("scaleMap"), title: t("scaleMapTitle", { least: LEAST_TIMES }) },
-      { value: "heads", text: t("scaleHeads"), title: t("scaleHeadsTitle") }],
+    options: [
+      { value: "map", text: t("scaleMap"), title: t("scaleMapTitle", { least: LEAST_TIMES }) },
+      { value: "heads", text: t("scaleHeads"), title: t("scaleHeadsTitle") },
+    ],
     onChoose: (value) => app.prefer({ scale: value }),
   });
   const opacity = slider({
-    label: t("opacity"), min: 0, max: 100, step: 1, format: (value) => value + "%",
+    label: t("opacity"),
+    min: 0,
+    max: 100,
+    step: 1,
+    format: (value) => value + "%",
     onInput: (value) => app.prefer({ opacity: value / 100 }),
   });
   const grid = toggle({ label: t("gridLines"), onSwitch: (on) => app.prefer({ grid: on }) });
   const rulers = toggle({ label: t("rulers"), onSwitch: (on) => app.prefer({ rulers: on }) });
   const fromOne = toggle({ label: t("fromOne"), onSwitch: (on) => app.prefer({ fromOne: on }) });
   const smooth = toggle({ label: t("smooth"), onSwitch: (on) => app.prefer({ smooth: on }) });
-  const root = el("details", { class: "vv-looks" },
+  const root = el(
+    "details",
+    { class: "vv-looks" },
     el("summary", { text: t("looks") }),
-    el("div", { class: "vv-looks-body" },
-      opacity.root, el("div", { class: "vv-toggles" }, grid.root, smooth.root, rulers.root, fromOne.root),
-      scale.root));
+    el(
+      "div",
+      { class: "vv-looks-body" },
+      opacity.root,
+      el("div", { class: "vv-toggles" }, grid.root, smooth.root, rulers.root, fromOne.root),
+      scale.root,
+    ),
+  );
   root.open = app.looksOpen;
-  root.addEventListener("toggle", () => { app.looksOpen = root.open; });
+  root.addEventListener("toggle", () => {
+    app.looksOpen = root.open;
+  });
   return {
     root,
     render(uses, shown) {
       const { taste, selection } = app;
       scale.set(taste.scale, uses("scale"));
-      opacity.set(Math.round(taste.opacity * 100), overlayNamed(selection.overlay).controls.includes("opacity") &&
-        shown.colours !== SPOTLIGHT);
+      opacity.set(
+        Math.round(taste.opacity * 100),
+        overlayNamed(selection.overlay).controls.includes("opacity") && shown.colours !== SPOTLIGHT,
+      );
       grid.set(taste.grid);
       rulers.set(taste.rulers || taste.projector, !taste.projector);
       fromOne.set(taste.fromOne);

@@ -3,11 +3,18 @@
 /** More pixels than the models see, and few enough to be made smaller ten times a second. */
 const SIZE = { width: { ideal: 640 }, height: { ideal: 480 } };
 /** Why there is no picture, by the name of the browser's error. */
-const FAILURES = { NotAllowedError: "refused", SecurityError: "refused", NotFoundError: "none", NotReadableError: "busy" };
+const FAILURES = {
+  NotAllowedError: "refused",
+  SecurityError: "refused",
+  NotFoundError: "none",
+  NotReadableError: "busy",
+};
 
 /**
- * @param {(state: string) => void} told  hears "asking", "on", and why there is no picture: "insecure", "refused", "none", "busy", "failed", "stopped", "hidden", "lost"
- * @returns {{video: HTMLVideoElement, start: (camera?: string) => Promise<void>, stop: () => void, isOn: () => boolean, others: () => string[], end: () => void}}
+ * @param {(state: string) => void} told  hears "asking", "on", and why there is no picture: "insecure",
+ *   "refused", "none", "busy", "failed", "stopped", "hidden", "lost"
+ * @returns {{video: HTMLVideoElement, start: (camera?: string) => Promise<void>, stop: () => void,
+ *   isOn: () => boolean, others: () => string[], end: () => void}}
  *   start: by default the camera that looks at the person; others: the cameras after this one
  */
 export function createStream(told) {
@@ -17,11 +24,16 @@ export function createStream(told) {
   let stream = /** @type {MediaStream|null} */ (null);
   let cameras = /** @type {string[]} */ ([]);
   const stop = () => off("stopped");
-  const hide = () => { if (document.hidden) off("hidden"); };
+  const hide = () => {
+    if (document.hidden) off("hidden");
+  };
   document.addEventListener("visibilitychange", hide);
   window.addEventListener("pagehide", stop);
   return {
-    video, start, stop, isOn: () => stream !== null,
+    video,
+    start,
+    stop,
+    isOn: () => stream !== null,
     others() {
       const at = cameras.indexOf(stream?.getVideoTracks()[0].getSettings().deviceId ?? "");
       return stream ? [...cameras.slice(at + 1), ...cameras.slice(0, Math.max(at, 0))] : [];
@@ -36,18 +48,24 @@ export function createStream(told) {
   async function start(camera) {
     off("asking");
     const mine = turn;
-    if (!navigator.mediaDevices) { // browsers give it to pages alone that nobody can have changed on their way
+    if (!navigator.mediaDevices) {
+      // browsers give it to pages alone that nobody can have changed on their way
       off("insecure");
       return;
     }
     try {
-      const coming = await navigator.mediaDevices.getUserMedia({ audio: false, video: { ...SIZE, ...(camera ? { deviceId: { exact: camera } } : { facingMode: "user" }) } });
+      const coming = await navigator.mediaDevices.getUserMedia({
+        audio: false,
+        video: { ...SIZE, ...(camera ? { deviceId: { exact: camera } } : { facingMode: "user" }) },
+      });
       if (mine !== turn) {
         close(coming);
         return;
       }
       stream = coming;
-      stream.getVideoTracks()[0].addEventListener("ended", () => { if (stream === coming) off("lost"); });
+      stream.getVideoTracks()[0].addEventListener("ended", () => {
+        if (stream === coming) off("lost");
+      });
       video.srcObject = stream;
       await video.play();
       const devices = await navigator.mediaDevices.enumerateDevices();

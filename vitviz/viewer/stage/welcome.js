@@ -1,4 +1,7 @@
-/** Welcome: what can be done with the picture stands on it until the first move, and the walk at the start has a hand. */
+/**
+ * Welcome: what can be done with the picture stands on it until the first move, and the walk at the start has
+ * a hand.
+ */
 
 import { el, show } from "../parts/dom.js";
 import { placeBox } from "./picture.js";
@@ -11,15 +14,21 @@ import { overlayNamed } from "../state/overlays.js";
  */
 export function createWelcome(app, withoutHover) {
   const cursor = el("div", { class: "vv-cursor" });
-  const invitation = el("p", { class: "vv-invitation", "aria-hidden": "true", text: app.t(withoutHover ? "invitationTouch" : "invitation") });
+  const invitation = el("p", {
+    class: "vv-invitation",
+    "aria-hidden": "true",
+    text: app.t(withoutHover ? "invitationTouch" : "invitation"),
+  });
   return {
     nodes: [cursor, invitation],
     render({ shown, token, pointer }) {
       const { selection, bench, course } = app;
       placeBox(cursor, app.previewed !== null && pointer === null ? token : -1, app.source.grid);
       app.moved ||= pointer !== null || selection.pinned || app.history.past.length > 0;
-      const looks = shown.values !== null && overlayNamed(shown.kind).flows === true && selection.direction === "from";
-      show(invitation, looks && !app.moved && !course.lesson() && !bench.marks() && !app.panel().note?.(app)); // a note has its place
+      const looks =
+        shown.values !== null && overlayNamed(shown.kind).flows === true && selection.direction === "from";
+      // a note has its place
+      show(invitation, looks && !app.moved && !course.lesson() && !bench.marks() && !app.panel().note?.(app));
     },
   };
 }

@@ -1,4 +1,7 @@
-/** Anew: another photo begins with the map of its answer, until the visitor has chosen where to look. No document in here. */
+/**
+ * Anew: another photo begins with the map of its answer, until the visitor has chosen where to look. No
+ * document in here.
+ */
 
 import { givenBack, panelOf } from "./panels.js";
 import { carried, startSelection, validSelection } from "./state.js";
@@ -7,7 +10,8 @@ import { carried, startSelection, validSelection } from "./state.js";
 const LOOKS = ["token", "pinned", "layer", "head", "direction"];
 
 /**
- * What was shown last. `photo`: its key; `began`: the selection that it began with by itself, null where a link has chosen.
+ * What was shown last. `photo`: its key; `began`: the selection that it began with by itself, null where a
+ * link has chosen.
  * @typedef {{grid: import("../maths/geometry.js").Grid, photo: string, began: any}} Seen
  * @typedef {import("./state.js").Selection} Selection
  * @typedef {import("./state.js").Shape} Shape
@@ -31,32 +35,47 @@ export function hasChosen(selection, began, { grid, panels }) {
  * @param {Selection} begins
  */
 export function begunAnew(selection, begins) {
-  const [lent, own] = [true, false].map((borrowed) => Object.fromEntries(LOOKS
-    .filter((field) => Object.hasOwn(selection.lent, field) === borrowed).map((field) => [field, begins[field]])));
+  const [lent, own] = [true, false].map((borrowed) =>
+    Object.fromEntries(
+      LOOKS.filter((field) => Object.hasOwn(selection.lent, field) === borrowed).map((field) => [
+        field,
+        begins[field],
+      ]),
+    ),
+  );
   return { ...selection, ...own, lent: { ...selection.lent, ...lent } };
 }
 
 /**
- * What is selected in an analysis that arrives, before its link is read. It begins where its host proposes, else where
- * CLS looks in the last layer: of all that came ahead, that is what the answer was read from.
+ * What is selected in an analysis that arrives, before its link is read. It begins where its host proposes,
+ * else where CLS looks in the last layer: of all that came ahead, that is what the answer was read from.
  * @param {Selection|null} selection  as it was before
  * @param {Seen|null} seen
  * @param {{manifest: import("../types.js").Manifest, grid: import("../maths/geometry.js").Grid}} source
  * @param {any} linked  fields of a link
  * @param {Shape} shape
  * @param {{chosen: boolean}|null} [back]  where the visitor comes back to an analysis: it goes on as it was
- * @returns {{stays: Selection, anew: boolean, next: (selection: Selection) => Seen}}  next: what was shown last, then
+ * @returns {{stays: Selection, anew: boolean, next: (selection: Selection) => Seen}}  next: what was shown
+ *   last, then
  */
 export function arriving(selection, seen, { manifest, grid }, linked, shape, back = null) {
   const start = startSelection(shape);
-  const chosen = back ? back.chosen : selection && seen ? hasChosen(selection, seen.began, { grid: seen.grid, panels: shape.panels })
-    : [...LOOKS, "lesson"].some((name) => Object.hasOwn(linked ?? {}, name));
+  const chosen = back
+    ? back.chosen
+    : selection && seen
+      ? hasChosen(selection, seen.began, { grid: seen.grid, panels: shape.panels })
+      : [...LOOKS, "lesson"].some((name) => Object.hasOwn(linked ?? {}, name));
   const photo = manifest.upload?.address ?? manifest.link?.example ?? manifest.photo.name;
   const anew = !back && !chosen && photo !== seen?.photo;
   const begins = validSelection(anew ? manifest.start : null, start, shape);
   const before = selection && seen && carried(selection, seen.grid, grid);
   return {
-    stays: validSelection(before && anew ? begunAnew(before, begins) : before, begins, shape), anew,
-    next: (shown) => ({ grid, photo, began: chosen ? (back ? null : seen?.began ?? null) : { ...shown, ...shown.lent } }),
+    stays: validSelection(before && anew ? begunAnew(before, begins) : before, begins, shape),
+    anew,
+    next: (shown) => ({
+      grid,
+      photo,
+      began: chosen ? (back ? null : (seen?.began ?? null)) : { ...shown, ...shown.lent },
+    }),
   };
 }

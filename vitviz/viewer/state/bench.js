@@ -1,4 +1,7 @@
-/** The bench: what the brush does, and every change of the experiment, one after the other. No document in here. */
+/**
+ * The bench: what the brush does, and every change of the experiment, one after the other. No document in
+ * here.
+ */
 
 import { OPERATED, broughtBack, drawn, read, removedIn, withOne, wordsOf, written } from "./experiment.js";
 import { strongest } from "../maths/attention.js";
@@ -25,7 +28,9 @@ export function createBench(app, render) {
   let begun = null;
   const patchesOf = ({ rows, cols }) => rows * cols;
   const bench = {
-    tool: "remove", size: 1, on: true,
+    tool: "remove",
+    size: 1,
+    on: true,
     /** Whether the brush is at hand on every panel. */
     erasing: false,
     /** Which side the picture shows where an experiment is marked on it. @type {"before"|"after"} */
@@ -66,8 +71,9 @@ export function createBench(app, render) {
     undo: () => step(past, future),
     redo: () => step(future, past),
     /**
-     * What the brush has touched while the hand still moves: the model answers as fast as it can, and nothing of it is a step.
-     * Nothing is asked while an answer is on its way: the hand would overtake every one of them.
+     * What the brush has touched while the hand still moves: the model answers as fast as it can, and nothing
+     * of it is a step. Nothing is asked while an answer is on its way: the hand would overtake every one of
+     * them.
      */
     sketch(patches) {
       if (!HIDES.includes(bench.tool) || app.sketching.stir()) return;
@@ -75,7 +81,8 @@ export function createBench(app, render) {
       const list = read(before.experiment) ?? [];
       const gone = removedIn(list, patchesOf(app.source.grid));
       const left = bench.tool === "remove" ? patches.filter((patch) => !gone.has(patch)) : patches;
-      const experiment = left.length > 0 ? written(withOne(list, hidden(left, bench.tool))) : before.experiment;
+      const experiment =
+        left.length > 0 ? written(withOne(list, hidden(left, bench.tool))) : before.experiment;
       if (experiment === app.selection.experiment) return;
       begun = before;
       app.sketch({ experiment, beside: OPERATED });
@@ -101,8 +108,13 @@ export function createBench(app, render) {
     hideStrongest(values, count) {
       const { prefix } = app.source.grid;
       const left = new Set(here());
-      const order = strongest(values.subarray(prefix), values.length - prefix).filter((patch) => left.has(patch));
-      hide(order.slice(0, count).sort((a, b) => a - b), hiding());
+      const order = strongest(values.subarray(prefix), values.length - prefix).filter((patch) =>
+        left.has(patch),
+      );
+      hide(
+        order.slice(0, count).sort((a, b) => a - b),
+        hiding(),
+      );
     },
     hideRandom: (count, seed) => hide(drawn(count, here(), seed), hiding()),
   };
@@ -134,7 +146,9 @@ export function createBench(app, render) {
 
   function hidden(patches, tool) {
     const inOrder = [...patches].sort((a, b) => a - b);
-    return REPLACED_BY.includes(tool) ? { kind: "replace", patches: inOrder, by: tool, seed: 0 } : { kind: tool, patches: inOrder };
+    return REPLACED_BY.includes(tool)
+      ? { kind: "replace", patches: inOrder, by: tool, seed: 0 }
+      : { kind: tool, patches: inOrder };
   }
 
   function swap(patches) {
@@ -167,6 +181,7 @@ export function edgesOf({ prefix }) {
 
 /** The sides of cells into which a grid can be cut and shuffled, the smallest first. */
 export function cellsOf({ rows, cols }) {
-  return [...Array(Math.min(rows, cols)).keys()].map((at) => at + 1)
+  return [...Array(Math.min(rows, cols)).keys()]
+    .map((at) => at + 1)
     .filter((side) => rows % side === 0 && cols % side === 0 && !(rows === side && cols === side));
 }

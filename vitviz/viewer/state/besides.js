@@ -1,4 +1,7 @@
-/** Besides: the analyses that can be put beside one: those that its host offers, the visitor's photos, and a kept one. */
+/**
+ * Besides: the analyses that can be put beside one: those that its host offers, the visitor's photos, and a
+ * kept one.
+ */
 
 import { OPERATED } from "./experiment.js";
 
@@ -14,11 +17,20 @@ export const KEPT = "kept";
  * @returns {import("../types.js").Beside[]}
  */
 export function besidesOf(manifest, kept, offers, operates = false, photos = []) {
-  const own = photos.filter(({ address }) => address !== manifest.upload?.address)
+  const own = photos
+    .filter(({ address }) => address !== manifest.upload?.address)
     .map(({ key, name }) => ({ key, kind: /** @type {"photo"} */ ("photo"), name }));
-  const offered = [...(offers ? [...manifest.beside ?? [], ...own] : []), ...(operates ? [{ key: OPERATED, kind: /** @type {"operated"} */ ("operated") }] : [])];
+  const offered = [
+    ...(offers ? [...(manifest.beside ?? []), ...own] : []),
+    ...(operates ? [{ key: OPERATED, kind: /** @type {"operated"} */ ("operated") }] : []),
+  ];
   if (!kept) return offered;
   const { title } = kept.model;
-  const names = Object.fromEntries(Object.entries(kept.model.words).map(([language, { texts = {} }]) => [language, Object.hasOwn(texts, title) ? texts[title] : title]));
+  const names = Object.fromEntries(
+    Object.entries(kept.model.words).map(([language, { texts = {} }]) => [
+      language,
+      Object.hasOwn(texts, title) ? texts[title] : title,
+    ]),
+  );
   return [...offered, { key: KEPT, kind: "kept", photo: kept.photo.name, name: title, names }];
 }

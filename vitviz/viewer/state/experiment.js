@@ -6,8 +6,9 @@
  * Interventions are joined by *, their fields by _ and numbers by a full stop; 40-43 are four numbers. Fields
  * and their order are those of engine/tables.js, and none may be left out: `written` makes such a text.
  *
- * The text is the field `experiment` of a selection; with `beside: OPERATED` the operated analysis stands beside the
- * intact one. A link has both, and so can a step of a lesson, beside whatever else its state selects:
+ * The text is the field `experiment` of a selection; with `beside: OPERATED` the operated analysis stands
+ * beside the intact one. A link has both, and so can a step of a lesson, beside whatever else its state
+ * selects:
  *
  *     state: { experiment: "remove_40-43", beside: "experiment" }, shows: ["beside"]
  *
@@ -21,7 +22,10 @@ import { OWN_PHOTO } from "./photos.js";
 /** The key of the analysis that stands beside as the experiment changed it. */
 export const OPERATED = "experiment";
 
-/** The longest text that stands in a link, the longest that a selection holds, and the most numbers that its ranges stand for. */
+/**
+ * The longest text that stands in a link, the longest that a selection holds, and the most numbers that its
+ * ranges stand for.
+ */
 export const MOST_IN_LINK = 1200;
 const [MOST_TEXT, MOST_NUMBERS] = [40_000, 1e5];
 
@@ -64,12 +68,21 @@ const pairs = {
   },
 };
 
-/** The key of a picture that can stand beside, whose tokens are taken; of a photo of the visitor, only in this page. */
-const picture = { write: String, read: (text) => (/^example-[a-z0-9-]{1,60}$/.test(text) || OWN_PHOTO.test(text) ? text : undefined) };
+/**
+ * The key of a picture that can stand beside, whose tokens are taken; of a photo of the visitor, only in this
+ * page.
+ */
+const picture = {
+  write: String,
+  read: (text) => (/^example-[a-z0-9-]{1,60}$/.test(text) || OWN_PHOTO.test(text) ? text : undefined),
+};
 
 const SHAPES = { number, list, pairs, picture, word: { write: String, read: () => undefined } };
 
-/** The text of a field, and the field of a text: one of its words, or numbers. @param {import("../engine/tables.js").Form} form */
+/**
+ * The text of a field, and the field of a text: one of its words, or numbers.
+ * @param {import("../engine/tables.js").Form} form
+ */
 const formOf = ({ shape, words }) => ({
   write: (value) => (words.includes(value) ? value.replaceAll(" ", "-") : SHAPES[shape].write(value)),
   read: (text) => words.find((word) => word.replaceAll(" ", "-") === text) ?? SHAPES[shape].read(text),
@@ -86,13 +99,19 @@ export const wordsOf = (kind, field) => KINDS[kind].fields[field].words;
  * @returns {string}
  */
 export function written(interventions) {
-  return interventions.map((one) => [one.kind, ...fieldsOf(one.kind)
-    .map(([name, form]) => formOf(form).write(one[name]))].join("_")).join("*");
+  return interventions
+    .map((one) =>
+      [one.kind, ...fieldsOf(one.kind).map(([name, form]) => formOf(form).write(one[name]))].join("_"),
+    )
+    .join("*");
 }
 
 /** The numbers that the ranges of a text stand for: a few letters can stand for many. @param {string} text */
-const spanned = (text) => [...text.matchAll(/(\d{1,9})-(\d{1,9})/g)]
-  .reduce((sum, [, from, to]) => sum + Math.max(0, Number(to) - Number(from)), 0);
+const spanned = (text) =>
+  [...text.matchAll(/(\d{1,9})-(\d{1,9})/g)].reduce(
+    (sum, [, from, to]) => sum + Math.max(0, Number(to) - Number(from)),
+    0,
+  );
 
 /**
  * The interventions of a text.
@@ -119,12 +138,18 @@ export function read(text) {
  */
 export function isExperiment(text, { depth, heads, grid }) {
   const ends = { patches: grid.tokens - grid.prefix, tokens: grid.tokens, layers: depth, heads };
-  const fits = (value, { of, past }) => [value].flat(2).every((one) => typeof one === "string" || !Object.hasOwn(ends, of) || one < ends[of] + past);
-  return read(text)?.every((one) => fieldsOf(one.kind).every(([name, form]) => fits(one[name], form))) ?? false;
+  const fits = (value, { of, past }) =>
+    [value]
+      .flat(2)
+      .every((one) => typeof one === "string" || !Object.hasOwn(ends, of) || one < ends[of] + past);
+  return (
+    read(text)?.every((one) => fieldsOf(one.kind).every(([name, form]) => fits(one[name], form))) ?? false
+  );
 }
 
 /** Whether an experiment can stand in a link: it is short, and takes nothing that this page alone has. */
-export const fitsLink = (text) => text.length <= MOST_IN_LINK && !(read(text) ?? []).some(({ from }) => OWN_PHOTO.test(from));
+export const fitsLink = (text) =>
+  text.length <= MOST_IN_LINK && !(read(text) ?? []).some(({ from }) => OWN_PHOTO.test(from));
 
 /** The patches that are gone in an experiment. @returns {Set<number>} */
 export function removedIn(interventions, patches) {
@@ -137,7 +162,11 @@ export function removedIn(interventions, patches) {
 
 /** The patches whose pixels an experiment changes one by one. @returns {Set<number>} */
 export function touchedIn(interventions) {
-  return new Set(interventions.filter(({ kind }) => KINDS[kind].touches === "pixels").flatMap(({ patches = [] }) => patches));
+  return new Set(
+    interventions
+      .filter(({ kind }) => KINDS[kind].touches === "pixels")
+      .flatMap(({ patches = [] }) => patches),
+  );
 }
 
 /** Whether an experiment changes pixels, tokens, edges or heads. */
@@ -146,8 +175,8 @@ export function touches(interventions, what) {
 }
 
 /**
- * The parts of the line that an experiment changes: photo, patches, position, and layers by their numbers. Tokens are put
- * in before a layer; after the last one that is before the answer.
+ * The parts of the line that an experiment changes: photo, patches, position, and layers by their numbers.
+ * Tokens are put in before a layer; after the last one that is before the answer.
  * @param {Intervention[]} interventions
  * @param {number} depth
  * @returns {(string|number)[]}
@@ -180,7 +209,8 @@ export function withOne(interventions, one) {
     const patches = [...new Set([...last.patches, ...one.patches])].sort((a, b) => a - b);
     return [...interventions.slice(0, -1), { ...one, patches }];
   }
-  const rivals = (other) => same !== null && other.kind === one.kind && same.every((name) => other[name] === one[name]);
+  const rivals = (other) =>
+    same !== null && other.kind === one.kind && same.every((name) => other[name] === one[name]);
   return [...interventions.filter((other) => !rivals(other)), one];
 }
 
@@ -188,7 +218,8 @@ export function withOne(interventions, one) {
 export function broughtBack(interventions, patches) {
   const back = new Set(patches);
   return interventions.flatMap((one) => {
-    if (one.kind === "keep") return [{ ...one, patches: [...new Set([...one.patches, ...patches])].sort((a, b) => a - b) }];
+    if (one.kind === "keep")
+      return [{ ...one, patches: [...new Set([...one.patches, ...patches])].sort((a, b) => a - b) }];
     if (one.kind !== "remove" && one.kind !== "replace") return [one];
     const left = one.patches.filter((patch) => !back.has(patch));
     return left.length > 0 ? [{ ...one, patches: left }] : [];

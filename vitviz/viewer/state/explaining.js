@@ -1,4 +1,6 @@
-/** Which explanations are looked at: the explainers and the class of a selection, as far as a source has them. */
+/**
+ * Which explanations are looked at: the explainers and the class of a selection, as far as a source has them.
+ */
 
 export const ANSWER = "answer"; // the class that the model answers, whichever that is
 
@@ -10,8 +12,15 @@ const KEY = /^[a-z0-9_]{1,40}$/;
 /** The fields of the selection. @type {Record<string, import("./panels.js").Field>} */
 export const FIELDS = {
   // The explainer over the picture, and those side by side, joined by dots; "": the first ones.
-  explainer: { start: "", possible: (value) => value === "" || (typeof value === "string" && KEY.test(value)) },
-  maps: { start: "", possible: (value) => typeof value === "string" && value.split(".").every((key) => key === "" || KEY.test(key)) },
+  explainer: {
+    start: "",
+    possible: (value) => value === "" || (typeof value === "string" && KEY.test(value)),
+  },
+  maps: {
+    start: "",
+    possible: (value) =>
+      typeof value === "string" && value.split(".").every((key) => key === "" || KEY.test(key)),
+  },
   target: { start: ANSWER, possible: (value) => value === ANSWER || (Number.isInteger(value) && value >= 0) },
 };
 
@@ -28,7 +37,9 @@ export function shownExplainers({ maps }, { explanations }) {
 
 /** The first explainer that knows no class, and the first that knows one; where none does, the second too. */
 function atFirst(all) {
-  const [free, ofClass] = [false, true].map((known) => all.filter(({ needs }) => needs.includes("class") === known));
+  const [free, ofClass] = [false, true].map((known) =>
+    all.filter(({ needs }) => needs.includes("class") === known),
+  );
   return [...free.slice(0, 1), ...ofClass, ...free.slice(1)].slice(0, 2);
 }
 
@@ -47,13 +58,22 @@ export function mainExplainer(selection, source) {
  * @param {import("../data/source.js").Source} source
  * @returns {number|null}
  */
-export function targetOf({ target }, { manifest: { pass: { predictions }, model: { num_classes: count } } }) {
+export function targetOf(
+  { target },
+  {
+    manifest: {
+      pass: { predictions },
+      model: { num_classes: count },
+    },
+  },
+) {
   if (predictions.length === 0) return null;
   return target !== ANSWER && target < count ? target : predictions[0].index;
 }
 
 /**
- * The question behind a map: the token is the selected one, not the one under the pointer, for every question can cost passes.
+ * The question behind a map: the token is the selected one, not the one under the pointer, for every question
+ * can cost passes.
  * @param {any} selection
  * @param {import("../data/source.js").Source} source
  * @param {{key: string}} one

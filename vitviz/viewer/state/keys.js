@@ -41,7 +41,8 @@ export function keyAction(event, selection, shape, onStage, pointed = null) {
   if (key === "Escape" && selection.pinned) return { command: "release" };
   if (code === "KeyM") return { select: { head: "mean" } };
   if (code === "KeyD") return { select: { direction: selection.direction === "from" ? "to" : "from" } };
-  if (code === "KeyB" && shape.besides.length > 0) return { select: { beside: selection.beside ? "" : shape.besides[0] } };
+  if (code === "KeyB" && shape.besides.length > 0)
+    return { select: { beside: selection.beside ? "" : shape.besides[0] } };
   return null;
 }
 

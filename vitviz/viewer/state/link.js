@@ -13,18 +13,30 @@ const differs = (name) => (_selection, shape, taste) => taste[name] !== startTas
 
 /**
  * The fields of selection and taste that any link can hold, each with the condition for writing it.
- * @type {Record<string, (selection: import("./state.js").Selection, shape: import("./state.js").Shape, taste: any, more: any) => boolean>}
+ * @type
+ *   {Record<string, (selection: import("./state.js").Selection, shape: import("./state.js").Shape, taste: any, more: any) => boolean>}
  */
 const COMMON = {
   panel: always,
-  token: ({ pinned, token, panel }, { grid, panels }) => pinned || token !== restingToken(panelOf(panels, panel) ?? {}, grid),
-  layer: always, head: always, direction: always,
+  token: ({ pinned, token, panel }, { grid, panels }) =>
+    pinned || token !== restingToken(panelOf(panels, panel) ?? {}, grid),
+  layer: always,
+  head: always,
+  direction: always,
   overlay: ({ panel, overlay }, { panels }) => overlay !== panelOf(panels, panel)?.overlay,
-  scale: always, colours: always, sight: (_selection, _shape, { colours }) => colours === SPOTLIGHT,
+  scale: always,
+  colours: always,
+  sight: (_selection, _shape, { colours }) => colours === SPOTLIGHT,
   // What was kept or sent is known to this page alone, and an experiment can be too long.
-  beside: ({ beside, experiment }) => beside !== "" && beside !== KEPT && !OWN_PHOTO.test(beside) && (beside !== OPERATED || fitsLink(experiment)),
+  beside: ({ beside, experiment }) =>
+    beside !== "" &&
+    beside !== KEPT &&
+    !OWN_PHOTO.test(beside) &&
+    (beside !== OPERATED || fitsLink(experiment)),
   experiment: ({ beside, experiment }) => beside === OPERATED && fitsLink(experiment),
-  ...Object.fromEntries(["opacity", "grid", "smooth", "rulers", "fromOne"].map((name) => [name, differs(name)])),
+  ...Object.fromEntries(
+    ["opacity", "grid", "smooth", "rulers", "fromOne"].map((name) => [name, differs(name)]),
+  ),
   // The language of the page, and the token that a pinned one was compared with last.
   lang: (_selection, _shape, _taste, { lang }) => Boolean(lang),
   with: ({ pinned }, _shape, _taste, more) => pinned && Number.isInteger(more.with),
@@ -33,12 +45,23 @@ const COMMON = {
 const OF_LESSON = ["lesson", "step"];
 /** Written only while it is on. */
 const SWITCHES = ["projector"];
-/** Fields with which the host finds model and picture again; the first, `untrained` and `size` are the key of the model. */
+/**
+ * Fields with which the host finds model and picture again; the first, `untrained` and `size` are the key of
+ * the model.
+ */
 export const HOSTS = ["model", "example", "untrained", "size", "invert"];
 /** @typedef {{model: string, example: string, untrained?: string, size?: string, invert?: string}} Origin */
 
 function namesOf(panels) {
-  return [...new Set([...OF_LESSON, ...SWITCHES, ...Object.keys(COMMON), ...OVERLAYS.flatMap(({ link = [] }) => link), ...panels.flatMap(linkOf)])];
+  return [
+    ...new Set([
+      ...OF_LESSON,
+      ...SWITCHES,
+      ...Object.keys(COMMON),
+      ...OVERLAYS.flatMap(({ link = [] }) => link),
+      ...panels.flatMap(linkOf),
+    ]),
+  ];
 }
 
 /**
@@ -50,8 +73,11 @@ function namesOf(panels) {
  */
 export function readLink(href, panels) {
   const asked = new URL(href).searchParams;
-  return Object.fromEntries(namesOf(panels).filter((name) => name !== "lang" && asked.has(name)) // the page reads its language
-    .map((name) => [name, valueOf(asked.get(name))]));
+  return Object.fromEntries(
+    namesOf(panels)
+      .filter((name) => name !== "lang" && asked.has(name)) // the page reads its language
+      .map((name) => [name, valueOf(asked.get(name))]),
+  );
 }
 
 /**
@@ -62,8 +88,14 @@ export function readLink(href, panels) {
  */
 export function unknownNames(href, origin, panels) {
   const asked = new URL(href).searchParams;
-  const known = { panel: (name) => Boolean(panelOf(panels, name)), model: (name) => origin.model === name, example: (name) => origin.example === name };
-  return Object.entries(known).filter(([field, is]) => asked.has(field) && !is(asked.get(field))).map(([field]) => asked.get(field));
+  const known = {
+    panel: (name) => Boolean(panelOf(panels, name)),
+    model: (name) => origin.model === name,
+    example: (name) => origin.example === name,
+  };
+  return Object.entries(known)
+    .filter(([field, is]) => asked.has(field) && !is(asked.get(field)))
+    .map(([field]) => asked.get(field));
 }
 
 function valueOf(text) {
@@ -84,7 +116,10 @@ function valueOf(text) {
 export function writeLink(href, selection, taste, origin, shape, more = {}) {
   const url = new URL(href);
   const values = { ...origin, ...taste, ...selection, ...more };
-  const own = [...linkOf(panelOf(shape.panels, selection.panel) ?? {}), ...(overlayNamed(selection.overlay).link ?? [])];
+  const own = [
+    ...linkOf(panelOf(shape.panels, selection.panel) ?? {}),
+    ...(overlayNamed(selection.overlay).link ?? []),
+  ];
   for (const name of HOSTS) put(name, Object.hasOwn(origin, name));
   for (const name of namesOf(shape.panels)) {
     if (name !== "lang" || more.lang) put(name, stands(name));

@@ -1,4 +1,7 @@
-/** Memory: taste, guesses, records and the own lesson are kept from visit to visit, where the browser grants local storage. */
+/**
+ * Memory: taste, guesses, records and the own lesson are kept from visit to visit, where the browser grants
+ * local storage.
+ */
 
 import { Recent } from "../data/recent.js";
 
@@ -32,7 +35,8 @@ export function remember(open, wanted) {
  * The guesses of lessons, by their questions. Without storage they last as long as the page.
  * @param {() => Storage} open
  * @param {any} [brought]  guesses that came with the page; those of this device are newer
- * @returns {{recall: (key: string) => any, keep: (key: string, entry: any) => void, of: (lesson: string) => any}}
+ * @returns
+ *   {{recall: (key: string) => any, keep: (key: string, entry: any) => void, of: (lesson: string) => any}}
  */
 export function guessBook(open, brought = {}) {
   const known = new Map(Object.entries({ ...brought, ...stored(open, GUESSES) }));
@@ -60,13 +64,16 @@ export function lessonBook(open) {
 }
 
 /**
- * The fewest patches with which an answer stayed, by picture and model. Without storage they last as long as the page.
+ * The fewest patches with which an answer stayed, by picture and model. Without storage they last as long as
+ * the page.
  * @param {() => Storage} open
- * @returns {{best: (key: string, left: number|null) => number|null}}  best: of `left` and what was known; null: nothing yet
+ * @returns {{best: (key: string, left: number|null) => number|null}}  best: of `left` and what was known;
+ *   null: nothing yet
  */
 export function recordBook(open) {
   const known = new Recent(MOST_RECORDS);
-  for (const [key, left] of Object.entries(stored(open, RECORDS))) if (Number.isInteger(left) && left > 0) known.set(key, left);
+  for (const [key, left] of Object.entries(stored(open, RECORDS)))
+    if (Number.isInteger(left) && left > 0) known.set(key, left);
   return {
     best(key, left) {
       const before = known.get(key) ?? null;

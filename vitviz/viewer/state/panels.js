@@ -16,12 +16,14 @@ import { startToken } from "../maths/geometry.js";
  *   rests?: (grid: import("../maths/geometry.js").Grid) => number,
  *   borrows?: (selection: import("./state.js").Selection) => any,
  *   selects?: Record<string, Field>, prefers?: Record<string, Field>, link?: string[],
- *   alone?: boolean, whole?: boolean, paints?: boolean, controls?: string[], note?: (app: import("../main.js").App) => string,
+ *   alone?: boolean, whole?: boolean, paints?: boolean, controls?: string[], note?: (app:
+ *     import("../main.js").App) => string,
  *   painting?: (app: import("../main.js").App) => {colours: Float32Array|null}|null,
  *   explains?: string[], lights: (app: import("../main.js").App) => (string|number)[],
  *   both?: (app: import("../main.js").App, other: import("../main.js").App) => import("../types.js").Panel,
  *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("./saves.js").Saves,
- *   code: (selection: any, source: import("../data/source.js").Source, taste: any, done?: any[]|null) => import("../text/python.js").Code|null,
+ *   code: (selection: any, source: import("../data/source.js").Source, taste: any, done?: any[]|null) =>
+ *     import("../text/python.js").Code|null,
  * }} PanelDescription
  *   first: it is open at the start
  *   overlay: the overlay that it opens with; by default the overlay stays as it is
@@ -35,8 +37,9 @@ import { startToken } from "../maths/geometry.js";
  *   paints: a brush paints on the picture while it is open
  *   controls: the controls of the page that it uses, whatever lies over the picture
  *   note: the text that stands on the picture while it is open; "": none
- *   painting: the colours of the patches that lie over the picture in place of its overlay, once they are here; null: none
- *   explains: the parts of the line that lead to it: photo, patches, position, layers, answer
+ *   painting: the colours of the patches that lie over the picture in place of its overlay, once they are
+ *   here; null: none explains: the parts of the line that lead to it: photo, patches, position, layers,
+ *   answer
  *   lights: the parts of the line that it is about now, a layer by its number
  *   both: makes a part that shows both analyses at once, above the two panels
  *   code: Python that makes the array on the screen and calls it `shown`, for a selection and a taste; null
@@ -126,10 +129,15 @@ function borrowedBy(panel, selection, grid) {
   return { ...(patch ? { token: resting } : {}), ...panel.borrows?.(selection) };
 }
 
-/** The borrowed fields that a panel gives back: those that nobody has changed meanwhile, with their values before. */
+/**
+ * The borrowed fields that a panel gives back: those that nobody has changed meanwhile, with their values
+ * before.
+ */
 export function givenBack(panel, selection, grid) {
   const { lent, pinned } = selection;
   const borrowed = borrowedBy(panel, { ...selection, ...lent }, grid);
-  const kept = Object.keys(lent).filter((name) => selection[name] === borrowed[name] && !(name === "token" && pinned));
+  const kept = Object.keys(lent).filter(
+    (name) => selection[name] === borrowed[name] && !(name === "token" && pinned),
+  );
   return Object.fromEntries(kept.map((name) => [name, lent[name]]));
 }

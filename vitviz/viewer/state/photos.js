@@ -1,6 +1,6 @@
 /**
- * Photos: those that the visitor sent while this page is open. Each can stand beside another analysis, and its
- * tokens can be put into one. No document in here.
+ * Photos: those that the visitor sent while this page is open. Each can stand beside another analysis, and
+ * its tokens can be put into one. No document in here.
  */
 
 /** The key of one: nobody else has it. */
@@ -25,7 +25,15 @@ export function createPhotos(random = Math.random) {
      */
     add({ address, name }) {
       const known = all.find((one) => one.address === address);
-      const one = known ?? { key: "photo-" + Math.floor(random() * 36 ** 6).toString(36).padStart(6, "0"), address, name };
+      const one = known ?? {
+        key:
+          "photo-" +
+          Math.floor(random() * 36 ** 6)
+            .toString(36)
+            .padStart(6, "0"),
+        address,
+        name,
+      };
       const others = all.filter((other) => other !== known && !(isDrawn(name) && isDrawn(other.name)));
       all = [one, ...others].slice(0, MOST);
       return one.key;
@@ -39,7 +47,9 @@ export function createPhotos(random = Math.random) {
     },
     /** An experiment as the host takes it. @param {import("./experiment.js").Intervention[]} interventions */
     askedIn(interventions) {
-      return interventions.map((one) => (one.from === undefined ? one : { ...one, from: this.asked(one.from) }));
+      return interventions.map((one) =>
+        one.from === undefined ? one : { ...one, from: this.asked(one.from) },
+      );
     },
   };
 }

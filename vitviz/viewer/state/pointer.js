@@ -1,4 +1,6 @@
-/** The state of the pointer: what is shown while it is there; not in the history. Links hold `compared` alone. */
+/**
+ * The state of the pointer: what is shown while it is there; not in the history. Links hold `compared` alone.
+ */
 
 import { strongest } from "../maths/attention.js";
 import { restingToken } from "./panels.js";
@@ -49,7 +51,8 @@ export function createPointerState(app, render) {
     /** The two tokens of the pair as query and key. */
     pair() {
       const [token, partner] = [app.shownToken(), app.shownPartner()];
-      return app.selection.direction === "from" ? { query: token, key: partner }
+      return app.selection.direction === "from"
+        ? { query: token, key: partner }
         : { query: partner, key: token };
     },
     picksPartner: () => Boolean(app.panel().pairs) && app.pairPick === "partner",
@@ -59,7 +62,12 @@ export function createPointerState(app, render) {
       if (app.picksPartner()) return app.pointPartner(token);
       const preview = token !== null && (exploring || !app.selection.pinned) ? token : null;
       const other = token !== null && app.selection.pinned && token !== app.selection.token;
-      return look({ pointed: token, previewed: preview, pointedPartner: null, compared: other ? token : app.compared });
+      return look({
+        pointed: token,
+        previewed: preview,
+        pointedPartner: null,
+        compared: other ? token : app.compared,
+      });
     },
     /** Shows another token for a while; null: the selected one again. */
     preview: (token) => look({ pointed: null, previewed: token, pointedPartner: null }),
@@ -67,8 +75,8 @@ export function createPointerState(app, render) {
     /** The pointer is over a cell of a whole map; null: it has left the map. */
     pointPair(cell) {
       if (!cell) return look({ pointed: null, previewed: null, pointedPartner: null });
-      const [token, partner] = app.selection.direction === "from" ? [cell.query, cell.key]
-        : [cell.key, cell.query];
+      const [token, partner] =
+        app.selection.direction === "from" ? [cell.query, cell.key] : [cell.key, cell.query];
       return look({ pointed: partner, previewed: token, pointedPartner: partner });
     },
     /** While it is frozen, the pointer changes nothing. */

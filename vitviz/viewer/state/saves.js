@@ -5,7 +5,8 @@ import { overlayNamed } from "./overlays.js";
 
 /**
  * @typedef {{tables: Record<string, import("../maths/csv.js").Table>, figures: string[]}} Saves
- *   tables: by name, without those whose numbers are not here yet; figures: names of those that the host draws
+ *   tables: by name, without those whose numbers are not here yet; figures: names of those that the host
+ *   draws
  * @typedef {import("../main.js").App} App
  * @typedef {import("../types.js").View} View
  */

@@ -12,7 +12,8 @@ import { carried, followed, startSelection, validSelection } from "./state.js";
  */
 export function secondApp(app, source) {
   const shape = () => ({ ...app.shape(), ...source.shape });
-  const there = (token) => (token === null ? null : followed(token, app.source.grid, source.grid) ?? startToken(source.grid));
+  const there = (token) =>
+    token === null ? null : (followed(token, app.source.grid, source.grid) ?? startToken(source.grid));
   const backFrom = (token) => followed(token, source.grid, app.source.grid) ?? startToken(app.source.grid);
   const back = (token) => (token === null ? null : backFrom(token));
   /** @type {{of?: any, here?: any}} */
@@ -24,8 +25,13 @@ export function secondApp(app, source) {
     }
     return last.here;
   }
-  const tokensOf = (wanted, carry) => Object.fromEntries(Object.entries(wanted).map(([name, value]) =>
-    [name, name === "token" || name === "partner" ? carry(value) : value]));
+  const tokensOf = (wanted, carry) =>
+    Object.fromEntries(
+      Object.entries(wanted).map(([name, value]) => [
+        name,
+        name === "token" || name === "partner" ? carry(value) : value,
+      ]),
+    );
   const own = {
     shape,
     facing: () => app,

@@ -2,14 +2,20 @@
 
 import { headsScale, patchScale, perToken, spanOf } from "../maths/scales.js";
 
-/** Whether a token was taken out of a pass: there it looks at itself alone, which is no map to measure others by. */
-export const isGone = ({ source: { manifest, grid } }, token) => Boolean(manifest.pass?.removed?.includes(token - grid.prefix));
+/**
+ * Whether a token was taken out of a pass: there it looks at itself alone, which is no map to measure others
+ * by.
+ */
+export const isGone = ({ source: { manifest, grid } }, token) =>
+  Boolean(manifest.pass?.removed?.includes(token - grid.prefix));
 
 /**
  * One scale for the maps of both analyses; that of one where the other has lost the token.
  * @param {import("../main.js").App} app
- * @param {(app: import("../main.js").App) => import("../maths/scales.js").Scale|null} scaleOf  null while it is not known
- * @param {boolean} shares  whether values are shares of attention, which are smaller where there are more tokens
+ * @param {(app: import("../main.js").App) => import("../maths/scales.js").Scale|null} scaleOf  null while it
+ *   is not known
+ * @param {boolean} shares  whether values are shares of attention, which are smaller where there are more
+ *   tokens
  * @returns {import("../maths/scales.js").Scale|null}
  */
 export function scaleOfBoth(app, scaleOf, shares = true) {
@@ -24,7 +30,9 @@ export function scaleOfBoth(app, scaleOf, shares = true) {
 
 /** The scale of a map of attention: its own, or that of all heads of the layer, as the taste wants it. */
 export function attentionScale({ taste, source: { grid, manifest } }, maps, values) {
-  return taste.scale === "map" ? patchScale(values, grid) : headsScale(maps.rows, manifest.model.num_heads, grid);
+  return taste.scale === "map"
+    ? patchScale(values, grid)
+    : headsScale(maps.rows, manifest.model.num_heads, grid);
 }
 
 /**
@@ -54,6 +62,8 @@ export function headScale(app, layer, head, maps = null, values = null) {
     if (at.layer >= depth || (at.head !== "mean" && at.head >= heads)) return null;
     const { direction } = of.selection;
     const theirs = of.source.maps.of(at.layer, of.shownToken(), direction);
-    return theirs && attentionScale(of, theirs, of.source.maps.head(at.layer, of.shownToken(), direction, at.head));
+    return (
+      theirs && attentionScale(of, theirs, of.source.maps.head(at.layer, of.shownToken(), direction, at.head))
+    );
   });
 }

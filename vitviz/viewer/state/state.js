@@ -9,17 +9,21 @@ import { FUSIONS } from "../maths/rollout.js";
 /**
  * @typedef {{token: number, partner: number|"strongest", pinned: boolean, layer: number, head: number|"mean",
  *   direction: "from"|"to", panel: string, overlay: string,
- *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, experiment: string,
+ *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, experiment:
+ *     string,
  *   lesson: string, step: number, [own: string]: any}} Selection
  *   partner: the token on the other side of a pair, the key where attention is from the token; "strongest" is
  *     whichever other token has most attention with it
  *   beside: the key of the second analysis, "" if there is none
- *   experiment: the interventions of an experiment as a text (experiment.js), "" if there are none; it is shown while
+ *   experiment: the interventions of an experiment as a text (experiment.js), "" if there are none; it is
+ *   shown while
  *     `beside` is OPERATED
- *   lesson: the id of the open lesson, "" if there is none; step: of it, counted from 1; 0 what is recalled before them, one more than there are what was found
- *   lent: the fields that the open panel has borrowed, with their values before; own: fields that a panel adds
+ *   lesson: the id of the open lesson, "" if there is none; step: of it, counted from 1; 0 what is recalled
+ *   before them, one more than there are what was found lent: the fields that the open panel has borrowed,
+ *   with their values before; own: fields that a panel adds
  * @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid,
- *   panels: import("./panels.js").PanelDescription[], besides: string[], lessons?: import("../lessons/steps.js").Lesson[]}} Shape
+ *   panels: import("./panels.js").PanelDescription[], besides: string[], lessons?:
+ *     import("../lessons/steps.js").Lesson[]}} Shape
  *   besides: keys of the analyses that can be put beside it; lessons: those that can be opened
  */
 
@@ -32,9 +36,22 @@ export function startSelection({ depth, grid, panels }) {
   const open = openPanel(panels.find(({ first }) => first) ?? panels[0]);
   return {
     ...startOf(fieldsOf(panels, "selects")),
-    token: startToken(grid), partner: "strongest", pinned: false,
-    layer: depth - 1, head: "mean", direction: "from",
-    overlay: "none", ...open, first: 0, residual: 0.5, fusion: "mean", lent: {}, beside: "", experiment: "", lesson: "", step: 1,
+    token: startToken(grid),
+    partner: "strongest",
+    pinned: false,
+    layer: depth - 1,
+    head: "mean",
+    direction: "from",
+    overlay: "none",
+    ...open,
+    first: 0,
+    residual: 0.5,
+    fusion: "mean",
+    lent: {},
+    beside: "",
+    experiment: "",
+    lesson: "",
+    step: 1,
   };
 }
 
@@ -109,8 +126,13 @@ export function carried(selection, from, to) {
   const { lent } = selection;
   const partner = typeof selection.partner === "number" ? follow(selection.partner) : selection.partner;
   const same = ["rows", "cols", "prefix"].every((side) => from[side] === to[side]);
-  return { ...selection, token: follow(selection.token), partner, experiment: same ? selection.experiment : "",
-    lent: lent.token === undefined ? lent : { ...lent, token: follow(lent.token) } };
+  return {
+    ...selection,
+    token: follow(selection.token),
+    partner,
+    experiment: same ? selection.experiment : "",
+    lent: lent.token === undefined ? lent : { ...lent, token: follow(lent.token) },
+  };
 }
 
 /**
@@ -147,9 +169,9 @@ export function startHistory(selection) {
 }
 
 /**
- * The history after one more selection. Dragging a slider is one step: changes of the same fields
- * shortly after one another replace each other. Opening a panel, a second analysis, or a step of a lesson is always a step,
- * and so is every change of an experiment.
+ * The history after one more selection. Dragging a slider is one step: changes of the same fields shortly
+ * after one another replace each other. Opening a panel, a second analysis, or a step of a lesson is always a
+ * step, and so is every change of an experiment.
  * @param {History} history
  * @param {Selection} selection
  * @param {number} time  in milliseconds
@@ -159,7 +181,9 @@ export function push(history, selection, time) {
   const fields = Object.keys(selection).filter((f) => selection[f] !== history.now[f]);
   if (fields.length === 0) return history;
   const key = fields.join();
-  const sliding = !["panel", "beside", "experiment", "lesson", "step"].some((field) => fields.includes(field));
+  const sliding = !["panel", "beside", "experiment", "lesson", "step"].some((field) =>
+    fields.includes(field),
+  );
   const same = sliding && key === history.key && time - history.time < SAME_MOVE_MS;
   const past = same ? history.past : [...history.past, history.now].slice(-MOST_STEPS);
   return { past, now: selection, future: [], key, time };

@@ -21,23 +21,39 @@ export function begun(strokes, width, [x, y]) {
 export function extended(strokes, [x, y]) {
   const last = strokes.at(-1);
   if (!last || last.points.length >= MOST_POINTS) return strokes;
-  return [...strokes.slice(0, -1), { ...last, points: [...last.points, /** @type {[number, number]} */ ([within(x), within(y)])] }];
+  return [
+    ...strokes.slice(0, -1),
+    { ...last, points: [...last.points, /** @type {[number, number]} */ ([within(x), within(y)])] },
+  ];
 }
 
-/** The longer side of what is drawn, and its centre of mass; shares of the field. @param {Stroke[]} strokes  at least one */
+/**
+ * The longer side of what is drawn, and its centre of mass; shares of the field.
+ * @param {Stroke[]} strokes  at least one
+ */
 export function extentOf(strokes) {
   const points = strokes.flatMap((stroke) => stroke.points);
   const pen = Math.max(...strokes.map(({ width }) => width));
-  const across = [0, 1].map((axis) => points.map((point) => point[axis]).reduce(
-    ([low, high], at) => [Math.min(low, at), Math.max(high, at)], [1, 0]));
+  const across = [0, 1].map((axis) =>
+    points
+      .map((point) => point[axis])
+      .reduce(([low, high], at) => [Math.min(low, at), Math.max(high, at)], [1, 0]),
+  );
   const side = Math.max(...across.map(([low, high]) => high - low));
   // Ink lies along the strokes, and half a dot of it at each end.
   let [mass, x, y] = [0, 0, 0];
-  const lay = (ink, at) => { mass += ink; x += ink * at[0]; y += ink * at[1]; };
+  const lay = (ink, at) => {
+    mass += ink;
+    x += ink * at[0];
+    y += ink * at[1];
+  };
   for (const { width, points: all } of strokes) {
-    for (const end of [all[0], all[all.length - 1]]) lay(width * width / 2, end);
+    for (const end of [all[0], all[all.length - 1]]) lay((width * width) / 2, end);
     all.reduce((one, two) => {
-      lay(width * Math.hypot(two[0] - one[0], two[1] - one[1]), [(one[0] + two[0]) / 2, (one[1] + two[1]) / 2]);
+      lay(width * Math.hypot(two[0] - one[0], two[1] - one[1]), [
+        (one[0] + two[0]) / 2,
+        (one[1] + two[1]) / 2,
+      ]);
       return two;
     });
   }
@@ -54,7 +70,11 @@ export function liesElsewhere(strokes, { least, most, off }) {
   return side + pen < least || side + pen > most || centre.some((at) => Math.abs(at - 0.5) > off);
 }
 
-/** The strokes in the middle and of the size that was taught, with the same pen. @param {Stroke[]} strokes  at least one @returns {Stroke[]} */
+/**
+ * The strokes in the middle and of the size that was taught, with the same pen.
+ * @param {Stroke[]} strokes  at least one
+ * @returns {Stroke[]}
+ */
 export function broughtTo(strokes, { side: wanted }) {
   const { side, pen } = extentOf(strokes);
   const times = side > 0 ? Math.max(wanted - pen, 0) / side : 1;
@@ -67,10 +87,15 @@ export function broughtTo(strokes, { side: wanted }) {
 const eachPoint = (strokes, place) =>
   strokes.map(({ width, points }) => ({ width, points: points.map(([x, y]) => [place(x, 0), place(y, 1)]) }));
 
-/** A pen that is moved by keys: where it is, and whether it writes. @typedef {{at: [number, number], down: boolean}} Pen */
+/**
+ * A pen that is moved by keys: where it is, and whether it writes.
+ * @typedef {{at: [number, number], down: boolean}} Pen
+ */
 
 /** Where a key moves the pen: along rows and columns of a field of so many. Null for other keys. */
 export function moved([x, y], key, steps) {
   const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
-  return way ? /** @type {[number, number]} */ ([within(x + way[0] / steps), within(y + way[1] / steps)]) : null;
+  return way
+    ? /** @type {[number, number]} */ ([within(x + way[0] / steps), within(y + way[1] / steps)])
+    : null;
 }

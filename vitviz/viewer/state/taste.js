@@ -11,8 +11,15 @@ export const SIGHTS = ["photograph", "model"];
 
 /** @type {Record<string, import("./panels.js").Field>} */
 const COMMON = {
-  colours: oneOf([SPOTLIGHT, ...COLOUR_MAPS]), sight: oneOf(SIGHTS), scale: oneOf(["map", "heads"]), smooth: flag(false), opacity: share,
-  grid: flag(true), rulers: flag(false), fromOne: flag(false), projector: flag(false),
+  colours: oneOf([SPOTLIGHT, ...COLOUR_MAPS]),
+  sight: oneOf(SIGHTS),
+  scale: oneOf(["map", "heads"]),
+  smooth: flag(false),
+  opacity: share,
+  grid: flag(true),
+  rulers: flag(false),
+  fromOne: flag(false),
+  projector: flag(false),
   // The names of the folds that are open.
   opened: { start: "", possible: (value) => typeof value === "string" && /^[a-z ]{0,200}$/.test(value) },
 };

@@ -1,4 +1,7 @@
-/** The curriculum: the lessons of the house and the own one, where they are listed, and the way to their pictures. */
+/**
+ * The curriculum: the lessons of the house and the own one, where they are listed, and the way to their
+ * pictures.
+ */
 
 import { createCheck } from "../lessons/check.js";
 import { createCourse, stepLink } from "../lessons/course.js";
@@ -18,17 +21,44 @@ import { createLessonList } from "./lessonlist.js";
  * @param {HTMLElement} root  gets the list of lessons
  * @param {() => void} render
  */
-export function createCurriculum(app, { address = null, go = null, taken = null, texts = null }, results, storage, root, render) {
+export function createCurriculum(
+  app,
+  { address = null, go = null, taken = null, texts = null },
+  results,
+  storage,
+  root,
+  render,
+) {
   const shelf = createShelf(lessonBook(storage), () => address?.read() ?? null, taken?.lesson ?? null);
   const guesses = guessBook(storage, taken?.guesses);
   const travels = Boolean(go && address);
   const lessons = [...LESSONS]; // and the own one
   shelve();
-  const course = createCourse(app, lessons, guesses, travel, createOutcomes(results, taken?.outcomes ?? {}, render), render);
-  let [coming, lost] = [/** @type {Promise<boolean>|null} */ (null), ""]; // lost: the language whose texts could not be had
-  return { shelf, guesses, check: createCheck(guesses), travels, course, collect, openLessons, speaksLessons };
+  const course = createCourse(
+    app,
+    lessons,
+    guesses,
+    travel,
+    createOutcomes(results, taken?.outcomes ?? {}, render),
+    render,
+  );
+  // lost: the language whose texts could not be had
+  let [coming, lost] = [/** @type {Promise<boolean>|null} */ (null), ""];
+  return {
+    shelf,
+    guesses,
+    check: createCheck(guesses),
+    travels,
+    course,
+    collect,
+    openLessons,
+    speaksLessons,
+  };
 
-  /** Whether the texts of lessons are here; if not, they are fetched, and the page is drawn when they have come. */
+  /**
+   * Whether the texts of lessons are here; if not, they are fetched, and the page is drawn when they have
+   * come.
+   */
   function speaksLessons() {
     if (!knowsLessons(app.language) && lost !== app.language) fetchTexts().then(render);
     return knowsLessons(app.language);
@@ -36,8 +66,10 @@ export function createCurriculum(app, { address = null, go = null, taken = null,
 
   async function fetchTexts() {
     const { language } = app;
-    coming ??= learnLessons(language, texts).finally(() => { coming = null; });
-    lost = await coming ? "" : language;
+    coming ??= learnLessons(language, texts).finally(() => {
+      coming = null;
+    });
+    lost = (await coming) ? "" : language;
   }
 
   /** Puts the own lesson after the others, where there is one. */

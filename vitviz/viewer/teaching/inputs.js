@@ -12,14 +12,21 @@ import { optionText, written } from "../text/lesson.js";
  *   root: for a guess on the picture, a line that counts
  */
 export function createInput(app, asked) {
-  return { choose: chooser, number: numberLine, patch: counter, patches: counter, write: writer }[asked.kind](app, asked);
+  return { choose: chooser, number: numberLine, patch: counter, patches: counter, write: writer }[asked.kind](
+    app,
+    asked,
+  );
 }
 
 function chooser(app, asked) {
   const { t, course } = app;
   const options = optionsOf(asked, app.source);
-  const bar = choice({ label: t("lessonYour"), wrap: true, onChoose: (guess) => course.put(guess),
-    options: options.map((key) => ({ value: key, text: optionText(app, key) })) });
+  const bar = choice({
+    label: t("lessonYour"),
+    wrap: true,
+    onChoose: (guess) => course.put(guess),
+    options: options.map((key) => ({ value: key, text: optionText(app, key) })),
+  });
   bar.root.classList.add("vv-lesson-options");
   bar.root.classList.toggle("vv-lesson-sentences", Array.isArray(asked.options)); // one below the other
   const labels = [...bar.root.querySelectorAll("label")];
@@ -40,17 +47,34 @@ function numberLine(app, asked) {
   const { t, course } = app;
   const factor = asked.percent ? 100 : 1;
   const { low, high } = rangeOf(asked);
-  const line = createNumberLine({ t, low: low * factor, high: high * factor, min: asked.min * factor, max: asked.max * factor, percent: Boolean(asked.percent), worked: Boolean(asked.worked),
+  const line = createNumberLine({
+    t,
+    low: low * factor,
+    high: high * factor,
+    min: asked.min * factor,
+    max: asked.max * factor,
+    percent: Boolean(asked.percent),
+    worked: Boolean(asked.worked),
     onPut: (number) => course.put(number === undefined ? undefined : number / factor),
-    format: (number) => written(app, asked, number / factor) });
+    format: (number) => written(app, asked, number / factor),
+  });
   return {
     root: line.root,
-    render: (revealed) => line.render(course.guess() === undefined ? null : course.guess() * factor, revealed ? course.truth() * factor : null),
+    render: (revealed) =>
+      line.render(
+        course.guess() === undefined ? null : course.guess() * factor,
+        revealed ? course.truth() * factor : null,
+      ),
   };
 }
 
 function writer({ t, course }) {
-  const field = el("textarea", { rows: 3, maxlength: MOST_LETTERS, "aria-label": t("lessonYour"), oninput: () => course.put(field.value) });
+  const field = el("textarea", {
+    rows: 3,
+    maxlength: MOST_LETTERS,
+    "aria-label": t("lessonYour"),
+    oninput: () => course.put(field.value),
+  });
   return {
     root: field,
     render(revealed) {
@@ -68,52 +92,93 @@ function counter(app, asked) {
     render(revealed) {
       const guess = course.guess();
       const done = asked.kind === "patch" ? Number(course.complete()) : (guess ?? []).length;
-      setText(line, revealed ? "" : t("lessonPainted", { done, count: asked.kind === "patch" ? 1 : paintable(asked, app.source) }));
+      setText(
+        line,
+        revealed
+          ? ""
+          : t("lessonPainted", { done, count: asked.kind === "patch" ? 1 : paintable(asked, app.source) }),
+      );
     },
   };
 }
 
 /**
  * A field and a slider for a guessed number, and after it both marks on one line.
- * @param {{t: (key: string, values?: any) => string, low: number, high: number, min: number, max: number, percent: boolean, worked: boolean,
+ * @param {{t: (key: string, values?: any) => string, low: number, high: number, min: number, max: number,
+ *   percent: boolean, worked: boolean,
  *   onPut: (value: number|undefined) => void, format: (value: number) => string}} props
  * @returns {{root: HTMLElement, render: (guess: number|null, truth: number|null) => void}}
  */
 function createNumberLine({ t, low: least, high: most, min, max, percent, worked, onPut, format }) {
   const id = freshId("number");
-  const field = el("input", { type: "number", id, min, max, step: "any", inputmode: "decimal",
+  const field = el("input", {
+    type: "number",
+    id,
+    min,
+    max,
+    step: "any",
+    inputmode: "decimal",
     oninput() {
       const value = field.valueAsNumber;
       const fits = value >= least && value <= most;
-      setText(note, Number.isNaN(value) || fits ? "" : t("lessonRange", { low: format(least), high: format(most) }));
+      setText(
+        note,
+        Number.isNaN(value) || fits ? "" : t("lessonRange", { low: format(least), high: format(most) }),
+      );
       onPut(fits ? value : undefined);
       // Who types 0.073 where percent are asked for may mean 7.3 %.
       show(meant, percent && value > 0 && value < 1);
       setText(meant, t("lessonMeant", { share: format(100 * value) }));
       meant.setAttribute("aria-label", meant.textContent);
-    } });
+    },
+  });
   const note = el("p", { class: "vv-note", role: "status" });
-  const meant = button({ text: "", title: t("lessonMeantTitle"), onClick() {
-    show(meant, false);
-    onPut(Number((100 * field.valueAsNumber).toPrecision(6))); // which writes it into the field
-  } });
+  const meant = button({
+    text: "",
+    title: t("lessonMeantTitle"),
+    onClick() {
+      show(meant, false);
+      onPut(Number((100 * field.valueAsNumber).toPrecision(6))); // which writes it into the field
+    },
+  });
   show(meant, false);
-  const slider = el("input", { type: "range", min, max, step: stepOf(min, max), "aria-label": t("lessonYour"),
-    oninput: () => onPut(Number(slider.value)) });
-  const asking = el("div", { class: "vv-number-field" }, el("label", { for: id, text: t("lessonYour") }), field,
-    percent ? el("span", { text: "%" }) : null, slider, meant, note);
-  const [mine, theirs] = ["mine", "truth"].map((who) => el("span", { class: "vv-number-mark vv-number-" + who }));
+  const slider = el("input", {
+    type: "range",
+    min,
+    max,
+    step: stepOf(min, max),
+    "aria-label": t("lessonYour"),
+    oninput: () => onPut(Number(slider.value)),
+  });
+  const asking = el(
+    "div",
+    { class: "vv-number-field" },
+    el("label", { for: id, text: t("lessonYour") }),
+    field,
+    percent ? el("span", { text: "%" }) : null,
+    slider,
+    meant,
+    note,
+  );
+  const [mine, theirs] = ["mine", "truth"].map((who) =>
+    el("span", { class: "vv-number-mark vv-number-" + who }),
+  );
   const between = el("span", { class: "vv-number-between" });
   const ends = [el("span"), el("span")];
-  const scale = el("div", { class: "vv-number-scale", "aria-hidden": "true" },
-    el("div", { class: "vv-number-rail" }, between, mine, theirs), el("div", { class: "vv-ends" }, ...ends));
+  const scale = el(
+    "div",
+    { class: "vv-number-scale", "aria-hidden": "true" },
+    el("div", { class: "vv-number-rail" }, between, mine, theirs),
+    el("div", { class: "vv-ends" }, ...ends),
+  );
   const root = el("div", { class: "vv-number-line" }, asking, scale);
   return {
     root,
     render(guess, truth) {
       show(asking, truth === null);
       show(scale, truth !== null);
-      if (guess !== null && field.valueAsNumber !== guess && document.activeElement !== field) field.value = String(Number(guess.toFixed(3)));
+      if (guess !== null && field.valueAsNumber !== guess && document.activeElement !== field)
+        field.value = String(Number(guess.toFixed(3)));
       if (guess === null && document.activeElement !== field) field.value = "";
       slider.value = String(guess ?? (min + max) / 2);
       if (truth === null || guess === null) return;

@@ -39,23 +39,46 @@ export function createLessonBar(app) {
   const waiting = el("p", { class: "vv-note" });
   const gap = el("p", { class: "vv-lesson-gap" });
   const after = Object.fromEntries(AFTER.map((name) => [name, el("p", { class: "vv-lesson-" + name })]));
-  const because = el("input", { type: "text", maxlength: MOST_BECAUSE, oninput: () => course.explain(because.value) });
+  const because = el("input", {
+    type: "text",
+    maxlength: MOST_BECAUSE,
+    oninput: () => course.explain(because.value),
+  });
   const why = el("label", { class: "vv-lesson-because" }, el("span", { text: t("lessonBecause") }), because);
   // A screen reader reads the truth when it appears.
   const truth = el("div", { class: "vv-lesson-truth", role: "status" }, gap, ...Object.values(after));
   const back = button({ text: t("lessonBack"), onClick: () => move(-1) });
-  const reveal = button({ text: t("lessonReveal"), onClick: () => { if (course.complete()) course.reveal([question.textContent, gapText(app, course.truth())]); } });
+  const reveal = button({
+    text: t("lessonReveal"),
+    onClick: () => {
+      if (course.complete()) course.reveal([question.textContent, gapText(app, course.truth())]);
+    },
+  });
   const again = button({ text: t("lessonAgain"), onClick: () => course.again() });
   const next = button({ text: t("lessonNext"), onClick: () => move(1) });
   for (const main of [reveal, play]) main.classList.add("vv-main");
   const others = button({ text: t("lessonOthers"), onClick: () => app.openLessons() });
   const [teacher, framing] = [createTeacher(app), createFraming(app)];
   const card = createCard(app);
-  const root = el("section", { class: "vv-lesson", "aria-label": t("lesson"), hidden: true },
+  const root = el(
+    "section",
+    { class: "vv-lesson", "aria-label": t("lesson"), hidden: true },
     el("header", { class: "vv-lesson-head" }, title, where, leave),
     el("div", { class: "vv-lesson-elsewhere" }, elsewhere, home),
-    text, framing.root, card.root, lines, play, question, answer, ballot.root, waiting, truth, why,
-    el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next, others), teacher.root);
+    text,
+    framing.root,
+    card.root,
+    lines,
+    play,
+    question,
+    answer,
+    ballot.root,
+    waiting,
+    truth,
+    why,
+    el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next, others),
+    teacher.root,
+  );
   let [drawn, input] = ["", null]; // the step whose texts and inputs are drawn, and its input: {root, render}
   return { root, render };
 
@@ -80,7 +103,14 @@ export function createLessonBar(app) {
     const revealed = course.revealed() && value !== null && value !== undefined;
     setText(title, titleOf(app, lesson));
     setText(where, placeText(app));
-    setText(elsewhere, changesPhoto(lesson, course.number()) && !app.travels ? t("lessonNoOther") : course.atHome() ? "" : t("lessonElsewhere"));
+    setText(
+      elsewhere,
+      changesPhoto(lesson, course.number()) && !app.travels
+        ? t("lessonNoOther")
+        : course.atHome()
+          ? ""
+          : t("lessonElsewhere"),
+    );
     show(elsewhere, elsewhere.textContent !== "");
     show(home, !course.atHome() && app.travels);
     paragraphs(text, said(app, "") ?? t("lessonLoading"));
@@ -94,7 +124,14 @@ export function createLessonBar(app) {
     show(answer, asked !== null && value !== undefined && input !== null);
     input?.render(revealed);
     show(play, Boolean(step.play && app.play));
-    setText(waiting, value === undefined && asked ? t("lessonCannot") : value === null && asked && course.complete() ? t("lessonWaiting") : "");
+    setText(
+      waiting,
+      value === undefined && asked
+        ? t("lessonCannot")
+        : value === null && asked && course.complete()
+          ? t("lessonWaiting")
+          : "",
+    );
     show(waiting, waiting.textContent !== "");
     ballot.render();
     renderTruth(revealed, value);
@@ -144,12 +181,18 @@ export function createLessonBar(app) {
   }
 }
 
-/** The last of these is on the screen, under the picture on a phone too; what a step brings along is there in the next frame. */
+/**
+ * The last of these is on the screen, under the picture on a phone too; what a step brings along is there in
+ * the next frame.
+ */
 function onScreen(nodes) {
   requestAnimationFrame(() => nodes.forEach((one) => one.scrollIntoView({ block: "nearest" })));
 }
 
-/** The whole photo, with a frame around what the model saw; its share is told after the guess. True if it has come now. */
+/**
+ * The whole photo, with a frame around what the model saw; its share is told after the guess. True if it has
+ * come now.
+ */
 function renderPhoto({ root, render }, course, revealed) {
   const { hidden } = root;
   const wanted = course.shows().includes("photo");
@@ -162,14 +205,18 @@ function renderPhoto({ root, render }, course, revealed) {
 /** Where in its lesson a step stands. */
 function placeText({ t, course }) {
   if (course.closed()) return t("lessonFound");
-  return course.number() === 0 ? t("lessonRecall") : t("lessonStep", { step: course.number(), count: course.count() });
+  return course.number() === 0
+    ? t("lessonRecall")
+    : t("lessonStep", { step: course.number(), count: course.count() });
 }
 
 /** What comes next: a step, the card behind the last one, or another lesson. */
 function onwardText(app, open) {
   const { t, course } = app;
   if (!course.closed()) return t(open ? "lessonSkip" : "lessonNext");
-  return course.following() ? t("lessonFollowing", { lesson: titleOf(app, course.following()) }) : t("lessonDone");
+  return course.following()
+    ? t("lessonFollowing", { lesson: titleOf(app, course.following()) })
+    : t("lessonDone");
 }
 
 function paragraphs(node, words) {
@@ -186,24 +233,49 @@ function createCard({ t, course }) {
   function render() {
     const entries = course.closed() ? course.found() : [];
     show(root, entries.length > 0);
-    root.replaceChildren(...entries.map(({ told: [asked, gap], because }) => el("li", {}, el("p", { class: "vv-note", text: asked }), el("p", { text: gap }),
-      because ? el("p", { class: "vv-note", text: t("lessonOwn", { because }) }) : null)));
+    root.replaceChildren(
+      ...entries.map(({ told: [asked, gap], because }) =>
+        el(
+          "li",
+          {},
+          el("p", { class: "vv-note", text: asked }),
+          el("p", { text: gap }),
+          because ? el("p", { class: "vv-note", text: t("lessonOwn", { because }) }) : null,
+        ),
+      ),
+    );
   }
 }
 
 /** What a teacher needs: the lesson on paper, and its key. */
 function createTeacher(app) {
   const { t } = app;
-  const make = (text, title, key) => button({ text, title, onClick: () => { if (key ? keyIsReady(app) : sheetIsReady(app)) openPaper(worksheet(app, key)); } });
+  const make = (text, title, key) =>
+    button({
+      text,
+      title,
+      onClick: () => {
+        if (key ? keyIsReady(app) : sheetIsReady(app)) openPaper(worksheet(app, key));
+      },
+    });
   const sheet = make(t("lessonSheet"), t("lessonSheetTitle"), false);
   const key = make(t("lessonKey"), t("lessonKeyTitle"), true);
-  const poll = button({ text: t("poll"), title: t("pollTitle"), onClick() {
-    const dialog = createPoll(app);
-    root.append(dialog);
-    dialog.showModal();
-  } });
-  const root = el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("lessonTeacher") }),
-    el("div", { class: "vv-lesson-buttons" }, sheet, key, poll), el("p", { class: "vv-note", text: t("lessonPrint") }));
+  const poll = button({
+    text: t("poll"),
+    title: t("pollTitle"),
+    onClick() {
+      const dialog = createPoll(app);
+      root.append(dialog);
+      dialog.showModal();
+    },
+  });
+  const root = el(
+    "details",
+    { class: "vv-lesson-teacher" },
+    el("summary", { text: t("lessonTeacher") }),
+    el("div", { class: "vv-lesson-buttons" }, sheet, key, poll),
+    el("p", { class: "vv-note", text: t("lessonPrint") }),
+  );
   root.open = app.forTeacher;
   root.addEventListener("toggle", () => render());
   return { root, render };

@@ -20,7 +20,8 @@ import { button } from "../parts/widgets.js";
  */
 export function createLessonList(app, lessons, linkTo) {
   const { t } = app;
-  const linkOf = (lesson, step) => linkTo({ ...originOf(lesson, stepAt(lesson, step)), lesson: lesson.id, step });
+  const linkOf = (lesson, step) =>
+    linkTo({ ...originOf(lesson, stepAt(lesson, step)), lesson: lesson.id, step });
   const open = (lesson) => {
     const title = titleOf(app, lesson);
     if (linkTo && lesson.id !== OWN) return el("a", { href: linkOf(lesson, firstOf(lesson)), text: title });
@@ -31,20 +32,56 @@ export function createLessonList(app, lessons, linkTo) {
     dialog.close();
     app.course.start(id, at);
   };
-  const item = (lesson) => el("li", {}, open(lesson),
-    el("span", { class: "vv-note", text: " " + t("lessonMinutes", { minutes: lesson.minutes }) }),
-    el("p", { text: goalOf(app, lesson) || t("ownGoal") }));
+  const item = (lesson) =>
+    el(
+      "li",
+      {},
+      open(lesson),
+      el("span", { class: "vv-note", text: " " + t("lessonMinutes", { minutes: lesson.minutes }) }),
+      el("p", { text: goalOf(app, lesson) || t("ownGoal") }),
+    );
   const refused = app.shelf.refused();
-  const dialog = createDialog(t, t("lessons"), "vv-help vv-lesson-list",
+  const dialog = createDialog(
+    t,
+    t("lessons"),
+    "vv-help vv-lesson-list",
     refused ? el("p", { class: "vv-untrained", role: "alert", text: t(refused.key, refused.values) }) : null,
     el("p", { class: "vv-note", text: t("lessonsIntro") }),
     createCheckLine(app, selfCheck),
     el("ol", {}, ...lessons.map(item)),
-    linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("plan.title") }), createPlans(app, planned)) : null,
-    linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("lessonTeacherLinks") }), handout()) : null,
-    linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("own") }), createOwnLesson(app, linkTo, (at) => begin({ id: OWN }, at))) : null,
-    el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("check.class") }), createCheckClass(app)));
-  dialog.addEventListener("close", () => dialog.remove()); // it is made anew with what has been collected by then
+    linkTo
+      ? el(
+          "details",
+          { class: "vv-lesson-teacher" },
+          el("summary", { text: t("plan.title") }),
+          createPlans(app, planned),
+        )
+      : null,
+    linkTo
+      ? el(
+          "details",
+          { class: "vv-lesson-teacher" },
+          el("summary", { text: t("lessonTeacherLinks") }),
+          handout(),
+        )
+      : null,
+    linkTo
+      ? el(
+          "details",
+          { class: "vv-lesson-teacher" },
+          el("summary", { text: t("own") }),
+          createOwnLesson(app, linkTo, (at) => begin({ id: OWN }, at)),
+        )
+      : null,
+    el(
+      "details",
+      { class: "vv-lesson-teacher" },
+      el("summary", { text: t("check.class") }),
+      createCheckClass(app),
+    ),
+  );
+  // it is made anew with what has been collected by then
+  dialog.addEventListener("close", () => dialog.remove());
   return dialog;
 
   /** In place of the list, which would know nothing of what is answered. */
@@ -62,11 +99,32 @@ export function createLessonList(app, lessons, linkTo) {
 
   /** For each lesson the links to its steps, and to its key. */
   function handout() {
-    return el("div", {}, el("p", { class: "vv-note", text: t("lessonTeacherHelp") }),
-      el("ul", { class: "vv-handout" }, ...lessons.filter(({ id }) => id !== OWN).map((lesson) => el("li", {},
-        el("b", { text: titleOf(app, lesson) }), el("span", { class: "vv-note", text: " " + t("lessonMinutes", { minutes: lesson.minutes }) }),
-        el("p", { class: "vv-handout-links" },
-          ...lesson.steps.map((_step, at) => el("a", { href: linkOf(lesson, at + 1), text: t("lessonStepLink", { step: at + 1 }) })),
-          el("a", { href: linkOf(lesson, 1) + "&key=true", text: t("lessonKey") }))))));
+    return el(
+      "div",
+      {},
+      el("p", { class: "vv-note", text: t("lessonTeacherHelp") }),
+      el(
+        "ul",
+        { class: "vv-handout" },
+        ...lessons
+          .filter(({ id }) => id !== OWN)
+          .map((lesson) =>
+            el(
+              "li",
+              {},
+              el("b", { text: titleOf(app, lesson) }),
+              el("span", { class: "vv-note", text: " " + t("lessonMinutes", { minutes: lesson.minutes }) }),
+              el(
+                "p",
+                { class: "vv-handout-links" },
+                ...lesson.steps.map((_step, at) =>
+                  el("a", { href: linkOf(lesson, at + 1), text: t("lessonStepLink", { step: at + 1 }) }),
+                ),
+                el("a", { href: linkOf(lesson, 1) + "&key=true", text: t("lessonKey") }),
+              ),
+            ),
+          ),
+      ),
+    );
   }
 }

@@ -1,9 +1,23 @@
-/** An own lesson: the views that a teacher has collected, with questions, to be ordered, handed out and kept. */
+/**
+ * An own lesson: the views that a teacher has collected, with questions, to be ordered, handed out and kept.
+ */
 
 import { el, setText, show } from "../parts/dom.js";
 import { download } from "../parts/download.js";
 import { fileField } from "../parts/drops.js";
-import { MOST, Misfit, OWN, WAYS, addressWith, askedBy, emptyLesson, fileText, lessonInFile, stepOf, withMoved } from "../lessons/own.js";
+import {
+  MOST,
+  Misfit,
+  OWN,
+  WAYS,
+  addressWith,
+  askedBy,
+  emptyLesson,
+  fileText,
+  lessonInFile,
+  stepOf,
+  withMoved,
+} from "../lessons/own.js";
 import { HOSTS, readLink } from "../state/link.js";
 import { allow, button } from "../parts/widgets.js";
 
@@ -16,23 +30,68 @@ import { allow, button } from "../parts/widgets.js";
 export function createOwnLesson(app, linkTo, start) {
   const { t, shelf } = app;
   const said = el("p", { class: "vv-note", role: "status" });
-  const title = el("input", { type: "text", maxlength: MOST.title, value: shelf.draft().title, placeholder: t("ownUntitled"),
-    onchange: () => app.collect({ ...shelf.draft(), title: title.value }) });
+  const title = el("input", {
+    type: "text",
+    maxlength: MOST.title,
+    value: shelf.draft().title,
+    placeholder: t("ownUntitled"),
+    onchange: () => app.collect({ ...shelf.draft(), title: title.value }),
+  });
   const steps = el("ol", { class: "vv-own-steps" });
-  const link = el("input", { type: "text", readonly: true, class: "vv-link", "aria-label": t("ownLink"), hidden: true });
+  const link = el("input", {
+    type: "text",
+    readonly: true,
+    class: "vv-link",
+    "aria-label": t("ownLink"),
+    hidden: true,
+  });
   const file = fileField(".json,application/json", read);
   const named = (key, onClick) => button({ text: t(key), onClick });
   const brought = shelf.brought();
-  const withSteps = (act) => () => { if (shelf.draft().steps.length > 0) tell(act); };
-  const hand = [...(brought ? [] : [named("ownStart", withSteps(() => start(1)))]), named("ownLink", withSteps(copy)), named("ownSave", withSteps(save))];
-  const clear = named("ownClear", () => { title.value = ""; put(emptyLesson()); say(t("ownCleared")); });
-  const root = el("div", { class: "vv-own" },
+  const withSteps = (act) => () => {
+    if (shelf.draft().steps.length > 0) tell(act);
+  };
+  const hand = [
+    ...(brought
+      ? []
+      : [
+          named(
+            "ownStart",
+            withSteps(() => start(1)),
+          ),
+        ]),
+    named("ownLink", withSteps(copy)),
+    named("ownSave", withSteps(save)),
+  ];
+  const clear = named("ownClear", () => {
+    title.value = "";
+    put(emptyLesson());
+    say(t("ownCleared"));
+  });
+  const root = el(
+    "div",
+    { class: "vv-own" },
     el("p", { class: "vv-note", text: t("ownHelp") }),
     el("label", {}, el("span", { text: t("ownTitle") }), title),
     steps,
-    el("div", { class: "vv-lesson-buttons" }, named("ownAdd", add), ...hand, named("ownOpen", () => file.click()),
-      brought ? named("ownTake", () => { title.value = brought.title; put(brought); }) : null, clear),
-    link, file, said);
+    el(
+      "div",
+      { class: "vv-lesson-buttons" },
+      named("ownAdd", add),
+      ...hand,
+      named("ownOpen", () => file.click()),
+      brought
+        ? named("ownTake", () => {
+            title.value = brought.title;
+            put(brought);
+          })
+        : null,
+      clear,
+    ),
+    link,
+    file,
+    said,
+  );
   draw();
   return root;
 
@@ -50,30 +109,67 @@ export function createOwnLesson(app, linkTo, start) {
   }
 
   function stepOfList({ view, ...texts }, at, count) {
-    const change = (more) => app.collect({ ...shelf.draft(), steps: shelf.draft().steps.map((one, place) => (place === at ? { ...one, ...more } : one)) });
-    const written = (name, rows) => el("label", {}, el("span", { text: t("own_" + name) }),
-      Object.assign(el("textarea", { rows, maxlength: MOST[name], onchange: (event) => change({ [name]: event.target.value }) }), { value: texts[name] ?? "" }));
+    const change = (more) =>
+      app.collect({
+        ...shelf.draft(),
+        steps: shelf.draft().steps.map((one, place) => (place === at ? { ...one, ...more } : one)),
+      });
+    const written = (name, rows) =>
+      el(
+        "label",
+        {},
+        el("span", { text: t("own_" + name) }),
+        Object.assign(
+          el("textarea", {
+            rows,
+            maxlength: MOST[name],
+            onchange: (event) => change({ [name]: event.target.value }),
+          }),
+          { value: texts[name] ?? "" },
+        ),
+      );
     const answered = createWay(app, written("right", 3), () => shelf.draft().steps[at], change);
-    const go = (to) => { put(withMoved(shelf.draft(), at, to)); steps.children[to].querySelector("button").focus(); };
-    const [up, down] = [button({ text: "↑", title: t("ownUp"), onClick: () => at > 0 && go(at - 1) }),
-      button({ text: "↓", title: t("ownDown"), onClick: () => at + 1 < count && go(at + 1) })];
+    const go = (to) => {
+      put(withMoved(shelf.draft(), at, to));
+      steps.children[to].querySelector("button").focus();
+    };
+    const [up, down] = [
+      button({ text: "↑", title: t("ownUp"), onClick: () => at > 0 && go(at - 1) }),
+      button({ text: "↓", title: t("ownDown"), onClick: () => at + 1 < count && go(at + 1) }),
+    ];
     allow(up, at > 0);
     allow(down, at + 1 < count);
-    const remove = button({ text: "✕", title: t("ownRemove"), onClick: () => {
-      const { steps: all, ...rest } = shelf.draft();
-      put({ ...rest, steps: all.filter((_, place) => place !== at) });
-      title.focus();
-    } });
-    const preview = brought ? null : button({ text: t("ownTry"), title: t("ownTryTitle"), onClick: () => start(at + 1) });
-    return el("li", {}, el("div", { class: "vv-own-head" }, el("b", { text: viewName(app, view) }), preview, up, down, remove),
-      written("text", 2), written("question", 2), answered, written("answer", 2));
+    const remove = button({
+      text: "✕",
+      title: t("ownRemove"),
+      onClick: () => {
+        const { steps: all, ...rest } = shelf.draft();
+        put({ ...rest, steps: all.filter((_, place) => place !== at) });
+        title.focus();
+      },
+    });
+    const preview = brought
+      ? null
+      : button({ text: t("ownTry"), title: t("ownTryTitle"), onClick: () => start(at + 1) });
+    return el(
+      "li",
+      {},
+      el("div", { class: "vv-own-head" }, el("b", { text: viewName(app, view) }), preview, up, down, remove),
+      written("text", 2),
+      written("question", 2),
+      answered,
+      written("answer", 2),
+    );
   }
 
   function add() {
-    const step = app.source && stepOf(app.selection, app.source.manifest.link, Object.keys(readLink(app.link(), app.panels)));
+    const step =
+      app.source &&
+      stepOf(app.selection, app.source.manifest.link, Object.keys(readLink(app.link(), app.panels)));
     if (!step) return say(t("ownPhoto"));
     const own = shelf.draft();
-    if (own.steps.length >= MOST.steps) return say(t("ownManySteps", { count: own.steps.length + 1, most: MOST.steps }));
+    if (own.steps.length >= MOST.steps)
+      return say(t("ownManySteps", { count: own.steps.length + 1, most: MOST.steps }));
     put({ ...own, steps: [...own.steps, step] });
     return say(t("ownAdded", { count: own.steps.length + 1 }));
   }
@@ -128,17 +224,29 @@ export function createOwnLesson(app, linkTo, start) {
 }
 
 /**
- * How a step is answered, and what is right, where the teacher says that; with a note as long as it is not clear.
+ * How a step is answered, and what is right, where the teacher says that; with a note as long as it is not
+ * clear.
  * @param {import("../main.js").App} app
  * @param {HTMLElement} right  the field for it
  * @param {() => import("../lessons/own.js").OwnStep} now  the step as it is
  * @param {(more: any) => void} change
  */
 function createWay({ t }, right, now, change) {
-  const select = el("select", { class: "vv-select", onchange: () => change({ way: select.value }) },
-    ...WAYS.map((value) => el("option", { value, text: t("ownWay_" + value), selected: value === now().way })));
+  const select = el(
+    "select",
+    { class: "vv-select", onchange: () => change({ way: select.value }) },
+    ...WAYS.map((value) =>
+      el("option", { value, text: t("ownWay_" + value), selected: value === now().way }),
+    ),
+  );
   const lacks = el("p", { class: "vv-note vv-own-lacks", "aria-live": "polite" });
-  const root = el("div", { class: "vv-own-way", onchange: draw }, el("label", {}, el("span", { text: t("ownWay") }), select), right, lacks);
+  const root = el(
+    "div",
+    { class: "vv-own-way", onchange: draw },
+    el("label", {}, el("span", { text: t("ownWay") }), select),
+    right,
+    lacks,
+  );
   draw();
   return root;
 
@@ -154,6 +262,7 @@ function createWay({ t }, right, now, change) {
 function viewName({ t, panels }, { model, example, panel, layer, head }) {
   const parts = [String(example).replaceAll("-", " "), model];
   if (panels.some(({ id }) => id === panel)) parts.push(t("panel_" + panel));
-  if (Number.isInteger(layer)) parts.push(head === "mean" ? t("lessonLayerMean", { layer }) : t("lessonLayerHead", { layer, head }));
+  if (Number.isInteger(layer))
+    parts.push(head === "mean" ? t("lessonLayerMean", { layer }) : t("lessonLayerHead", { layer, head }));
   return parts.join(" · ");
 }

@@ -8,20 +8,46 @@ import { openPaper, paper } from "./paper.js";
 
 /**
  * @param {import("../main.js").App} app
- * @param {(lesson: string, step: number|undefined) => string|null} linkTo  to a step, or to the first one; null where `lesson` is none
+ * @param {(lesson: string, step: number|undefined) => string|null} linkTo  to a step, or to the first one;
+ *   null where `lesson` is none
  * @returns {HTMLElement}
  */
 export function createPlans(app, linkTo) {
   const { t } = app;
-  return el("div", { class: "vv-plans" }, el("p", { class: "vv-note", text: t("plan.help") }), ...PLANS.map((plan) => el("details", {},
-    el("summary", { text: t("plan.name_" + plan.id) }), el("p", { text: t("plan.for_" + plan.id) }), tableOf(app, plan, linkTo),
-    el("div", { class: "vv-lesson-buttons" }, button({ text: t("plan.paper"), title: t("plan.paperTitle"), onClick: () => openPaper(onPaper(app, plan)) })))));
+  return el(
+    "div",
+    { class: "vv-plans" },
+    el("p", { class: "vv-note", text: t("plan.help") }),
+    ...PLANS.map((plan) =>
+      el(
+        "details",
+        {},
+        el("summary", { text: t("plan.name_" + plan.id) }),
+        el("p", { text: t("plan.for_" + plan.id) }),
+        tableOf(app, plan, linkTo),
+        el(
+          "div",
+          { class: "vv-lesson-buttons" },
+          button({
+            text: t("plan.paper"),
+            title: t("plan.paperTitle"),
+            onClick: () => openPaper(onPaper(app, plan)),
+          }),
+        ),
+      ),
+    ),
+  );
 }
 
 /** @param {import("../main.js").App} app @param {import("../lessons/plans.js").Plan} plan */
 function onPaper(app, plan) {
   const { t } = app;
-  return paper(app.language, t("plan.name_" + plan.id), [el("p", { class: "about", text: t("plan.for_" + plan.id) }), tableOf(app, plan, () => null)], "plan");
+  return paper(
+    app.language,
+    t("plan.name_" + plan.id),
+    [el("p", { class: "about", text: t("plan.for_" + plan.id) }), tableOf(app, plan, () => null)],
+    "plan",
+  );
 }
 
 function tableOf(app, plan, linkTo) {
@@ -29,8 +55,33 @@ function tableOf(app, plan, linkTo) {
   const cells = (...texts) => texts.map((text) => el("td", { text: String(text) }));
   const row = ({ from, minutes, does, what, how }, at) => {
     const href = linkTo(does, plan.parts[at].steps?.[0]);
-    return el("tr", {}, ...cells(from, minutes), el("td", {}, href ? el("a", { href, text: what }) : what), ...cells(how));
+    return el(
+      "tr",
+      {},
+      ...cells(from, minutes),
+      el("td", {}, href ? el("a", { href, text: what }) : what),
+      ...cells(how),
+    );
   };
-  return el("table", { class: "vv-plan" }, el("thead", {}, el("tr", {}, ...["plan.from", "plan.minutes", "plan.what", "plan.how"].map((key) => el("th", { scope: "col", text: t(key) })))),
-    el("tbody", {}, ...planRows(app, plan).map(row), el("tr", {}, ...cells("", plan.minutes, t("plan.sum"), ""))));
+  return el(
+    "table",
+    { class: "vv-plan" },
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        ...["plan.from", "plan.minutes", "plan.what", "plan.how"].map((key) =>
+          el("th", { scope: "col", text: t(key) }),
+        ),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      ...planRows(app, plan).map(row),
+      el("tr", {}, ...cells("", plan.minutes, t("plan.sum"), "")),
+    ),
+  );
 }

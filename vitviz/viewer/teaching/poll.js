@@ -17,42 +17,77 @@ import { createGathering } from "./room.js";
 export function createPoll(app) {
   const { t, course } = app;
   const question = course.question();
-  const field = el("textarea", { rows: 4, spellcheck: "false", autocapitalize: "characters", maxlength: 10_000, oninput: draw });
+  const field = el("textarea", {
+    rows: 4,
+    spellcheck: "false",
+    autocapitalize: "characters",
+    maxlength: 10_000,
+    oninput: draw,
+  });
   const count = el("p", { class: "vv-note", role: "status" });
   const wrong = el("ul", { class: "vv-poll-wrong" });
   const figure = el("div", { class: "vv-poll-figure" });
-  const truth = button({ text: t("lessonReveal"), pressed: false, onClick() {
-    revealed = !revealed;
-    truth.setAttribute("aria-pressed", String(revealed));
-    draw();
-  } });
+  const truth = button({
+    text: t("lessonReveal"),
+    pressed: false,
+    onClick() {
+      revealed = !revealed;
+      truth.setAttribute("aria-pressed", String(revealed));
+      draw();
+    },
+  });
   let revealed = false;
   const room = app.room?.teacher ? createGathering(app, draw) : null;
-  const typed = el("label", {}, el("span", { class: "vv-note", text: t("pollCodes", { count: lengthOf(app) }) }), field);
-  const dialog = createDialog(t, t("poll"), "vv-help vv-poll",
-    el("p", { class: "vv-lesson-question", text: titleOf(app, course.lesson()) + ": " + (said(app, "question") ?? "") }),
+  const typed = el(
+    "label",
+    {},
+    el("span", { class: "vv-note", text: t("pollCodes", { count: lengthOf(app) }) }),
+    field,
+  );
+  const dialog = createDialog(
+    t,
+    t("poll"),
+    "vv-help vv-poll",
+    el("p", {
+      class: "vv-lesson-question",
+      text: titleOf(app, course.lesson()) + ": " + (said(app, "question") ?? ""),
+    }),
     ...(room ? [room.root, count, figure, typed, wrong] : [typed, count, wrong, figure]),
-    el("div", { class: "vv-lesson-buttons" }, truth), el("p", { class: "vv-note", text: t(room ? "pollHelpRoom" : "pollHelp") }));
-  dialog.addEventListener("close", () => { room?.stop(); dialog.remove(); }); // nothing is kept
+    el("div", { class: "vv-lesson-buttons" }, truth),
+    el("p", { class: "vv-note", text: t(room ? "pollHelpRoom" : "pollHelp") }),
+  );
+  dialog.addEventListener("close", () => {
+    room?.stop();
+    dialog.remove();
+  }); // nothing is kept
   draw();
   return dialog;
 
   function draw() {
     const found = readCodes(app, field.value);
     const guesses = [...found.guesses, ...(room?.guesses() ?? [])];
-    setText(count, t("pollCount", { count: guesses.length }) + (found.more > 0 ? " " + t("pollMore", { more: found.more }) : ""));
+    setText(
+      count,
+      t("pollCount", { count: guesses.length }) +
+        (found.more > 0 ? " " + t("pollMore", { more: found.more }) : ""),
+    );
     wrong.replaceChildren(...found.wrong.map(({ code, key }) => el("li", { text: t(key, { code }) })));
     show(wrong, found.wrong.length > 0);
     show(figure, guesses.length > 0);
     const known = revealed ? course.truth() : null;
     const drawn = ({ choose: bars, number: line }[question.kind] ?? maps)(guesses, known ?? null);
-    figure.replaceChildren(...(guesses.length && (known ?? null) !== null ? [rightLine(guesses, known)] : []), ...drawn);
+    figure.replaceChildren(
+      ...(guesses.length && (known ?? null) !== null ? [rightLine(guesses, known)] : []),
+      ...drawn,
+    );
   }
 
   function rightLine(guesses, known) {
     const right = rightOf(app, guesses, known);
-    const words = question.kind === "patches" ? t("pollShared", { right: right.toFixed(1), count: paintable(question, app.source) })
-      : t("pollRight", { right, count: guesses.length });
+    const words =
+      question.kind === "patches"
+        ? t("pollShared", { right: right.toFixed(1), count: paintable(question, app.source) })
+        : t("pollRight", { right, count: guesses.length });
     return el("p", { class: "vv-poll-score", text: words });
   }
 
@@ -60,36 +95,71 @@ export function createPoll(app) {
   function maps(guesses, known) {
     const { grid } = app.source;
     const counts = countsOf(guesses, grid);
-    const drawn = [picture(t("pollClass"), counts, (patch) => (counts[patch] ? String(counts[patch]) : ""), [])];
+    const drawn = [
+      picture(t("pollClass"), counts, (patch) => (counts[patch] ? String(counts[patch]) : ""), []),
+    ];
     if (known) {
       const best = strongest(known, question.kind === "patch" ? 1 : paintable(question, app.source));
-      drawn.push(picture(t("pollModel"), Array.from(known, (value) => Math.max(0, value)), () => "", best));
+      drawn.push(
+        picture(
+          t("pollModel"),
+          Array.from(known, (value) => Math.max(0, value)),
+          () => "",
+          best,
+        ),
+      );
     }
     return drawn;
   }
 
   function picture(title, values, textOf, framed) {
     const largest = Math.max(...values) || 1;
-    return el("figure", {}, el("figcaption", { text: title }), createMarked(app.source, "vv-poll-picture", values.map((value, patch) => (
-      { token: patch + app.source.grid.prefix, class: framed.includes(patch) ? "vv-poll-box vv-guess-truth" : "vv-poll-box", text: textOf(patch),
-        style: { background: "rgb(255 122 61 / " + (0.85 * value / largest).toFixed(3) + ")" } }))));
+    return el(
+      "figure",
+      {},
+      el("figcaption", { text: title }),
+      createMarked(
+        app.source,
+        "vv-poll-picture",
+        values.map((value, patch) => ({
+          token: patch + app.source.grid.prefix,
+          class: framed.includes(patch) ? "vv-poll-box vv-guess-truth" : "vv-poll-box",
+          text: textOf(patch),
+          style: { background: "rgb(255 122 61 / " + ((0.85 * value) / largest).toFixed(3) + ")" },
+        })),
+      ),
+    );
   }
 
   /** How many chose each option; the right one is marked. */
   function bars(guesses, known) {
-    return [el("ul", { class: "vv-poll-bars" }, ...optionsOf(question, app.source).map((option) => {
-      const number = guesses.filter((guess) => guess === option).length;
-      const fill = el("span", { class: "vv-fill" });
-      fill.style.width = (guesses.length ? (100 * number) / guesses.length : 0) + "%";
-      const right = known === option;
-      return el("li", { class: right ? "vv-poll-right" : "" }, el("span", { text: optionText(app, option) + (right ? " ✓ " + t("lessonModel") : "") }),
-        el("span", { class: "vv-track", "aria-hidden": "true" }, fill), el("b", { text: String(number) }));
-    }))];
+    return [
+      el(
+        "ul",
+        { class: "vv-poll-bars" },
+        ...optionsOf(question, app.source).map((option) => {
+          const number = guesses.filter((guess) => guess === option).length;
+          const fill = el("span", { class: "vv-fill" });
+          fill.style.width = (guesses.length ? (100 * number) / guesses.length : 0) + "%";
+          const right = known === option;
+          return el(
+            "li",
+            { class: right ? "vv-poll-right" : "" },
+            el("span", { text: optionText(app, option) + (right ? " ✓ " + t("lessonModel") : "") }),
+            el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
+            el("b", { text: String(number) }),
+          );
+        }),
+      ),
+    ];
   }
 
   /** All numbers on one line, one dot for each. */
   function line(guesses, known) {
-    const [low, high] = [Math.min(question.min, known ?? question.min), Math.max(question.max, known ?? question.max)];
+    const [low, high] = [
+      Math.min(question.min, known ?? question.min),
+      Math.max(question.max, known ?? question.max),
+    ];
     const place = (value) => (100 * (value - low)) / (high - low) + "%";
     const pile = new Map(); // dots at nearly the same place stand on each other
     const dots = guesses.map((value) => {
@@ -104,9 +174,15 @@ export function createPoll(app) {
     if (mark) mark.style.left = place(known);
     const rail = el("div", { class: "vv-poll-line", "aria-hidden": "true" }, ...dots, mark);
     rail.style.height = 0.7 * Math.max(4, ...pile.values()) + 1 + "em";
-    const ends = el("div", { class: "vv-ends" }, ...[low, high].map((value) => el("span", { text: written(app, question, value) })));
-    const words = [t("pollMiddle", { middle: guesses.length ? written(app, question, rounded(middleOf(guesses))) : "–" }),
-      ...(known === null ? [] : [t("pollTruth", { truth: written(app, question, known) })])];
+    const ends = el(
+      "div",
+      { class: "vv-ends" },
+      ...[low, high].map((value) => el("span", { text: written(app, question, value) })),
+    );
+    const words = [
+      t("pollMiddle", { middle: guesses.length ? written(app, question, rounded(middleOf(guesses))) : "–" }),
+      ...(known === null ? [] : [t("pollTruth", { truth: written(app, question, known) })]),
+    ];
     return [el("div", {}, rail, ends, el("p", { text: words.join(" ") }))];
   }
 

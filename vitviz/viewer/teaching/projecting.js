@@ -21,11 +21,23 @@ export function createProjecting(app, picture) {
   const drawing = createDrawing(picture, () => render());
   const cover = el("div", { class: "vv-cover", text: t("covered") });
   picture.append(cover);
-  const buttons = TOOLS.map((tool) => button({ text: t("tool_" + tool), title: t("toolTitle_" + tool), pressed: false,
-    onClick: () => toggle(tool) }));
+  const buttons = TOOLS.map((tool) =>
+    button({
+      text: t("tool_" + tool),
+      title: t("toolTitle_" + tool),
+      pressed: false,
+      onClick: () => toggle(tool),
+    }),
+  );
   const clear = button({ text: t("penClear"), title: t("penClearTitle"), onClick: () => drawing.clear() });
-  const root = el("div", { class: "vv-projecting", role: "group", "aria-label": t("projecting") },
-    buttons[0], buttons[1], clear, buttons[2]);
+  const root = el(
+    "div",
+    { class: "vv-projecting", role: "group", "aria-label": t("projecting") },
+    buttons[0],
+    buttons[1],
+    clear,
+    buttons[2],
+  );
   render();
   return { root, toggle, render };
 
@@ -52,17 +64,25 @@ export function createProjecting(app, picture) {
 
 /** Lines drawn by hand over the picture. */
 function createDrawing(picture, onChange) {
-  const root = svg("svg", { class: "vv-pen", viewBox: `0 0 ${UNITS} ${UNITS}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  const root = svg("svg", {
+    class: "vv-pen",
+    viewBox: `0 0 ${UNITS} ${UNITS}`,
+    preserveAspectRatio: "none",
+    "aria-hidden": "true",
+  });
   picture.append(root);
   let line = null; // while the pen is down
   const placeOf = ({ clientX, clientY }) => {
     const { left, top, width, height } = root.getBoundingClientRect();
-    return Math.round((UNITS * (clientX - left)) / width) + "," + Math.round((UNITS * (clientY - top)) / height);
+    return (
+      Math.round((UNITS * (clientX - left)) / width) + "," + Math.round((UNITS * (clientY - top)) / height)
+    );
   };
-  const listen = (type, act) => root.addEventListener(type, (event) => {
-    event.stopPropagation(); // the stage must not take it for pointing
-    act?.(event);
-  });
+  const listen = (type, act) =>
+    root.addEventListener(type, (event) => {
+      event.stopPropagation(); // the stage must not take it for pointing
+      act?.(event);
+    });
   listen("pointerdown", (event) => {
     root.setPointerCapture(event.pointerId);
     line = svg("polyline", { points: placeOf(event) + " " + placeOf(event) });
@@ -72,7 +92,10 @@ function createDrawing(picture, onChange) {
   listen("pointermove", (event) => {
     if (line) line.setAttribute("points", line.getAttribute("points") + " " + placeOf(event));
   });
-  for (const type of ["pointerup", "pointercancel"]) listen(type, () => { line = null; });
+  for (const type of ["pointerup", "pointercancel"])
+    listen(type, () => {
+      line = null;
+    });
   listen("click");
   return {
     empty: () => root.childElementCount === 0,

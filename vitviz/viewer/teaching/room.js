@@ -1,4 +1,7 @@
-/** A class in one room, where the host has one: pupils' pages send their guesses, the teacher's page shows them as they come. */
+/**
+ * A class in one room, where the host has one: pupils' pages send their guesses, the teacher's page shows
+ * them as they come.
+ */
 
 import { codeOf, guessFrom, hasCodes, lengthOf, plainOf, questionOf } from "../lessons/codes.js";
 import { originOf, stepLink } from "../lessons/course.js";
@@ -17,8 +20,8 @@ const LOOK_MS = 1000;
 const MARGIN = 4;
 
 /**
- * What takes a pupil's guess to the class: its code, and in a room the line that says what became of it. A guess that the device
- * remembers from an earlier visit is not sent.
+ * What takes a pupil's guess to the class: its code, and in a room the line that says what became of it. A
+ * guess that the device remembers from an earlier visit is not sent.
  * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, render: () => void}}
  */
@@ -53,11 +56,14 @@ export function createBallot(app) {
     [open, held] = [question, guess];
     show(line, false);
     clearTimeout(timer);
-    if (guess && !arrived) timer = setTimeout(send, course.question().kind === "number" ? STILL_MS : 0, question, guess);
+    if (guess && !arrived)
+      timer = setTimeout(send, course.question().kind === "number" ? STILL_MS : 0, question, guess);
   }
 
   async function send(question, guess) {
-    const reply = await room.ask({ do: "vote", voter: room.voter, question, guess: JSON.parse(guess) }).catch(() => null);
+    const reply = await room
+      .ask({ do: "vote", voter: room.voter, question, guess: JSON.parse(guess) })
+      .catch(() => null);
     if (question !== open || guess !== held) return;
     const failed = reply?.error && reasonOf(refusalOf(reply), app.language);
     setText(line, failed || t(reply ? "roomSent" : "roomLost"));
@@ -76,14 +82,25 @@ export function createGathering(app, draw) {
   const { t, room } = app;
   const question = questionOf(app);
   const state = el("p", { class: "vv-note" });
-  const turn = button({ text: t("roomClose"), title: t("roomCloseTitle"), onClick: () => look(open ? "close" : "open") });
+  const turn = button({
+    text: t("roomClose"),
+    title: t("roomCloseTitle"),
+    onClick: () => look(open ? "close" : "open"),
+  });
   const empty = button({ text: t("roomEmpty"), title: t("roomEmptyTitle"), onClick: () => look("empty") });
   const way = el("p");
-  const root = el("div", { class: "vv-poll-room" }, el("div", {}, state, el("div", { class: "vv-lesson-buttons" }, turn, empty), way));
+  const root = el(
+    "div",
+    { class: "vv-poll-room" },
+    el("div", {}, state, el("div", { class: "vv-lesson-buttons" }, turn, empty), way),
+  );
   let [open, guesses, last, timer, asked, ended] = [true, /** @type {any[]} */ ([]), "", 0, 0, false];
   document.addEventListener("visibilitychange", again);
   look("tally");
-  room.ask({ do: "address", teacher: room.teacher, query: linkOf(app) }).then(invite).catch(() => {});
+  room
+    .ask({ do: "address", teacher: room.teacher, query: linkOf(app) })
+    .then(invite)
+    .catch(() => {});
   return { root, guesses: () => guesses, stop };
 
   function stop() {
@@ -116,7 +133,9 @@ export function createGathering(app, draw) {
     open = reply.open;
     guesses = reply.guesses.map((one) => guessFrom(app, one)).filter((one) => one !== undefined);
     setText(state, t(open ? "roomOpen" : "roomClosed"));
-    const [text, title] = open ? [t("roomClose"), t("roomCloseTitle")] : [t("roomReopen"), t("roomReopenTitle")];
+    const [text, title] = open
+      ? [t("roomClose"), t("roomCloseTitle")]
+      : [t("roomReopen"), t("roomReopenTitle")];
     setText(turn, text);
     turn.title = title;
     turn.setAttribute("aria-label", text + ": " + title);
@@ -134,14 +153,30 @@ export function createGathering(app, draw) {
 /** @param {string[]} rows  "1" where a module is dark */
 function qrCode(rows, label) {
   const side = rows.length + 2 * MARGIN;
-  const dark = rows.flatMap((row, y) => [...row].map((module, x) => (module === "1" ? "M" + (x + MARGIN) + " " + (y + MARGIN) + "h1v1h-1z" : "")));
-  return svg("svg", { class: "vv-poll-qr", viewBox: "0 0 " + side + " " + side, role: "img", "aria-label": label, "shape-rendering": "crispEdges" },
-    svg("rect", { width: side, height: side, fill: "#ffffff" }), svg("path", { d: dark.join(""), fill: "#000000" }));
+  const dark = rows.flatMap((row, y) =>
+    [...row].map((module, x) => (module === "1" ? "M" + (x + MARGIN) + " " + (y + MARGIN) + "h1v1h-1z" : "")),
+  );
+  return svg(
+    "svg",
+    {
+      class: "vv-poll-qr",
+      viewBox: "0 0 " + side + " " + side,
+      role: "img",
+      "aria-label": label,
+      "shape-rendering": "crispEdges",
+    },
+    svg("rect", { width: side, height: side, fill: "#ffffff" }),
+    svg("path", { d: dark.join(""), fill: "#000000" }),
+  );
 }
 
-/** The query of the link to the open step; "" for a lesson of the teacher's own, which fits into no QR code. */
+/**
+ * The query of the link to the open step; "" for a lesson of the teacher's own, which fits into no QR code.
+ */
 function linkOf({ course }) {
   const lesson = course.lesson();
   if (lesson.id === OWN) return "";
-  return new URL(stepLink("http://x/", { ...originOf(lesson, course.step()), lesson: lesson.id, step: course.number() })).search.slice(1);
+  return new URL(
+    stepLink("http://x/", { ...originOf(lesson, course.step()), lesson: lesson.id, step: course.number() }),
+  ).search.slice(1);
 }

@@ -1,6 +1,19 @@
-/** The self-check on the screen: a line in the list of lessons, one question after another in a dialog, and what has changed. */
+/**
+ * The self-check on the screen: a line in the list of lessons, one question after another in a dialog, and
+ * what has changed.
+ */
 
-import { ITEMS, LEVELS, ROUNDS, isRight, keyOf, layersOf, lookOf, reasonOf, scoreOf } from "../lessons/check.js";
+import {
+  ITEMS,
+  LEVELS,
+  ROUNDS,
+  isRight,
+  keyOf,
+  layersOf,
+  lookOf,
+  reasonOf,
+  scoreOf,
+} from "../lessons/check.js";
 import { checkCode } from "../lessons/checkcodes.js";
 import { LESSONS } from "../lessons/index.js";
 import { el, setText, show } from "../parts/dom.js";
@@ -17,16 +30,45 @@ import { titleOf } from "../text/lesson.js";
  */
 export function createCheckLine(app, open) {
   const { t, check } = app;
-  const rounds = { before: button({ text: t("check.before"), title: t("check.beforeTitle"), onClick: () => begin("before") }),
-    after: button({ text: t("check.after"), title: t("check.afterTitle"), onClick: () => check.done("before") && begin("after") }) };
+  const rounds = {
+    before: button({
+      text: t("check.before"),
+      title: t("check.beforeTitle"),
+      onClick: () => begin("before"),
+    }),
+    after: button({
+      text: t("check.after"),
+      title: t("check.afterTitle"),
+      onClick: () => check.done("before") && begin("after"),
+    }),
+  };
   const again = button({ text: t("check.again"), onClick: () => ask(true) });
   const named = (key, onClick) => button({ text: t(key), onClick });
-  const yes = named("check.againYes", () => { check.clear(); ask(false); });
-  const asked = el("div", { role: "alert", hidden: true }, el("p", { text: t("check.againAsk") }),
-    el("div", { class: "vv-lesson-buttons" }, yes, named("check.againNo", () => ask(false))));
+  const yes = named("check.againYes", () => {
+    check.clear();
+    ask(false);
+  });
+  const asked = el(
+    "div",
+    { role: "alert", hidden: true },
+    el("p", { text: t("check.againAsk") }),
+    el(
+      "div",
+      { class: "vv-lesson-buttons" },
+      yes,
+      named("check.againNo", () => ask(false)),
+    ),
+  );
   const first = el("p", { class: "vv-note", text: t("check.afterFirst") });
-  const root = el("section", { class: "vv-check-line", "aria-label": t("check.title") }, el("b", { text: t("check.title") }), el("p", { class: "vv-note", text: t("check.intro") }),
-    el("div", { class: "vv-lesson-buttons" }, rounds.before, rounds.after, again), first, asked);
+  const root = el(
+    "section",
+    { class: "vv-check-line", "aria-label": t("check.title") },
+    el("b", { text: t("check.title") }),
+    el("p", { class: "vv-note", text: t("check.intro") }),
+    el("div", { class: "vv-lesson-buttons" }, rounds.before, rounds.after, again),
+    first,
+    asked,
+  );
   draw();
   return root;
 
@@ -55,19 +97,38 @@ export function createCheckLine(app, open) {
 function createSelfCheck(app, round) {
   const { t, check } = app;
   let at = Math.min(check.open(round), ITEMS.length);
-  const title = el("h3", { tabindex: "-1", text: t("check.title") + ": " + t(round === "before" ? "check.before" : "check.after") });
+  const title = el("h3", {
+    tabindex: "-1",
+    text: t("check.title") + ": " + t(round === "before" ? "check.before" : "check.after"),
+  });
   const where = el("span", { class: "vv-lesson-where" });
   const body = el("div", { class: "vv-check-body" }, el("p", { class: "vv-note", text: t("lessonLoading") }));
   const back = button({ text: t("lessonBack"), onClick: () => move(at - 1) });
   const next = button({ text: t("lessonNext"), onClick: go });
   next.classList.add("vv-main");
   const foot = el("div", { class: "vv-lesson-buttons" }, back, next);
-  const dialog = el("dialog", { class: "vv-help vv-check", "aria-label": title.textContent },
-    el("div", { class: "vv-help-head" }, title, where, button({ text: "✕", title: t("close"), onClick: () => dialog.close() })), body, foot);
+  const dialog = el(
+    "dialog",
+    { class: "vv-help vv-check", "aria-label": title.textContent },
+    el(
+      "div",
+      { class: "vv-help-head" },
+      title,
+      where,
+      button({ text: "✕", title: t("close"), onClick: () => dialog.close() }),
+    ),
+    body,
+    foot,
+  );
   dialog.addEventListener("close", () => dialog.remove()); // what was answered is kept
   show(foot, false);
-  Promise.all([app.source.picture.fetch(), ...layersOf(app).map((layer) => app.source.store.ensure(layer))])
-    .then(() => move(at), () => body.replaceChildren(el("p", { role: "alert", text: t("check.lost") })));
+  Promise.all([
+    app.source.picture.fetch(),
+    ...layersOf(app).map((layer) => app.source.store.ensure(layer)),
+  ]).then(
+    () => move(at),
+    () => body.replaceChildren(el("p", { role: "alert", text: t("check.lost") })),
+  );
   return dialog;
 
   function go() {
@@ -108,29 +169,62 @@ function createSelfCheck(app, round) {
     const item = ITEMS[at];
     const entry = check.entry(round, at);
     const words = wordsOf(app, item, check.form(round));
-    const put = (more) => { check.put(round, at, more); allow(next, check.complete(round, at)); };
+    const put = (more) => {
+      check.put(round, at, more);
+      allow(next, check.complete(round, at));
+    };
     const asks = (label, part, options) => {
       const bar = choice({ label, wrap: true, options, onChoose: (value) => put({ [part]: value }) });
       bar.set(entry[part]);
       if (part !== "sure") bar.root.classList.add("vv-lesson-sentences");
       return bar.root;
     };
-    return [el("div", { class: "vv-check-item" }, words.marks && picture(app, words.marks), el("p", { class: "vv-lesson-question", text: words.question }),
-      el("div", { class: "vv-check-tiers" }, asks(t("check.answer"), "answer", words.options), asks(t("check.reason"), "reason", words.reasons)),
-      asks(t("check.sure"), "sure", LEVELS.map((level, value) => ({ value, text: t("check.level_" + level) }))))];
+    return [
+      el(
+        "div",
+        { class: "vv-check-item" },
+        words.marks && picture(app, words.marks),
+        el("p", { class: "vv-lesson-question", text: words.question }),
+        el(
+          "div",
+          { class: "vv-check-tiers" },
+          asks(t("check.answer"), "answer", words.options),
+          asks(t("check.reason"), "reason", words.reasons),
+        ),
+        asks(
+          t("check.sure"),
+          "sure",
+          LEVELS.map((level, value) => ({ value, text: t("check.level_" + level) })),
+        ),
+      ),
+    ];
   }
 
-  /** At the end of the first round nothing is told that would teach; at the end of the second one everything is. */
+  /**
+   * At the end of the first round nothing is told that would teach; at the end of the second one everything
+   * is.
+   */
   function ending() {
     if (round === "before") return [el("p", { role: "status", text: t("check.kept") })];
     const [before, after] = ROUNDS.map(check.marks);
     const [first, last] = [before, after].map(scoreOf);
     const code = checkCode({ form: check.form("before"), before, after });
-    const told = { count: ITEMS.length, before: first.right, after: last.right, sureBefore: first.sureWrong, sureAfter: last.sureWrong,
-      controlBefore: first.control, controlAfter: last.control };
-    return [el("p", { class: "vv-lesson-gap", role: "status", text: t("check.result", told) }), el("p", { class: "vv-note", text: t("check.resultHelp") }),
+    const told = {
+      count: ITEMS.length,
+      before: first.right,
+      after: last.right,
+      sureBefore: first.sureWrong,
+      sureAfter: last.sureWrong,
+      controlBefore: first.control,
+      controlAfter: last.control,
+    };
+    return [
+      el("p", { class: "vv-lesson-gap", role: "status", text: t("check.result", told) }),
+      el("p", { class: "vv-note", text: t("check.resultHelp") }),
       el("ol", {}, ...ITEMS.map((item, place) => answered(item, before[place], after[place]))),
-      el("p", {}, t("check.code") + " ", el("output", { class: "vv-lesson-code", text: code })), el("p", { class: "vv-note", text: t("check.codeHelp") })];
+      el("p", {}, t("check.code") + " ", el("output", { class: "vv-lesson-code", text: code })),
+      el("p", { class: "vv-note", text: t("check.codeHelp") }),
+    ];
   }
 
   function answered(item, before, after) {
@@ -138,24 +232,46 @@ function createSelfCheck(app, round) {
     const { question: asked, options, reasons, key } = wordsOf(app, item, form);
     const named = (list, wanted) => list.find(({ value }) => value === wanted).text;
     const lesson = LESSONS.find(({ id }) => id === item.lesson);
-    const open = () => { dialog.close(); app.course.start(item.lesson); };
-    return el("li", {}, el("b", { text: itemTitle(app, item) }), el("p", { text: asked }),
+    const open = () => {
+      dialog.close();
+      app.course.start(item.lesson);
+    };
+    return el(
+      "li",
+      {},
+      el("b", { text: itemTitle(app, item) }),
+      el("p", { text: asked }),
       el("p", { class: "vv-check-right", text: t("check.right", { answer: named(options, key) }) }),
       el("p", { text: t("check.because", { reason: named(reasons, reasonOf(item, key)) }) }),
-      el("p", { class: "vv-note", text: t("check.was", { before: markText(t, before), after: markText(t, after) }) }),
-      lesson ? button({ text: t("check.lesson", { lesson: titleOf(app, lesson) }), title: t("check.lessonTitle"), onClick: open })
-        : el("p", { class: "vv-note", text: t("check.untaught") }));
+      el("p", {
+        class: "vv-note",
+        text: t("check.was", { before: markText(t, before), after: markText(t, after) }),
+      }),
+      lesson
+        ? button({
+            text: t("check.lesson", { lesson: titleOf(app, lesson) }),
+            title: t("check.lessonTitle"),
+            onClick: open,
+          })
+        : el("p", { class: "vv-note", text: t("check.untaught") }),
+    );
   }
 }
 
-/** What a question is called, and whether it asks for what no lesson has shown. @param {App} app @param {import("../lessons/check.js").Item} item */
+/**
+ * What a question is called, and whether it asks for what no lesson has shown.
+ * @param {App} app
+ * @param {import("../lessons/check.js").Item} item
+ */
 export function itemTitle({ t }, { id, kind }) {
   const question = t("check." + id);
   return kind === "taught" ? question : t("check.kind_" + kind, { question });
 }
 
 function markText(t, mark) {
-  return t("check.mark_" + (isRight(mark) ? "both" : mark.answer ? "answer" : mark.reason ? "reason" : "none"));
+  return t(
+    "check.mark_" + (isRight(mark) ? "both" : mark.answer ? "answer" : mark.reason ? "reason" : "none"),
+  );
 }
 
 /**
@@ -169,16 +285,27 @@ export function wordsOf(app, item, name) {
   const form = item[name];
   const look = lookOf(app, form);
   return {
-    key: keyOf(form, look), marks: form.marks?.(look) ?? null,
+    key: keyOf(form, look),
+    marks: form.marks?.(look) ?? null,
     question: t(["check." + item.id, name, "question"].join("_"), form.values?.(look)),
-    options: Object.entries(form.options).map(([value, number]) => ({ value, text: t(["check." + item.id, "option", value].join("_"), { value: number?.(look) }) })),
-    reasons: item.reasons.map((value) => ({ value, text: t(["check." + item.id, "reason", value].join("_")) })),
+    options: Object.entries(form.options).map(([value, number]) => ({
+      value,
+      text: t(["check." + item.id, "option", value].join("_"), { value: number?.(look) }),
+    })),
+    reasons: item.reasons.map((value) => ({
+      value,
+      text: t(["check." + item.id, "reason", value].join("_")),
+    })),
   };
 }
 
 /** What the model saw, with letters on the patches that are asked about. */
 function picture({ source }, tokens) {
-  const root = createMarked(source, "vv-check-picture", tokens.map((token, at) => ({ token, class: "vv-guess-mark", text: "AB"[at] })));
+  const root = createMarked(
+    source,
+    "vv-check-picture",
+    tokens.map((token, at) => ({ token, class: "vv-guess-mark", text: "AB"[at] })),
+  );
   root.setAttribute("aria-hidden", "true");
   return root;
 }

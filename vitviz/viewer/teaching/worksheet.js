@@ -16,15 +16,20 @@ import { sourceName, tokenName } from "../text/words.js";
 const PLACES = ["layer", "head", "token", "partner"];
 
 /**
- * The steps of the open lesson, each as the app that is in it; `here`: this page can put it on paper, for it is
- * about the picture on the screen, needs no second one, and gives no answer away.
+ * The steps of the open lesson, each as the app that is in it; `here`: this page can put it on paper, for it
+ * is about the picture on the screen, needs no second one, and gives no answer away.
  * @param {import("../main.js").App} app
  */
 function stepsOn(app) {
   const { course } = app;
   const origin = JSON.stringify(course.origin());
-  return Array.from({ length: course.count() }, (_, at) => course.inStep(at + 1)).map((there) => (
-    { there, here: isAlone(there.course.step()) && !there.course.step().late && JSON.stringify(there.course.origin()) === origin }));
+  return Array.from({ length: course.count() }, (_, at) => course.inStep(at + 1)).map((there) => ({
+    there,
+    here:
+      isAlone(there.course.step()) &&
+      !there.course.step().late &&
+      JSON.stringify(there.course.origin()) === origin,
+  }));
 }
 
 /**
@@ -32,9 +37,17 @@ function stepsOn(app) {
  * @param {ReturnType<typeof stepsOn>} steps
  */
 function veilOf(steps) {
-  const asked = steps.filter(({ there, here }) => here && there.course.question()?.kind === "number" && there.course.truth() !== undefined);
-  const lines = new Map(asked.map(({ there }) => [written(there, there.course.question(), there.course.truth()), there.t("lessonBlank", { step: there.course.number() })]));
-  return (name, text) => (PLACES.includes(name) ? text : lines.get(String(text)) ?? text);
+  const asked = steps.filter(
+    ({ there, here }) =>
+      here && there.course.question()?.kind === "number" && there.course.truth() !== undefined,
+  );
+  const lines = new Map(
+    asked.map(({ there }) => [
+      written(there, there.course.question(), there.course.truth()),
+      there.t("lessonBlank", { step: there.course.number() }),
+    ]),
+  );
+  return (name, text) => (PLACES.includes(name) ? text : (lines.get(String(text)) ?? text));
 }
 
 /** Whether it is known what the experiment of a step does. */
@@ -50,15 +63,24 @@ function isAlone({ state: { beside = "", experiment = "" } = {} }) {
 
 const asks = (there) => Boolean(there.course.question()) && there.course.truth() !== undefined;
 
-/** Whether everything on the sheets is here: the picture, the patches that steps hide, what they say and ask, and the answers, which they leave out. */
+/**
+ * Whether everything on the sheets is here: the picture, the patches that steps hide, what they say and ask,
+ * and the answers, which they leave out.
+ */
 export function sheetIsReady(app) {
-  const says = (there) => isPlaced(there) && said(there, "") !== null && (!asks(there) || (there.course.truth() !== null && said(there, "question") !== null));
+  const says = (there) =>
+    isPlaced(there) &&
+    said(there, "") !== null &&
+    (!asks(there) || (there.course.truth() !== null && said(there, "question") !== null));
   return app.source.picture.get() !== null && stepsOn(app).every(({ there, here }) => !here || says(there));
 }
 
 /** Whether the picture and every answer of the key are here. */
 export function keyIsReady(app) {
-  return sheetIsReady(app) && stepsOn(app).every(({ there, here }) => !here || !asks(there) || said(there, "why") !== null);
+  return (
+    sheetIsReady(app) &&
+    stepsOn(app).every(({ there, here }) => !here || !asks(there) || said(there, "why") !== null)
+  );
 }
 
 /**
@@ -72,32 +94,79 @@ export function worksheet(app, key) {
   const title = titleOf(app, course.lesson());
   const steps = stepsOn(app);
   const about = [sourceName(app), key ? goalOf(app, course.lesson()) : ""].filter(Boolean).join(" — ");
-  return paper(app.language, key ? title + ": " + t("lessonKey") : title,
-    [el("p", { class: "about", text: about }), ...(key ? answersOf(steps) : sheetOf(app, steps))], key ? "key" : "");
+  return paper(
+    app.language,
+    key ? title + ": " + t("lessonKey") : title,
+    [el("p", { class: "about", text: about }), ...(key ? answersOf(steps) : sheetOf(app, steps))],
+    key ? "key" : "",
+  );
 }
 
-const sectionOf = ({ course }, ...inside) => el("section", {}, el("h2", { text: String(course.number()) }), ...inside);
+const sectionOf = ({ course }, ...inside) =>
+  el("section", {}, el("h2", { text: String(course.number()) }), ...inside);
 
 /** What the key says of each step that asks. */
 function answersOf(steps) {
-  return steps.filter(({ there, here }) => here && asks(there)).map(({ there }) => {
-    const question = there.course.question();
-    const words = [el("p", { text: said(there, "question") ?? "" }),
-      question.kind === "write" ? null : el("p", { class: "question", text: there.t("lessonAnswer", { answer: answerText(there, there.course.truth()) }) }),
-      ...Object.entries(sayings(there)).filter(([, text]) => text).map(([name, text]) => el("p", { class: name, text }))];
-    return sectionOf(there, el("div", { class: "step" }, el("div", { class: "words" }, ...words), isMarked(question) ? picture(there, there.course.truth()) : null));
-  });
+  return steps
+    .filter(({ there, here }) => here && asks(there))
+    .map(({ there }) => {
+      const question = there.course.question();
+      const words = [
+        el("p", { text: said(there, "question") ?? "" }),
+        question.kind === "write"
+          ? null
+          : el("p", {
+              class: "question",
+              text: there.t("lessonAnswer", { answer: answerText(there, there.course.truth()) }),
+            }),
+        ...Object.entries(sayings(there))
+          .filter(([, text]) => text)
+          .map(([name, text]) => el("p", { class: name, text })),
+      ];
+      return sectionOf(
+        there,
+        el(
+          "div",
+          { class: "step" },
+          el("div", { class: "words" }, ...words),
+          isMarked(question) ? picture(there, there.course.truth()) : null,
+        ),
+      );
+    });
 }
 
 /** Lines for who writes, the steps, and a table to fill in. */
 function sheetOf({ t }, steps) {
   const veil = veilOf(steps);
-  const asked = steps.filter(({ there }) => there.course.question() && there.course.question().kind !== "write");
+  const asked = steps.filter(
+    ({ there }) => there.course.question() && there.course.question().kind !== "write",
+  );
   const row = (kind, texts) => el("tr", {}, ...texts.map((text) => el(kind, { text })));
-  return [el("div", { class: "who" }, ...["sheetName", "sheetClass", "sheetDate"].map((name) => el("span", { text: t(name) }))),
-    ...steps.map(({ there, here }) => sectionOf(there, here ? onPaper(there, veil) : el("p", { text: t(there.course.step().late ? "sheetLate" : "lessonOnPage") }))),
-    ...(asked.length > 0 ? [el("table", { class: "score" }, row("th", [t("sheetStep"), t("sheetMine"), t("sheetModel"), t("sheetGap")]),
-      ...asked.map(({ there }) => row("td", [String(there.course.number()), "", "", ""])))] : [])];
+  return [
+    el(
+      "div",
+      { class: "who" },
+      ...["sheetName", "sheetClass", "sheetDate"].map((name) => el("span", { text: t(name) })),
+    ),
+    ...steps.map(({ there, here }) =>
+      sectionOf(
+        there,
+        here
+          ? onPaper(there, veil)
+          : el("p", { text: t(there.course.step().late ? "sheetLate" : "lessonOnPage") }),
+      ),
+    ),
+    ...(asked.length > 0
+      ? [
+          el(
+            "table",
+            { class: "score" },
+            row("th", [t("sheetStep"), t("sheetMine"), t("sheetModel"), t("sheetGap")]),
+            ...asked.map(({ there }) => row("td", [String(there.course.number()), "", "", ""])),
+          ),
+        ]
+      : []),
+  ];
 }
 
 /** One step: its sentences, the question, and room for a guess and its reason. */
@@ -109,12 +178,30 @@ function onPaper(there, veil) {
   if (course.step().code) words.push(el("pre", { text: CODE[course.step().code] }));
   if (question) {
     words.push(el("p", { class: "question", text: said(there, "question", veil) ?? "" }));
-    if (question.kind === "choose") words.push(...optionsOf(question, there.source).map((option) => el("p", { class: "option", text: optionText(there, option) })));
+    if (question.kind === "choose")
+      words.push(
+        ...optionsOf(question, there.source).map((option) =>
+          el("p", { class: "option", text: optionText(there, option) }),
+        ),
+      );
     else words.push(el("div", { class: question.kind === "number" ? "line" : "line wide" }));
-    words.push(question.kind === "write" ? el("div", { class: "line wide" }) : el("p", { class: "because", text: there.t("sheetBecause") }));
+    words.push(
+      question.kind === "write"
+        ? el("div", { class: "line wide" })
+        : el("p", { class: "because", text: there.t("sheetBecause") }),
+    );
   }
-  const shown = course.marks().length > 0 || course.step().state?.token || isMarked(question) || touched(there).length > 0;
-  return el("div", { class: "step" }, el("div", { class: "words" }, ...words), shown ? picture(there, null) : null);
+  const shown =
+    course.marks().length > 0 ||
+    course.step().state?.token ||
+    isMarked(question) ||
+    touched(there).length > 0;
+  return el(
+    "div",
+    { class: "step" },
+    el("div", { class: "words" }, ...words),
+    shown ? picture(there, null) : null,
+  );
 }
 
 /** Whether patches are marked in the picture, which is large then. */
@@ -126,7 +213,10 @@ function touched({ course, selection, source: { grid } }) {
   const list = read(selection.experiment) ?? [];
   const gone = removedIn(list, grid.rows * grid.cols);
   const changed = [...touchedIn(list)].filter((patch) => !gone.has(patch));
-  return [...[...gone].map((patch) => ({ token: patch + grid.prefix, kind: "gone" })), ...changed.map((patch) => ({ token: patch + grid.prefix, kind: "changed" }))];
+  return [
+    ...[...gone].map((patch) => ({ token: patch + grid.prefix, kind: "gone" })),
+    ...changed.map((patch) => ({ token: patch + grid.prefix, kind: "changed" })),
+  ];
 }
 
 /** The answer in words: patches by row and column. */
@@ -134,7 +224,9 @@ function answerText(there, truth) {
   const question = there.course.question();
   if (question.kind === "choose") return optionText(there, truth);
   if (question.kind === "number") return written(there, question, truth);
-  return best(there, truth).map((token) => tokenName(token, there)).join("; ");
+  return best(there, truth)
+    .map((token) => tokenName(token, there))
+    .join("; ");
 }
 
 function best({ course, source }, truth) {
@@ -144,7 +236,17 @@ function best({ course, source }, truth) {
 
 /** The picture with its patches and their coordinates, so that a patch can be found and named on paper. */
 function picture(there, truth) {
-  const { course, source: { grid, manifest, picture: { here: { rgba } } }, selection } = there;
+  const {
+    course,
+    source: {
+      grid,
+      manifest,
+      picture: {
+        here: { rgba },
+      },
+    },
+    selection,
+  } = there;
   const { height, width } = manifest.model.image;
   const place = (token, kind, text = "") => {
     const box = el("b", { class: kind, text });
@@ -152,17 +254,29 @@ function picture(there, truth) {
     return box;
   };
   const patches = Array.from({ length: grid.rows * grid.cols }, (_, patch) => patch + grid.prefix);
-  const ruler = (count, side) => Array.from({ length: count }, (_, at) => {
-    const node = el("i", { text: String(at) });
-    const share = 100 / count;
-    Object.assign(node.style, side === "top" ? { left: at * share + "%", width: share + "%", top: "-4mm" }
-      : { top: (at + 0.5) * share + "%", left: "-5mm", width: "5mm", transform: "translateY(-50%)" });
-    return node;
-  });
+  const ruler = (count, side) =>
+    Array.from({ length: count }, (_, at) => {
+      const node = el("i", { text: String(at) });
+      const share = 100 / count;
+      Object.assign(
+        node.style,
+        side === "top"
+          ? { left: at * share + "%", width: share + "%", top: "-4mm" }
+          : { top: (at + 0.5) * share + "%", left: "-5mm", width: "5mm", transform: "translateY(-50%)" },
+      );
+      return node;
+    });
   const drawn = isMarked(course.question()) && truth ? best(there, truth) : [];
-  return el("div", { class: isMarked(course.question()) ? "sheet marked" : "sheet" },
+  return el(
+    "div",
+    { class: isMarked(course.question()) ? "sheet marked" : "sheet" },
     el("img", { src: pictureCanvas(rgba, height, width, "").toDataURL(), alt: manifest.photo.name }),
-    ...patches.map((token) => place(token, "cell")), ...touched(there).map(({ token, kind }) => place(token, kind, kind === "gone" ? "×" : "")), ...drawn.map((token) => place(token, "truth")),
+    ...patches.map((token) => place(token, "cell")),
+    ...touched(there).map(({ token, kind }) => place(token, kind, kind === "gone" ? "×" : "")),
+    ...drawn.map((token) => place(token, "truth")),
     ...(course.step().state?.token ? [place(selection.token, "token")] : []),
-    ...course.marks().map((token, at) => place(token, "mark", "AB"[at])), ...ruler(grid.cols, "top"), ...ruler(grid.rows, "left"));
+    ...course.marks().map((token, at) => place(token, "mark", "AB"[at])),
+    ...ruler(grid.cols, "top"),
+    ...ruler(grid.rows, "left"),
+  );
 }

@@ -7,12 +7,19 @@ import { groupName, labelName } from "./words.js";
 /**
  * @param {{t: (key: string, values?: any) => string, language: string,
  *   source: {manifest: import("../types.js").Manifest}}} app
- * @returns {{text: string, note: string, why?: string, line: string}|null}  null if the model has no classes; note: what stands
+ * @returns {{text: string, note: string, why?: string, line: string}|null}  null if the model has no classes;
+ *   note: what stands
  *   small beside it; why: more of that, where there is room; line: the answer where one line is all there is
  */
 export function answerOf(app) {
-  const { t, source: { manifest } } = app;
-  const { pass: { answer }, model } = manifest;
+  const {
+    t,
+    source: { manifest },
+  } = app;
+  const {
+    pass: { answer },
+    model,
+  } = manifest;
   if (!answer) return null;
   const name = nameOf(answer, app);
   const [share] = percents([answer.probability]);
@@ -24,16 +31,29 @@ export function answerOf(app) {
 
   /** Without a percentage: it would say that the model is sure of what it has just refused. */
   function none() {
-    const [text, note] = [t("notTaught", { count: grouped(model.num_classes) }), t("notTaughtGuess", { name })];
+    const [text, note] = [
+      t("notTaught", { count: grouped(model.num_classes) }),
+      t("notTaughtGuess", { name }),
+    ];
     return { text, note, why: t("notTaughtWhy"), line: t("notTaughtLine", { none: text, guess: note }) };
   }
 }
 
 /** The class or the group that is answered, by the name that people read. */
-export const nameOf = ({ kind, name }, app) => (kind === "group" ? groupName(name, app) : labelName(name, app));
+export const nameOf = ({ kind, name }, app) =>
+  kind === "group" ? groupName(name, app) : labelName(name, app);
 
-/** What a model without names for classes gives in place of an answer, in words: its CLS token, or a vector. */
-export const vectorName = ({ t, source: { manifest: { model: { head, pool } } } }) => t(head === "none" && pool === "token" ? "vectorCls" : "vectorOther");
+/**
+ * What a model without names for classes gives in place of an answer, in words: its CLS token, or a vector.
+ */
+export const vectorName = ({
+  t,
+  source: {
+    manifest: {
+      model: { head, pool },
+    },
+  },
+}) => t(head === "none" && pool === "token" ? "vectorCls" : "vectorOther");
 
 /**
  * How far that has moved in a changed pass, in words; "" where a model names classes, or gives no vector.
@@ -42,21 +62,39 @@ export const vectorName = ({ t, source: { manifest: { model: { head, pool } } } 
  */
 export function movedText(app, changed) {
   const [before, after] = [app, changed].map(({ source }) => source.manifest.pass.vector);
-  return before && after ? app.t("vectorMoved", { what: vectorName(app), distance: digits(cosineDistance(before, after)) }) : "";
+  return before && after
+    ? app.t("vectorMoved", { what: vectorName(app), distance: digits(cosineDistance(before, after)) })
+    : "";
 }
 
 /** Whether an answer is one: of a model that was taught, sure, and of something that it knows. */
-export const isAnswer = ({ manifest: { pass: { answer }, model } }) =>
-  answer !== null && model.trained !== false && answer.known !== false && answer.sure !== false;
+export const isAnswer = ({
+  manifest: {
+    pass: { answer },
+    model,
+  },
+}) => answer !== null && model.trained !== false && answer.known !== false && answer.sure !== false;
 
 /** Whether an answer is refused: its shares are of classes that it has just denied. */
-export const refuses = ({ manifest: { pass: { answer }, model } }) => answer?.known === false && model.trained !== false;
+export const refuses = ({
+  manifest: {
+    pass: { answer },
+    model,
+  },
+}) => answer?.known === false && model.trained !== false;
 
 /** What is less than this was cut to something else: a square out of an ordinary photo of 4 : 3 has 75 %. */
 const NEARLY_ALL = 0.85;
 
 /** How much of the photo the model saw, in words; "" where that was nearly all of it, or nobody knows. */
-export function partSeen({ t, source: { manifest: { photo: { frame } } } }) {
+export function partSeen({
+  t,
+  source: {
+    manifest: {
+      photo: { frame },
+    },
+  },
+}) {
   const share = frame ? frame[2] * frame[3] : 1;
   return share < NEARLY_ALL ? t("sawPart", { share: Math.max(1, Math.round(100 * share)) + "%" }) : "";
 }
@@ -67,20 +105,26 @@ const RIVALS = 2;
  * The answers after the first: classes where the answer is a class, groups where it is a group. Their
  * probabilities are calibrated as that of the answer is. None after a refusal.
  * @param {{language: string, source: {manifest: import("../types.js").Manifest}}} app
- * @returns {{name: string, probability: number, text: string}[]}  text: the probability as in the list that they are from
+ * @returns {{name: string, probability: number, text: string}[]}  text: the probability as in the list that
+ *   they are from
  */
 export function rivalsOf(app) {
-  const { pass: { answer, predictions, groups }, model } = app.source.manifest;
+  const {
+    pass: { answer, predictions, groups },
+    model,
+  } = app.source.manifest;
   if (!answer || model.trained === false || answer.known === false) return [];
-  const named = answer.kind === "group" ? groups.map(({ name, probability }) => ({ name: groupName(name, app), probability }))
-    : predictions.map(({ label, probability }) => ({ name: labelName(label, app), probability }));
+  const named =
+    answer.kind === "group"
+      ? groups.map(({ name, probability }) => ({ name: groupName(name, app), probability }))
+      : predictions.map(({ label, probability }) => ({ name: labelName(label, app), probability }));
   const shares = percents(named.map(({ probability }) => probability));
   return named.map((one, at) => ({ ...one, text: shares[at] })).slice(1, 1 + RIVALS);
 }
 
 /**
- * The answer of an intact model and that of a changed one, each with its share before and after: groups where both
- * answers are groups, else classes; none of a model that was taught nothing.
+ * The answer of an intact model and that of a changed one, each with its share before and after: groups where
+ * both answers are groups, else classes; none of a model that was taught nothing.
  * @param {any} app
  * @param {any} changed  the app of the changed model
  * @returns {{name: string, before: number, probability: number, text: string}[]}
@@ -90,10 +134,24 @@ export function moved(app, changed) {
   const sides = [app, changed].map(({ source }) => source.manifest.pass);
   const groups = sides.every(({ answer }) => answer?.kind === "group");
   const firsts = sides.map(({ groups: [group], predictions: [one] }) => (groups ? group.name : one.index));
-  const shareIn = (pass, one) => (groups ? pass.groups.find(({ name }) => name === one)?.probability ?? 0 : pass.probabilities[one]);
-  const named = (one) => (groups ? groupName(one, app) : labelName(sides.flatMap(({ predictions }) => predictions).find(({ index }) => index === one).label, app));
+  const shareIn = (pass, one) =>
+    groups ? (pass.groups.find(({ name }) => name === one)?.probability ?? 0) : pass.probabilities[one];
+  const named = (one) =>
+    groups
+      ? groupName(one, app)
+      : labelName(
+          sides.flatMap(({ predictions }) => predictions).find(({ index }) => index === one).label,
+          app,
+        );
   const all = [...new Set(firsts)];
   const shares = sides.map((pass) => all.map((one) => shareIn(pass, one)));
-  const [before, after] = shares.map((side, at) => (refuses([app, changed][at].source) ? side.map(() => app.t("noShare")) : percents(side)));
-  return all.map((one, at) => ({ name: named(one), before: shares[0][at], probability: shares[1][at], text: before[at] + " → " + after[at] }));
+  const [before, after] = shares.map((side, at) =>
+    refuses([app, changed][at].source) ? side.map(() => app.t("noShare")) : percents(side),
+  );
+  return all.map((one, at) => ({
+    name: named(one),
+    before: shares[0][at],
+    probability: shares[1][at],
+    text: before[at] + " → " + after[at],
+  }));
 }

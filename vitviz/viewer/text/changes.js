@@ -7,7 +7,8 @@ const SQUARES = 3; // so many squares are named; of more, their number
 /**
  * @param {import("../state/experiment.js").Intervention} one  with all of its fields, as in a manifest
  * @param {(key: string, values?: any) => string} t
- * @param {{square: (patch: number) => string, token: (token: number) => string}|null} names  of squares and tokens on the page; null: by their numbers, as in Python
+ * @param {{square: (patch: number) => string, token: (token: number) => string}|null} names  of squares and
+ *   tokens on the page; null: by their numbers, as in Python
  * @returns {string}
  */
 export function changeText(one, t, names = null) {
@@ -17,9 +18,15 @@ export function changeText(one, t, names = null) {
   if (Array.isArray(one.patches)) values.patches = named(one.patches, say, names);
   if (one.layers) values.where = where(one.layers, one.heads ?? "all", say);
   for (const [name, { shape }] of Object.entries(fields)) {
-    if (shape === "pairs" && Array.isArray(one[name])) Object.assign(values, { query: one[name][0][0], key: one[name][0][1], count: one[name].length });
+    if (shape === "pairs" && Array.isArray(one[name]))
+      Object.assign(values, { query: one[name][0][0], key: one[name][0][1], count: one[name].length });
   }
-  if (names && values.count === 1) return t("cutEdge", { query: names.token(values.query), key: names.token(values.key), where: values.where });
+  if (names && values.count === 1)
+    return t("cutEdge", {
+      query: names.token(values.query),
+      key: names.token(values.key),
+      where: values.where,
+    });
   return say("did_" + one.kind + (by && "_" + ending(by, one[by])), values);
 }
 

@@ -27,17 +27,20 @@ export function className(index, app) {
 }
 
 /**
- * What is over the picture, as a caption says it: the explainer, the class if it knows one, and whose view it is.
+ * What is over the picture, as a caption says it: the explainer, the class if it knows one, and whose view it
+ * is.
  * @param {import("../main.js").App} app
  */
 export function aboutExplained(app) {
   const { t, source, selection } = app;
   const one = mainExplainer(selection, source);
   const target = targetOf(selection, source);
-  return [explainerName(one, app),
+  return [
+    explainerName(one, app),
     ...(one.needs.includes("class") ? [t("explainFor", { label: className(target, app) })] : []),
     ...(one.needs.includes("pool") ? [t("explainSeenPool")] : []),
-    ...(one.needs.includes("token") ? [t("explainSeen", { token: tokenName(selection.token, app) })] : [])].join(" · ");
+    ...(one.needs.includes("token") ? [t("explainSeen", { token: tokenName(selection.token, app) })] : []),
+  ].join(" · ");
 }
 
 /**
@@ -46,7 +49,8 @@ export function aboutExplained(app) {
  * @param {import("../data/explanations.js").Explanation|null} found
  */
 export function costText(one, found, t) {
-  if (!found) return t(one.passes === 0 ? "explainCostNothing" : "explainCostBefore", { passes: grouped(one.passes) });
+  if (!found)
+    return t(one.passes === 0 ? "explainCostNothing" : "explainCostBefore", { passes: grouped(one.passes) });
   const { forward, backward, seconds } = found;
   const passes = forward + 2 * backward;
   const count = passes < 9.95 ? passes.toFixed(1).replace(".0", "") : grouped(Math.round(passes));
@@ -73,5 +77,7 @@ export function fairSentence(key, name, { maps, orders }, t) {
 
 /** A time: 45 ms, 3.1 s. */
 export function timeText(seconds, t) {
-  return seconds < 1 ? t("explainMs", { ms: Math.max(1, Math.round(1000 * seconds)) }) : t("explainSeconds", { seconds: seconds.toFixed(1) });
+  return seconds < 1
+    ? t("explainMs", { ms: Math.max(1, Math.round(1000 * seconds)) })
+    : t("explainSeconds", { seconds: seconds.toFixed(1) });
 }

@@ -1,4 +1,7 @@
-/** Findings: what a panel has found, in one sentence made from the numbers on the screen, without a word that needs a card. */
+/**
+ * Findings: what a panel has found, in one sentence made from the numbers on the screen, without a word that
+ * needs a card.
+ */
 
 import { holdingHalf, prefixKind, strongest } from "../maths/attention.js";
 import { placeOf } from "../maths/geometry.js";
@@ -13,23 +16,39 @@ import { answerOf, isAnswer, nameOf, rivalsOf } from "./answer.js";
 import { className, explainerName } from "./explaining.js";
 import { labelName, tokenName } from "./words.js";
 
-/** So much more alike must squares of one row or column be, of at most 1, before it is said that this was learned. */
+/**
+ * So much more alike must squares of one row or column be, of at most 1, before it is said that this was
+ * learned.
+ */
 const LEARNED = 0.05;
 
 /** The positions are sent in half precision: so far may they be from what a formula gives. */
 const ROUNDED = 0.005;
 
-/** Squares are alike if half of what is taken needs this share of them; half of all of them would be needed if they were the same. */
+/**
+ * Squares are alike if half of what is taken needs this share of them; half of all of them would be needed if
+ * they were the same.
+ */
 const ALIKE = 0.4;
 
 /** So far apart must the most and the least similar square be, of at most 2. */
 const APART = 0.1;
 
 /**
- * A token within a sentence, in words that need no card; `square`: what a square is called. CLS stands for the whole picture only where the
- * answer is read from it.
+ * A token within a sentence, in words that need no card; `square`: what a square is called. CLS stands for
+ * the whole picture only where the answer is read from it.
  */
-function plainName({ t, source: { grid, manifest: { model } } }, token, square) {
+function plainName(
+  {
+    t,
+    source: {
+      grid,
+      manifest: { model },
+    },
+  },
+  token,
+  square,
+) {
   if (token >= grid.prefix) return square;
   const [first, end] = model.steps.find(({ name }) => name === "pooled")?.tokens ?? [0, 1];
   const isRead = first <= token && token < end;
@@ -39,11 +58,14 @@ function plainName({ t, source: { grid, manifest: { model } } }, token, square) 
 /** The squares that are there, as tokens: in an experiment some may be out. */
 function squaresOf({ source: { grid, manifest } }) {
   const gone = new Set(manifest.pass?.removed);
-  return [...Array(grid.tokens - grid.prefix).keys()].filter((patch) => !gone.has(patch)).map((patch) => patch + grid.prefix);
+  return [...Array(grid.tokens - grid.prefix).keys()]
+    .filter((patch) => !gone.has(patch))
+    .map((patch) => patch + grid.prefix);
 }
 
 /** Whether there is nothing to compare a token with: no two squares, or it is out itself. */
-const isAlone = ({ source: { grid } }, squares, token) => squares.length < 2 || (token >= grid.prefix && !squares.includes(token));
+const isAlone = ({ source: { grid } }, squares, token) =>
+  squares.length < 2 || (token >= grid.prefix && !squares.includes(token));
 
 /** The one that is looked at. */
 const thisOne = (app, token) => plainName(app, token, app.t("foundSquare"));
@@ -57,11 +79,15 @@ function roughly(share) {
 /**
  * Where a token looks, or how much it is looked at; "" where there is one square alone, or it is out.
  * @param {import("../main.js").App} app
- * @param {Float32Array} values  of all tokens: a row, which sums to 1, or a column, which does so on the average of all tokens
+ * @param {Float32Array} values  of all tokens: a row, which sums to 1, or a column, which does so on the
+ *   average of all tokens
  * @param {number} token
  */
 export function attentionFinding(app, values, token) {
-  const { t, selection: { direction } } = app;
+  const {
+    t,
+    selection: { direction },
+  } = app;
   const squares = squaresOf(app);
   if (isAlone(app, squares, token)) return "";
   const [all, taken] = [squares.length, squares.map((at) => values[at])];
@@ -95,7 +121,12 @@ export function headsFinding({ t, source: { grid } }, found) {
 export function patchFinding({ t, source: { grid } }, raw) {
   if (!raw) return "";
   const [least, most] = [Math.min(...raw), Math.max(...raw)];
-  return t(least === most ? "patchFoundEven" : "patchFound", { all: grid.tokens - grid.prefix, count: raw.length, least, most });
+  return t(least === most ? "patchFoundEven" : "patchFound", {
+    all: grid.tokens - grid.prefix,
+    count: raw.length,
+    least,
+    most,
+  });
 }
 
 /**
@@ -110,7 +141,13 @@ export function featuresFinding(app, values, token) {
   const others = squares.filter((at) => at !== token).sort((a, b) => values[b] - values[a]);
   if (others.length < 2 || isAlone(app, squares, token)) return "";
   const [best, worst] = [others[0], others[others.length - 1]];
-  const told = { who: thisOne(app, token), name: tokenName(best, app), other: tokenName(worst, app), most: signed(values[best]).trim(), least: signed(values[worst]).trim() };
+  const told = {
+    who: thisOne(app, token),
+    name: tokenName(best, app),
+    other: tokenName(worst, app),
+    most: signed(values[best]).trim(),
+    least: signed(values[worst]).trim(),
+  };
   return t(values[best] - values[worst] < APART ? "featuresAlike" : "featuresUnlike", told);
 }
 
@@ -121,10 +158,15 @@ export function featuresFinding(app, values, token) {
  * @param {{share: number, cut: boolean}} found
  */
 export function pairFinding(app, { query, key }, { share, cut }) {
-  const { t, source: { grid } } = app;
+  const {
+    t,
+    source: { grid },
+  } = app;
   const [from, to] = [query, key].map((token) => plainName(app, token, tokenName(token, app)));
   const told = { query: from, key: query === key ? t("itself") : to };
-  return cut ? t("pairFoundCut", told) : t("pairFound", { ...told, share: percent(share), times: multiple(share * grid.tokens) });
+  return cut
+    ? t("pairFoundCut", told)
+    : t("pairFound", { ...told, share: percent(share), times: multiple(share * grid.tokens) });
 }
 
 /**
@@ -134,7 +176,10 @@ export function pairFinding(app, { query, key }, { share, cut }) {
  */
 export function predictionsFinding(app, lens) {
   const { t, source } = app;
-  const { pass: { answer, predictions }, model } = source.manifest;
+  const {
+    pass: { answer, predictions },
+    model,
+  } = source.manifest;
   if (!answer) return "";
   if (model.trained === false) return t("predictionsChance");
   if (!isAnswer(source)) return answer.known === false ? t("notTaughtWhy") : answerOf(app).note;
@@ -142,12 +187,25 @@ export function predictionsFinding(app, lens) {
   const final = answer.kind === "class" && lens?.find(({ index }) => index === predictions[0].index);
   if (final) return settled(app, lens, final, name);
   const [rival] = rivalsOf(app);
-  return rival ? t("predictionsAhead", { name, other: rival.name, times: multiple(Math.min(1e4, answer.probability / rival.probability)) }) : "";
+  return rival
+    ? t("predictionsAhead", {
+        name,
+        other: rival.name,
+        times: multiple(Math.min(1e4, answer.probability / rival.probability)),
+      })
+    : "";
 }
 
 /** From which step on the answer is the last one. */
 function settled(app, lens, final, name) {
-  const { t, source: { manifest: { model: { depth } } } } = app;
+  const {
+    t,
+    source: {
+      manifest: {
+        model: { depth },
+      },
+    },
+  } = app;
   let step = depth;
   while (step > 0 && firstAfter(lens, step - 1) === final) step -= 1;
   if (step === 0) return t("predictionsAtOnce", { name, depth });
@@ -163,19 +221,27 @@ function settled(app, lens, final, name) {
  */
 export function explainFinding(app, maps) {
   const { t } = app;
-  const ranked = maps.map(({ one, values }) => ({ one, values, squares: squaresOf(app).filter((at) => Number.isFinite(values[at])) }));
+  const ranked = maps.map(({ one, values }) => ({
+    one,
+    values,
+    squares: squaresOf(app).filter((at) => Number.isFinite(values[at])),
+  }));
   const even = ranked.find(({ values, squares }) => squares.every((at) => values[at] === values[squares[0]]));
   if (ranked.length === 0 || ranked[0].squares.length < 2) return "";
   if (even) return t("explainEven", { map: explainerName(even.one, app) });
   const count = Math.ceil(ranked[0].squares.length / 10);
-  const [first, ...others] = ranked.map(({ values, squares }) => squares.sort((a, b) => values[b] - values[a]).slice(0, count));
-  if (others.length === 0) return t("explainOne", { map: explainerName(ranked[0].one, app), name: tokenName(first[0], app) });
+  const [first, ...others] = ranked.map(({ values, squares }) =>
+    squares.sort((a, b) => values[b] - values[a]).slice(0, count),
+  );
+  if (others.length === 0)
+    return t("explainOne", { map: explainerName(ranked[0].one, app), name: tokenName(first[0], app) });
   const common = first.filter((at) => others.every((list) => list.includes(at))).length;
   return t("explainAgree", { maps: maps.length, count, common });
 }
 
 /**
- * The verdict of a fair test: whose order takes the answer away first, if it is better than the middle and than chance.
+ * The verdict of a fair test: whose order takes the answer away first, if it is better than the middle and
+ * than chance.
  * @param {import("../main.js").App} app
  * @param {import("../data/fairtest.js").Result} result
  * @param {{key: string, name: string}[]} maps  the centre last
@@ -187,32 +253,54 @@ export function fairFinding(app, result, maps) {
   const said = ({ key, name }) => name + " " + roughly(curves[key].first[at]);
   const [best] = order;
   const { [0]: whole, [at]: left } = curves[best.key].first;
-  const told = { name: best.name, label: className(target, app), gone: roughly(removed[at]), whole: roughly(whole), left: roughly(left), others: order.slice(1).map(said).join(", "),
-    low: roughly(band[0][at]), high: roughly(band[1][at]) };
+  const told = {
+    name: best.name,
+    label: className(target, app),
+    gone: roughly(removed[at]),
+    whole: roughly(whole),
+    left: roughly(left),
+    others: order.slice(1).map(said).join(", "),
+    low: roughly(band[0][at]),
+    high: roughly(band[1][at]),
+  };
   const centre = maps[maps.length - 1];
-  const key = left >= whole ? "fairStays" : left >= band[0][at] ? "fairChance" : best === centre ? "fairMiddle" : "fairBest";
+  const key =
+    left >= whole
+      ? "fairStays"
+      : left >= band[0][at]
+        ? "fairChance"
+        : best === centre
+          ? "fairMiddle"
+          : "fairBest";
   return app.t(key, told);
 }
 
 /**
- * What a rollout says of the patches, but for the one that is asked about: it takes most from itself. "" where there is no other one, or it is out.
+ * What a rollout says of the patches, but for the one that is asked about: it takes most from itself. ""
+ * where there is no other one, or it is out.
  * @param {import("../main.js").App} app
  * @param {Float32Array} values  of all tokens; they sum to 1, so their mean is 1 / N
  * @param {number} token
  */
 export function rolloutFinding(app, values, token) {
-  const { t, selection: { first, layer }, source: { grid, manifest } } = app;
+  const {
+    t,
+    selection: { first, layer },
+    source: { grid, manifest },
+  } = app;
   if (isAlone(app, squaresOf(app), token)) return "";
   const others = Float32Array.from(values, (value, at) => (at < grid.prefix || at === token ? -1 : value));
   const [best] = strongest(others, 1);
   const times = values[best] * grid.tokens;
   const end = t(first === 0 && layer === manifest.model.depth - 1 ? "foundToTheEnd" : "foundSoFar");
-  const [flat, peak] = token < grid.prefix ? ["rolloutFlat", "rolloutPeak"] : ["rolloutFlatOther", "rolloutPeakOther"];
+  const [flat, peak] =
+    token < grid.prefix ? ["rolloutFlat", "rolloutPeak"] : ["rolloutFlatOther", "rolloutPeakOther"];
   return t(times < LEAST_TIMES ? flat : peak, { end, name: tokenName(best, app), times: multiple(times) });
 }
 
 /**
- * What positions inside attention do to the score of a square, right beside it and as far from it as the picture goes.
+ * What positions inside attention do to the score of a square, right beside it and as far from it as the
+ * picture goes.
  * @param {import("../main.js").App} app
  * @param {import("../maths/inside.js").Inside} inside
  * @param {{row: number, col: number}} place
@@ -225,7 +313,11 @@ export function insideFinding({ t, source: { grid }, selection: { layer } }, ins
   const near = at(place.row, place.col + (place.col + 1 < cols ? 1 : -1));
   const far = at(2 * place.row < rows ? rows - 1 : 0, 2 * place.col < cols ? cols - 1 : 0);
   const text = (value) => signed(value, 2).trim();
-  return t("insideFound_" + inside.kind, { near: text(near), far: text(far), mean: inside.heads > 1 ? t("insideMean") : "" });
+  return t("insideFound_" + inside.kind, {
+    near: text(near),
+    far: text(far),
+    mean: inside.heads > 1 ? t("insideMean") : "",
+  });
 }
 
 /**
@@ -238,7 +330,12 @@ export function poolFinding(app, values) {
   if (squares.length < 2) return "";
   const [all, taken] = [squares.length, squares.map((at) => values[at])];
   const best = squares[strongest(taken, 1)[0]];
-  return app.t("poolFound", { all, count: holdingHalf(taken), name: tokenName(best, app), times: multiple(values[best] * app.source.grid.tokens) });
+  return app.t("poolFound", {
+    all,
+    count: holdingHalf(taken),
+    name: tokenName(best, app),
+    times: multiple(values[best] * app.source.grid.tokens),
+  });
 }
 
 /**
@@ -248,13 +345,20 @@ export function poolFinding(app, values) {
  * @param {number} token
  */
 export function positionsFinding(app, similar, token) {
-  const { t, source: { grid, manifest } } = app;
+  const {
+    t,
+    source: { grid, manifest },
+  } = app;
   const place = placeOf(token, grid);
   if (!similar || !place || grid.rows < 2 || grid.cols < 2) return "";
   const { same, rest } = linesOf(similar, grid.rows, grid.cols, place);
   const text = (value) => signed(value, 2).trim();
   const given = waveSimilarity(grid, place, manifest.model.embed_dim);
-  const key = similar.length === given.length && given.every((value, at) => Math.abs(value - similar[at]) < ROUNDED) ? "positionsGiven"
-    : same - rest > LEARNED ? "positionsLearned" : "positionsUnlearned";
+  const key =
+    similar.length === given.length && given.every((value, at) => Math.abs(value - similar[at]) < ROUNDED)
+      ? "positionsGiven"
+      : same - rest > LEARNED
+        ? "positionsLearned"
+        : "positionsUnlearned";
   return t(key, { same: text(same), rest: text(rest) });
 }

@@ -31,16 +31,23 @@ export function cardOf(id, language) {
  */
 export function termsIn(text, language) {
   const { pattern, ids } = readerOf(languageOf(language));
-  return [...text.matchAll(pattern)].map((found) => (
-    { id: ids.get(found[0].toLowerCase()), start: found.index, end: found.index + found[0].length }));
+  return [...text.matchAll(pattern)].map((found) => ({
+    id: ids.get(found[0].toLowerCase()),
+    start: found.index,
+    end: found.index + found[0].length,
+  }));
 }
 
 function readerOf(language) {
   if (readers.has(language)) return readers.get(language);
   const texts = { ...GLOSSARY.en, ...GLOSSARY[language] };
-  const ids = new Map(TERMS.flatMap((id) => texts[id + "_forms"].split("|").map((form) => [form.toLowerCase(), id])));
+  const ids = new Map(
+    TERMS.flatMap((id) => texts[id + "_forms"].split("|").map((form) => [form.toLowerCase(), id])),
+  );
   // The longest form first: "logit lens" is not a logit.
-  const forms = [...ids.keys()].sort((a, b) => b.length - a.length).map((form) => (form.length > 1 ? "" : ALONE) + form.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const forms = [...ids.keys()]
+    .sort((a, b) => b.length - a.length)
+    .map((form) => (form.length > 1 ? "" : ALONE) + form.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   const pattern = new RegExp("(?<![\\p{L}\\p{N}_])(?:" + forms.join("|") + ")(?![A-Za-z0-9_])", "giu");
   const reader = { pattern, ids };
   readers.set(language, reader);

@@ -17,8 +17,12 @@ export function knownTexts({ t, source: { manifest } }) {
   const measured = others && "own_refused" in others && "pictures" in others && "classes" in others;
   return {
     verdict: t(told.known ? "knownYes" : "knownNo", { score, threshold }),
-    about: [t("knownKeeps", { kept: whole(told.kept) }), measured ? catches(others, t) : "",
-      photographs ? t("knownPhotographs", inTexts(photographs)) : "", t("knownScore")].filter(Boolean),
+    about: [
+      t("knownKeeps", { kept: whole(told.kept) }),
+      measured ? catches(others, t) : "",
+      photographs ? t("knownPhotographs", inTexts(photographs)) : "",
+      t("knownScore"),
+    ].filter(Boolean),
   };
 }
 
@@ -28,7 +32,12 @@ export function knownTexts({ t, source: { manifest } }) {
  */
 function catches(others, t) {
   const { pictures, classes, own_refused: caught } = others;
-  return t("knownCatches", { pictures: grouped(pictures), classes, caught: percent(caught), through: percent(1 - caught) });
+  return t("knownCatches", {
+    pictures: grouped(pictures),
+    classes,
+    caught: percent(caught),
+    through: percent(1 - caught),
+  });
 }
 
 /**
@@ -36,7 +45,12 @@ function catches(others, t) {
  * @param {Record<string, number>} photographs  of `model.measurements`
  */
 function inTexts({ known, strangers, kept, refused }) {
-  return { known: grouped(known), strangers: grouped(strangers), kept: percent(kept), refused: percent(refused) };
+  return {
+    known: grouped(known),
+    strangers: grouped(strangers),
+    kept: percent(kept),
+    refused: percent(refused),
+  };
 }
 
 /**

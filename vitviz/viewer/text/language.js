@@ -13,7 +13,9 @@ const TAG_LETTERS = 35; // of the longest tag that is read: RFC 5646, section 4.
  * @returns {Language}
  */
 export function languageOf(tag) {
-  const text = String(tag ?? "").trim().toLowerCase();
+  const text = String(tag ?? "")
+    .trim()
+    .toLowerCase();
   const parts = text.length > TAG_LETTERS ? [] : text.split(/[-_]/);
   for (let count = parts.length; count > 0; count--) {
     const asked = parts.slice(0, count).join("-");

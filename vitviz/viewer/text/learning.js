@@ -1,4 +1,7 @@
-/** Learning: texts come as files of their own where the bundle has not brought them: a language, and its lessons. */
+/**
+ * Learning: texts come as files of their own where the bundle has not brought them: a language, and its
+ * lessons.
+ */
 
 import { languageOf } from "./language.js";
 import { GLOSSARY, STRINGS } from "./strings.js";
@@ -19,7 +22,11 @@ export async function learn(tag, fetchTexts = null) {
 /** Whether the texts of lessons are here. @param {Language} language */
 export const knowsLessons = (language) => "lesson.cut" in STRINGS[language];
 
-/** The same for the texts of lessons, which nobody needs who opens none. @param {Language} language @param {null|import("../types.js").Texts} fetchTexts */
+/**
+ * The same for the texts of lessons, which nobody needs who opens none.
+ * @param {Language} language
+ * @param {null|import("../types.js").Texts} fetchTexts
+ */
 export async function learnLessons(language, fetchTexts) {
   return !fetchTexts || knowsLessons(language) || fetched(language, fetchTexts(`lessons-${language}`));
 }

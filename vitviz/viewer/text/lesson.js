@@ -28,7 +28,10 @@ export function said(app, part, veil = (_name, value) => value) {
   if (texts) return texts[part] || (part === "" ? "" : null);
   const key = [keyOf(course), ...(part ? [part] : [])].join("_");
   const values = hasText(key) ? valuesOf(app, namesIn(key, app.language)) : null;
-  return values && t(key, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, veil(name, value)])));
+  return (
+    values &&
+    t(key, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, veil(name, value)])))
+  );
 }
 
 /** What the keys of a step's texts begin with. */
@@ -44,7 +47,11 @@ function keyOf(course) {
  */
 export function sayings(app) {
   const fact = app.course.holds();
-  return { why: said(app, "why"), claim: typeof fact === "boolean" ? said(app, fact ? "holds" : "fails") : null, slip: said(app, "slip") };
+  return {
+    why: said(app, "why"),
+    claim: typeof fact === "boolean" ? said(app, fact ? "holds" : "fails") : null,
+    slip: said(app, "slip"),
+  };
 }
 
 /** The text of an option: that of the step, else a head or a block by its number. */
@@ -54,7 +61,8 @@ export function optionText(app, option) {
   const { texts } = course.step();
   if (texts) return texts["option_" + option];
   if (options === "heads") return t("headNumber", { head: option });
-  if (options === "blocks") return t("lessonBlock", { block: Number(option) - 1 }); // layers are counted from 0, as in every chart
+  // layers are counted from 0, as in every chart
+  if (options === "blocks") return t("lessonBlock", { block: Number(option) - 1 });
   return t([keyOf(course), "option", option].join("_"), sizesOf(app));
 }
 
@@ -72,9 +80,12 @@ export function written(app, { truth }, value) {
   if (unit === "cosine") return signed(value).trim();
   if (unit === "times") return app.t("times", { times: multiple(value) });
   if (unit === "label") return labelName(value, app);
-  if (unit === "answer") return value.kind === "group" ? groupName(value.name, app) : labelName(value.name, app);
+  if (unit === "answer")
+    return value.kind === "group" ? groupName(value.name, app) : labelName(value.name, app);
   if (unit === "which") return optionText(app, value);
-  return Math.abs(value) >= 1e5 || (value !== 0 && Math.abs(value) < 1e-3) ? plain(value) : Number(value.toPrecision(5)).toString().replace("-", "\u2212");
+  return Math.abs(value) >= 1e5 || (value !== 0 && Math.abs(value) < 1e-3)
+    ? plain(value)
+    : Number(value.toPrecision(5)).toString().replace("-", "\u2212");
 }
 
 /** The gap between guess and truth in words. */
@@ -85,15 +96,33 @@ export function gapText(app, truth) {
   const gap = course.gap();
   if (question.kind === "write") return t("lessonGap_write", { guess });
   if (question.kind === "choose") {
-    if (question.worked) return verdictText(app, gap.same ? "right" : "far", optionText(app, guess), optionText(app, truth));
-    return t(gap.same ? "lessonGap_same" : "lessonGap_choose", { guess: optionText(app, guess), truth: optionText(app, truth) });
+    if (question.worked)
+      return verdictText(app, gap.same ? "right" : "far", optionText(app, guess), optionText(app, truth));
+    return t(gap.same ? "lessonGap_same" : "lessonGap_choose", {
+      guess: optionText(app, guess),
+      truth: optionText(app, truth),
+    });
   }
-  if (question.kind === "number") return verdictText(app, gap.verdict, written(app, question, guess), written(app, question, truth));
+  if (question.kind === "number")
+    return verdictText(app, gap.verdict, written(app, question, guess), written(app, question, truth));
   if (question.kind === "patch") {
     const [token] = gap.tokens;
-    const read = (value) => (question.truth === "attentionMap" ? multiple(value * app.source.grid.tokens) : signed(value).trim());
-    const words = { guess: tokenName(guess, app), of: read(gap.of), truth: tokenName(token, app), most: read(gap.most) };
-    return t(token === guess ? "lessonGap_hit" : question.truth === "attentionMap" ? "lessonGap_patch" : "lessonGap_place", words);
+    const read = (value) =>
+      question.truth === "attentionMap" ? multiple(value * app.source.grid.tokens) : signed(value).trim();
+    const words = {
+      guess: tokenName(guess, app),
+      of: read(gap.of),
+      truth: tokenName(token, app),
+      most: read(gap.most),
+    };
+    return t(
+      token === guess
+        ? "lessonGap_hit"
+        : question.truth === "attentionMap"
+          ? "lessonGap_patch"
+          : "lessonGap_place",
+      words,
+    );
   }
   const words = { common: gap.common, count: guess.length, of: percent(gap.of), most: percent(gap.most) };
   return t(question.truth === "attentionMap" ? "lessonGap_shares" : "lessonGap_patches", words);
@@ -101,21 +130,46 @@ export function gapText(app, truth) {
 
 /** Whether a guess is right, then both; what is worked out is so, whatever a model says. */
 function verdictText({ t, course }, verdict, guess, truth) {
-  const says = { right: t("lessonRight"), close: t("lessonClose"), far: course.question().kind === "number" ? t("lessonFar") : t("lessonWrong") }[verdict];
+  const says = {
+    right: t("lessonRight"),
+    close: t("lessonClose"),
+    far: course.question().kind === "number" ? t("lessonFar") : t("lessonWrong"),
+  }[verdict];
   return says + " " + t(course.question().worked ? "lessonGap_worked" : "lessonGap_number", { guess, truth });
 }
 
-/** The numbers that every text of a lesson can name: sizes of model and picture, and what the step is about. */
+/**
+ * The numbers that every text of a lesson can name: sizes of model and picture, and what the step is about.
+ */
 function sizesOf(app) {
-  const { course, source: { manifest, grid } } = app;
+  const {
+    course,
+    source: { manifest, grid },
+  } = app;
   const { layer, head, token, partner } = course.at();
   return {
-    model: translated(manifest.model.title, app), height: manifest.model.image.height, width: manifest.model.image.width,
-    channels: manifest.model.image.channels, rows: grid.rows, cols: grid.cols, patches: grid.rows * grid.cols,
-    tokens: grid.tokens, hidden: hiddenIn(grid), patchHeight: grid.patchHeight, patchWidth: grid.patchWidth,
-    count: manifest.model.image.channels * grid.patchHeight * grid.patchWidth, layers: manifest.model.depth,
-    heads: manifest.model.num_heads, dim: manifest.model.head_dim, embed: manifest.model.embed_dim, classes: manifest.model.num_classes,
-    even: percent(1 / grid.tokens), layer, head, token: tokenName(token, app), partner: tokenName(partner, app),
+    model: translated(manifest.model.title, app),
+    height: manifest.model.image.height,
+    width: manifest.model.image.width,
+    channels: manifest.model.image.channels,
+    rows: grid.rows,
+    cols: grid.cols,
+    patches: grid.rows * grid.cols,
+    tokens: grid.tokens,
+    hidden: hiddenIn(grid),
+    patchHeight: grid.patchHeight,
+    patchWidth: grid.patchWidth,
+    count: manifest.model.image.channels * grid.patchHeight * grid.patchWidth,
+    layers: manifest.model.depth,
+    heads: manifest.model.num_heads,
+    dim: manifest.model.head_dim,
+    embed: manifest.model.embed_dim,
+    classes: manifest.model.num_classes,
+    even: percent(1 / grid.tokens),
+    layer,
+    head,
+    token: tokenName(token, app),
+    partner: tokenName(partner, app),
   };
 }
 
@@ -135,7 +189,8 @@ function valuesOf(app, names) {
 }
 
 /**
- * A plan line by line: when a part begins, in hours and minutes, how long it lasts, what is done, which steps, and how in all.
+ * A plan line by line: when a part begins, in hours and minutes, how long it lasts, what is done, which
+ * steps, and how in all.
  * @param {{t: (key: string, values?: any) => string}} app
  * @param {import("../lessons/plans.js").Plan} plan
  */
@@ -147,11 +202,21 @@ export function planRows(app, { parts }) {
     now += minutes;
     const what = hasText("plan.does_" + does) ? t("plan.does_" + does) : t("lesson." + does);
     const which = steps ? t("plan.steps", { steps: runsOf(steps) }) : "";
-    return { from, minutes, does, what, which, how: [which, note && t("plan.note_" + note)].filter(Boolean).join(" ") };
+    return {
+      from,
+      minutes,
+      does,
+      what,
+      which,
+      how: [which, note && t("plan.note_" + note)].filter(Boolean).join(" "),
+    };
   });
 }
 
-/** Numbers in order; where three and more follow each other, the first and the last of them. @param {number[]} numbers */
+/**
+ * Numbers in order; where three and more follow each other, the first and the last of them.
+ * @param {number[]} numbers
+ */
 function runsOf(numbers) {
   /** @type {number[][]} */
   const runs = [];

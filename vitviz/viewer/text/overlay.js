@@ -18,7 +18,10 @@ const NOWHERE = ["noPositions", "prefix"];
 export function sayingOf(app, shown, token) {
   const { prefix, tokens } = app.source.grid;
   const name = token < prefix ? tokenName(token, app) : app.t("framed");
-  return said("saying_", app, shown, { token: name, times: shown.values ? multiple(largest(shown.values, prefix, tokens) * tokens) : "" });
+  return said("saying_", app, shown, {
+    token: name,
+    times: shown.values ? multiple(largest(shown.values, prefix, tokens) * tokens) : "",
+  });
 }
 
 /**

@@ -1,9 +1,18 @@
 /** Korean particles, which depend on whether the sound before them ends in a consonant. */
 
 /** With a consonant before it, and with a vowel. */
-const PAIRS = [["을", "를"], ["은", "는"], ["이", "가"], ["과", "와"]];
-const EITHER = new RegExp("([^\\s'\"’”)\\]])(['\"’”)\\]]*)(?:" +
-  PAIRS.map(([closed, open]) => `(${closed}\\(${open}\\)|${open}\\(${closed}\\))`).join("|") + ")", "gu");
+const PAIRS = [
+  ["을", "를"],
+  ["은", "는"],
+  ["이", "가"],
+  ["과", "와"],
+];
+const EITHER = new RegExp(
+  "([^\\s'\"’”)\\]])(['\"’”)\\]]*)(?:" +
+    PAIRS.map(([closed, open]) => `(${closed}\\(${open}\\)|${open}\\(${closed}\\))`).join("|") +
+    ")",
+  "gu",
+);
 /** Digits and letters whose Korean names end in a consonant: 영, 일, 삼, 육, 칠, 팔; 엘, 엠, 엔, 알. */
 const CLOSED = new Set("013678LMNRlmnr");
 

@@ -1,7 +1,14 @@
-/** What is said of photos, of the camera, of many pictures, and of experiments (their keys after "experiment."), by language; bundle.py replaces this module. */
+/**
+ * What is said of photos, of the camera, of many pictures, and of experiments (their keys after
+ * "experiment."), by language; bundle.py replaces this module.
+ */
 
 import { byLanguage, dictionary, prefixed } from "./dictionaries.js";
 
 /** @type {Record<string, Record<string, string>>} */
-export const PHOTO = byLanguage((name) => ({ ...dictionary(name, "photo"), ...dictionary(name, "camera"), ...dictionary(name, "many"),
-  ...prefixed("experiment.", dictionary(name, "experiments")) }));
+export const PHOTO = byLanguage((name) => ({
+  ...dictionary(name, "photo"),
+  ...dictionary(name, "camera"),
+  ...dictionary(name, "many"),
+  ...prefixed("experiment.", dictionary(name, "experiments")),
+}));

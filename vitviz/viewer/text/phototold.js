@@ -7,7 +7,8 @@ import { PHOTO } from "./phototexts.js";
  * @param {import("../data/decoding.js").Told} told
  * @returns {Record<string, string>}  language -> sentence
  */
-export const saidOf = (told) => Object.fromEntries(Object.keys(PHOTO).map((language) => [language, said(told, language)]));
+export const saidOf = (told) =>
+  Object.fromEntries(Object.keys(PHOTO).map((language) => [language, said(told, language)]));
 
 /** @param {import("../data/decoding.js").Told} told @param {string} language @returns {string} */
 function said({ key, values }, language) {
@@ -18,5 +19,9 @@ function said({ key, values }, language) {
 /** A value as text: one can be such a text itself, a list, or JSON. */
 function valueOf(value, language) {
   if (value?.key) return said(value, language);
-  return Array.isArray(value) ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
+  return Array.isArray(value)
+    ? value.join(", ")
+    : typeof value === "object"
+      ? JSON.stringify(value)
+      : String(value);
 }

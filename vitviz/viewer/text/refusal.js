@@ -8,7 +8,8 @@ import { translator } from "./words.js";
 class Refusal extends Error {
   /**
    * @param {Record<import("./language.js").Language, string>} reasons
-   * @param {{busy?: boolean, expired?: boolean}} why  busy: asking again later helps; expired: what is asked about has to be made again
+   * @param {{busy?: boolean, expired?: boolean}} why  busy: asking again later helps; expired: what is asked
+   *   about has to be made again
    */
   constructor(reasons, { busy, expired } = {}) {
     super(reasons.en);
@@ -22,13 +23,20 @@ class Refusal extends Error {
 export const refusalOf = (reply) => new Refusal({ ...reply.errors, en: reply.error }, reply);
 
 /** A refusal of this page, with one of its texts. @param {string} key */
-export const refusal = (key) => new Refusal(/** @type {Record<import("./language.js").Language, string>} */ (
-  Object.fromEntries(Object.keys(STRINGS).map((each) => [each, translator(each)(key)]))));
+export const refusal = (key) =>
+  new Refusal(
+    /** @type {Record<import("./language.js").Language, string>} */ (
+      Object.fromEntries(Object.keys(STRINGS).map((each) => [each, translator(each)(key)]))
+    ),
+  );
 
 /**
  * A host's reply; throws a `Refusal` if it has an `error`, in English, with `errors` by language.
  * @template Reply
- * @param {Reply & {error?: string, errors?: Record<import("./language.js").Language, string>, busy?: boolean, expired?: boolean}} reply
+ * @param {Reply
+ *   & {error?: string, errors?: Record<import("./language.js").Language, string>, busy?: boolean,
+ *   expired?: boolean}}
+ *   reply
  * @returns {Reply}
  */
 export function granted(reply) {

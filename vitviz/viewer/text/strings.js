@@ -1,18 +1,33 @@
-/** Every text of the viewer: six dictionaries of each language, and the code under the panels; bundle.py replaces this module. */
+/**
+ * Every text of the viewer: six dictionaries of each language, and the code under the panels; bundle.py
+ * replaces this module.
+ */
 
 import { readFileSync } from "node:fs";
 import { byLanguage, dictionary, prefixed } from "./dictionaries.js";
 
-/** Names of the texts that say what an intervention does, and what a fair test found; the others are said by Python alone. */
+/**
+ * Names of the texts that say what an intervention does, and what a fair test found; the others are said by
+ * Python alone.
+ */
 const CHANGES = /^(did|in)_|_patch(es)?$|^fair_/; // as in bundle.py
 
 /** @type {Record<string, Record<string, string>>} */
-export const STRINGS = byLanguage((name) => ({ ...dictionary(name, "viewer"), ...prefixed("lesson.", dictionary(name, "lessons")),
-  ...prefixed("plan.", dictionary(name, "plans")), ...prefixed("check.", dictionary(name, "check")), ...prefixed("experiment.", dictionary(name, "experiments"), CHANGES) }));
+export const STRINGS = byLanguage((name) => ({
+  ...dictionary(name, "viewer"),
+  ...prefixed("lesson.", dictionary(name, "lessons")),
+  ...prefixed("plan.", dictionary(name, "plans")),
+  ...prefixed("check.", dictionary(name, "check")),
+  ...prefixed("experiment.", dictionary(name, "experiments"), CHANGES),
+}));
 
 /** @type {Record<string, Record<string, string>>} */
 export const GLOSSARY = byLanguage((name) => dictionary(name, "glossary"));
 
 /** Python with vitviz's own functions, and with plain PyTorch. @type {Record<string, string>} */
-export const SNIPPETS = Object.fromEntries(["vitviz", "torch"].map((kind) =>
-  [kind, readFileSync(new URL("../snippets/with_" + kind + ".py", import.meta.url), "utf8")]));
+export const SNIPPETS = Object.fromEntries(
+  ["vitviz", "torch"].map((kind) => [
+    kind,
+    readFileSync(new URL("../snippets/with_" + kind + ".py", import.meta.url), "utf8"),
+  ]),
+);

@@ -29,7 +29,9 @@ export function hasText(key) {
 
 /** The names of the values that a text has places for. */
 export function namesIn(key, language) {
-  return [...(STRINGS[languageOf(language)][key] ?? STRINGS.en[key]).matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  return [...(STRINGS[languageOf(language)][key] ?? STRINGS.en[key]).matchAll(/\{(\w+)\}/g)].map(
+    ([, name]) => name,
+  );
 }
 
 /**
@@ -58,7 +60,10 @@ export function counted(place, { taste }) {
  * @returns {string}
  */
 export function tokenName(token, app) {
-  const { t, source: { manifest, grid } } = app;
+  const {
+    t,
+    source: { manifest, grid },
+  } = app;
   const place = placeOf(token, grid);
   return place ? t("patchShort", counted(place, app)) : prefixLabel(manifest.model.prefix_tokens[token]);
 }
@@ -68,7 +73,10 @@ export function tokenName(token, app) {
  * @returns {string}
  */
 export function tokenTitle(token, app) {
-  const { t, source: { manifest, grid } } = app;
+  const {
+    t,
+    source: { manifest, grid },
+  } = app;
   const place = placeOf(token, grid);
   if (place) return t("patchTitle", counted(place, app));
   return t("prefixTitle", { name: prefixLabel(manifest.model.prefix_tokens[token]) });
@@ -84,7 +92,10 @@ export function tokenTitle(token, app) {
  */
 function brought(kind, text, manifest, language) {
   const own = languageOf(language);
-  const known = { ...manifest.model.words?.[own]?.[kind], ...(kind === "texts" ? manifest.photo.words?.[own] : {}) };
+  const known = {
+    ...manifest.model.words?.[own]?.[kind],
+    ...(kind === "texts" ? manifest.photo.words?.[own] : {}),
+  };
   return Object.hasOwn(known, text) ? known[text] : null;
 }
 
@@ -146,7 +157,12 @@ export function valueText(value, tokens, t) {
  * @param {{t: (key: string, values?: any) => string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
-export function photoName({ t, source: { manifest: { photo } } }) {
+export function photoName({
+  t,
+  source: {
+    manifest: { photo },
+  },
+}) {
   return photo.inverted ? t("photoInverted", { name: photo.name }) : photo.name;
 }
 
@@ -156,7 +172,9 @@ export function photoName({ t, source: { manifest: { photo } } }) {
  * @returns {string}
  */
 export function changesOf(app) {
-  return (app.source.manifest.pass.changes ?? []).map((one) => changeText(one, app.t, namesOf(app))).join(", ");
+  return (app.source.manifest.pass.changes ?? [])
+    .map((one) => changeText(one, app.t, namesOf(app)))
+    .join(", ");
 }
 
 /** The names of a patch by its number in the grid, and of a token. */
@@ -171,7 +189,19 @@ const namesOf = (app) => ({
  * @param {{t: (key: string, values?: any) => string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
-export function sized(name, { t, source: { manifest: { model: { key: { image_size: size } } } } }) {
+export function sized(
+  name,
+  {
+    t,
+    source: {
+      manifest: {
+        model: {
+          key: { image_size: size },
+        },
+      },
+    },
+  },
+) {
   return size ? t("atSize", { name, height: size[0], width: size[1] }) : name;
 }
 
@@ -182,26 +212,38 @@ export function sizeOf({ image_size: size }) {
 
 /**
  * The name of an analysis beside another one: picture, model, whether it is untrained, and what was changed.
- * @param {{t: (key: string, values?: any) => string, language: string, source: {manifest: import("../types.js").Manifest}}} app
+ * @param {{t: (key: string, values?: any) => string, language: string,
+ *   source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
 export function sourceName(app) {
   const { model } = app.source.manifest;
   const untrained = model.trained === false ? app.t("besideUntrained") : "";
-  return [photoName(app), sized(translated(model.title, app), app), untrained, changesOf(app) && app.t("changed", { changes: changesOf(app) })].filter(Boolean).join(" · ");
+  return [
+    photoName(app),
+    sized(translated(model.title, app), app),
+    untrained,
+    changesOf(app) && app.t("changed", { changes: changesOf(app) }),
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 /**
- * The names of two analyses by what differs: picture, model, training, or what was changed; their full names if nothing
- * does.
+ * The names of two analyses by what differs: picture, model, training, or what was changed; their full names
+ * if nothing does.
  * @returns {[string, string]}
  */
 export function sideNames(app, other) {
   const [one, two] = [app, other].map((side) => {
     const { model } = side.source.manifest;
     const told = { ...side, t: app.t, source: side.source };
-    return [photoName(told), sized(translated(model.title, side), told), app.t(model.trained === false ? "besideUntrained" : "besideTrained"),
-      app.t(side.source.manifest.pass.changes?.length > 0 ? "besideChanged" : "besideIntact")];
+    return [
+      photoName(told),
+      sized(translated(model.title, side), told),
+      app.t(model.trained === false ? "besideUntrained" : "besideTrained"),
+      app.t(side.source.manifest.pass.changes?.length > 0 ? "besideChanged" : "besideIntact"),
+    ];
   });
   const differ = one.map((part, at) => part !== two[at]);
   if (!differ.includes(true)) return [sourceName(app), sourceName(other)];
@@ -215,7 +257,9 @@ export function sideNames(app, other) {
  * @returns {string}
  */
 export function besideName({ kind, photo = "", name = "", names = {} }, { t, language }) {
-  return t("beside_" + kind, { name: [photo, names[languageOf(language)] ?? name].filter(Boolean).join(" · ") });
+  return t("beside_" + kind, {
+    name: [photo, names[languageOf(language)] ?? name].filter(Boolean).join(" · "),
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
 // First: takes picture and answer out of the document when the viewer's own are seen, or why there are none.
-const vitvizOwn = Boolean(history.state?.vitviz?.photo || location.hash); // a photo or a lesson of one's own comes back
+// a photo or a lesson of one's own comes back
+const vitvizOwn = Boolean(history.state?.vitviz?.photo || location.hash);
 (() => {
   const said = __SAID__; // language -> answer
   const first = document.querySelector(".vv-first");
@@ -10,11 +11,13 @@ const vitvizOwn = Boolean(history.state?.vitviz?.photo || location.hash); // a p
   } catch {
     // nothing is remembered, or the browser refuses
   }
-  if (Object.hasOwn(said, spoken)) Object.assign(first.querySelector("p"), { lang: spoken, textContent: said[spoken] });
+  if (Object.hasOwn(said, spoken))
+    Object.assign(first.querySelector("p"), { lang: spoken, textContent: said[spoken] });
   if (vitvizOwn) first.remove();
   new MutationObserver((_, observer) => {
     const place = document.querySelector(IN_ITS_PLACE);
-    if (!place || getComputedStyle(place).visibility !== "visible") return; // page.css hides it while the strip is coming
+    // page.css hides it while the strip is coming
+    if (!place || getComputedStyle(place).visibility !== "visible") return;
     observer.disconnect();
     first.remove();
   }).observe(document, { subtree: true, childList: true, attributeFilter: ["data-state", "hidden"] });

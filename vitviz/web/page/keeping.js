@@ -1,4 +1,5 @@
-// Keeping: the photos of this tab, so that a reload, a step back and an expired analysis find them. Runs before Gradio does.
+// Keeping: the photos of this tab, so that a reload, a step back and an expired analysis find them. Runs
+// before Gradio does.
 window.vitvizKept = (() => {
   const [MOST, HOUR, DRAWN] = [6, 3_600_000, /^drawing-\d+\.png$/];
   const [NAME, PHOTOS] = ["vitviz-tab", "photos"];
@@ -7,11 +8,35 @@ window.vitvizKept = (() => {
   const random = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
   const tab = ours();
   const database = tab === null ? null : opened().catch(() => null);
-  const ready = Promise.race([visit(), new Promise((done) => { setTimeout(done, 3000); })]); // a browser can hang, too
-  addEventListener("pageshow", ({ persisted }) => { if (persisted && recalled() !== tab) location.reload(); }); // it was forgotten
-  setInterval(() => { if (!document.hidden) for (const one of photos.values()) put(one); }, HOUR / 12);
-  let own = null; // the photo that is shown and has not left this page: {address, name, file, inverted}; its address is its id
-  return { keep, alive, asked, forget, idOf: (path) => ids.get(path) ?? "", pathOf, own: () => own, take, hold, shown, share, stays };
+  const ready = Promise.race([
+    visit(),
+    new Promise((done) => {
+      setTimeout(done, 3000);
+    }),
+  ]); // a browser can hang, too
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted && recalled() !== tab) location.reload();
+  }); // it was forgotten
+  setInterval(() => {
+    if (!document.hidden) for (const one of photos.values()) put(one);
+  }, HOUR / 12);
+  // the photo that is shown and has not left this page: {address, name, file, inverted}; its address is its
+  // id
+  let own = null;
+  return {
+    keep,
+    alive,
+    asked,
+    forget,
+    idOf: (path) => ids.get(path) ?? "",
+    pathOf,
+    own: () => own,
+    take,
+    hold,
+    shown,
+    share,
+    stays,
+  };
 
   /** The name of this tab, which no other one has; null where the browser refuses. */
   function ours() {
@@ -35,7 +60,9 @@ window.vitvizKept = (() => {
   async function opened() {
     const asking = indexedDB.open("vitviz", 1);
     asking.onupgradeneeded = () => asking.result.createObjectStore(PHOTOS, { keyPath: "id" });
-    await new Promise((done, fail) => { Object.assign(asking, { onsuccess: done, onerror: fail, onblocked: fail }); });
+    await new Promise((done, fail) => {
+      Object.assign(asking, { onsuccess: done, onerror: fail, onblocked: fail });
+    });
     return asking.result;
   }
 
@@ -50,15 +77,22 @@ window.vitvizKept = (() => {
     }).catch(() => false);
   }
 
-  /** Finds the photos of this tab, and deletes those of tabs that are closed, and all that are an hour old. */
+  /**
+   * Finds the photos of this tab, and deletes those of tabs that are closed, and all that are an hour old.
+   */
   async function visit() {
-    if (tab !== null) navigator.locks?.request(NAME + tab, () => new Promise(() => {})); // until the tab is closed
-    const { held = [] } = await navigator.locks?.query() ?? {};
+    // until the tab is closed
+    if (tab !== null) navigator.locks?.request(NAME + tab, () => new Promise(() => {}));
+    const { held = [] } = (await navigator.locks?.query()) ?? {};
     await done((all) => {
       all.openCursor().onsuccess = ({ target: { result: cursor } }) => {
         if (!cursor) return;
         const { value: one } = cursor;
-        if (one.at + HOUR < Date.now() || (one.tab !== tab && !held.some(({ name }) => name === NAME + one.tab))) cursor.delete();
+        if (
+          one.at + HOUR < Date.now() ||
+          (one.tab !== tab && !held.some(({ name }) => name === NAME + one.tab))
+        )
+          cursor.delete();
         else if (one.tab === tab) photos.set(one.id, one);
         cursor.continue();
       };
@@ -73,7 +107,7 @@ window.vitvizKept = (() => {
 
   async function put(one) {
     one.at = Date.now();
-    if (await done((all) => all.put(one)) && photos.has(one.id)) say(true);
+    if ((await done((all) => all.put(one))) && photos.has(one.id)) say(true);
   }
 
   function drop(id) {
@@ -86,7 +120,8 @@ window.vitvizKept = (() => {
     if (ids.has(address)) return;
     const id = random();
     ids.set(address, id);
-    const answer = await fetch(url, { cache: "force-cache" }).catch(() => null); // the page has fetched it to show it
+    // the page has fetched it to show it
+    const answer = await fetch(url, { cache: "force-cache" }).catch(() => null);
     if (!answer?.ok) return;
     await store({ id, tab, name, at: 0, file: await answer.blob() });
   }
@@ -128,7 +163,7 @@ window.vitvizKept = (() => {
   async function share() {
     const { address, inverted } = own ?? {};
     const one = photos.get(address);
-    const sent = one && await send(one);
+    const sent = one && (await send(one));
     if (!sent) return undefined;
     own = null;
     put(Object.assign(one, { here: false }));
@@ -139,7 +174,10 @@ window.vitvizKept = (() => {
   async function send({ id, name, file }) {
     const form = new FormData();
     form.append("files", file, name);
-    const answer = await fetch(new URL("gradio_api/upload", document.baseURI), { method: "POST", body: form }).catch(() => null);
+    const answer = await fetch(new URL("gradio_api/upload", document.baseURI), {
+      method: "POST",
+      body: form,
+    }).catch(() => null);
     if (!answer?.ok) return null;
     const [path] = await answer.json();
     ids.delete(path); // so that it is the last one
@@ -152,7 +190,7 @@ window.vitvizKept = (() => {
     const one = photos.get(ids.get(photo?.path));
     if (!one) return photo;
     const there = await fetch(photo.url, { method: "HEAD" }).catch(() => null);
-    return there && !there.ok ? await send(one) ?? photo : photo;
+    return there && !there.ok ? ((await send(one)) ?? photo) : photo;
   }
 
   /** The photo on the server that this entry of the browser's history is about; null if there is none. */

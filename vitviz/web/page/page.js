@@ -16,12 +16,17 @@
 
   // Gradio's picture input is not shown, except while the camera is on: these buttons operate it.
   const sources = () => document.querySelectorAll("#vv-photo [data-testid=source-select] button");
-  const UPLOAD = 0, CAMERA = 1, CLIPBOARD = 2;
+  const UPLOAD = 0,
+    CAMERA = 1,
+    CLIPBOARD = 2;
   async function fileInput() {
     const input = () => find("#vv-photo input[type=file]");
-    if (!input()) { // another source was used last
+    if (!input()) {
+      // another source was used last
       sources()[UPLOAD].click();
-      await new Promise((done) => { setTimeout(done, 0); });
+      await new Promise((done) => {
+        setTimeout(done, 0);
+      });
     }
     return input();
   }
@@ -57,18 +62,24 @@
     find("#vv-camera").setAttribute("aria-expanded", String(on));
   }
   const pressed = {
-    "vv-upload": async () => { camera(false); (await fileInput()).click(); },
+    "vv-upload": async () => {
+      camera(false);
+      (await fileInput()).click();
+    },
     "vv-camera": () => {
       if ("vvCamera" in page.dataset || !vitvizKept.takes?.()) camera(!("vvCamera" in page.dataset));
       else document.dispatchEvent(new Event("vitviz-camera")); // the viewer has a living picture
     },
     "vv-paste": async () => {
       camera(false);
-      const file = vitvizKept.takes?.() && await pasted();
+      const file = vitvizKept.takes?.() && (await pasted());
       if (file) give(file);
       else sources()[CLIPBOARD].click();
     },
-    "vv-draw": () => { camera(false); document.dispatchEvent(new Event("vitviz-draw")); }, // it has the field, too
+    "vv-draw": () => {
+      camera(false);
+      document.dispatchEvent(new Event("vitviz-draw"));
+    }, // it has the field, too
     "vv-forget": () => vitvizKept.forget(),
     "vv-play": () => document.dispatchEvent(new Event("vitviz-play")),
     "vv-lessons": () => document.dispatchEvent(new Event("vitviz-lessons")), // the viewer has the list
@@ -79,12 +90,16 @@
     else if (button?.matches("#vv-photo [aria-label='capture photo']")) taken();
   });
   // By now another model was chosen, whose pictures do not leave the page.
-  document.addEventListener("click", (event) => {
-    if (!event.target.closest?.("#vv-photo [aria-label='capture photo']") || !vitvizKept.takes?.()) return;
-    event.stopImmediatePropagation();
-    camera(false);
-    pressed["vv-camera"]();
-  }, true);
+  document.addEventListener(
+    "click",
+    (event) => {
+      if (!event.target.closest?.("#vv-photo [aria-label='capture photo']") || !vitvizKept.takes?.()) return;
+      event.stopImmediatePropagation();
+      camera(false);
+      pressed["vv-camera"]();
+    },
+    true,
+  );
   /** The picture on the clipboard; null where there is none, or the browser does not say. */
   async function pasted() {
     try {
@@ -112,17 +127,23 @@
 
   // A picture that the page analyzes itself does not reach Gradio's input, which would upload it.
   let sends = false;
-  document.addEventListener("change", (event) => {
-    const [file] = event.target.files ?? [];
-    if (sends || !file || !event.target.closest("#vv-photo") || !vitvizKept.takes?.()) return;
-    event.stopImmediatePropagation();
-    event.target.value = ""; // the same one can be chosen again
-    give(file);
-  }, true);
+  document.addEventListener(
+    "change",
+    (event) => {
+      const [file] = event.target.files ?? [];
+      if (sends || !file || !event.target.closest("#vv-photo") || !vitvizKept.takes?.()) return;
+      event.stopImmediatePropagation();
+      event.target.value = ""; // the same one can be chosen again
+      give(file);
+    },
+    true,
+  );
   async function give(file) {
     if (await vitvizKept.analyse(file)) return;
     sends = true;
-    await take(file).finally(() => { sends = false; });
+    await take(file).finally(() => {
+      sends = false;
+    });
   }
   document.addEventListener("vitviz-said", ({ detail }) => {
     if (detail) say(detail[language()]);
@@ -132,17 +153,22 @@
   // A picture can be dropped, and pasted, anywhere on the page.
   const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
   for (const type of ["dragover", "drop"]) {
-    document.addEventListener(type, (event) => {
-      if (!hasFiles(event)) return;
-      if (event.target.closest?.(".vv-takes-photos")) { // a place of the viewer that takes them itself
-        page.classList.remove("vv-dropping-on-page");
-        return;
-      }
-      event.preventDefault();
-      event.stopPropagation();
-      page.classList.toggle("vv-dropping-on-page", type === "dragover");
-      if (type === "drop" && event.dataTransfer.files[0]) takeOne(event.dataTransfer.files);
-    }, true);
+    document.addEventListener(
+      type,
+      (event) => {
+        if (!hasFiles(event)) return;
+        if (event.target.closest?.(".vv-takes-photos")) {
+          // a place of the viewer that takes them itself
+          page.classList.remove("vv-dropping-on-page");
+          return;
+        }
+        event.preventDefault();
+        event.stopPropagation();
+        page.classList.toggle("vv-dropping-on-page", type === "dragover");
+        if (type === "drop" && event.dataTransfer.files[0]) takeOne(event.dataTransfer.files);
+      },
+      true,
+    );
   }
   document.addEventListener("dragleave", (event) => {
     if (!event.relatedTarget) page.classList.remove("vv-dropping-on-page");
@@ -153,10 +179,14 @@
   });
 
   // The first stop of the Tab key leads past the strip, to the picture.
-  const skip = make("a", { className: "vv-skip", href: "#vv-viewer", onclick: (event) => {
-    event.preventDefault();
-    (find("#vv-viewer .vv-frame") ?? find("#vv-viewer button"))?.focus();
-  } });
+  const skip = make("a", {
+    className: "vv-skip",
+    href: "#vv-viewer",
+    onclick: (event) => {
+      event.preventDefault();
+      (find("#vv-viewer .vv-frame") ?? find("#vv-viewer button"))?.focus();
+    },
+  });
   document.body.prepend(skip);
 
   function speak() {
@@ -167,12 +197,19 @@
   /** Gradio adds the thumbnails some time after the page has loaded: try until they are there. */
   function nameExamples(tries) {
     const images = document.querySelectorAll("#vv-examples img");
-    images.forEach((image, i) => { image.alt = names[i][language()]; });
+    images.forEach((image, i) => {
+      image.alt = names[i][language()];
+    });
     if (images.length < names.length && tries > 0) setTimeout(nameExamples, 100, tries - 1);
   }
-  // Gradio has sentences of its own in English alone. A choice that failed is said under the strip, too, until the next one.
-  const GRADIOS = [[/exceed the maximum/, (t) => t.too_large], [/^Invalid file type/, (t) => t.no_picture],
-    [/^Connection errored/, (t) => t.unreachable], [/^Connection to the server/, (t) => t.reconnecting]];
+  // Gradio has sentences of its own in English alone. A choice that failed is said under the strip, too,
+  // until the next one.
+  const GRADIOS = [
+    [/exceed the maximum/, (t) => t.too_large],
+    [/^Invalid file type/, (t) => t.no_picture],
+    [/^Connection errored/, (t) => t.unreachable],
+    [/^Connection to the server/, (t) => t.reconnecting],
+  ];
   function translate(said) {
     const t = texts[language()];
     const [, ours] = GRADIOS.find(([words]) => words.test(said.textContent)) ?? [];
@@ -193,15 +230,19 @@
     }
   }).observe(document.body, { childList: true, subtree: true });
   for (const type of ["click", "change", "drop", "paste"]) {
-    document.addEventListener(type, ({ target }) => {
-      if (type === "click" && !target.closest?.(".vv-toolbar button")) return;
-      only = null;
-      say();
-    }, true);
+    document.addEventListener(
+      type,
+      ({ target }) => {
+        if (type === "click" && !target.closest?.(".vv-toolbar button")) return;
+        only = null;
+        say();
+      },
+      true,
+    );
   }
 
-  // The language of the address, else of the last visit; the viewer has a button for another one. Gradio offers no way to
-  // choose one, but its module does; without it the texts of Gradio stay as they are.
+  // The language of the address, else of the last visit; the viewer has a button for another one. Gradio
+  // offers no way to choose one, but its module does; without it the texts of Gradio stay as they are.
   let spoken = language();
   async function choose(asked) {
     spoken = asked;
@@ -225,4 +266,4 @@
     speak();
   }).observe(page, { attributeFilter: ["lang"] });
   speak();
-}
+};

@@ -20,16 +20,26 @@ export function createAllHeads(app) {
   const { t } = app;
   const { manifest, grid } = app.source;
   const { depth, num_heads: heads } = manifest.model;
-  const mosaic = createMosaic({ outerRows: depth, outerCols: heads + 1, rows: grid.rows,
-    cols: grid.cols, ratio: mapRatio(grid), label: t("everything") });
-  const names = (first, count) => [...first, ...Array(count).keys()].map((name) =>
-    el("span", { text: String(name) }));
+  const mosaic = createMosaic({
+    outerRows: depth,
+    outerCols: heads + 1,
+    rows: grid.rows,
+    cols: grid.cols,
+    ratio: mapRatio(grid),
+    label: t("everything"),
+  });
+  const names = (first, count) =>
+    [...first, ...Array(count).keys()].map((name) => el("span", { text: String(name) }));
   const note = el("p", { class: "vv-note", role: "status" });
-  const root = el("div", { class: "vv-everything" },
+  const root = el(
+    "div",
+    { class: "vv-everything" },
     el("div", { class: "vv-axis-name", text: t("everythingAxes") }),
     el("div", { class: "vv-col-names", "aria-hidden": "true" }, ...names([t("mean")], heads)),
     el("div", { class: "vv-row-names", "aria-hidden": "true" }, ...names([], depth)),
-    mosaic.frame, note);
+    mosaic.frame,
+    note,
+  );
   const cost = depth * heads * grid.tokens * manifest.model.head_dim;
   let late = 0;
   let drawn = "";

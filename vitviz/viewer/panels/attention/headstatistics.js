@@ -16,27 +16,57 @@ import { createFileView } from "../../parts/waiting.js";
  * @returns {{root: HTMLElement, render: (token: number) => void}}
  */
 export function createHeadStatistics(app) {
-  return createFileView(app, el("div"), () => app.source.statistics, "dotsLoading", (found) => createView(app, found));
+  return createFileView(
+    app,
+    el("div"),
+    () => app.source.statistics,
+    "dotsLoading",
+    (found) => createView(app, found),
+  );
 }
 
-/** @param {import("../../main.js").App} app @param {import("../../data/analysis.js").Statistics} statistics */
+/**
+ * @param {import("../../main.js").App} app
+ * @param {import("../../data/analysis.js").Statistics} statistics
+ */
 function createView(app, statistics) {
   const { t } = app;
   const { manifest, grid } = app.source;
   let found = NOTHING; // the dots under the pointer, or where a finger has tapped
   const even = { entropy: Math.log(grid.tokens), distance: evenDistance(grid) };
-  const charts = /** @type {const} */ (["entropy", "distance"]).map((figure) => createDotChart(app, { figure, values: statistics[figure], even: even[figure], onPoint: point, onChoose: choose }));
+  const charts = /** @type {const} */ (["entropy", "distance"]).map((figure) =>
+    createDotChart(app, {
+      figure,
+      values: statistics[figure],
+      even: even[figure],
+      onPoint: point,
+      onChoose: choose,
+    }),
+  );
   const reading = el("p", { class: "vv-under", role: "status" });
   const others = el("p", { class: "vv-note" });
   const small = mapCanvas(grid.rows, grid.cols);
   const preview = el("div", { class: "vv-dot-preview" }, small.canvas);
   preview.style.setProperty("--vv-ratio", String(mapRatio(grid)));
-  const figures = el("div", { class: "vv-figures", tabindex: "0", role: "application",
-    "aria-label": t("dotsLabel"), onkeydown: onKey }, ...charts.map((chart) => chart.root));
-  const root = el("div", { class: "vv-dots" }, figures,
+  const figures = el(
+    "div",
+    {
+      class: "vv-figures",
+      tabindex: "0",
+      role: "application",
+      "aria-label": t("dotsLabel"),
+      onkeydown: onKey,
+    },
+    ...charts.map((chart) => chart.root),
+  );
+  const root = el(
+    "div",
+    { class: "vv-dots" },
+    figures,
     el("div", { class: "vv-dot-reading" }, preview, el("div", {}, reading, others)),
     cited(t("dotsNote"), "arXiv:2010.11929"),
-    el("p", { class: "vv-note", text: t("roundingError", { error: digits(statistics.error) }) }));
+    el("p", { class: "vv-note", text: t("roundingError", { error: digits(statistics.error) }) }),
+  );
   let token = 0;
   let chosen = { layer: -1, head: null };
   return { root, render };
@@ -71,14 +101,38 @@ function createView(app, statistics) {
     const looked = pointed ?? (chosen.head === "mean" ? null : chosen);
     for (const chart of charts) chart.mark(chosen, pointed);
     show(preview, looked !== null);
-    setText(others, found.pile.length > 1 ? t("dotsPile", { count: found.pile.length, heads: headsByLayer(found.pile)
-      .map(([of, heads]) => t(heads.length > 1 ? "dotsPileHeads" : "dotsPileHead", { layer: of, heads: heads.join(", ") })).join("; ") }) : "");
+    setText(
+      others,
+      found.pile.length > 1
+        ? t("dotsPile", {
+            count: found.pile.length,
+            heads: headsByLayer(found.pile)
+              .map(([of, heads]) =>
+                t(heads.length > 1 ? "dotsPileHeads" : "dotsPileHead", {
+                  layer: of,
+                  heads: heads.join(", "),
+                }),
+              )
+              .join("; "),
+          })
+        : "",
+    );
     if (!looked) return setText(reading, t("dotsPoint"));
     const value = (figure) => statistics[figure][looked.layer][looked.head];
-    setText(reading, t("dotsReading", { ...looked, entropy: digits(value("entropy")),
-      spread: digits(Math.exp(value("entropy"))), tokens: grid.tokens, distance: digits(value("distance")) }));
+    setText(
+      reading,
+      t("dotsReading", {
+        ...looked,
+        entropy: digits(value("entropy")),
+        spread: digits(Math.exp(value("entropy"))),
+        tokens: grid.tokens,
+        distance: digits(value("distance")),
+      }),
+    );
     const { direction } = app.selection;
-    const map = app.source.store.ready.has(looked.layer) ? app.source.maps.head(looked.layer, token, direction, looked.head) : null;
+    const map = app.source.store.ready.has(looked.layer)
+      ? app.source.maps.head(looked.layer, token, direction, looked.head)
+      : null;
     if (map) small.draw(map, grid.prefix, patchScale(map, grid), colourTable(app.taste.colours));
     else small.clear();
     return undefined;

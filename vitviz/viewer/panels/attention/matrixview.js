@@ -31,14 +31,32 @@ export function createMatrix(app) {
   const colLine = el("span", { class: "vv-cross vv-cross-col" });
   const border = prefix > 0 ? el("span", { class: "vv-prefix-border" }) : null;
   if (border) border.style.setProperty("--vv-at", (100 * prefix) / tokens + "%");
-  const frame = el("div", { class: "vv-map-frame vv-matrix-frame", tabindex: "0", role: "application",
-    "aria-label": t("matrixLabel"), "aria-roledescription": t("matrixRole") },
-  canvas, border, rowLine, colLine);
+  const frame = el(
+    "div",
+    {
+      class: "vv-map-frame vv-matrix-frame",
+      tabindex: "0",
+      role: "application",
+      "aria-label": t("matrixLabel"),
+      "aria-roledescription": t("matrixRole"),
+    },
+    canvas,
+    border,
+    rowLine,
+    colLine,
+  );
   const progress = el("progress", { max: "1", "aria-label": t("building") });
   const reading = el("p", { class: "vv-under" });
   const legend = createLegend(t);
-  const root = el("div", { class: "vv-matrix" }, el("div", { class: "vv-axis-name", text: t("matrixAxes") }),
-    frame, progress, reading, legend.root);
+  const root = el(
+    "div",
+    { class: "vv-matrix" },
+    el("div", { class: "vv-axis-name", text: t("matrixAxes") }),
+    frame,
+    progress,
+    reading,
+    legend.root,
+  );
   let drawn = "";
   let scale = { min: 0, max: 1 };
 
@@ -92,10 +110,21 @@ export function createMatrix(app) {
     }
     const { query, key } = app.pair();
     const value = matrix[query * tokens + key];
-    setText(reading, t("matrixReading", { query: tokenName(query, app), key: tokenName(key, app),
-      value: valueText(value, tokens, t) }));
-    legend.render({ scale, colours: app.taste.colours, uniform: 1 / tokens, marked: value,
-      note: t("scaleMatrix", { share: percent(1 - SHOWN), least: LEAST_TIMES }) });
+    setText(
+      reading,
+      t("matrixReading", {
+        query: tokenName(query, app),
+        key: tokenName(key, app),
+        value: valueText(value, tokens, t),
+      }),
+    );
+    legend.render({
+      scale,
+      colours: app.taste.colours,
+      uniform: 1 / tokens,
+      marked: value,
+      note: t("scaleMatrix", { share: percent(1 - SHOWN), least: LEAST_TIMES }),
+    });
   }
 
   function paintAll(matrix) {

@@ -1,4 +1,7 @@
-/** Where the learned query looks that gathers the answer of a model without a token for it: a map of each of its heads. */
+/**
+ * Where the learned query looks that gathers the answer of a model without a token for it: a map of each of
+ * its heads.
+ */
 
 import { meanOfHeads } from "../../maths/attention.js";
 import { colourTable, largest } from "../../maths/colour.js";
@@ -20,10 +23,21 @@ export function createPool(app) {
   const { t } = app;
   const { grid } = app.source;
   const found = el("p", { class: "vv-found" });
-  const body = el("div", { class: "vv-pair-body" }, found, el("p", { class: "vv-intro", text: t("poolIntro") }));
+  const body = el(
+    "div",
+    { class: "vv-pair-body" },
+    found,
+    el("p", { class: "vv-intro", text: t("poolIntro") }),
+  );
   const legend = createLegend(t);
   const waiting = createFileWaiting(app, () => app.source.pooling, "poolLoading");
-  const root = el("section", { class: "vv-mix", "aria-label": t("poolTitle") }, el("h4", { text: t("poolTitle") }), waiting.root, body);
+  const root = el(
+    "section",
+    { class: "vv-mix", "aria-label": t("poolTitle") },
+    el("h4", { text: t("poolTitle") }),
+    waiting.root,
+    body,
+  );
   let maps = null;
   return { root, render };
 
@@ -34,10 +48,33 @@ export function createPool(app) {
     const shown = shownOf(pool);
     if (!maps) {
       maps = shown.map(() => createPatchMap(grid));
-      body.append(createGallery({ grid, label: t("poolTitle"), most: 7, least: "5.6em", maps: shown.map(({ head, values }, at) =>
-        el("figure", { class: "vv-figure" }, maps[at].frame, el("figcaption", { class: "vv-head-line" },
-          el("span", { text: head === "mean" ? t("mean") : t("headNumber", { head }) }),
-          el("span", { title: t("peakTitle"), text: t("times", { times: multiple(largest(values, grid.prefix, grid.tokens) * grid.tokens) }) })))) }), legend.root);
+      body.append(
+        createGallery({
+          grid,
+          label: t("poolTitle"),
+          most: 7,
+          least: "5.6em",
+          maps: shown.map(({ head, values }, at) =>
+            el(
+              "figure",
+              { class: "vv-figure" },
+              maps[at].frame,
+              el(
+                "figcaption",
+                { class: "vv-head-line" },
+                el("span", { text: head === "mean" ? t("mean") : t("headNumber", { head }) }),
+                el("span", {
+                  title: t("peakTitle"),
+                  text: t("times", {
+                    times: multiple(largest(values, grid.prefix, grid.tokens) * grid.tokens),
+                  }),
+                }),
+              ),
+            ),
+          ),
+        }),
+        legend.root,
+      );
     }
     const scale = headsScale(pool.rows, pool.heads, grid);
     setText(found, poolFinding(app, shown[0].values));
@@ -52,12 +89,26 @@ export function createPool(app) {
 /** The mean of the heads, and each of them. @param {import("../../data/analysis.js").Pool} pool */
 function shownOf({ heads, rows }) {
   const count = rows.length / heads;
-  return [{ head: "mean", values: meanOfHeads(rows, heads) },
-    ...Array.from({ length: heads }, (_, head) => ({ head, values: rows.subarray(head * count, (head + 1) * count) }))];
+  return [
+    { head: "mean", values: meanOfHeads(rows, heads) },
+    ...Array.from({ length: heads }, (_, head) => ({
+      head,
+      values: rows.subarray(head * count, (head + 1) * count),
+    })),
+  ];
 }
 
 /** The maps as a table, once they are here. */
 export function poolTables(app) {
   const pool = app.source.pooling.get();
-  return pool ? { pooling: tokenTable(app, Object.fromEntries(shownOf(pool).map(({ head, values }) => [head === "mean" ? head : "head_" + head, values]))) } : {};
+  return pool
+    ? {
+        pooling: tokenTable(
+          app,
+          Object.fromEntries(
+            shownOf(pool).map(({ head, values }) => [head === "mean" ? head : "head_" + head, values]),
+          ),
+        ),
+      }
+    : {};
 }

@@ -13,13 +13,29 @@ import { labelName } from "../../text/words.js";
  */
 export function createClassMenu(app) {
   const { t } = app;
-  const { pass: { predictions }, model: { labels } } = app.source.manifest;
+  const {
+    pass: { predictions },
+    model: { labels },
+  } = app.source.manifest;
   const denied = refuses(app.source);
-  const first = app.source.manifest.model.trained === false ? "explainChance" : denied ? "explainNearest" : "explainAnswer";
+  const first =
+    app.source.manifest.model.trained === false
+      ? "explainChance"
+      : denied
+        ? "explainNearest"
+        : "explainAnswer";
   const id = freshId("class");
-  const select = el("select", { id, class: "vv-select",
-    onchange: () => app.select({ target: select.value === ANSWER ? ANSWER : Number(select.value) }) });
-  const root = el("div", { class: "vv-class-menu" }, el("label", { for: id, text: t("explainClass") }), select);
+  const select = el("select", {
+    id,
+    class: "vv-select",
+    onchange: () => app.select({ target: select.value === ANSWER ? ANSWER : Number(select.value) }),
+  });
+  const root = el(
+    "div",
+    { class: "vv-class-menu" },
+    el("label", { for: id, text: t("explainClass") }),
+    select,
+  );
   let written = "";
   return {
     root,
@@ -40,14 +56,30 @@ export function createClassMenu(app) {
     const option = (index, text) => el("option", { value: String(index), text });
     const listed = predictions.map(({ index }) => index);
     const shares = percents(predictions.map(({ probability }) => probability));
-    const others = (labels ?? []).map((label, index) => ({ label: labelName(label, app), index }))
-      .filter(({ index }) => !listed.includes(index)).sort((a, b) => a.label.localeCompare(b.label, app.language));
+    const others = (labels ?? [])
+      .map((label, index) => ({ label: labelName(label, app), index }))
+      .filter(({ index }) => !listed.includes(index))
+      .sort((a, b) => a.label.localeCompare(b.label, app.language));
     // A class from a link, whose name was not sent.
-    const missing = labels === null && !listed.includes(target) ? [option(target, className(target, app))] : [];
+    const missing =
+      labels === null && !listed.includes(target) ? [option(target, className(target, app))] : [];
     select.replaceChildren(
       option(ANSWER, t(first, { label: className(predictions[0].index, app) })),
-      el("optgroup", { label: t("explainProbable") }, ...predictions.map(({ index }, at) =>
-        option(index, className(index, app) + (denied ? "" : " · " + shares[at]))), ...missing),
-      others.length > 0 ? el("optgroup", { label: t("explainOthers") }, ...others.map(({ index, label }) => option(index, label))) : "");
+      el(
+        "optgroup",
+        { label: t("explainProbable") },
+        ...predictions.map(({ index }, at) =>
+          option(index, className(index, app) + (denied ? "" : " · " + shares[at])),
+        ),
+        ...missing,
+      ),
+      others.length > 0
+        ? el(
+            "optgroup",
+            { label: t("explainOthers") },
+            ...others.map(({ index, label }) => option(index, label)),
+          )
+        : "",
+    );
   }
 }

@@ -15,14 +15,27 @@ const PAPER = /^arXiv:[0-9]{4}\.[0-9]{4,5}$/;
  */
 export function createExplainerList(app) {
   const { t } = app;
-  const { explanations, manifest: { model: { tested } } } = app.source;
+  const {
+    explanations,
+    manifest: {
+      model: { tested },
+    },
+  } = app.source;
   const rows = explanations.all.map((one) => createRow(app, one));
   const measured = explanations.all.some((one) => one.measured);
-  const note = measured && tested ? t("explainTested", { pictures: grouped(tested.pictures), data: tested.data, date: tested.date })
-    : t("explainUntested");
+  const note =
+    measured && tested
+      ? t("explainTested", { pictures: grouped(tested.pictures), data: tested.data, date: tested.date })
+      : t("explainUntested");
   const most = el("p", { class: "vv-note", role: "status" });
-  const root = createFold(app, "explainers", t("explainAll", { count: rows.length }),
-    el("ul", { class: "vv-explainers" }, ...rows.map((row) => row.root)), most, el("p", { class: "vv-note", text: note }));
+  const root = createFold(
+    app,
+    "explainers",
+    t("explainAll", { count: rows.length }),
+    el("ul", { class: "vv-explainers" }, ...rows.map((row) => row.root)),
+    most,
+    el("p", { class: "vv-note", text: note }),
+  );
   return {
     root,
     render() {
@@ -36,16 +49,36 @@ export function createExplainerList(app) {
 /** @param {import("../../main.js").App} app @param {import("../../types.js").Explainer} one */
 function createRow(app, one) {
   const { t } = app;
-  const input = el("input", { type: "checkbox", onchange: () => {
-    const keys = shownExplainers(app.selection, app.source).map(({ key }) => key);
-    app.select(keys.includes(one.key) ? { maps: toggled(keys, one.key) }
-      : { maps: toggled(keys, one.key), explainer: one.key, overlay: "explain" });
-  } });
+  const input = el("input", {
+    type: "checkbox",
+    onchange: () => {
+      const keys = shownExplainers(app.selection, app.source).map(({ key }) => key);
+      app.select(
+        keys.includes(one.key)
+          ? { maps: toggled(keys, one.key) }
+          : { maps: toggled(keys, one.key), explainer: one.key, overlay: "explain" },
+      );
+    },
+  });
   const cost = el("span", { class: "vv-explainer-cost" });
   const gain = el("span", { class: "vv-explainer-gain" });
-  const root = el("li", {},
-    el("div", { class: "vv-explainer-line" }, el("label", { class: "vv-toggle" }, input, el("span", { text: explainerName(one, app) })), cost, gain),
-    el("p", { class: "vv-note" }, explainerSentence(one, app) + " ", PAPER.test(one.paper) ? arxiv(one.paper) : null));
+  const root = el(
+    "li",
+    {},
+    el(
+      "div",
+      { class: "vv-explainer-line" },
+      el("label", { class: "vv-toggle" }, input, el("span", { text: explainerName(one, app) })),
+      cost,
+      gain,
+    ),
+    el(
+      "p",
+      { class: "vv-note" },
+      explainerSentence(one, app) + " ",
+      PAPER.test(one.paper) ? arxiv(one.paper) : null,
+    ),
+  );
   if (one.measured) gain.textContent = t("explainGain", gainOf(one.measured.gain));
   show(gain, Boolean(one.measured));
   return {

@@ -18,7 +18,11 @@ import { button } from "../../parts/widgets.js";
  * @returns {{root: HTMLElement, render: (view: import("../../types.js").View) => void}}
  */
 export function createExplanationMaps(app) {
-  const root = el("div", { class: "vv-figures vv-explanations", role: "group", "aria-label": app.t("explainMaps") });
+  const root = el("div", {
+    class: "vv-figures vv-explanations",
+    role: "group",
+    "aria-label": app.t("explainMaps"),
+  });
   const made = new Map(); // key -> figure
   let placed = "";
   return {
@@ -41,11 +45,20 @@ export function createExplanationMaps(app) {
 function createFigure(app, one) {
   const { t } = app;
   const name = explainerName(one, app);
-  const over = button({ text: name, title: t("explainOver", { name }), pressed: false, onClick: () => app.select({ explainer: one.key, overlay: "explain" }) });
-  const away = button({ text: "✕", title: t("explainAway", { name }), onClick: () => {
-    const keys = shownExplainers(app.selection, app.source).map(({ key }) => key);
-    app.select({ maps: toggled(keys, one.key) });
-  } });
+  const over = button({
+    text: name,
+    title: t("explainOver", { name }),
+    pressed: false,
+    onClick: () => app.select({ explainer: one.key, overlay: "explain" }),
+  });
+  const away = button({
+    text: "✕",
+    title: t("explainAway", { name }),
+    onClick: () => {
+      const keys = shownExplainers(app.selection, app.source).map(({ key }) => key);
+      app.select({ maps: toggled(keys, one.key) });
+    },
+  });
   const picture = createPicture(app);
   const cost = el("span", { class: "vv-note" });
   const said = el("p", { class: "vv-note", role: "status" });
@@ -54,9 +67,13 @@ function createFigure(app, one) {
   const legend = createLegend(t);
   const reading = el("p", { class: "vv-note" });
   explore(picture.root, picture.tokenOf, app);
-  const root = el("figure", { class: "vv-figure vv-explanation" },
-    el("div", { class: "vv-explanation-head" }, over, away), cost,
-    el("div", { class: "vv-explanation-body" }, picture.root, progress, said, again, legend.root, reading));
+  const root = el(
+    "figure",
+    { class: "vv-figure vv-explanation" },
+    el("div", { class: "vv-explanation-head" }, over, away),
+    cost,
+    el("div", { class: "vv-explanation-body" }, picture.root, progress, said, again, legend.root, reading),
+  );
   return { root, render };
 
   function fileOf() {
@@ -70,12 +87,21 @@ function createFigure(app, one) {
     over.setAttribute("aria-pressed", String(isMain));
     show(away, keys.length > 1);
     setText(cost, costText(one, found, t));
-    picture.render({ source: app.source, token, pointer, shown: { kind: "explain", uniform: null, missing: null, ...drawn } });
+    picture.render({
+      source: app.source,
+      token,
+      pointer,
+      shown: { kind: "explain", uniform: null, missing: null, ...drawn },
+    });
     show(progress, file.exists && !found && !file.error);
     const { share } = file.file ?? {};
     if (share === undefined) progress.removeAttribute("value");
     else progress.value = share;
-    const text = found ? "" : file.error ? t("explainLost", { reason: reason(file.error) }) : t(file.exists ? "explainComputing" : "explainAbsent");
+    const text = found
+      ? ""
+      : file.error
+        ? t("explainLost", { reason: reason(file.error) })
+        : t(file.exists ? "explainComputing" : "explainAbsent");
     setText(said, text);
     show(said, text !== "");
     show(again, !found && file.error !== null);
@@ -83,14 +109,27 @@ function createFigure(app, one) {
     if (!found) return;
     const at = pointer ?? token;
     const value = found.values[at];
-    legend.render({ scale: drawn.scale, colours: drawn.colours, uniform: null, ends: digits, marked: pointer === null ? null : value,
-      note: one.signed ? t("explainSigned") : "" });
-    setText(reading, tokenName(at, app) + ": " + (Number.isFinite(value) ? digits(value) : t("explainNoValue")));
+    legend.render({
+      scale: drawn.scale,
+      colours: drawn.colours,
+      uniform: null,
+      ends: digits,
+      marked: pointer === null ? null : value,
+      note: one.signed ? t("explainSigned") : "",
+    });
+    setText(
+      reading,
+      tokenName(at, app) + ": " + (Number.isFinite(value) ? digits(value) : t("explainNoValue")),
+    );
   }
 
   /** What a host says, in the language of the page; else why the file did not come. */
   function reason(error) {
     const { key, reason: why } = explainFailure(error);
-    return ["error_expired", "error_no_host"].includes(key) ? t(key) : error.cause ? reasonOf(error.cause, app.language) : why;
+    return ["error_expired", "error_no_host"].includes(key)
+      ? t(key)
+      : error.cause
+        ? reasonOf(error.cause, app.language)
+        : why;
   }
 }

@@ -1,4 +1,7 @@
-/** The fair test on the page: a button, progress, curves of removal with the band of random orders, and what they say. */
+/**
+ * The fair test on the page: a button, progress, curves of removal with the band of random orders, and what
+ * they say.
+ */
 
 import { questionOf, shownExplainers } from "../../state/explaining.js";
 import { className, explainerName, fairSentence, timeText } from "../../text/explaining.js";
@@ -28,23 +31,47 @@ export function createFairTest(app) {
   const { t } = app;
   const { fairTest, explanations } = app.source;
   const run = button({ text: t("fairRun"), onClick: () => fairTest.run(askedOf(app)) });
-  const stop = button({ text: t("fairStop"), onClick: () => { fairTest.cancel(); run.focus(); } });
+  const stop = button({
+    text: t("fairStop"),
+    onClick: () => {
+      fairTest.cancel();
+      run.focus();
+    },
+  });
   const progress = el("progress", { max: "1", "aria-label": t("fairRunning") });
   const said = el("p", { class: "vv-note", role: "status" });
   const sentences = el("ul", { class: "vv-fair-sentences" });
-  const charts = [["first", "fairFirst"], ["last", "fairLast"]].map(([curve, title]) => createRemovalChart(app, curve, t(title)));
-  const pictures = /** @type {("first"|"last")[]} */ (["first", "last"]).map((curve) => createVanishing(app, curve));
+  const charts = [
+    ["first", "fairFirst"],
+    ["last", "fairLast"],
+  ].map(([curve, title]) => createRemovalChart(app, curve, t(title)));
+  const pictures = /** @type {("first"|"last")[]} */ (["first", "last"]).map((curve) =>
+    createVanishing(app, curve),
+  );
   charts.forEach(({ root: figure }, at) => figure.prepend(pictures[at].root));
   const verdict = el("p", { class: "vv-found" });
   const knob = el("div");
   const body = el("tbody");
   const table = createTable(t, ["fairMap", "fairDeletion", "fairInsertion", "fairGain", "fairBeaten"], body);
   const about = el("p", { class: "vv-note" });
-  const found = el("div", { class: "vv-fair-found" }, verdict, knob, el("div", { class: "vv-figures" }, ...charts.map(({ root }) => root)),
-    el("details", { class: "vv-facts" }, el("summary", { text: t("fairNumbers") }), sentences, table, about));
-  const root = el("section", { class: "vv-card-part vv-fair" }, el("h4", { text: t("fairTitle") }),
+  const found = el(
+    "div",
+    { class: "vv-fair-found" },
+    verdict,
+    knob,
+    el("div", { class: "vv-figures" }, ...charts.map(({ root }) => root)),
+    el("details", { class: "vv-facts" }, el("summary", { text: t("fairNumbers") }), sentences, table, about),
+  );
+  const root = el(
+    "section",
+    { class: "vv-card-part vv-fair" },
+    el("h4", { text: t("fairTitle") }),
     el("p", { class: "vv-intro", text: t("fairIntro") }),
-    el("div", { class: "vv-pair vv-on-a-line" }, run, stop), progress, said, found);
+    el("div", { class: "vv-pair vv-on-a-line" }, run, stop),
+    progress,
+    said,
+    found,
+  );
   let drawn = null;
   let shown = null; // {best, step, steps}: the map whose order the pictures show, and how far
   return { root, render };
@@ -59,8 +86,13 @@ export function createFairTest(app) {
     show(progress, running !== "");
     if (waiting) progress.removeAttribute("value");
     else progress.value = share;
-    const text = !fairTest.possible ? t(asked.target === null ? "fairNoClasses" : "fairNoHost")
-      : running ? t(waiting ? "fairWaiting" : "fairRunning") : error ? t("fairFailed", { reason: reasonOf(error, app.language) }) : "";
+    const text = !fairTest.possible
+      ? t(asked.target === null ? "fairNoClasses" : "fairNoHost")
+      : running
+        ? t(waiting ? "fairWaiting" : "fairRunning")
+        : error
+          ? t("fairFailed", { reason: reasonOf(error, app.language) })
+          : "";
     setText(said, text);
     show(said, text !== "");
     show(found, done !== null);
@@ -84,23 +116,55 @@ export function createFairTest(app) {
 
   function draw({ result, seconds }, keys) {
     const names = [...keys.filter((key) => key !== CENTRE), CENTRE];
-    const nameOf = (key) => { const one = explanations.named(key); return one ? explainerName(one, app) : key; };
+    const nameOf = (key) => {
+      const one = explanations.named(key);
+      return one ? explainerName(one, app) : key;
+    };
     const lines = names.map((key, at) => ({ key, name: nameOf(key), series: key === CENTRE ? 5 : at }));
     for (const chart of charts) chart.draw(result, lines);
     setText(verdict, fairFinding(app, result, lines));
-    const all = app.source.grid.tokens - app.source.grid.prefix - (app.source.manifest.pass.removed?.length ?? 0);
-    const steps = slider({ label: t("fairGone"), min: 0, max: result.removed.length - 1, step: 1, onInput: (step) => { shown.step = step; vanish(result); },
-      format: (step) => t("fairStep", { gone: Math.round(result.removed[step] * all), all }) });
+    const all =
+      app.source.grid.tokens - app.source.grid.prefix - (app.source.manifest.pass.removed?.length ?? 0);
+    const steps = slider({
+      label: t("fairGone"),
+      min: 0,
+      max: result.removed.length - 1,
+      step: 1,
+      onInput: (step) => {
+        shown.step = step;
+        vanish(result);
+      },
+      format: (step) => t("fairStep", { gone: Math.round(result.removed[step] * all), all }),
+    });
     shown = { best: byFall(result, lines.slice(0, -1))[0], step: quarterOf(result.removed), steps };
     knob.replaceChildren(steps.root);
-    sentences.replaceChildren(...lines.map(({ key, name, series }) => el("li", { class: "vv-fair-name vv-series-" + series, text: fairSentence(key, name, result, t) })));
-    body.replaceChildren(...lines.map(({ key, name }) => {
-      const { deletion, insertion, gain, beaten } = result.maps[key];
-      return el("tr", {}, el("th", { scope: "row", text: name }), ...[deletion, insertion, gain].map((value) =>
-        el("td", { class: "vv-shape", text: value.toFixed(3).replace("-", "\u2212") })),
-      el("td", { class: "vv-shape", text: t("fairOf", { beaten, orders: result.orders }) }));
-    }));
-    setText(about, t("fairAbout", { orders: result.orders, label: className(result.target, app), time: timeText(seconds, t) }));
+    sentences.replaceChildren(
+      ...lines.map(({ key, name, series }) =>
+        el("li", { class: "vv-fair-name vv-series-" + series, text: fairSentence(key, name, result, t) }),
+      ),
+    );
+    body.replaceChildren(
+      ...lines.map(({ key, name }) => {
+        const { deletion, insertion, gain, beaten } = result.maps[key];
+        return el(
+          "tr",
+          {},
+          el("th", { scope: "row", text: name }),
+          ...[deletion, insertion, gain].map((value) =>
+            el("td", { class: "vv-shape", text: value.toFixed(3).replace("-", "\u2212") }),
+          ),
+          el("td", { class: "vv-shape", text: t("fairOf", { beaten, orders: result.orders }) }),
+        );
+      }),
+    );
+    setText(
+      about,
+      t("fairAbout", {
+        orders: result.orders,
+        label: className(result.target, app),
+        time: timeText(seconds, t),
+      }),
+    );
   }
 }
 
@@ -109,14 +173,29 @@ export function fairTables(app) {
   const result = app.source.fairTest.of(askedOf(app))?.result;
   if (!result) return {};
   const keys = Object.keys(result.maps);
-  const curves = { removed: result.removed, random_05: result.band[0], random_95: result.band[1],
-    ...Object.fromEntries(keys.flatMap((key) => [[key + "_first", result.maps[key].first], [key + "_last", result.maps[key].last]])) };
+  const curves = {
+    removed: result.removed,
+    random_05: result.band[0],
+    random_95: result.band[1],
+    ...Object.fromEntries(
+      keys.flatMap((key) => [
+        [key + "_first", result.maps[key].first],
+        [key + "_last", result.maps[key].last],
+      ]),
+    ),
+  };
   const names = Object.keys(curves);
   return {
-    fair_test: { columns: ["map", "deletion", "insertion", "gain", "beaten", "orders"], rows: keys.map((key) => {
-      const { deletion, insertion, gain, beaten } = result.maps[key];
-      return [key, deletion, insertion, gain, beaten, result.orders];
-    }) },
-    fair_curves: { columns: names, rows: result.removed.map((_, step) => names.map((name) => curves[name][step])) },
+    fair_test: {
+      columns: ["map", "deletion", "insertion", "gain", "beaten", "orders"],
+      rows: keys.map((key) => {
+        const { deletion, insertion, gain, beaten } = result.maps[key];
+        return [key, deletion, insertion, gain, beaten, result.orders];
+      }),
+    },
+    fair_curves: {
+      columns: names,
+      rows: result.removed.map((_, step) => names.map((name) => curves[name][step])),
+    },
   };
 }

@@ -1,4 +1,7 @@
-/** A chart of removal: the probability of the class while patches go, by several orders, over the band of random ones. */
+/**
+ * A chart of removal: the probability of the class while patches go, by several orders, over the band of
+ * random ones.
+ */
 
 import { topShare } from "../../maths/lines.js";
 import { percent } from "../../maths/numbers.js";
@@ -18,7 +21,11 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [320, 190, 40, 34, 8];
 export function createRemovalChart({ t }, curve, title) {
   const [inner, high] = [WIDTH - LEFT - 8, HEIGHT - BOTTOM - TOP];
   const body = svg("g", { transform: "translate(" + LEFT + " " + TOP + ")" });
-  const chart = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, class: "vv-chart", role: "img", "aria-label": title }, body);
+  const chart = svg(
+    "svg",
+    { viewBox: "0 0 " + WIDTH + " " + HEIGHT, class: "vv-chart", role: "img", "aria-label": title },
+    body,
+  );
   const key = el("ul", { class: "vv-fair-key" });
   const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: title }), chart, key);
   const marked = svg("line", { class: "vv-fair-mark", y1: 0, y2: high });
@@ -36,16 +43,32 @@ export function createRemovalChart({ t }, curve, title) {
     body.replaceChildren(
       ...ticks.flatMap((value) => {
         const y = high * (1 - value / top);
-        return [svg("line", { class: "vv-axis", x1: 0, x2: inner, y1: y, y2: y }),
-          svg("text", { x: -5, y: y + 4, "text-anchor": "end", text: percent(value).replace(".0%", "%") })];
+        return [
+          svg("line", { class: "vv-axis", x1: 0, x2: inner, y1: y, y2: y }),
+          svg("text", { x: -5, y: y + 4, "text-anchor": "end", text: percent(value).replace(".0%", "%") }),
+        ];
       }),
-      ...[0, 0.5, 1].map((share) => svg("text", { x: share * inner, y: high + 15, "text-anchor": "middle", text: 100 * share + "%" })),
+      ...[0, 0.5, 1].map((share) =>
+        svg("text", { x: share * inner, y: high + 15, "text-anchor": "middle", text: 100 * share + "%" }),
+      ),
       svg("text", { x: inner / 2, y: high + 29, "text-anchor": "middle", text: t("fairAxis") }),
-      svg("polygon", { class: "vv-fair-band", points: [...place(band[0]), ...place(band[1]).reverse()].join(" ") }),
+      svg("polygon", {
+        class: "vv-fair-band",
+        points: [...place(band[0]), ...place(band[1]).reverse()].join(" "),
+      }),
       // The first map lies over the others.
-      ...[...lines].reverse().map((line) => svg("polyline", { class: "vv-fair-line vv-series-" + line.series, points: points(maps[line.key][curve]) })), marked);
-    key.replaceChildren(...lines.map(({ name, series }) => el("li", { class: "vv-fair-name vv-series-" + series, text: name })),
-      el("li", { class: "vv-fair-name vv-fair-random", text: t("fairBand") }));
+      ...[...lines].reverse().map((line) =>
+        svg("polyline", {
+          class: "vv-fair-line vv-series-" + line.series,
+          points: points(maps[line.key][curve]),
+        }),
+      ),
+      marked,
+    );
+    key.replaceChildren(
+      ...lines.map(({ name, series }) => el("li", { class: "vv-fair-name vv-series-" + series, text: name })),
+      el("li", { class: "vv-fair-name vv-fair-random", text: t("fairBand") }),
+    );
   }
 }
 

@@ -1,4 +1,7 @@
-/** All filters of the patch embedding together: their principal components, as in figure 7 (left) of the paper. */
+/**
+ * All filters of the patch embedding together: their principal components, as in figure 7 (left) of the
+ * paper.
+ */
 
 import { pictureCanvas } from "../../parts/canvas.js";
 import { el, show } from "../../parts/dom.js";
@@ -28,10 +31,30 @@ export function createComponents(app) {
     made = true;
     const { count, shares } = found;
     const all = shares.reduce((sum, share) => sum + share, 0);
-    const gallery = el("div", { class: "vv-filters" }, ...Array.from(shares, (share, at) => el("figure", { class: "vv-filter vv-component" },
-      pictureCanvas(filterPicture(found, at, manifest.model.image), grid.patchHeight, grid.patchWidth, "vv-map vv-enlarged"),
-      el("figcaption", { text: percent(share) }))));
+    const gallery = el(
+      "div",
+      { class: "vv-filters" },
+      ...Array.from(shares, (share, at) =>
+        el(
+          "figure",
+          { class: "vv-filter vv-component" },
+          pictureCanvas(
+            filterPicture(found, at, manifest.model.image),
+            grid.patchHeight,
+            grid.patchWidth,
+            "vv-map vv-enlarged",
+          ),
+          el("figcaption", { text: percent(share) }),
+        ),
+      ),
+    );
     gallery.style.setProperty("--vv-ratio", String(grid.patchWidth / grid.patchHeight));
-    root.append(el("p", { class: "vv-intro", text: t("componentsIntro", { count, dim: manifest.model.embed_dim, share: percent(all) }) }), gallery);
+    root.append(
+      el("p", {
+        class: "vv-intro",
+        text: t("componentsIntro", { count, dim: manifest.model.embed_dim, share: percent(all) }),
+      }),
+      gallery,
+    );
   }
 }

@@ -18,27 +18,55 @@ export function createFilters(app) {
   const { t } = app;
   const { manifest, grid } = app.source;
   const { embed_dim: dim } = manifest.model;
-  const root = el("section", { class: "vv-embedding", "aria-label": t("filters") }, el("h4", { text: t("filters") }));
-  return createFileView(app, root, () => app.source.embedding, "filtersLoading", createBody, { none: "filtersOld" });
+  const root = el(
+    "section",
+    { class: "vv-embedding", "aria-label": t("filters") },
+    el("h4", { text: t("filters") }),
+  );
+  return createFileView(app, root, () => app.source.embedding, "filtersLoading", createBody, {
+    none: "filtersOld",
+  });
 
   function createBody(embedding) {
     const { count } = embedding;
     let pointed = null;
     let token = 0;
-    const point = (at) => { pointed = at; draw(); };
+    const point = (at) => {
+      pointed = at;
+      draw();
+    };
     const cards = Array.from({ length: count }, (_, at) => createCard(embedding, at, point));
     const reading = el("p", { class: "vv-under", role: "status" });
     const intro = el("p", { class: "vv-intro" });
     const gallery = el("div", { class: "vv-filters" }, ...cards.map((card) => card.root));
     gallery.style.setProperty("--vv-ratio", grid.patchWidth / grid.patchHeight);
     const learned = manifest.model.position_kinds.includes("learned");
-    const strips = PARTS.filter((part) => learned || part !== "position").map((part) => ({ part, ...createStrip(count, t("token_" + part), point) }));
+    const strips = PARTS.filter((part) => learned || part !== "position").map((part) => ({
+      part,
+      ...createStrip(count, t("token_" + part), point),
+    }));
     const sum = el("p", { class: "vv-under" });
-    const norms = manifest.model.embedding_norms.map((name) => el("p", { class: "vv-note", text: t("norm_" + name) }));
-    const body = el("div", { class: "vv-embedding" }, intro, gallery, reading,
-      el("h4", { text: t("tokenTitle") }), el("p", { class: "vv-intro", text: t(learned ? "tokenIntro" : "tokenIntroPlain", { count, dim }) }),
-      el("div", { class: "vv-strips" }, ...strips.map((strip) => strip.root), sum), ...norms);
-    return { root: body, render: (next) => { token = next; draw(); } };
+    const norms = manifest.model.embedding_norms.map((name) =>
+      el("p", { class: "vv-note", text: t("norm_" + name) }),
+    );
+    const body = el(
+      "div",
+      { class: "vv-embedding" },
+      intro,
+      gallery,
+      reading,
+      el("h4", { text: t("tokenTitle") }),
+      el("p", { class: "vv-intro", text: t(learned ? "tokenIntro" : "tokenIntroPlain", { count, dim }) }),
+      el("div", { class: "vv-strips" }, ...strips.map((strip) => strip.root), sum),
+      ...norms,
+    );
+    return {
+      root: body,
+      render: (next) => {
+        token = next;
+        draw();
+      },
+    };
 
     function draw() {
       const parts = embeddedToken(embedding, token);
@@ -53,25 +81,61 @@ export function createFilters(app) {
         strip.mark(pointed);
       }
       const number = (part) => signed(parts[part][pointed], 3).trim();
-      setText(reading, pointed === null || !isPatch ? t("filterPoint") : t("filterReading", {
-        at: pointed, value: number("content"), bias: signed(embedding.bias[pointed], 3).trim(),
-        count: manifest.model.image.channels * grid.patchHeight * grid.patchWidth }));
-      setText(sum, pointed === null ? t("tokenPoint") : t("tokenReading", { at: pointed,
-        content: number("content"), position: number("position"), sum: number("sum") }));
+      setText(
+        reading,
+        pointed === null || !isPatch
+          ? t("filterPoint")
+          : t("filterReading", {
+              at: pointed,
+              value: number("content"),
+              bias: signed(embedding.bias[pointed], 3).trim(),
+              count: manifest.model.image.channels * grid.patchHeight * grid.patchWidth,
+            }),
+      );
+      setText(
+        sum,
+        pointed === null
+          ? t("tokenPoint")
+          : t("tokenReading", {
+              at: pointed,
+              content: number("content"),
+              position: number("position"),
+              sum: number("sum"),
+            }),
+      );
     }
   }
 
-  /** A filter as a small picture, with a bar for its response: negative to the left, positive to the right. */
+  /**
+   * A filter as a small picture, with a bar for its response: negative to the left, positive to the right.
+   */
   function createCard(embedding, at, point) {
-    const canvas = pictureCanvas(filterPicture(embedding, at, manifest.model.image), grid.patchHeight, grid.patchWidth, "vv-map vv-enlarged");
+    const canvas = pictureCanvas(
+      filterPicture(embedding, at, manifest.model.image),
+      grid.patchHeight,
+      grid.patchWidth,
+      "vv-map vv-enlarged",
+    );
     const fill = el("span", { class: "vv-answer-fill" });
     const number = el("span", { class: "vv-answer" });
-    const card = el("button", { type: "button", class: "vv-filter",
-      onpointerenter: () => point(at), onfocus: () => point(at), onclick: () => point(at),
-      onpointerleave: (event) => { if (event.pointerType !== "touch") point(null); },
-      onblur: () => point(null) },
-    el("span", { class: "vv-live", text: t("filterNumber", { at }) }),
-    canvas, el("span", { class: "vv-answer-bar", "aria-hidden": "true" }, fill), number);
+    const card = el(
+      "button",
+      {
+        type: "button",
+        class: "vv-filter",
+        onpointerenter: () => point(at),
+        onfocus: () => point(at),
+        onclick: () => point(at),
+        onpointerleave: (event) => {
+          if (event.pointerType !== "touch") point(null);
+        },
+        onblur: () => point(null),
+      },
+      el("span", { class: "vv-live", text: t("filterNumber", { at }) }),
+      canvas,
+      el("span", { class: "vv-answer-bar", "aria-hidden": "true" }, fill),
+      number,
+    );
     return {
       root: card,
       render(answer, most, isPointed) {

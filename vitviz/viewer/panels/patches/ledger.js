@@ -17,8 +17,17 @@ export function createLedger(app) {
   const ofBlock = manifest.model.steps.filter((step) => step.in_block);
   const after = manifest.model.steps.filter((step, at) => !step.in_block && at > firstOfBlock());
   const blocks = Array.from({ length: manifest.model.depth }, (_, layer) => createBlock(layer));
-  const table = createTable(t, ["step", "shape", "module"], el("tbody", { onkeydown: moveLine, onfocusin: stopAt }, ...before.map((step) => line(step)),
-    ...blocks.flatMap(({ head, lines }) => [head, ...lines]), ...after.map((step) => line(step))));
+  const table = createTable(
+    t,
+    ["step", "shape", "module"],
+    el(
+      "tbody",
+      { onkeydown: moveLine, onfocusin: stopAt },
+      ...before.map((step) => line(step)),
+      ...blocks.flatMap(({ head, lines }) => [head, ...lines]),
+      ...after.map((step) => line(step)),
+    ),
+  );
   // The table is one stop for the Tab key; the arrow keys go from line to line.
   lines()[0].tabIndex = 0;
   return table;
@@ -28,10 +37,13 @@ export function createLedger(app) {
   }
 
   function line(step, module = step.module, className = null) {
-    const row = el("tr", { class: className, tabindex: "-1" },
+    const row = el(
+      "tr",
+      { class: className, tabindex: "-1" },
       el("th", { scope: "row", text: stepName(step.name, t) }),
       el("td", { class: "vv-shape", text: shapeText(step.shape) }),
-      el("td", { class: "vv-module", text: module }));
+      el("td", { class: "vv-module", text: module }),
+    );
     lights(row, step.tokens);
     return row;
   }
@@ -45,14 +57,21 @@ export function createLedger(app) {
   function createBlock(layer) {
     const last = ofBlock[ofBlock.length - 1];
     const sign = el("span", { class: "vv-fold", "aria-hidden": "true" });
-    const toggle = el("button", { type: "button", class: "vv-word", tabindex: "-1" }, sign,
-      el("span", { text: t("block", { layer }) }));
-    const head = el("tr", { class: "vv-block-line", tabindex: "-1" }, el("th", { scope: "row" }, toggle),
+    const toggle = el(
+      "button",
+      { type: "button", class: "vv-word", tabindex: "-1" },
+      sign,
+      el("span", { text: t("block", { layer }) }),
+    );
+    const head = el(
+      "tr",
+      { class: "vv-block-line", tabindex: "-1" },
+      el("th", { scope: "row" }, toggle),
       el("td", { class: "vv-shape", text: shapeText(last.shape) }),
-      el("td", { class: "vv-module", text: "blocks." + layer }));
+      el("td", { class: "vv-module", text: "blocks." + layer }),
+    );
     lights(head, last.tokens);
-    const details = ofBlock.map((step) =>
-      line(step, step.module.replace("*", String(layer)), "vv-in-block"));
+    const details = ofBlock.map((step) => line(step, step.module.replace("*", String(layer)), "vv-in-block"));
     // The first block is open, as an example of all.
     const open = (wanted) => {
       toggle.setAttribute("aria-expanded", String(wanted));
@@ -75,7 +94,8 @@ export function createLedger(app) {
 
   /** One that the pointer focuses, too: the line before may be folded away by that. */
   function stopAt({ target }) {
-    for (const row of table.querySelectorAll("tbody tr")) row.tabIndex = row === target.closest("tr") ? 0 : -1;
+    for (const row of table.querySelectorAll("tbody tr"))
+      row.tabIndex = row === target.closest("tr") ? 0 : -1;
   }
 
   function moveLine(event) {

@@ -24,11 +24,16 @@ export function createOnePatch(app) {
   const count = channels * grid.patchHeight * grid.patchWidth;
   const names = channels === 3 ? [" R", " G", " B"] : channels === 1 ? [""] : null;
   // The largest absolute value that normalising can give: the strip has colours for all values.
-  const reach = Math.max(...manifest.model.mean.map((mean, c) => Math.max(mean, 1 - mean) / manifest.model.std[c]));
+  const reach = Math.max(
+    ...manifest.model.mean.map((mean, c) => Math.max(mean, 1 - mean) / manifest.model.std[c]),
+  );
   let element = null;
   let late = 0;
-  const enlarged = el("canvas", { class: "vv-map vv-enlarged",
-    width: grid.patchWidth, height: grid.patchHeight });
+  const enlarged = el("canvas", {
+    class: "vv-map vv-enlarged",
+    width: grid.patchWidth,
+    height: grid.patchHeight,
+  });
   const pixel = el("span", { class: "vv-box vv-selected" });
   const frame = el("div", { class: "vv-map-frame" }, enlarged, pixel);
   frame.style.setProperty("--vv-ratio", grid.patchWidth / grid.patchHeight);
@@ -47,12 +52,25 @@ export function createOnePatch(app) {
     onChoose: (value) => prefer({ units: value }),
   });
   const orderNote = el("p", { class: "vv-note" });
-  const numbers = el("pre", { class: "vv-numbers", tabindex: "0", role: "group", "aria-label": t("patchNumbers") });
-  const root = el("div", { class: "vv-one-patch" },
+  const numbers = el("pre", {
+    class: "vv-numbers",
+    tabindex: "0",
+    role: "group",
+    "aria-label": t("patchNumbers"),
+  });
+  const root = el(
+    "div",
+    { class: "vv-one-patch" },
     el("div", { class: "vv-patch-left" }, frame, reading),
-    el("div", { class: "vv-patch-right" },
+    el(
+      "div",
+      { class: "vv-patch-right" },
       el("div", { class: "vv-pair" }, orderChoice.root, unitChoice.root),
-      orderNote, stripBar, numbers));
+      orderNote,
+      stripBar,
+      numbers,
+    ),
+  );
   const context = enlarged.getContext("2d");
 
   const pointAt = (next) => {
@@ -115,14 +133,24 @@ export function createOnePatch(app) {
     if (!box || !picture || element === null) return setText(reading, t("pointAtPatch"));
     const { row, col, channel } = elementAt(element, channels, grid, order);
     Object.assign(pixel.style, {
-      left: (100 * col) / grid.patchWidth + "%", top: (100 * row) / grid.patchHeight + "%",
-      width: 100 / grid.patchWidth + "%", height: 100 / grid.patchHeight + "%",
+      left: (100 * col) / grid.patchWidth + "%",
+      top: (100 * row) / grid.patchHeight + "%",
+      width: 100 / grid.patchWidth + "%",
+      height: 100 / grid.patchHeight + "%",
     });
     marker.style.left = (100 * (element + 0.5)) / count + "%";
     const { raw, normalised } = patchValues(picture, token, manifest, grid, order);
-    return setText(reading, t("elementReading", { at: element, row, col,
-      channel: names ? names[channel] : " " + channel, raw: raw[element],
-      value: signed(normalised[element], 3).trim() }));
+    return setText(
+      reading,
+      t("elementReading", {
+        at: element,
+        row,
+        col,
+        channel: names ? names[channel] : " " + channel,
+        raw: raw[element],
+        value: signed(normalised[element], 3).trim(),
+      }),
+    );
   }
 }
 
@@ -133,7 +161,8 @@ function numbersText(values, end, /** @type {import("../../types.js").Taste} */ 
   const lines = [];
   for (let start = 0; start < Math.min(end, values.length); start += length) {
     const cells = Array.from(values.subarray(start, start + length), (value) =>
-      units === "raw" ? String(value).padStart(4) : signed(value).padStart(6));
+      units === "raw" ? String(value).padStart(4) : signed(value).padStart(6),
+    );
     lines.push(String(start).padStart(width) + "\u2502" + cells.join(" "));
   }
   return lines.join("\n");

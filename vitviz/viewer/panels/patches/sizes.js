@@ -17,21 +17,57 @@ export function createSizes(app) {
   const buttons = sizes.map(({ image_size: size, tokens, times }) => {
     const [height, width] = size;
     const own = same(size, trained);
-    const text = t(own ? "sizesOwn" : "sizesOther", { ...gridOf(size), times: times.toFixed(times < 9.95 ? 1 : 0) });
-    return button({ text, title: t("sizesTitle", { height, width, tokens }), pressed: same(size, [image.height, image.width]), onClick: () => { app.resize(size.join("x")); render(); } });
+    const text = t(own ? "sizesOwn" : "sizesOther", {
+      ...gridOf(size),
+      times: times.toFixed(times < 9.95 ? 1 : 0),
+    });
+    return button({
+      text,
+      title: t("sizesTitle", { height, width, tokens }),
+      pressed: same(size, [image.height, image.width]),
+      onClick: () => {
+        app.resize(size.join("x"));
+        render();
+      },
+    });
   });
   const coming = el("p", { class: "vv-note", role: "status" });
   const key = "size-" + [...new Set(trained)].join("x");
-  const beside = button({ text: t("sizesBeside"), title: t("sizesBesideTitle"), onClick: () =>
-    app.select({ ...visitPanel(explainerOf(app.panels, "position").id, app.selection, app.shape()), beside: key }) });
-  const root = el("section", { class: "vv-sizes", "aria-label": t("sizes") }, el("h4", { text: t("sizes") }),
-    el("p", { class: "vv-intro", text: [t("sizesIntro", gridOf(trained)), positions.exists ? t("sizesPositions") : "", t("sizesMeasured")].filter(Boolean).join(" ") }),
-    el("div", { class: "vv-pair" }, ...buttons), coming, beside);
+  const beside = button({
+    text: t("sizesBeside"),
+    title: t("sizesBesideTitle"),
+    onClick: () =>
+      app.select({
+        ...visitPanel(explainerOf(app.panels, "position").id, app.selection, app.shape()),
+        beside: key,
+      }),
+  });
+  const root = el(
+    "section",
+    { class: "vv-sizes", "aria-label": t("sizes") },
+    el("h4", { text: t("sizes") }),
+    el("p", {
+      class: "vv-intro",
+      text: [
+        t("sizesIntro", gridOf(trained)),
+        positions.exists ? t("sizesPositions") : "",
+        t("sizesMeasured"),
+      ]
+        .filter(Boolean)
+        .join(" "),
+    }),
+    el("div", { class: "vv-pair" }, ...buttons),
+    coming,
+    beside,
+  );
   show(root, app.resize !== null && buttons.length > 1);
   return { root, render };
 
   function render() {
-    show(beside, app.besides().some((one) => one.key === key));
+    show(
+      beside,
+      app.besides().some((one) => one.key === key),
+    );
     const [height, width] = app.resizing.split("x").map(Number);
     setText(coming, app.resizing ? t("sizesComing", gridOf([height, width])) : "");
   }

@@ -37,16 +37,31 @@ export function createInside(app) {
     if (!inside || !from) return;
     if (maps.length === 0) {
       maps = Array.from({ length: inside.heads }, () => createPatchMap(grid));
-      const figures = maps.map(({ frame }, head) => el("figure", { class: "vv-figure" },
-        el("figcaption", { text: inside.heads === 1 ? t("insideEveryHead") : t("head") + " " + head }), frame));
-      place.append(inside.heads === 1 ? el("div", { class: "vv-figures" }, ...figures, el("div"))
-        : createGallery({ grid, label: t("insideMaps"), most: 6, least: "7em", maps: figures }));
+      const figures = maps.map(({ frame }, head) =>
+        el(
+          "figure",
+          { class: "vv-figure" },
+          el("figcaption", { text: inside.heads === 1 ? t("insideEveryHead") : t("head") + " " + head }),
+          frame,
+        ),
+      );
+      place.append(
+        inside.heads === 1
+          ? el("div", { class: "vv-figures" }, ...figures, el("div"))
+          : createGallery({ grid, label: t("insideMaps"), most: 6, least: "7em", maps: figures }),
+      );
     }
     const scale = { min: -inside.most, max: inside.most };
     maps.forEach((map, head) => {
       map.draw(insideMap(inside, app.selection.layer, head, from, grid), 0, scale, colourTable("diverging"));
       map.mark(token);
     });
-    legend.render({ scale, colours: "diverging", uniform: null, decimals: 2, note: t("insideScale_" + inside.kind) });
+    legend.render({
+      scale,
+      colours: "diverging",
+      uniform: null,
+      decimals: 2,
+      note: t("insideScale_" + inside.kind),
+    });
   }
 }

@@ -19,13 +19,23 @@ export function createZoom(content, t) {
   const less = button({ text: "−", title: t("zoomOut"), onClick: () => set(at - 1) });
   const more = button({ text: "+", title: t("zoomIn"), onClick: () => set(at + 1) });
   const root = el("div", {}, frame, el("div", { class: "vv-zoom-tools" }, less, level, more));
-  frame.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return; // without Ctrl a wheel scrolls
-    event.preventDefault();
-    set(at + (event.deltaY < 0 ? 1 : -1));
-  }, { passive: false });
+  frame.addEventListener(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey) return; // without Ctrl a wheel scrolls
+      event.preventDefault();
+      set(at + (event.deltaY < 0 ? 1 : -1));
+    },
+    { passive: false },
+  );
   set(0);
-  return { root, show: (place) => { middle = place; scroll(); } };
+  return {
+    root,
+    show: (place) => {
+      middle = place;
+      scroll();
+    },
+  };
 
   function set(wanted) {
     at = Math.max(0, Math.min(LEVELS.length - 1, wanted));

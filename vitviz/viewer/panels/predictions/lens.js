@@ -19,7 +19,14 @@ export const LENSES = ["probability", "rank"];
  */
 export function createLens(app) {
   const root = el("div", { class: "vv-lens" }, el("h4", { text: app.t("lens") }));
-  return createFileView(app, root, () => app.source.lens, "lensLoading", (found) => createView(app, found), { none: "lensNone" });
+  return createFileView(
+    app,
+    root,
+    () => app.source.lens,
+    "lensLoading",
+    (found) => createView(app, found),
+    { none: "lensNone" },
+  );
 }
 
 /** @param {import("../../main.js").App} app @param {import("../../types.js").LensLine[]} lines */
@@ -28,23 +35,43 @@ function createView(app, lines) {
   const { depth, num_classes: classes, pool } = app.source.manifest.model;
   const lens = lines.map((line) => ({ ...line, label: labelName(line.label, app) }));
   const denied = refuses(app.source); // shares of classes that it has just denied
-  const scale = choice({ label: t("lensScale"),
+  const scale = choice({
+    label: t("lensScale"),
     options: LENSES.map((value) => ({ value, text: t("lens_" + value) })),
-    onChoose: (value) => app.prefer({ lens: value }) });
-  const chart = createLineChart({ label: t("lensChart"), axis: t("lensAxis"),
+    onChoose: (value) => app.prefer({ lens: value }),
+  });
+  const chart = createLineChart({
+    label: t("lensChart"),
+    axis: t("lensAxis"),
     columns: Array.from({ length: depth }, (_, layer) => String(layer)),
-    onChoose: (layer) => app.select({ layer }) });
+    onChoose: (layer) => app.select({ layer }),
+  });
   const reading = createReading();
   const top = topShare(lens.map((line) => line.probabilities));
   const charts = {
-    probability: { scale: { min: 0, max: top }, lines: linesOf("probabilities"),
-      ticks: [0, 0.25, 0.5, 0.75, 1].map((part) => ({ value: part * top, text: Number((100 * part * top).toFixed(2)) + "%" })) },
-    rank: { scale: { min: classes, max: 1, log: true }, lines: linesOf("ranks"),
-      ticks: rankTicks(classes).map((value) => ({ value, text: String(value) })) },
+    probability: {
+      scale: { min: 0, max: top },
+      lines: linesOf("probabilities"),
+      ticks: [0, 0.25, 0.5, 0.75, 1].map((part) => ({
+        value: part * top,
+        text: Number((100 * part * top).toFixed(2)) + "%",
+      })),
+    },
+    rank: {
+      scale: { min: classes, max: 1, log: true },
+      lines: linesOf("ranks"),
+      ticks: rankTicks(classes).map((value) => ({ value, text: String(value) })),
+    },
   };
-  const root = el("div", {},
-    el("p", { class: "vv-intro", text: t("lensIntro_" + pool) }), scale.root, chart.root, reading.root,
-    cited(t("lensCaution"), "arXiv:2310.18969"));
+  const root = el(
+    "div",
+    {},
+    el("p", { class: "vv-intro", text: t("lensIntro_" + pool) }),
+    scale.root,
+    chart.root,
+    reading.root,
+    cited(t("lensCaution"), "arXiv:2310.18969"),
+  );
   return { root, render };
 
   function render() {
@@ -57,8 +84,15 @@ function createView(app, lines) {
   }
 
   function linesOf(field) {
-    const told = ({ label: name, probabilities: shares, ranks }) => (denied ? t("lensLineRanks", { name, first: ranks[0], last: ranks[depth - 1] })
-      : t("lensLine", { name, first: percent(shares[0]), last: percent(shares[depth - 1]), rank: ranks[depth - 1] }));
+    const told = ({ label: name, probabilities: shares, ranks }) =>
+      denied
+        ? t("lensLineRanks", { name, first: ranks[0], last: ranks[depth - 1] })
+        : t("lensLine", {
+            name,
+            first: percent(shares[0]),
+            last: percent(shares[depth - 1]),
+            rank: ranks[depth - 1],
+          });
     return lens.map((line) => ({ name: line.label, values: line[field], title: told(line) }));
   }
 }
@@ -74,10 +108,17 @@ function createView(app, lines) {
 export function lensSentence(lens, layer, t, denied = false) {
   if (lens.every(({ ranks }) => ranks[layer] === 1)) return t("lensEven", { layer });
   const first = lens.find(({ ranks }) => ranks[layer] === 1) ?? lens[0];
-  const said = denied ? t("lensReadingBare", { layer, name: first.label })
+  const said = denied
+    ? t("lensReadingBare", { layer, name: first.label })
     : t("lensReading", { layer, name: first.label, share: percent(first.probabilities[layer]) });
   if (first === lens[0]) return said;
   const [answer] = lens;
   const [name, rank] = [answer.label, answer.ranks[layer]];
-  return said + " " + (denied ? t("lensAnswerBare", { name, rank }) : t("lensAnswer", { name, rank, share: percent(answer.probabilities[layer]) }));
+  return (
+    said +
+    " " +
+    (denied
+      ? t("lensAnswerBare", { name, rank })
+      : t("lensAnswer", { name, rank, share: percent(answer.probabilities[layer]) }))
+  );
 }

@@ -19,8 +19,16 @@ export function createSoftmaxRow(app) {
   const { grid } = app.source;
   const charts = ["scores", "attention"].map((part) => createBars(app, part));
   const entries = Array.from({ length: Math.min(PARTNERS, grid.tokens) + 1 }, () => createEntry(app));
-  const root = el("div", { class: "vv-softmax" }, ...charts.map((chart) => chart.root),
-    createTable(t, ["rowKey", "rowScore", "rowShare"], el("tbody", {}, ...entries.map((entry) => entry.root))));
+  const root = el(
+    "div",
+    { class: "vv-softmax" },
+    ...charts.map((chart) => chart.root),
+    createTable(
+      t,
+      ["rowKey", "rowScore", "rowShare"],
+      el("tbody", {}, ...entries.map((entry) => entry.root)),
+    ),
+  );
   return {
     root,
     render(pair, key) {
@@ -39,8 +47,18 @@ function createBars(app, part) {
   const bars = svg("path", { class: "vv-bars" });
   const chosen = svg("path", { class: "vv-bar-chosen" });
   const zero = svg("line", { class: "vv-axis", x1: 0, x2: WIDTH });
-  const chart = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, preserveAspectRatio: "none",
-    role: "img", "aria-label": t("row_" + part) }, zero, bars, chosen);
+  const chart = svg(
+    "svg",
+    {
+      viewBox: "0 0 " + WIDTH + " " + HEIGHT,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": t("row_" + part),
+    },
+    zero,
+    bars,
+    chosen,
+  );
   const low = el("span");
   const high = el("span");
   const thick = Math.max(0.5, (0.8 * WIDTH) / grid.tokens);
@@ -57,15 +75,24 @@ function createBars(app, part) {
     if (token !== null) app.select({ partner: token });
   });
   return {
-    root: el("figure", { class: "vv-bars-figure" },
-      el("figcaption", {}, el("span", { text: t("row_" + part) }), el("span", {}, low, high)), chart),
+    root: el(
+      "figure",
+      { class: "vv-bars-figure" },
+      el("figcaption", {}, el("span", { text: t("row_" + part) }), el("span", {}, low, high)),
+      chart,
+    ),
     render(pair, key) {
       const values = pair[part];
       const max = Math.max(0, ...values);
       const min = Math.min(0, ...values);
       const y = (value) => ((max - value) / (max - min || 1)) * HEIGHT;
-      const bar = (token) => "M" + (((token + 0.5) / grid.tokens) * WIDTH).toFixed(2) + " " +
-        y(0).toFixed(2) + "V" + y(values[token]).toFixed(2);
+      const bar = (token) =>
+        "M" +
+        (((token + 0.5) / grid.tokens) * WIDTH).toFixed(2) +
+        " " +
+        y(0).toFixed(2) +
+        "V" +
+        y(values[token]).toFixed(2);
       let path = "";
       for (let token = 0; token < grid.tokens; token++) path += bar(token);
       bars.setAttribute("d", path);
@@ -80,7 +107,11 @@ function createBars(app, part) {
 
 /** One key of the row with its numbers; a click selects it. */
 function createEntry(app) {
-  const name = el("button", { type: "button", class: "vv-word", onclick: () => app.select({ partner: entry.token }) });
+  const name = el("button", {
+    type: "button",
+    class: "vv-word",
+    onclick: () => app.select({ partner: entry.token }),
+  });
   const score = el("td");
   const share = el("td");
   const root = el("tr", {}, el("th", { scope: "row" }, name), score, share);
