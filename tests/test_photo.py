@@ -4,8 +4,11 @@ import io
 import random
 import re
 import struct
+import threading
 import warnings
 import zlib
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import product
 
 import numpy as np
@@ -14,8 +17,7 @@ import torch
 from PIL import Image
 
 from vitviz.errors import ImageError
-from vitviz.model import photo as module
-from vitviz.model.photo import MAX_BYTES, MAX_PIXELS, Photo, open_photo
+from vitviz.model.photo import MAX_BYTES, MAX_PIXELS, open_photo
 
 
 def encode(image: Image.Image, kind: str = "PNG", **options) -> bytes:
@@ -404,10 +406,73 @@ def test_a_callers_image_is_not_changed():
     assert open_photo(same).image is not same
 
 
-def test_warnings_of_pillow_stay_inside_and_filters_return():
-    filters = list(warnings.filters)
-    with pytest.raises(ImageError):
-        open_photo(png_header(10_000, 9_000))  # Pillow warns from 89 million pixels on
-    assert warnings.filters == filters
-    assert not module._quiet.locked()
-    assert isinstance(open_photo(noise(2, 2)), Photo)
+def odd_files() -> list[bytes]:
+    """Files that Pillow warns about: very large, a palette with alpha, an EXIF value cut off."""
+    keyed = Image.new("P", (2, 1))
+    keyed.putpalette([255, 0, 0, 0, 0, 255])
+    exif = Image.Exif()
+    exif[0x010E] = "a place"
+    cut = bytearray(encode(Image.new("RGB", (8, 4)), "JPEG", exif=exif))
+    at = cut.index(b"\x01\x0e\x00\x02") + 4
+    cut[at : at + 4] = (60_000).to_bytes(4)
+    return [png_header(10_000, 9_000), encode(keyed, transparency=b"\x00\x80"), bytes(cut)]
+
+
+def opened(data: bytes) -> None:
+    with suppress(ImageError):
+        open_photo(data)
+
+
+def test_pillow_warns_about_the_odd_files(recwarn):
+    for data in odd_files():
+        with suppress(OSError):
+            image = Image.open(io.BytesIO(data))
+            image.getexif()
+            image.convert("RGB")
+    assert len(recwarn.list) >= 3
+
+
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_warnings_of_pillow_stay_inside_whatever_filters_there_are(action, recwarn):
+    for _ in range(3):
+        warnings.simplefilter(action)  # before those that are there
+        for data in odd_files():
+            opened(data)
+        filters = [*warnings.filters]
+        opened(png_header(10_000, 9_000))
+        assert warnings.filters == filters  # none is added for each picture
+    assert not recwarn.list
+
+
+def test_warnings_of_others_come_through_meanwhile(monkeypatch):
+    inside, go_on = threading.Event(), threading.Event()
+    opening = Image.open
+
+    def waiting(*args, **kwargs):
+        inside.set()
+        assert go_on.wait(20)
+        return opening(*args, **kwargs)
+
+    with warnings.catch_warnings(record=True) as caught, ThreadPoolExecutor(1) as pool:
+        warnings.simplefilter("always")
+        monkeypatch.setattr(Image, "open", waiting)
+        picture = pool.submit(open_photo, encode(Image.new("L", (1, 1))))
+        assert inside.wait(20)
+        with suppress(OSError):
+            opening(io.BytesIO(png_header(10_000, 9_000)))  # a user's own, in another thread
+        go_on.set()
+        assert picture.result().image.size == (1, 1)
+    assert [one.category for one in caught] == [Image.DecompressionBombWarning]
+
+
+def test_two_pictures_open_at_the_same_time(monkeypatch):
+    both, opening = threading.Barrier(2), Image.open
+
+    def together(*args, **kwargs):
+        both.wait(20)
+        return opening(*args, **kwargs)
+
+    monkeypatch.setattr(Image, "open", together)
+    data = encode(Image.new("L", (1, 1)))
+    with ThreadPoolExecutor(2) as pool:
+        assert [one.image.size for one in pool.map(open_photo, [data] * 2)] == [(1, 1)] * 2

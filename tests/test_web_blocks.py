@@ -159,7 +159,7 @@ import gradio as gr
 from vitviz.web.host import limits
 from vitviz.web.page.gradio_inside import App
 
-limits.QUEUE_SIZE = 10
+limits.QUEUE_SIZE, limits.QUEUE_SHARE = 10, 0.5
 with App(analytics_enabled=False) as demo:
     gr.Button().click(lambda: None, api_name="asked")
 demo.queue(max_size=limits.QUEUE_SIZE)
@@ -174,7 +174,12 @@ async def main():
     states = [await push(address) for address in "aaaaaaabc" + "b"]
     (line,) = demo._queue.event_queue_per_concurrency_id.values()
     turns = [event.request.scope["client"][0] for event in line.queue]
-    print(json.dumps([states, turns]))
+    limits.WORKERS, line.concurrency_limit, started = 3, 9, []
+    demo._queue.active_jobs = []
+    while found := demo._queue.get_events():
+        demo._queue.active_jobs.append(found[0])
+        started.append(found[0][0].request.scope["client"][0])
+    print(json.dumps([states, turns, started, len(line.queue)]))
 
 asyncio.run(main())
 """
@@ -184,6 +189,8 @@ def test_addresses_take_turns_in_the_queue_and_none_fills_it():
     done = subprocess.run(
         [sys.executable, "-c", TURNS], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    states, turns = json.loads(done.stdout)
+    states, turns, started, waiting = json.loads(done.stdout)
     assert states == ["success"] * 5 + ["queue_full"] * 2 + ["success"] * 3
     assert turns == list("abcabaaa")
+    # Of three workers an address has two at most: the others of "a" wait until one of it is done.
+    assert (started, waiting) == (list("abcab"), 3)

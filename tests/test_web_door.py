@@ -256,7 +256,17 @@ def test_a_stream_about_a_session_that_is_not_there_says_so_and_ends(gate):
         assert ask(gate, path, [], told, "GET")[:2] == (200, "404: Not Found")
 
 
-@pytest.mark.parametrize("body", [b"", b"\xff", b"[" * 50_000, b"9" * 5000])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff",
+        b"[" * 50_000,
+        b"9" * 5000,
+        b"[" + b"[]," * 650_000 + b"[]]",
+        b"[" + b"1," * 40_000 + b"1]",
+    ],
+)
 def test_a_call_of_a_tool_that_is_no_json_is_refused_before_its_server_reads_it(gate, body):
     for path in ("/gradio_api/mcp/", "/gradio_api/mcp/http/"):
         assert ask(gate, path, [body])[:2] == (

@@ -197,7 +197,7 @@ def test_a_turn_is_taken_for_the_pass_alone(models, monkeypatch):
         yield
         inside = False
 
-    for name in ("open_photo", "analyze", "pack"):
+    for name in ("open_upload", "analyze", "pack"):
         before = getattr(fulfilment, name)
 
         def noted(*args, name=name, before=before, **kwargs):
@@ -206,7 +206,7 @@ def test_a_turn_is_taken_for_the_pass_alone(models, monkeypatch):
 
         monkeypatch.setattr(fulfilment, name, noted)
     fulfil(order(), models, turn)
-    assert seen == [("open_photo", False), ("analyze", True), ("pack", False)]
+    assert seen == [("open_upload", False), ("analyze", True), ("pack", False)]
 
 
 def test_a_menu_loads_nothing(models, monkeypatch):

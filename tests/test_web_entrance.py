@@ -359,6 +359,44 @@ def test_open_streams_are_bounded_in_all_and_for_each_address(monkeypatch):
         assert statuses == wanted
 
 
+def test_short_requests_of_an_address_take_turns_until_their_answer_begins(monkeypatch):
+    monkeypatch.setattr(limits, "REQUESTS_OF_ADDRESS", 2)
+    inside, begin, end = [], asyncio.Event(), asyncio.Event()
+
+    async def app(scope, receive, send):
+        inside.append(scope["client"][0])
+        await begin.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await end.wait()  # a slow connection
+        raise ZeroDivisionError
+
+    async def run():
+        async def send(_message):
+            pass
+
+        entrance = Entrance(app, RULES, Origins())
+        scope = {"type": "http", "path": CONFIG, "app": Open, "headers": [(b"host", HERE.encode())]}
+
+        def ask(address, path=CONFIG, method="GET"):
+            asked = {**scope, "client": (address, 1), "path": path, "method": method}
+            return asyncio.create_task(entrance(asked, None, send))
+
+        tasks = [ask("a") for _ in range(4)]
+        tasks += [ask("b"), ask("a", "/gradio_api/component_server", "POST")]
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert inside == ["a", "a", "b", "a"]  # the last one is long, and takes no turn
+        begin.set()
+        for _ in range(9):
+            await asyncio.sleep(0)
+        assert inside == ["a", "a", "b", "a", "a", "a"]
+        end.set()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert not entrance._turns
+
+    asyncio.run(run())
+
+
 def test_answers_say_how_browsers_treat_them():
     _, _, sent = answer("GET", "/")
     assert sent["x-content-type-options"] == "nosniff"

@@ -124,6 +124,16 @@ def test_an_option_that_may_be_repeated_has_all_its_values():
     assert (settings.hostname, settings.allow_origin) == (("a.b", "c.d"), ("https://e",))
 
 
+@pytest.mark.parametrize("variable", ["VITVIZ_ROOT_PATH", "GRADIO_ROOT_PATH"])
+def test_the_name_of_a_proxy_in_the_root_path_is_one_of_the_app(variable, monkeypatch):
+    address = "https://vit.example/app"
+    monkeypatch.setenv(variable, address)
+    settings = Settings.from_args([])
+    assert settings.root().path == "/app"
+    assert settings.origins().serves("vit.example")
+    assert not settings.origins().serves("app.example")
+
+
 def test_every_setting_stands_in_the_help_and_in_the_page_for_hosts(capsys):
     with pytest.raises(SystemExit):
         Settings.from_args(["--help"], {})

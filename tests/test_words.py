@@ -1,6 +1,7 @@
 """The words of the command line: each is listed, helps, starts what it says, and is guessed."""
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -342,3 +343,43 @@ def test_output_that_the_disk_has_no_room_for_ends_in_a_sentence(asked) -> None:
     assert done.returncode == 1, done.stderr
     word = asked.partition(" ")[0]
     assert done.stderr == f"vitviz {word}: the disk is full: No space left on device\n"
+
+
+def in_encoding(encoding: str, *asked: str, folder: Path = ROOT) -> tuple[int, bytes, bytes]:
+    """Exit status, stdout, stderr of Python where both are in this encoding, strictly."""
+    environ = {**os.environ, "PYTHONIOENCODING": f"{encoding}:strict", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, *asked], capture_output=True, cwd=folder, env=environ, timeout=240
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+# As Gradio does where the package mcp is installed.
+PRINTS = """
+import sys
+from vitviz import cli
+from vitviz.train import command
+def told(_):
+    print("\U0001f528 \uace0\uc591\uc774")
+cli.WORDS["models"] = cli.WORDS["models"]._replace(run=told)
+command.train_and_save = told
+sys.exit(cli.main(sys.argv[1:]) if sys.argv[1] == "models" else command.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(("encoding", "said"), [("cp949", "? 고양이"), ("ascii", "? ???")])
+@pytest.mark.parametrize("asked", [["models"], ["--recipe", "mnist"]])
+def test_output_takes_any_character_in_any_encoding(encoding, said, asked) -> None:
+    status, out, err = in_encoding(encoding, "-c", PRINTS, *asked)
+    assert (status, out.split(), err) == (0, said.encode(encoding).split(), b"")
+
+
+def test_json_keeps_every_character_in_any_encoding(tmp_path) -> None:
+    Image.fromarray(photo()).save(tmp_path / "고양이\U0001f408.png")
+    path = save_tiny(tmp_path, "cls")
+    for encoding in ("ascii", "utf-8"):
+        asked = ("-m", "vitviz", "look", "고양이\U0001f408.png", "--model", str(path), "--json")
+        status, out, err = in_encoding(encoding, *asked, folder=tmp_path)
+        assert (status, err) == (0, b"")
+        assert json.loads(out.decode(encoding))["photo"]["name"] == "고양이\U0001f408.png"
+    assert "고양이" in out.decode()  # to be read where it can be

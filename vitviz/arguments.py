@@ -1,10 +1,22 @@
-"""Arguments of a command line: a mistake in them is answered in one line instead of a page."""
+"""The edge of a command line: a mistake in its arguments is answered in one line instead of a page,
+and its output takes any character.
+"""
 
 import argparse
+import io
 import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
+
+
+def print_any_character() -> None:
+    """Let this process print "?" for what the encoding of its stdout has not, in place of an error:
+    a file on Windows and some servers have few letters, and names of files and the packages that
+    vitviz uses have any. Python sees to stderr itself.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 class Arguments(argparse.ArgumentParser):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import __version__
-from .arguments import Arguments, guess, whole_number
+from .arguments import Arguments, guess, print_any_character, whole_number
 from .errors import VitvizError, disk_has_room
 from .languages import dictionary
 from .model.key import read_size
@@ -197,6 +197,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     `VitvizError`, 130 after Ctrl-C. Raises `SystemExit` with 2 after a line about a mistake in the
     arguments.
     """
+    print_any_character()
     word, rest = parted([*(sys.argv[1:] if argv is None else argv)])
     try:
         with signals_raise(), disk_has_room():

@@ -180,7 +180,8 @@ class Wanted:
         summary = analysis.summary()
         if self.explained is not None:
             summary["explained"] = relevance(analysis, self.token, *self.explained)
-        return json.dumps(summary, ensure_ascii=False)
+        # Where the output has not all characters, JSON has ways to write them.
+        return json.dumps(summary, ensure_ascii=str(sys.stdout.encoding).lower() != "utf-8")
 
 
 def write(analysis: Analysis, folder: Path, wanted: Wanted) -> list[Path]:

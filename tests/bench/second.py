@@ -15,6 +15,7 @@ a slow photo, and no such file was left.
 import asyncio
 import io
 import json
+import multiprocessing
 import resource
 import socket
 import statistics
@@ -25,6 +26,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import httpx
@@ -40,6 +43,7 @@ HELD = {"/healthz": 2.0, "document": 2.0, "analysis": 5.0}  # seconds
 QUIET = 4  # seconds before an attack
 HOLDING = 12  # seconds that an attack keeps what it has opened
 PATIENCE = 90  # seconds for one answer
+FORK = multiprocessing.get_context("fork")
 KINDS = ("/healthz", "document", "file", "analysis")
 
 
@@ -172,11 +176,12 @@ def addresses(first: Attacker) -> None:
 
 
 def past_the_door(first: Attacker) -> None:
-    call = {"name": "survey", "arguments": {"photos": [1] * 1_900_000}}
+    call = {"name": "survey", "arguments": {"photos": [1] * 1_300_000}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     path = "/gradio_api/mcp/heartbeat/gradio_api/mcp/"
-    headers = {"Accept": "application/json, text/event-stream"}
-    first.many(10, 4, lambda _: first.client.post(path, json=body, headers=headers))
+    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    content = json.dumps(body)
+    first.many(10, 4, lambda _: first.client.post(path, content=content, headers=headers))
 
 
 def upload_names(first: Attacker) -> None:
@@ -225,7 +230,7 @@ ATTACKS: dict[str, Callable[[Attacker], None]] = {
     "1,050 idle streams": idle_streams,
     "recordings": recordings,
     "files of other addresses": addresses,
-    "4 MB to tools by a path with /heartbeat/": past_the_door,
+    "3 MB to tools by a path with /heartbeat/": past_the_door,
     "3,000 names of uploads": upload_names,
     "wrong passwords": passwords,
     "60 analyses at once": full_queue,
@@ -319,22 +324,28 @@ class Second:
         return waits, lost
 
 
-async def attacked(url: str, attack: str, process: int) -> Row:
+def attacking(url: str, attack: str, go: Event, got: Connection) -> None:
+    """The first visitor, in a process of its own: what it computes slows no measurement down."""
+    first = Attacker(url)
+    go.wait()
+    began = time.perf_counter()
+    ATTACKS[attack](first)
+    got.send((first.sent, first.statuses, time.perf_counter() - began))
+
+
+async def attacked(url: str, attack: str, app: int, go: Event, got: Connection) -> Row:
     """Measure before and during an attack on an app with a process of this number."""
-    first, second = Attacker(url), Second(url)
+    second = Second(url)
     await second.come()
     before, _ = await second.measure(asyncio.sleep(QUIET))
-    used, began, ended = memory(process, "VmRSS"), time.perf_counter(), 0.0
-
-    def attacking() -> None:
-        nonlocal ended
-        ATTACKS[attack](first)
-        ended = time.perf_counter()
-
-    during, lost = await second.measure(asyncio.to_thread(attacking))
+    used = memory(app, "VmRSS")
+    go.set()
+    ended = asyncio.create_task(asyncio.to_thread(got.recv))
+    during, lost = await second.measure(ended)
     await second.client.aclose()
-    grown = (used, memory(process, "VmHWM"))
-    return Row(attack, first.sent, first.statuses, before, during, lost, ended - began, grown, 0)
+    sent, statuses, seconds = await ended
+    grown = (used, memory(app, "VmHWM"))
+    return Row(attack, sent, statuses, before, during, lost, seconds, grown, 0)
 
 
 def memory(process: int, kind: str) -> int:
@@ -354,7 +365,12 @@ def row_of(attack: str, folder: Path) -> Row:
     resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
     with app_process(folder, environ=environ) as (url, process):
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, hard), hard))
-        row = asyncio.run(attacked(url, attack, process.pid))
+        (got, sending), go = FORK.Pipe(duplex=False), FORK.Event()
+        attacker = FORK.Process(target=attacking, args=(url, attack, go, sending))
+        attacker.start()
+        sending.close()  # so that an attacker who fails ends the wait, too
+        row = asyncio.run(attacked(url, attack, process.pid, go, got))
+        attacker.join()
         row.left = sum(path.is_file() for path in (folder / "tmp").rglob("*"))
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return row

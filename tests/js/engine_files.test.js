@@ -63,8 +63,8 @@ const FILES = {
   "it does not name its 10 classes": told((meta) => { meta.labels = ["one"]; }),
   "mean and std need one number": told((meta) => { meta.preprocess = { ...meta.preprocess, std: [0] }; }),
   "its preprocessing makes pictures of [999,28]": told((meta) => { meta.preprocess = { ...meta.preprocess, size: [999, 28] }; }),
-  "header has no shape and place of norm.bias": withHeader((header) => { header["norm.bias"].shape = [16.5]; }),
-  "header has no shape and place of head.bias": withHeader((header) => { header["head.bias"] = null; }),
+  "header has no dtype, shape and place of norm.bias": withHeader((header) => { header["norm.bias"].shape = [16.5]; }),
+  "header has no dtype, shape and place of head.bias": withHeader((header) => { header["head.bias"] = null; }),
   "norm.bias: unknown dtype F64": withHeader((header) => { header["norm.bias"].dtype = "F64"; }),
 };
 

@@ -48,6 +48,8 @@ test("what is no film says so", () => {
   assert.throws(() => readFilm(buffer.slice(0, buffer.byteLength - 8)), FormatError);
   const older = new TextDecoder("latin1").decode(buffer).replace('\\"version\\": 1', '\\"version\\": 9');
   assert.throws(() => readFilm(Uint8Array.from(older, (c) => c.charCodeAt(0)).buffer), /another version: 9/);
+  const lacking = new TextDecoder("latin1").decode(buffer).replace(/\\"moments\\": \[\{.*?\}/, (found) => '\\"moments\\": [null'.padEnd(found.length));
+  assert.throws(() => readFilm(Uint8Array.from(lacking, (c) => c.charCodeAt(0)).buffer), FormatError);
 });
 
 test("the figures of the moments as a table", () => {

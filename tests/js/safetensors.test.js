@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  FormatError, expectTensor, halfToFloat, parseSafetensors, readMetadata, toFloat32, writeSafetensors,
+  FormatError, expectTensor, halfToFloat, parseSafetensors, readMetadata, readShapes, toFloat32, writeSafetensors,
 } from "../../vitviz/viewer/maths/safetensors.js";
 
 function file(header, body) {
@@ -57,6 +57,35 @@ test("damaged files are refused", () => {
   const tensors = parseSafetensors(file({ a: entry }, new Uint8Array(8)));
   assert.throws(() => expectTensor(tensors, "a", [1, 2]), /expected shape \[1,2\], got \[2\]/);
   assert.throws(() => expectTensor(tensors, "b", [2]), /no tensor named b/);
+});
+
+test("an entry of any form is read as it says, or refused", () => {
+  const entry = { dtype: "F32", shape: [2], data_offsets: [0, 8] };
+  const values = [undefined, null, 0, "F32", "constructor", "__proto__", true, [], {}, [null], [-8, 0], [0, 8], [0, 8, 9],
+    ["0", "8"], [1.5, 9.5], [1e200, 1e200], { length: 2 }, { toString: null }, ["F32"]];
+  const names = Object.keys(entry);
+  const changed = names.flatMap((one) => names.flatMap((other) =>
+    values.flatMap((value) => values.map((more) => ({ ...entry, [one]: value, [other]: more })))));
+  let count = 0;
+  for (const one of [...values.slice(1), entry, ...changed]) {
+    const buffer = file({ a: one }, new Uint8Array(8));
+    for (const shapeOf of [() => parseSafetensors(buffer).a.shape, () => readShapes(buffer).get("a")]) {
+      try {
+        assert.deepEqual(shapeOf(), one.shape);
+        count += 1;
+      } catch (error) {
+        assert.ok(error instanceof FormatError, JSON.stringify(one) + ": " + error);
+      }
+    }
+  }
+  assert.ok(count > 0);
+});
+
+test("a tensor can have any name, and no other is found under it", () => {
+  const named = '{"__proto__": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}';
+  const tensors = parseSafetensors(file(named, new Uint8Array(8)));
+  assert.deepEqual(Object.keys(tensors), ["__proto__"]);
+  for (const name of ["constructor", "shape"]) assert.throws(() => expectTensor(tensors, name, [2]), /no tensor named/);
 });
 
 test("what is written is read again, also parts of longer rows", () => {

@@ -1,8 +1,8 @@
 """Any upload becomes one upright RGB or grey picture, or one sentence that says why not.
 
-Bad input is normal input here: files come from strangers. Sizes are checked before a pixel is
-decoded, only formats on a short list are tried, and everything a decoder may raise on damaged bytes
-ends as an `ImageError`.
+Bad input is normal input here: files come from strangers. Sizes and parts are checked before a
+pixel is decoded, only formats on a short list are tried, and everything a decoder may raise on
+damaged bytes ends as an `ImageError`.
 """
 
 import re
@@ -10,6 +10,8 @@ import struct
 import threading
 import warnings
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -20,6 +22,7 @@ from PIL import Image, ImageOps
 
 from ..errors import ImageError
 from ..languages import Message
+from .photo_parts import check_parts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -73,9 +76,32 @@ EXIF_ORIENTATION = 0x0112
 COLOURFUL = 40  # levels between the strongest and the weakest channel of a pixel
 COLOURED = 0.05  # share of the pixels that make a picture one in colours
 
-# Pillow warns about large or odd files. The setting that silences warnings is process-wide, so the
-# lock lets one thread at a time change it.
-_quiet = threading.Lock()
+
+class _Quiet(threading.local):
+    """Stands in the filters of warnings for a pattern of modules: it fits all while its thread
+    opens a picture, and none otherwise. So Pillow's warnings about large or odd files reach nobody,
+    whatever else is filtered, and warnings of other threads go on.
+    """
+
+    opening = False
+
+    def match(self, _module: str) -> bool:
+        return self.opening
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        filters = cast("list[object]", warnings.filters)
+        if filters[:1] != [IGNORED]:  # the first that fits decides, and others may have come
+            filters[:] = [IGNORED, *(one for one in filters if one != IGNORED)]
+        before, self.opening = self.opening, True
+        try:
+            yield
+        finally:
+            self.opening = before
+
+
+_quiet = _Quiet()
+IGNORED = ("ignore", None, Warning, _quiet, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,8 +228,8 @@ def _read(source: object, name: str) -> bytes:
 
 
 def _from_bytes(data: bytes, name: str) -> Photo:
-    with _quiet, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    check_parts(data, name)
+    with _quiet():
         try:
             image = Image.open(BytesIO(data), formats=FORMATS)
         except Image.DecompressionBombError as error:
@@ -231,8 +257,7 @@ def _from_bytes(data: bytes, name: str) -> Photo:
 
 def _from_image(image: Image.Image, name: str) -> Photo:
     _check_size(image, name)
-    with _quiet, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _quiet():
         try:
             image.load()
         except (*DECODER_ERRORS, Image.DecompressionBombError) as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ..arguments import Arguments, number, whole_number
+from ..arguments import Arguments, number, print_any_character, whole_number
 from ..errors import VitvizError, disk_has_room
 from ..languages import Message
 from ..model.loaded import KNOWN_OR_NOT
@@ -64,6 +64,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command. The exit status is 0, 1 after an error with a sentence, 130 after Ctrl-C,
     143 after a run that SIGTERM stopped and that is saved.
     """
+    print_any_character()
     argv = sys.argv[1:] if argv is None else argv
     args = parser().parse_args(argv)
     try:

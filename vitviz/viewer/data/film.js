@@ -23,7 +23,7 @@ export function readFilm(buffer) {
   const facts = factsOf(buffer);
   const tensors = parseSafetensors(buffer);
   const { rows, cols, num_prefix_tokens: prefix, labels, moments } = facts;
-  const names = facts.pictures.map(({ name }) => String(name));
+  const names = facts.pictures.map((picture) => String(picture.name));
   const [patches, count, pictures] = [rows * cols, moments.length, names.length];
   const tokens = prefix + patches;
   const [, , layers, heads] = tensors.attention?.shape ?? [];
@@ -47,7 +47,7 @@ function factsOf(buffer) {
   } catch (error) {
     throw new FormatError("not a film of a training: " + error.message);
   }
-  const lists = ["labels", "pictures", "moments"].every((name) => Array.isArray(facts?.[name]));
+  const lists = ["labels", "pictures", "moments"].every((name) => Array.isArray(facts?.[name]) && !facts[name].includes(null));
   if (facts?.version !== VERSION || !lists) throw new FormatError("a film of another version: " + facts?.version);
   return facts;
 }

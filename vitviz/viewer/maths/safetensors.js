@@ -19,12 +19,8 @@ export class FormatError extends Error {}
  * @returns {Record<string, Tensor>}
  */
 export function parseSafetensors(buffer) {
-  const { header, start } = readHeader(buffer);
-  const tensors = {};
-  for (const [name, entry] of Object.entries(header)) {
-    if (name !== "__metadata__") tensors[name] = readTensor(buffer, start, name, entry);
-  }
-  return tensors;
+  const { entries, start } = readHeader(buffer);
+  return Object.fromEntries(entries.map(([name, entry]) => [name, readTensor(buffer, start, name, entry)]));
 }
 
 /**
@@ -33,7 +29,7 @@ export function parseSafetensors(buffer) {
  * @returns {Record<string, string>}
  */
 export function readMetadata(buffer) {
-  return readHeader(buffer).header.__metadata__ ?? {};
+  return readHeader(buffer).metadata ?? {};
 }
 
 /**
@@ -42,16 +38,14 @@ export function readMetadata(buffer) {
  * @returns {Map<string, number[]>}
  */
 export function readShapes(buffer) {
-  const entries = Object.entries(readHeader(buffer).header).filter(([name]) => name !== "__metadata__");
-  return new Map(entries.map(([name, entry]) => {
-    const shape = entry?.shape;
-    const whole = (values) => Array.isArray(values) && values.every((value) => Number.isSafeInteger(value) && value >= 0);
-    if (!whole(shape) || !whole(entry.data_offsets) || entry.data_offsets.length !== 2) throw new FormatError("safetensors header has no shape and place of " + name);
-    return [name, shape];
-  }));
+  return new Map(readHeader(buffer).entries.map(([name, { shape }]) => [name, shape]));
 }
 
-/** The header, and where the numbers begin. */
+/**
+ * The metadata, the tensors in the order of the file, each with a dtype, a shape and a place, and where the numbers begin.
+ * @param {ArrayBuffer} buffer
+ * @returns {{metadata: any, entries: [string, {dtype: string, shape: number[], data_offsets: [number, number]}][], start: number}}
+ */
 function readHeader(buffer) {
   if (buffer.byteLength < 8) {
     throw new FormatError("expected a safetensors file, got " + buffer.byteLength + " bytes");
@@ -72,16 +66,23 @@ function readHeader(buffer) {
     throw new FormatError("safetensors header is not JSON: " + error.message);
   }
   if (header === null || typeof header !== "object") throw new FormatError("safetensors header names no tensors");
-  return { header, start };
+  const { __metadata__: metadata, ...tensors } = header;
+  const entries = /** @type {[string, any][]} */ (Object.entries(tensors));
+  const lacking = entries.find(([, entry]) => !describes(entry));
+  if (lacking) throw new FormatError("safetensors header has no dtype, shape and place of " + lacking[0]);
+  return { metadata, entries, start };
 }
+
+const areWhole = (values) => Array.isArray(values) && values.every((value) => Number.isSafeInteger(value) && value >= 0);
+const describes = (entry) => typeof entry?.dtype === "string" && areWhole(entry.shape) && areWhole(entry.data_offsets) && entry.data_offsets.length === 2;
 
 /** @returns {Tensor} */
 function readTensor(buffer, start, name, { dtype, shape, data_offsets: [from, to] }) {
+  if (!Object.hasOwn(ARRAYS, dtype)) throw new FormatError(name + ": unknown dtype " + dtype);
   const Numbers = ARRAYS[dtype];
-  if (!Numbers) throw new FormatError(name + ": unknown dtype " + dtype);
   const count = shape.reduce((product, size) => product * size, 1);
   const bytes = count * Numbers.BYTES_PER_ELEMENT;
-  if (to - from !== bytes || from < 0 || start + to > buffer.byteLength) {
+  if (to - from !== bytes || start + to > buffer.byteLength) {
     throw new FormatError(
       name + ": " + dtype + " [" + shape + "] needs " + bytes + " bytes, the file holds " +
         Math.min(to - from, buffer.byteLength - start - from),
@@ -103,8 +104,8 @@ function readTensor(buffer, start, name, { dtype, shape, data_offsets: [from, to
  * @returns {Tensor}
  */
 export function expectTensor(tensors, name, shape) {
+  if (!Object.hasOwn(tensors, name)) throw new FormatError("no tensor named " + name);
   const tensor = tensors[name];
-  if (!tensor) throw new FormatError("no tensor named " + name);
   if (tensor.shape.join() !== shape.join()) {
     throw new FormatError(name + ": expected shape [" + shape + "], got [" + tensor.shape + "]");
   }

@@ -17,7 +17,6 @@ from PIL import Image
 
 from ...errors import VitvizError
 from ...languages import Message
-from ...model.photo import open_photo
 from ...probe.analysis import Analysis, analyze
 from ...probe.explain import fairness
 from ...probe.explain.explainers import EXPLAINERS, chosen
@@ -27,6 +26,7 @@ from ...viewer.payload import late_file, late_path, pack
 from ..host import limits
 from ..store.files import file_name
 from .models import ModelSource
+from .opening import open_upload
 from .orders import (
     AnyOrder,
     FairOrder,
@@ -83,7 +83,7 @@ class _Stages:
 def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
     """Open the photo, load the model, run it, and pack the result."""
     with stages("open"):
-        photo = open_photo(order.photo, order.name)
+        photo = open_upload(order.photo, order.name)
     with stages("load"):
         loaded = models.get(order.model)
     with stages("wait"), turn(), stages("pass"):

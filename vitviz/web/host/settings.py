@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from ...arguments import Arguments
 from ...errors import VitvizError
@@ -28,7 +28,7 @@ Visitors choose among the models on the menu; only these settings can name a fil
 """
 
 
-MCP = "mcp>=1.24,<2"  # Gradio has no tools with mcp 2
+MCP = "mcp>=1.28.1,<2"  # Gradio has no tools with mcp 2
 
 
 def mcp_installed() -> bool:
@@ -372,8 +372,12 @@ class Settings:
 
     def origins(self) -> Origins:
         """The names of the app, and the sites whose pages may ask it."""
-        own = urlsplit(self.root_path or "").hostname
-        return Origins(filter(None, (self.address(), own, *self.hostname)), self.allow_origin)
+        names = (self.address(), self.root().hostname, *self.hostname)
+        return Origins(filter(None, names), self.allow_origin)
+
+    def root(self) -> SplitResult:
+        """The address or path under which a proxy shows the app; Gradio has a variable for it."""
+        return urlsplit(self.root_path or os.environ.get("GRADIO_ROOT_PATH", ""))
 
     def ray_address(self) -> str | None:
         """HOST:PORT of the Ray cluster to join; None: one of our own, or no Ray at all."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import gradio as gr
 from anyio import CapacityLimiter, to_thread
@@ -167,8 +166,8 @@ def _middleware(demo: App, first: First) -> list[Middleware]:
 def _entrance(settings: Settings, demo: App, public: Sequence[str]) -> Callable[[Any], Entrance]:
     """The middleware that stands before all. `public`: paths of ours that are open to everybody."""
     tools = TOOL_RULES if settings.tools() else ()
-    rules, root = (*own_rules(public), *RULES, *tools), urlsplit(settings.root_path or "").path
-    return partial(Entrance, rules=rules, origins=demo.origins, root=root.rstrip("/"))
+    rules, root = (*own_rules(public), *RULES, *tools), settings.root().path.rstrip("/")
+    return partial(Entrance, rules=rules, origins=demo.origins, root=root)
 
 
 def _in_page(

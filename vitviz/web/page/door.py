@@ -186,6 +186,11 @@ def refused(scope: Event, status: int, error: VitvizError) -> PlainTextResponse:
 
 
 def _is_json(body: bytes) -> bool:
+    """Whether a body is JSON of at most `TOOL_VALUES` values; more of them, and not the picture in
+    them, would keep its readers busy for seconds.
+    """
+    if sum(map(body.count, (b",", b"[", b"{"))) > limits.TOOL_VALUES:
+        return False
     try:
         parse(body.decode())
     except ValueError:

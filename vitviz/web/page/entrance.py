@@ -5,15 +5,17 @@ It stands before Gradio's own middleware, which would allow pages of any site to
 and the number of streams that are open.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as Event
 
 from ...errors import VitvizError
-from ...languages import Message as Text
+from ...languages import Message
 from ..host import limits
 from ..host.origins import Origins
 from .door import address_of, refused
@@ -42,6 +44,14 @@ OF_PART = {
 }
 
 
+class _Turns:
+    """The turns of one address, and how many requests have or await one."""
+
+    def __init__(self) -> None:
+        self.free = asyncio.Semaphore(limits.REQUESTS_OF_ADDRESS)
+        self.asked = 0
+
+
 class Entrance:
     """The middleware of one app.
 
@@ -54,6 +64,7 @@ class Entrance:
     ) -> None:
         self.app, self.rules, self.origins, self.root = app, rules, origins, root
         self._streams: Counter[str] = Counter()  # that are open, by address
+        self._turns: dict[str, _Turns] = {}  # of short requests, by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -77,8 +88,10 @@ class Entrance:
             await Response(status_code=204)(scope, receive, send)
         elif rule and rule.stays_open:
             await self._stream(scope, receive, send)
-        else:
+        elif rule and rule.is_long:
             await self.app(scope, receive, send)
+        else:
+            await self._take_turn(scope, receive, send)
 
     def _refusal(
         self, rule: Rule | None, scope: Scope, headers: Headers
@@ -86,16 +99,16 @@ class Entrance:
         """HTTP status and sentence of a request that is not let in."""
         host, origin = headers.get("host", ""), headers.get("origin", "")
         if not self.origins.serves(host):
-            return 403, VitvizError(Text("web.other_name", host=repr(host[:100])))
+            return 403, VitvizError(Message("web.other_name", host=repr(host[:100])))
         if rule is None:
-            return 404, VitvizError(Text("web.not_here"))
+            return 404, VitvizError(Message("web.not_here"))
         if not self.origins.allows(headers, following_link=rule.is_linked):
             shown = repr(origin[:100]) if origin else "?"
-            return 403, VitvizError(Text("web.other_site", origin=shown))
+            return 403, VitvizError(Message("web.other_site", origin=shown))
         if not rule.is_open and scope["method"] != "OPTIONS" and not is_logged_in(scope):
-            return 401, VitvizError(Text("web.log_in"))
+            return 401, VitvizError(Message("web.log_in"))
         if rule.stays_open and not self._has_room(address_of(scope)):
-            return 503, VitvizError(Text("web.many_open"))
+            return 503, VitvizError(Message("web.many_open"))
         return None
 
     def _has_room(self, address: str) -> bool:
@@ -114,6 +127,35 @@ class Entrance:
             if not self._streams[address]:
                 del self._streams[address]
 
+    async def _take_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a short request when few others of its address are being answered: a hundred at
+        once would be computed before the first of another visitor. A turn ends when the answer
+        begins, so nobody waits for a slow connection.
+        """
+        address = address_of(scope)
+        turns = self._turns.setdefault(address, _Turns())
+        turns.asked += 1
+        has_turn = False
+
+        def end() -> None:
+            nonlocal has_turn
+            if has_turn:
+                turns.free.release()
+            has_turn = False
+
+        async def sending(message: Event) -> None:
+            end()
+            await send(message)
+
+        try:
+            has_turn = await turns.free.acquire()
+            await self.app(scope, receive, sending)
+        finally:
+            end()
+            turns.asked -= 1
+            if not turns.asked:
+                del self._turns[address]
+
     def _path_of(self, scope: Scope) -> str:
         path = scope["path"]
         return path.removeprefix(self.root) or "/" if self.root else path
@@ -122,7 +164,7 @@ class Entrance:
         """`send`, which sets the headers of an answer."""
         request, path = Headers(scope=scope), self._path_of(scope)
 
-        async def sending(message: Message) -> None:
+        async def sending(message: Event) -> None:
             if message["type"] == "http.response.start":
                 self._set_headers(MutableHeaders(scope=message), message["status"], path, request)
             await send(message)

@@ -88,6 +88,8 @@ class App(gr.Blocks):
         size, for anybody; to the others it answers {"error": null}, and logs a traceback.
         """
         try:
+            if block_fn.fn is None:  # only the page's script has something to do
+                raise ValueError(block_fn)
             traverse(inputs, _no_link, is_file_obj_with_meta)
             return await super().preprocess_data(block_fn, inputs, *args, **kwargs)
         except gr.Error as error:  # of Gradio's own components, such as a choice not in the list
@@ -133,6 +135,8 @@ class App(gr.Blocks):
             return False, told_in(BUSY, request.headers.get("accept-language", "")), state
 
         inside.push = pushed
+        start = inside.get_events
+        inside.get_events = lambda: self._start_for_all(start)
         return self
 
     def _has_room_for(self, address: str) -> bool:
@@ -143,6 +147,25 @@ class App(gr.Blocks):
             for event in line.queue
         )
         return waiting[address] < limits.QUEUE_SIZE * limits.QUEUE_SHARE
+
+    def _start_for_all(self, start: Callable[[], Any]) -> Any:
+        """Start the next event by `get_events` of the queue, but leave a worker for others: events
+        of an address that has all other workers wait.
+        """
+        queue, most = self._queue, max(1, limits.WORKERS - 1)
+        running = Counter(
+            address_of(event.request.scope) for job in queue.active_jobs if job for event in job
+        )
+        lines = list(queue.event_queue_per_concurrency_id.values())
+        waiting = [line.queue for line in lines]
+        for line in lines:
+            line.queue = [
+                event for event in line.queue if running[address_of(event.request.scope)] < most
+            ]
+        started = start()
+        for line, before in zip(lines, waiting, strict=True):
+            line.queue = [event for event in before if event not in (started or [[]])[0]]
+        return started
 
     def _take_turns(self) -> None:
         """Let addresses take turns in each line of the queue: who asked for much waits for who

@@ -16,6 +16,7 @@ class Rule(NamedTuple):
     path         a regular expression for the whole path
     is_open      answered without a login
     stays_open   a stream of events, which lasts as long as its page
+    is_long      computes, or takes what arrives slowly; `Turns` and the door bound it
     is_linked    what a link from another site may lead to
     """
 
@@ -23,6 +24,7 @@ class Rule(NamedTuple):
     path: re.Pattern[str]
     is_open: bool = False
     stays_open: bool = False
+    is_long: bool = False
     is_linked: bool = False
 
 
@@ -45,25 +47,26 @@ RULES = (
         "GET HEAD", r"/(favicon\.ico|robots\.txt|theme\.css|manifest\.json)", "is_open", "is_linked"
     ),
     _rule("GET", r"/gradio_api/(startup-events|theme\.css)", "is_open"),
-    _rule("POST", LOGIN.pattern, "is_open"),
+    _rule("POST", LOGIN.pattern, "is_open", "is_long"),
     _rule("GET", r"/logout", "is_open"),
     _rule("GET", r"/config/?"),
     _rule("GET", r"/gradio_api/info/?"),
     # What it asks, and what comes back.
-    _rule("POST", r"/gradio_api/(queue/join|component_server/?|cancel|reset/?)"),
+    _rule("POST", r"/gradio_api/(queue/join|cancel|reset/?)"),
+    _rule("POST", r"/gradio_api/component_server/?", "is_long"),
     _rule("GET", r"/gradio_api/queue/data", "stays_open"),
     _rule("GET", HEARTBEAT.pattern, "stays_open"),
-    _rule("POST", UPLOAD.pattern),
+    _rule("POST", UPLOAD.pattern, "is_long"),
     _rule("GET", r"/gradio_api/upload_progress"),
     _rule("GET HEAD", re.escape(FILES) + r"(?!\w+:).+", "is_linked"),
     # Programs: gradio_client, @gradio/client, curl.
     _rule("POST", rf"/gradio_api/call/(v2/)?{NAME}/?"),
     _rule("GET", rf"/gradio_api/call/(v2/)?{NAME}/{SEGMENT}", "stays_open"),
-    _rule("POST", rf"/gradio_api/(run|api)/{NAME}/?"),
+    _rule("POST", rf"/gradio_api/(run|api)/{NAME}/?", "is_long"),
 )
 # Tools for language models; where there are none, no rule.
 TOOL_RULES = (
-    _rule("POST DELETE", TOOLS.pattern),
+    _rule("POST DELETE", TOOLS.pattern, "is_long"),
     _rule("GET", TOOLS.pattern, "stays_open"),
     _rule("GET", r"/gradio_api/mcp/schema"),
 )

@@ -1,8 +1,8 @@
 """Uploads: pictures that arrive, each put into a folder that nobody can guess.
 
 Gradio's own route takes a thousand files and fields at once, keeps fields of any length in memory,
-and names a folder by the content of its file, so that whoever has the same picture learns where it
-lies.
+and names a folder by the content of its file alone: whoever has the same picture learns the folder,
+and could ask there under which name somebody else sent it.
 """
 
 import json

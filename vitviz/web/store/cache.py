@@ -6,7 +6,6 @@ that broke off, would stay for ever; so the cache looks at the disk itself.
 
 import logging
 import os
-import secrets
 import shutil
 import tempfile
 import threading
@@ -99,20 +98,14 @@ class Cache:
         return done
 
     def take(self, upload: BinaryIO, name: str) -> str:
-        """Write an upload and return its path: a folder of its own, even for the same picture.
+        """Write an upload and return its path.
 
         name  what the visitor calls it; any text
         """
-        path = self.folder / secrets.token_hex(32) / upload_name(name)
-        try:
-            path.parent.mkdir(parents=True)
-            with path.open("wb") as file:
-                shutil.copyfileobj(upload, file)
-        except BaseException:
-            shutil.rmtree(path.parent, ignore_errors=True)
-            raise
-        with self._lock:
-            self._written += path.stat().st_size
+        path = place_of(upload, upload_name(name), self.folder)
+        if save_atomic(upload, path):
+            with self._lock:
+                self._written += path.stat().st_size
         return str(path)
 
     def get(self, address: str) -> bytes:

@@ -4,10 +4,12 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import tempfile
 import unicodedata
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 NAME_BYTES = 200  # of the 255 that file systems allow; the rest is for suffixes
 # A file can be fetched by anybody who knows its path. The key of the hash makes the path
@@ -15,30 +17,42 @@ NAME_BYTES = 200  # of the 255 that file systems allow; the rest is for suffixes
 _KEY = secrets.token_bytes(32)
 
 
-def place_of(data: bytes, name: str, cache: str | Path) -> Path:
-    """The path of bytes in the cache; the same bytes of the same name share one.
+def place_of(data: bytes | BinaryIO, name: str, cache: str | Path) -> Path:
+    """The path of bytes, or of an open file, in the cache; the same bytes of the same name share
+    one.
 
     The name counts, or whoever has the same picture could ask in its folder for other names.
     """
     named = hashlib.sha256(name.encode()).digest()[:16]
-    content = hashlib.blake2b(data, key=_KEY, digest_size=32, person=named)
+    known = data if isinstance(data, bytes) else b""
+    content = hashlib.blake2b(known, key=_KEY, digest_size=32, person=named)
+    if not isinstance(data, bytes):
+        data.seek(0)
+        while piece := data.read(2**20):
+            content.update(piece)
     return Path(cache) / content.hexdigest() / name
 
 
-def save_atomic(data: bytes, path: Path) -> bool:
-    """Put bytes at a path of the cache (`place_of`); whether they were not there before.
+def save_atomic(data: bytes | BinaryIO, path: Path) -> bool:
+    """Put bytes, or an open file, at a path of the cache (`place_of`); whether they were not there
+    before.
 
     The file appears in one step, because several requests may write and read it at once. Writing it
     again only sets its modification time, by which the cache is swept.
     """
+    size = len(data) if isinstance(data, bytes) else data.seek(0, os.SEEK_END)
     with suppress(FileNotFoundError):  # or it was swept since `stat`
-        if path.stat().st_size == len(data):
+        if path.stat().st_size == size:
             os.utime(path)
             return False
     handle, partial = _partial(path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            if isinstance(data, bytes):
+                file.write(data)
+            else:
+                data.seek(0)
+                shutil.copyfileobj(data, file)
         Path(partial).replace(path)
     except BaseException:
         Path(partial).unlink(missing_ok=True)

@@ -1,0 +1,38 @@
+"""Opening: photos of visitors are decoded so that none keeps the others waiting.
+
+A small photo as programs write it is decoded at once. Any other waits for its turn and is decoded
+in a process of its own, which is killed when it takes too long: a decoder cannot be stopped in this
+one.
+"""
+
+from ...errors import VitvizError
+from ...languages import Message
+from ...model.decode import TooSlowError, decode
+from ...model.photo import Photo, open_photo
+from ...model.photo_parts import outline_of
+from ..host import limits
+from .turns import Turns
+
+_large = Turns(limits.LARGE_PHOTOS, limits.LINE)
+
+
+def open_upload(data: bytes, name: str) -> Photo:
+    """`open_photo` of what a visitor sent. Raises `VitvizError` where it takes too long, or where
+    too many large photos wait.
+    """
+    if _is_quick(data):
+        return open_photo(data, name)
+    with _large.take(limits.OPENING_WAIT_SECONDS, VitvizError(Message("web.busy"))):
+        try:
+            return decode(data, name, limits.OPENING_SECONDS)
+        except TooSlowError as error:
+            raise VitvizError(Message("web.slow_photo", name=repr(name))) from error
+
+
+def _is_quick(data: bytes) -> bool:
+    """Whether a file is decoded in a moment, by its outline; other formats have none."""
+    outline = outline_of(data)
+    if outline is None or not outline.usual:
+        return False
+    megapixels = outline.pixels / 1e6
+    return megapixels * max(1, outline.scans / 10) <= limits.LARGE_PHOTO_MEGAPIXELS
