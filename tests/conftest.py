@@ -26,6 +26,8 @@ from vitviz import Analysis, LoadedModel, analyze
 if TYPE_CHECKING:
     from gradio_client import Client
 
+pytest_plugins = ("tests.failures",)
+
 OFF_BY_DEFAULT = ("network", "browser", "slow")
 
 # A shell lets what it starts in the background ignore Ctrl-C, and so would all that tests start.

@@ -13,7 +13,7 @@ from tests.models import photo
 from tests.running import save_tiny
 from vitviz import EXPLAINERS, Analysis, SelectionError, VitvizError, analyze
 from vitviz import load as load_model
-from vitviz.languages import in_others, languages
+from vitviz.languages import dictionary, in_others, languages
 from vitviz.probe.explain.explanation import explained
 from vitviz.probe.measure.measurements import fair_tests_of
 from vitviz.viewer import pack
@@ -122,6 +122,9 @@ def test_without_its_model_an_analysis_explains_what_needs_none(tiny_analysis: A
 
 
 def test_names_and_sentences_come_in_every_language(tiny_analysis: Analysis) -> None:
+    texts = [f"{text}_{key}" for key in EXPLAINERS for text in ("name", "explainer")]
+    missing = [text for text in texts if text not in dictionary("en", "experiments")]
+    assert missing == [], "add them to experiments.json of every language"
     for one in pack(tiny_analysis, whole=False).manifest["model"]["explainers"]:
         assert set(one["sentences"]) == set(languages()) - {"en"}
         assert one["name"] == str(EXPLAINERS[one["key"]].name)

@@ -101,11 +101,18 @@ def each_kind(config: ViTConfig, other: Analysis) -> list[dict]:
 
 
 def test_every_kind_is_among_them() -> None:
-    assert {one["kind"] for one in one_of_each("cls")} == set(KINDS)
+    found = {one["kind"] for one in one_of_each("cls")}
+    assert found == set(KINDS), "add one to each_kind in tests/test_interventions.py"
 
 
 # A field of an intervention that holds neither words nor numbers and must not be left out.
 PLAIN: dict = {"of": "", "words": (), "past": 0, "count": None, "needs": {}, "default": None}
+
+
+def test_every_kind_has_a_sentence() -> None:
+    texts = [f"{text}_" for text in dictionary("en", "experiments")]
+    missing = [kind for kind in KINDS if not any(t.startswith(f"did_{kind}_") for t in texts)]
+    assert missing == [], "add did_KIND to experiments.json of every language"
 
 
 def test_every_kind_describes_itself_for_the_page() -> None:

@@ -87,7 +87,8 @@ def test_every_room_is_on_the_map() -> None:
 
 @pytest.mark.parametrize("key", vitviz.EXPLAINERS)
 def test_every_explainer_is_named(key: str) -> None:
-    assert any(f"`{key}`" in first for first, *_ in rows(page_of("probe")))
+    named = any(f"`{key}`" in first for first, *_ in rows(page_of("probe")))
+    assert named, f"add a row for `{key}` to a table of vitviz/probe/README.md"
 
 
 def test_the_way_of_a_photo_names_files_that_are_there() -> None:
@@ -115,7 +116,8 @@ def test_every_key_is_named() -> None:
 
 
 def test_every_kind_of_intervention_is_named() -> None:
-    assert [kind for kind in KINDS if f"`{kind}`" not in page_of("probe")] == []
+    missing = [kind for kind in KINDS if f"`{kind}`" not in page_of("probe")]
+    assert missing == [], "name it in vitviz/probe/README.md"
 
 
 def test_every_question_of_a_program_is_named_with_what_it_takes() -> None:
@@ -209,7 +211,8 @@ def commands() -> list[list[str]]:
         shells = [*blocks("bash", text), *re.findall(r"(?<=\n\n)(?: {4}.*\n)+", rest)]
         lines = "".join(shells).replace("\\\n", " ").splitlines()
         lines += re.findall(r"`((?:vitviz|python) [^`\n]+)`", rest)
-        found += [shlex.split(line, comments=True) for line in lines if "curl" not in line]
+        parts = [part for line in lines if "curl" not in line for part in line.split(" && ")]
+        found += [shlex.split(part, comments=True) for part in parts]
     return [words for words in found if words]
 
 
@@ -246,14 +249,22 @@ def test_every_command_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
             Settings.from_args(rest, {})
         elif word == "train":
             command.parser().parse_args(rest)
-    assert seen >= {*cli.WORDS, "tests.bench", "pip", "pytest", "node"}
+    assert seen >= {*cli.WORDS, "tests.bench", "pip", "pytest", "node", "bash"}
 
 
-def test_the_small_build_of_torch_comes_before_the_first_command() -> None:
-    first, second, *_ = blocks("bash", README)
-    assert "--index-url https://download.pytorch.org/whl/cpu" in first
-    assert second == "python -m pip install -r requirements.txt\npython app.py\n"
-    assert README.index("on the disk") < README.index(first)
+def test_one_command_starts_the_page_and_one_passes_the_tests() -> None:
+    """The second is what a build server calls, and installs the requirements of the first."""
+    torch, start, tests = (block.strip() for block in blocks("bash", README)[:3])
+    assert "--index-url https://download.pytorch.org/whl/cpu" in torch
+    assert README.index("on the disk") < README.index(torch)
+    assert start == "python -m pip install -r requirements.txt && python app.py"
+    assert (ROOT / ".ci/run").read_text("utf-8").splitlines()[-1] == f'exec {tests} "$@"'
+    assert f"- run: {tests}\n" in (ROOT / ".github/workflows/tests.yml").read_text("utf-8")
+    script = (ROOT / tests.removeprefix("bash ")).read_text("utf-8")
+    assert f"from a bare machine: {tests}\n" in script
+    assert 'Path("requirements.txt")' in script
+    assert re.search(r"^venv=\$\{VENV:-(.*)\}$", script, re.MULTILINE)[1] == ".venv-test"
+    assert "`.venv-test`" in README[: README.index(f"\n{tests}\n")]
 
 
 @pytest.mark.parametrize("name", [name for name, text in PAGES.items() if blocks("python", text)])

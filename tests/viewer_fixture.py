@@ -216,17 +216,18 @@ def write_viewer(folder: Path) -> None:
 
 def compare(fresh: Any, kept: Any, where: str) -> None:
     """Assert that numbers of a fixture are what this code makes of them."""
+    message = f"{where}: run python -m tests.viewer_fixture"
     if isinstance(fresh, dict):
-        assert fresh.keys() == kept.keys(), where
+        assert fresh.keys() == kept.keys(), message
         for key in fresh:
             compare(fresh[key], kept[key], f"{where} {key}")
     elif isinstance(fresh, list):
-        assert len(fresh) == len(kept), where
+        assert len(fresh) == len(kept), message
         for one, other in zip(fresh, kept, strict=True):
             compare(one, other, where)
     else:
         same = pytest.approx(kept, rel=1e-4, abs=1e-4) if isinstance(fresh, float) else kept
-        assert fresh == same, f"{where}: run `python -m tests.viewer_fixture`"
+        assert fresh == same, message
 
 
 def compare_committed(room: str, made: Callable[[str], Any], names: Iterable[str]) -> None:
@@ -235,7 +236,7 @@ def compare_committed(room: str, made: Callable[[str], Any], names: Iterable[str
         path = FOLDER / room / f"{name}.json"
         assert path.is_file(), f"{path.name} is missing: run python -m tests.viewer_fixture"
         kept = json.loads(path.read_text("utf-8"))
-        compare(json.loads(json.dumps(made(name))), kept, name)
+        compare(json.loads(json.dumps(made(name))), kept, f"{room}/{path.name}")
 
 
 def _write(path: Path, told: Any, exact: bool = False) -> None:
