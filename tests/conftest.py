@@ -30,9 +30,12 @@ pytest_plugins = ("tests.failures",)
 
 OFF_BY_DEFAULT = ("network", "browser", "slow")
 
-# A shell lets what it starts in the background ignore Ctrl-C, and so would all that tests start.
+# A shell lets what it starts in the background ignore Ctrl-C, nohup the end of a terminal: so would
+# all that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -14,6 +14,8 @@ cd "$(dirname "$0")/.."
 
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_ROOT_USER_ACTION=ignore
 export GRADIO_ANALYTICS_ENABLED=False HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1
+# pip does not compile, so imports have to: without files of bytecode each start of Python compiles torch and Gradio anew.
+unset PYTHONDONTWRITEBYTECODE
 # nproc itself obeys OMP_NUM_THREADS.
 cores=$(env -u OMP_NUM_THREADS nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # One thread for each process: pytest starts a process per core, and threads of several of them
