@@ -416,7 +416,7 @@ GUESSES = ("mine", "truth", "both")
 
 
 def test_no_style_is_left_over() -> None:
-    later = join(HERE / "running.js", "running.js", ())
+    later = join(HERE / "localengine.js", "running.js", ())
     used = set(re.findall(r"\bvv-[a-z][a-z-]*[a-z]\b", bundle() + later))
     styled = set(re.findall(r"\.(vv-[a-z][a-z-]*[a-z])\b", css()))
     # Kinds of tokens and of guesses, and edges of a ruler, are put together in JavaScript.

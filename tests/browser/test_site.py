@@ -70,7 +70,7 @@ def test_a_visit_over_http(browser, address: str) -> None:
         experiment_is_that_of_python(page)
         before = answers(page)
         assert before[0] != before[1]
-        # Weights come once, under their hash, and running.js with them.
+        # Weights come once, under their hash, and localengine.js with them.
         sent = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
         assert len([name for name in sent if name.endswith(".safetensors")]) == 1
         # What only a server does is said in its place; nothing there can be pressed.

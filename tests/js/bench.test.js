@@ -27,7 +27,7 @@ function benchOf(name = "cls", tool = "remove") {
   const app = {
     source: { grid, manifest },
     selection: startSelection(shape),
-    operates: true,
+    backend: { changes: true },
     course: { takes: () => false },
     sketching: { stir: () => false },
     panel: () => panelOf(PANELS, app.selection.panel),
@@ -52,7 +52,7 @@ test("a brush paints only while its panel is open, it is on, and a host can run 
   app.course.takes = () => true;
   assert.equal(bench.paints(), false, "a lesson that asks for patches takes them");
   app.course.takes = () => false;
-  app.operates = false;
+  app.backend.changes = false;
   assert.equal(bench.paints(), false);
 });
 

@@ -29,7 +29,7 @@ import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { sideNames, sourceName, translator } from "../../vitviz/viewer/text/words.js";
-import { assertClose, fixtureOf, withFacts } from "./fixture.js";
+import { assertClose, fixtureOf, hostOnly, withFacts } from "./fixture.js";
 
 const [cls, registers] = ["cls", "registers"].map(fixtureOf);
 const BESIDES = ["untrained", "model-b", KEPT];
@@ -42,12 +42,12 @@ function sourceOf({ manifest, buffers }, id = "a", fetchFile = async ({ path }) 
 function appOf(source) {
   const shape = () => ({ ...source.shape, panels: PANELS, besides: BESIDES });
   const app = {
+    backend: hostOnly(),
     source,
     shape,
     second: null,
     facing: () => app.second?.app ?? null,
     taste: startTaste(PANELS),
-    ask: null,
     selection: startSelection(shape()),
     panel: () => panelOf(PANELS, app.selection.panel),
     select(wanted) {

@@ -26,7 +26,7 @@ import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { changeText } from "../../vitviz/viewer/text/changes.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { changeName, tokenTitle, sideNames, translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, OPERATED as PASSES, appOf, fixtureOf, withFacts } from "./fixture.js";
+import { FIXTURES, OPERATED as PASSES, appOf, fixtureOf, hostOnly, withFacts } from "./fixture.js";
 
 const boundsOf = ({ manifest, grid }) => ({
   depth: manifest.model.depth,
@@ -206,10 +206,10 @@ test("an experiment stays beside until its next answer is here, and goes with it
   );
   const shape = () => shapeOf(intact);
   const app = {
+    backend: hostOnly(),
     source,
     shape,
     selection: startSelection(shape()),
-    ask: null,
     panel: () => ({}),
     taste: startTaste(PANELS),
     t: translator("en"),

@@ -29,7 +29,7 @@ import { className, costText, explainerName } from "../../vitviz/viewer/text/exp
 import { granted } from "../../vitviz/viewer/text/refusal.js";
 import { whereExplained } from "../../vitviz/viewer/text/where.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, assertClose, fixtureOf, until, withFacts } from "./fixture.js";
+import { FIXTURES, assertClose, fixtureOf, hostOnly, until, withFacts } from "./fixture.js";
 
 const t = translator("en");
 const cls = fixtureOf("cls");
@@ -41,7 +41,7 @@ function appFor(
   fetchFile = async ({ path }) => buffers[path],
   ask = null,
 ) {
-  const source = new Source(manifest, fetchFile, ask, () => {});
+  const source = new Source(manifest, fetchFile, hostOnly(ask), () => {});
   const shape = { ...source.shape, panels: PANELS, besides: [] };
   const selection = validSelection(
     { overlay: "explain", token: manifest.pass.first.token, ...changes },
@@ -188,30 +188,33 @@ test("a map of the host's is not said to be computed in this page", async () => 
   for (const name of Object.keys(manifest.files))
     if (name.startsWith("explain-")) delete manifest.files[name];
   const made = (name) => cls.expected.files[name + ".safetensors"];
-  const here = {
+  const backend = {
+    ask: null,
     explains: () => true,
-    answer: async (_, { name }) =>
-      name.startsWith("explain-generic")
-        ? null
-        : {
-            buffer:
-              cls.buffers[name + ".safetensors"] ?? Uint8Array.from(Buffer.from(made(name), "base64")).buffer,
-          },
+    model: () => ({ state: "here" }),
+    answererOf:
+      () =>
+      async (_, { name }) =>
+        name.startsWith("explain-generic")
+          ? { data: made(name) }
+          : {
+              buffer:
+                cls.buffers[name + ".safetensors"] ??
+                Uint8Array.from(Buffer.from(made(name), "base64")).buffer,
+            },
   };
   const source = new Source(
     manifest,
     async ({ path }) => cls.buffers[path],
-    async (_, { name }) => ({ data: made(name) }),
+    /** @type {any} */ (backend),
     () => {},
-    null,
-    /** @type {any} */ (here),
   );
   for (const [maps, says] of [
     ["attention.rollout", "computedHere"],
     ["attention.generic", ""],
   ]) {
     const app = appFor(cls, { maps });
-    Object.assign(app, { source, here, runner: () => ({ state: "here" }) });
+    Object.assign(app, { source, backend });
     const files = shownExplainers(app.selection, source).map((one) =>
       source.explanations.of(questionOf(app.selection, source, one)),
     );
@@ -230,14 +233,12 @@ test("in a page without a host an explainer that its engine lacks has only what 
       Object.entries(cls.manifest.files).filter(([name]) => !name.startsWith("explain-")),
     ),
   });
-  const here = /** @type {any} */ ({ explains: () => true });
+  const backend = /** @type {any} */ ({ ask: null, explains: () => true, answererOf: () => null });
   const { explanations } = new Source(
     manifest,
     async ({ path }) => cls.buffers[path],
-    null,
+    backend,
     () => {},
-    null,
-    here,
   );
   assert.deepEqual(
     explainers.map(({ key }) => explanations.of({ key, token: 0, target: 0 }).exists),

@@ -34,13 +34,21 @@ export const namesIn = (folder) =>
 export const FIXTURES = decoded(FOLDER);
 export const fixtureOf = (name) => FIXTURES.find((one) => one.name === name);
 
+/** A backend where a host answers everything. @param {any} [ask] @returns {any} */
+export const hostOnly = (ask = null) => ({
+  ask,
+  explains: () => false,
+  answererOf: () => ask,
+  isLocal: ({ pass }) => pass.here === true,
+});
+
 /** The source of a fixture, with its picture. */
 export async function sourceOf(name, ask = null) {
   const { manifest, buffers } = fixtureOf(name);
   const source = new Source(
     manifest,
     async ({ path }) => buffers[path],
-    ask,
+    hostOnly(ask),
     () => {},
   );
   await source.loaded(false);

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { attentionRows } from "../../vitviz/viewer/maths/attention.js";
 import { lengthOf, mixOf, readMixing, valueOf } from "../../vitviz/viewer/maths/mixing.js";
-import { FIXTURES, assertClose, fixtureOf } from "./fixture.js";
+import { FIXTURES, assertClose, fixtureOf, hostOnly } from "./fixture.js";
 
 test("a sum for the board", () => {
   // Two heads of one number, two tokens of two numbers. Head 0 writes on the first number, 1 on both.
@@ -83,10 +83,10 @@ test("the values of a layer are fetched when they are looked at, once, and old o
       asked.push(path);
       return buffers[path];
     },
-    async (question, { name }) => {
+    hostOnly(async (question, { name }) => {
       asked.push(question + " " + name);
       return { data: Buffer.from(buffers[name + ".safetensors"]).toString("base64") };
-    },
+    }),
     () => come(),
   );
   await source.loaded(false);

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { namedIn } from "../../vitviz/viewer/alone.js";
-import { createRunners, weightsOf } from "../../vitviz/viewer/runners.js";
+import { createLocalModels } from "../../vitviz/viewer/passes/localmodels.js";
 import { besidesOf } from "../../vitviz/viewer/state/besides.js";
 import { hasText, stepName, translator } from "../../vitviz/viewer/text/words.js";
 
@@ -34,8 +34,8 @@ test("a site opens where it begins for a model or an example that it has not", (
 test("a model of such a name has no weights, no title in other languages and no text", () => {
   for (const name of NAMES) {
     const model = /** @type {any} */ ({ key: { name, untrained: false, image_size: null } });
-    assert.equal(weightsOf({}, model), undefined);
-    assert.equal(createRunners({ mayBeSlow: false }, () => {}).prepare(model), undefined);
+    const models = createLocalModels({ mayBeSlow: false }, () => {});
+    assert.deepEqual([models.has(model), models.prepare(model)], [false, undefined]);
     const kept = /** @type {any} */ ({
       model: { title: name, words: { ko: { texts: {} } } },
       photo: { name: "a.png" },

@@ -23,6 +23,7 @@ const ROOMS = [
   "teaching",
   "saving",
   "play",
+  "passes",
   ".",
 ];
 
@@ -125,6 +126,25 @@ test("what a file exports is imported by another file, or by a test", () => {
   assert.deepEqual(unused, []);
 });
 
+test("who computes a pass is decided in passes/backend.js alone", () => {
+  const decides = /\bpass\.here\b|\bisHere\b|\bHERE\b|\bhost\.(own|twin)\b|\b(createLocal|createRemote)\(/;
+  // data/ makes the id of an analysis, and local.js marks the passes of this page.
+  const makers = [
+    "data/files.js",
+    "data/analysed.js",
+    "passes/backend.js",
+    "passes/local.js",
+    "passes/remote.js",
+  ];
+  const deciding = filesIn(VIEWER).filter(
+    (file) => !makers.includes(file) && decides.test(codeOf(readFileSync(new URL(file, VIEWER), "utf8"))),
+  );
+  assert.deepEqual(deciding, []);
+});
+
+/** A source without its comments. @param {string} source */
+const codeOf = (source) => source.replace(/\/\*\*[^]*?\*\/|\/\/[^\n]*/g, "");
+
 /**
  * Columns that a line may have: the formatter breaks at 110, and leaves strings, types and patterns whole.
  */
@@ -138,8 +158,7 @@ test("a line is as wide as the formatter makes it, but for a string, a type or a
       readFileSync(new URL(file, folder), "utf8")
         .split("\n")
         .forEach((line, at) => {
-          if (line.length > MOST_COLUMNS && line.replace(WHOLE, "").length > 60)
-            wide.push(`${file}:${at + 1}`);
+          if (line.replace(WHOLE, "").length > MOST_COLUMNS) wide.push(`${file}:${at + 1}`);
         });
     }
   }

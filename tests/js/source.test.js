@@ -9,7 +9,7 @@ import { Source } from "../../vitviz/viewer/data/source.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { startSelection } from "../../vitviz/viewer/state/state.js";
-import { FIXTURES, assertClose, fixtureOf, until } from "./fixture.js";
+import { FIXTURES, assertClose, fixtureOf, hostOnly, until } from "./fixture.js";
 
 const [cls, registers] = ["cls", "registers"].map(fixtureOf);
 
@@ -64,7 +64,7 @@ test("beside the intact source only what is new is fetched: what came along is h
   const second = new Source(
     { ...cls.manifest, files, asked: { id: "b", interventions: [{ kind: "remove" }] } },
     fetchFile,
-    ask,
+    hostOnly(ask),
     () => {},
     intact,
   );

@@ -18,6 +18,7 @@ import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { read } from "../../vitviz/viewer/state/experiment.js";
 import { wordsOf } from "../../vitviz/viewer/teaching/selfcheck.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
+import { hostOnly } from "./fixture.js";
 import { appOf, visitStep } from "./walk.js";
 
 const folder = process.argv[2];
@@ -32,7 +33,7 @@ async function open(model, example) {
     const source = new Source(
       manifest,
       async ({ path }) => bytes(path),
-      late,
+      hostOnly(late),
       () => {},
     );
     await source.loaded(false);

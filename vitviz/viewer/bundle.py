@@ -73,8 +73,8 @@ def texts_files() -> dict[str, str]:
 
 
 def running_file() -> str:
-    """What computes passes, as a file of its own for `load`: `running` of running.js."""
-    return f"{LEFT} = {join(HERE / 'running.js', 'vitviz-running.js', ())}"
+    """What computes passes, as a file of its own for `load`: `running` of localengine.js."""
+    return f"{LEFT} = {join(HERE / 'localengine.js', 'vitviz-running.js', ())}"
 
 
 def playing() -> str:

@@ -4,10 +4,10 @@
  * @param {import("./main.js").App} app
  * @param {import("./types.js").Host} host
  * @param {import("./screen.js").Screen} screen
- * @param {ReturnType<typeof import("./computing.js").createComputing>["prepare"]} prepare
+ * @param {import("./passes/backend.js").Backend["prepare"]} prepare
  */
 export function createCamera(app, { running, take, filming = () => {} }, screen, prepare) {
-  let living = /** @type {ReturnType<import("./running.js").Running["living"]>|null} */ (null);
+  let living = /** @type {ReturnType<import("./localengine.js").LocalEngine["living"]>|null} */ (null);
   let [source, wanted] = [app.source, 0];
   return {
     /** Opens it, or closes it where it is open. */

@@ -100,7 +100,7 @@ def weights_of(loaded: LoadedModel, dtype: torch.dtype | None = None) -> bytes:
 
 
 def twin_of(loaded: LoadedModel) -> tuple[LoadedModel, dict[str, Any]] | None:
-    """The untrained twin of a model, and what a page draws it from (running.js); None where
+    """The untrained twin of a model, and what a page draws it from (localengine.js); None where
     that would be other weights.
     """
     steps = draws(loaded)

@@ -78,9 +78,9 @@ export function createIncoming(app, host, screen, render) {
       if (mine === turn && manifest) update(manifest); // the photo goes with the board that it stands on
       return mine !== turn || manifest !== null;
     },
-    /** @param {import("./main.js").App["runner"]} runnerOf */
-    render(runnerOf) {
-      const { state = "", share = 0 } = (model && runnerOf(model)) ?? {};
+    /** @param {import("./passes/backend.js").Backend["model"]} modelOf */
+    render(modelOf) {
+      const { state = "", share = 0 } = (model && modelOf(model)) ?? {};
       setText(note, state === "coming" ? app.t("weightsComing", { share: percent(share) }) : "");
     },
     /** @returns {never} */

@@ -1,8 +1,7 @@
 /** mount: puts the viewer into an element, and keeps it in step with manifest and page. */
 
-import { createAsking } from "./asking.js";
 import { createCamera } from "./camera.js";
-import { createComputing } from "./computing.js";
+import { createComparisons } from "./comparisons.js";
 import { listenToKeys } from "./keyboard.js";
 import { createIncoming } from "./incoming.js";
 import { createOpening } from "./opening.js";
@@ -15,6 +14,7 @@ import { createTelling } from "./telling.js";
 import { fetchUrl, isGone, ofBase64 } from "./data/files.js";
 import { PANELS } from "./panels/index.js";
 import { watchSurroundings } from "./parts/surroundings.js";
+import { createBackend } from "./passes/backend.js";
 import { createBench } from "./state/bench.js";
 import { KEPT } from "./state/besides.js";
 import { createChoosing } from "./state/choosing.js";
@@ -61,7 +61,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  *   pair: () => {query: number, key: number}, light: (part: import("./types.js").Lit) => void,
  *   language: string, again: null|(() => void), invert: null|(() => void), resize: null|((size: string) =>
  *     void), resizing: string,
- *   ask: null|((name: string, params: any) => Promise<any>), link: null|(() => string),
+ *   link: null|(() => string),
  *   undo: () => void, redo: () => void, switchLanguage: () => void,
  *   choose: (token: number) => void, pin: (token: number) => void, release: () => void,
  *   picksPartner: () => boolean, pairPick: string, choosePick: (pick: string) => void,
@@ -72,8 +72,8 @@ export function firstLanguage(search, otherwise = navigator.language) {
  *     import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
  *   languages: boolean, hasChosen: () => boolean, unknown: string[], needed: Set<string>, share: () =>
  *     Promise<void>, staysHere: () => boolean, keepHere: () => void, looksOpen: boolean, optionsOpen:
- *     boolean, tools: Record<string, boolean>, moved: boolean, forTeacher: boolean, operates: boolean,
- *     runner: ReturnType<typeof createComputing>["runner"], here: import("./data/source.js").Here, bench:
+ *     boolean, tools: Record<string, boolean>, moved: boolean, forTeacher: boolean,
+ *     backend: import("./passes/backend.js").Backend, bench:
  *     import("./state/bench.js").Bench, sketching: ReturnType<typeof createSketching>,
  *   album: any, manifestOf: (key: string) => Promise<import("./types.js").Manifest>, take: ((file: Blob,
  *     name: string) => any)|null,
@@ -81,7 +81,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  *     () => boolean, play: ((settings?: string) => Promise<void>)|null,
  *   room: null|import("./types.js").Room, guesses: ReturnType<typeof import("./state/memory.js").guessBook>,
  *     check: import("./lessons/check.js").Check, records: ReturnType<typeof
- *     import("./state/memory.js").recordBook>, takeHome: null|((wanted: any) => Promise<any>),
+ *     import("./state/memory.js").recordBook>,
  *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) =>
  *     void,
  *   panels: import("./state/panels.js").PanelDescription[], shape: (source?:
@@ -117,12 +117,12 @@ export function mount(host) {
   const playing = createPlaying(app, host, show);
   const screen = createScreen(app, { ...host, draw: playing.draw }, render);
   const incoming = createIncoming(app, host, screen, render);
-  const computing = createComputing(host, render, fetchFile, incoming.refuse);
-  const asking = createAsking(app, host, computing, fetchFile, noticing, incoming.refuse, render);
-  const camera = createCamera(app, host, screen, computing.prepare);
+  const backend = createBackend(host, { fetchFile, noticing, consent: incoming.refuse }, render);
+  const comparisons = createComparisons(app, backend, fetchFile, render);
+  const camera = createCamera(app, host, screen, backend.prepare);
   const telling = createTelling(app, screen, host);
   const returning = createReturning(app, address, telling, host.reopen ?? null);
-  const second = createSecondSource(app, asking.manifestOf, fetchFile, render);
+  const second = createSecondSource(app, comparisons.manifestOf, fetchFile, render);
   const pointer = createPointerState(app, render);
   // While a lesson asks for patches, a tap or click on the picture is a guess.
   const guessing = (otherwise) => (token) => (app.course.takes() ? app.course.take(token) : otherwise(token));
@@ -139,36 +139,32 @@ export function mount(host) {
       },
       sketch,
     ),
-    createCurriculum(app, host, asking.results, storage, screen.root, render),
+    createCurriculum(app, host, comparisons.results, storage, screen.root, render),
     {
       bench: createBench(app, render),
-      sketching: createSketching(app, computing, screen, render),
+      sketching: createSketching(app, backend, screen, render),
       play: host.playing ? (settings) => screen.fetching(() => playing.open(settings)) : null,
       share: () => {
         returning.expect();
-        return asking.share();
+        return backend.share();
       },
       staysHere: incoming.staysHere,
       keepHere: incoming.keepHere,
-      ask: asking.ask,
-      manifestOf: asking.manifestOf,
+      backend,
+      manifestOf: comparisons.manifestOf,
       take: host.take ?? null,
-      send: asking.send,
-      takeHome: asking.takeHome,
-      operates: asking.operates,
-      runner: computing.runner,
-      here: computing,
-      besides: () => asking.besides(app.source.manifest),
+      send: comparisons.send,
+      besides: () => comparisons.besides(app.source.manifest),
       /** The bounds of a selection: source, panels, lessons, and analyses that can be put beside it. */
       shape: (source = app.source) => ({
         ...source.shape,
         panels: PANELS,
         lessons: app.course.lessons,
-        besides: asking.besides(source.manifest).map(({ key }) => key),
+        besides: comparisons.besides(source.manifest).map(({ key }) => key),
       }),
       keep() {
         if (app.selection.beside === KEPT) second.close();
-        asking.keep(app.source.manifest);
+        comparisons.keep(app.source.manifest);
         app.select({ beside: KEPT });
       },
     },
@@ -179,7 +175,7 @@ export function mount(host) {
     fetchFile,
     address,
     link,
-    { shown: asking.shown, gone: second.close, render },
+    { shown: comparisons.shown, gone: second.close, render },
     returning,
   );
   app.hasChosen = opening.hasChosen;
@@ -216,7 +212,7 @@ export function mount(host) {
         opening.destroy,
         camera.close,
         telling.stop,
-        computing.stop,
+        backend.stop,
         playing.destroy,
         deaf,
         surroundings.stop,
@@ -227,12 +223,12 @@ export function mount(host) {
   };
 
   function update(manifest, wanted, awaited) {
-    opening.update(computing.completed(manifest), wanted, awaited);
+    opening.update(backend.completed(manifest), wanted, awaited);
   }
 
   /** A photo that stays in this page. */
   function show(template, photo) {
-    return incoming.during(template, photo, computing.analyse(template, photo), update);
+    return incoming.during(template, photo, backend.analyze(template, photo), update);
   }
 
   /** Speaks another language, if its texts can be had; else the page stays in the one that it has. */
@@ -272,9 +268,9 @@ export function mount(host) {
     }
     const { selection, source } = app;
     source.store.look(selection.layer);
-    if (app.bench.marks()) computing.prepare(source.manifest.model);
+    if (app.bench.marks()) backend.prepare(source.manifest.model);
     app.second = second.follow();
-    incoming.render(computing.runner);
+    incoming.render(backend.model);
     camera.render();
     if (!opening.loading() && !incoming.here()) screen.setState(source.failure ? "error" : "ready");
     if (screen.draw().shown.missing === "layer" || app.panel().needs === "layer")

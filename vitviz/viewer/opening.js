@@ -57,14 +57,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, returni
   async function open(manifest, wanted) {
     let source = null;
     try {
-      source = new Source(
-        manifest,
-        fetchFile,
-        app.ask,
-        () => source === app.source && on.render(),
-        null,
-        app.here,
-      );
+      source = new Source(manifest, fetchFile, app.backend, () => source === app.source && on.render());
       coming = source;
       const begun = begin(source, wanted);
       const { selection, step } = begun;

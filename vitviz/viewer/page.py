@@ -107,7 +107,7 @@ def _alone(
         "links": False,
         "texts": in_page.texts(),
     }
-    running = join(HERE / "running.js", "vitviz-running.js", ())
+    running = join(HERE / "localengine.js", "vitviz-running.js", ())
     return {
         "strip": '<header id="strip"></header>',
         "style": alone_css(),

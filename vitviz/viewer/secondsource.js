@@ -77,15 +77,16 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
       const next = new Source(
         manifest,
         fetchFile,
-        app.ask,
+        app.backend,
         () => next === source && render(),
         key === OPERATED ? app.source : null,
-        app.here,
       );
       coming = next;
       // What is made in this page is drawn at once, and not a second time with its layer.
       const ahead =
-        manifest.pass.here && app.panel().needs === "layer" ? next.store.ensure(app.selection.layer) : null;
+        app.backend.isLocal(manifest) && app.panel().needs === "layer"
+          ? next.store.ensure(app.selection.layer)
+          : null;
       await Promise.all([next.loaded(beginsWithPhotograph(app, app.selection)), ahead]);
       if (coming !== next) return;
       source?.dispose();

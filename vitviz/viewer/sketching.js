@@ -10,11 +10,11 @@ const RESTS_MS = 250;
 
 /**
  * @param {import("./main.js").App} app
- * @param {ReturnType<typeof import("./computing.js").createComputing>} computing
+ * @param {import("./passes/backend.js").Backend} backend
  * @param {import("./screen.js").Screen} screen
  * @param {() => void} render
  */
-export function createSketching(app, computing, screen, render) {
+export function createSketching(app, backend, screen, render) {
   let [timer, took] = [0, 0];
   let [moving, busy] = [false, false];
   /**
@@ -57,7 +57,7 @@ export function createSketching(app, computing, screen, render) {
       source,
       selection: { experiment },
     } = app;
-    const asked = app.bench.underWay() ? computing.sketch(source, read(experiment) ?? []) : null;
+    const asked = app.bench.underWay() ? backend.sketch(source, read(experiment) ?? []) : null;
     moving = busy = asked !== null;
     if (!asked) return false;
     const began = performance.now();

@@ -62,7 +62,9 @@ export function createTitleBar(app, save, openHelp, projecting) {
     "div",
     { class: "vv-notes" },
     consent.root,
-    manifest.like ? el("p", { class: "vv-photo-note vv-here", text: t("photoHere") }) : null,
+    app.backend.holdsPhoto(manifest)
+      ? el("p", { class: "vv-photo-note vv-here", text: t("photoHere") })
+      : null,
     manifest.model.trained === false
       ? el(
           "p",

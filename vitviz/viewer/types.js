@@ -198,7 +198,7 @@
  *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first:
  *     {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void, filming?: (on:
  *     boolean) => void, weights?: Record<string, any>, fetchWeights?: (address: any, onShare: (share: number)
- *     => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./running.js").Running>, playing?: ()
+ *     => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./localengine.js").LocalEngine>, playing?: ()
  *     => Promise<any>, digitsOf?: (part: "train"|"test") => Promise<ArrayBuffer>,
  *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, kept?:
  *     () => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string,

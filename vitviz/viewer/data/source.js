@@ -16,7 +16,7 @@ import { readInside } from "../maths/inside.js";
 import { Explanations } from "./explanations.js";
 import { FairTest } from "./fairtest.js";
 import { Features } from "./features.js";
-import { explainFailure, fetchChecked, fetchOrAsk, fileOf, notHere } from "./files.js";
+import { explainFailure, fetchChecked, fetchOrAsk, fileOf } from "./files.js";
 import { readFilm } from "./film.js";
 import { EXPLAINER_KEYS } from "../engine/tables.js";
 import { gridOf } from "../maths/geometry.js";
@@ -32,11 +32,12 @@ import { parseSafetensors } from "../maths/safetensors.js";
 const MOST_MIXINGS = 6; // layers whose values are kept: 4 MB each of ViT-B/16
 
 /**
- * What this page computes in place of a host; see computing.js.
- * @typedef {{explains: (manifest: import("../types.js").Manifest) => boolean,
- *   answer: (name: string, params: any, source: Source, told?: (share: number) => void) => Promise<any>,
- *   prepare: (model: import("../types.js").Model) => any, pixelsOf: (manifest:
- *     import("../types.js").Manifest) => Promise<Uint8Array>}} Here
+ * The part of the backend (passes/backend.js) that a source needs. ask: a question to the host; explains:
+ * whether this page can make explanations of a pass; answererOf: answers questions about a pass, in this page
+ * or by the host; null where nobody can.
+ * @typedef {(name: string, params: any, onShare?: (share: number) => void) => Promise<any>} Ask
+ * @typedef {{ask: Ask|null, explains: (manifest: import("../types.js").Manifest) => boolean,
+ *   answererOf: (source: Source) => Ask|null}} Answers
  */
 
 /** A model whose explanations this page makes where it can. @param {import("../types.js").Model} model */
@@ -57,13 +58,12 @@ export class Source {
    * Fetches what is shown first; everything else is fetched when it is first needed.
    * @param {import("../types.js").Manifest} sent
    * @param {(file: import("../types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
-   * @param {null|((name: string, params: any) => Promise<any>)} ask
+   * @param {Answers|null} backend
    * @param {() => void} onProgress  something new can be drawn
    * @param {Source|null} intact  a source that outlives this one: files that both have are not fetched again
-   * @param {Here|null} here  what this page computes itself
    */
-  constructor(sent, fetchFile, ask, onProgress, intact = null, here = null) {
-    const explains = here?.explains(sent) ?? false;
+  constructor(sent, fetchFile, backend, onProgress, intact = null) {
+    const explains = backend?.explains(sent) ?? false;
     // Its pass gets what follows from the logits when they are here, once.
     const manifest = {
       ...sent,
@@ -74,16 +74,8 @@ export class Source {
     this.grid = gridOf(manifest);
     /** What a question to the host about this pass begins with. @type {import("../types.js").Asked} */
     this.asked = manifest.asked ?? { id: manifest.pass.id };
-    /** Asks this page first. */
-    const asking =
-      here && explains
-        ? async (name, params, told) => {
-            const found = await here.answer(name, params, this, told);
-            if (!found && !ask) throw notHere(params.name ?? name);
-            return found ?? ask?.(name, params);
-          }
-        : ask;
-    const fetchAny = fetchOrAsk(fetchFile, asking, this.asked);
+    const answers = backend?.answererOf(this) ?? null;
+    const fetchAny = fetchOrAsk(fetchFile, answers, this.asked);
     this.store = new LayerStore(manifest, fetchAny);
     const { signal } = this.store.stop;
     const lazy = (name, read, place = name) => {
@@ -107,13 +99,13 @@ export class Source {
       this.store,
       manifest,
       this.asked,
-      ask,
+      backend?.ask ?? null,
       onProgress,
       lazy("rollout", (buffer) => readRollouts(buffer, manifest.model)),
     );
     this.features = new Features(manifest, fetchAny, signal, onProgress);
     this.explanations = new Explanations(manifest, fetchAny, signal, onProgress);
-    this.fairTest = new FairTest(manifest, this.asked, asking, signal, onProgress);
+    this.fairTest = new FairTest(manifest, this.asked, answers, signal, onProgress);
     /** @type {LazyFile<import("../types.js").LensLine[]>} */
     this.lens = lazy("lens", (buffer) => {
       manifest.pass.lens = readLens(buffer, manifest);

@@ -24,20 +24,19 @@ const ORDERS = {
  * The sheet of the album of this page; it is kept on `app` while the model stays, for it outlives the photo
  * that is shown.
  * @param {any} app
- * @param {import("../runners.js").Runner} runner  that is here
+ * @param {import("../passes/localmodels.js").LocalModel} runner  that is here
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createMany(app, runner) {
   const {
     manifest: { model },
   } = app.source;
-  const { here } = app;
   const say = (key, values = {}) => saidOf({ key, values })[app.language];
   const before = app.album?.runner === runner ? null : app.album;
   before?.stop();
   if (app.album?.runner !== runner)
     app.album = Object.assign(
-      createAlbum({ .../** @type {any} */ (runner), model, pixelsOf: here.pixelsOf }, () =>
+      createAlbum({ .../** @type {any} */ (runner), model, pixelsOf: app.backend.pixelsOf }, () =>
         app.album.changed(),
       ),
       { runner, changed() {} },

@@ -38,7 +38,7 @@ function code(selection, { manifest }, _taste, done = null) {
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t, bench } = app;
-  if (!app.operates)
+  if (!app.backend.changes)
     return { root: el("div", {}, el("p", { class: "vv-text", text: t("experimentNoHost") })), render() {} };
   const answers = createAnswers(app);
   const log = createLog(app);

@@ -24,7 +24,7 @@ function saves({ album }) {
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t } = app;
-  const runner = app.here.prepare(app.source.manifest.model);
+  const runner = app.backend.prepare(app.source.manifest.model);
   const note = el("p", { class: "vv-text", role: "status" });
   const root = el("div", {}, note);
   let view = null;

@@ -177,7 +177,7 @@ function blindNodes(app) {
   });
   return [
     el("p", { class: "vv-found", text: t("positionsBlind") }),
-    ...(app.operates ? [el("div", { class: "vv-pair" }, shuffle)] : []),
+    ...(app.backend.changes ? [el("div", { class: "vv-pair" }, shuffle)] : []),
   ];
 }
 

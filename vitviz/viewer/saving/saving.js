@@ -53,10 +53,10 @@ export function createSaving(app, look) {
         id,
         saves?.(app, now.view) ?? { tables: {}, figures: [] },
       ),
-      ...(app.takeHome
+      ...(app.backend.takeHome
         ? [createTakeHome(app, download, () => fileName(manifest.photo.name, ...ofModel) + ".html")]
         : []),
-      ...(app.ask ? [] : [el("p", { class: "vv-note", text: t("saveNoHost") })]),
+      ...(app.backend.ask ? [] : [el("p", { class: "vv-note", text: t("saveNoHost") })]),
     );
     dialog.showModal();
   }
@@ -108,7 +108,7 @@ export function createSaving(app, look) {
           ]
         : []),
       ...figures
-        .filter(() => app.ask)
+        .filter(() => app.backend.ask)
         .flatMap((kind) =>
           sidesOf(kind).flatMap(([side, name]) =>
             ["svg", "pdf"].map((format) =>
@@ -151,7 +151,7 @@ export function createSaving(app, look) {
     const { token, layer, head, direction, first, residual, fusion } = selection;
     // The pointer shows other maps, but of an explanation each would cost passes.
     const explained = EXPLAINED[kind]?.(selection, source).map(({ key }) => key);
-    const reply = await app.ask("figure", {
+    const reply = await /** @type {any} */ (app.backend).ask("figure", {
       ...source.asked,
       kind,
       format,

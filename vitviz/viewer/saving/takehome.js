@@ -79,7 +79,7 @@ export function createTakeHome(app, download, nameOf) {
       })
     : null;
   filmed?.set(film);
-  const runs = app.here.explains(manifest)
+  const runs = app.backend.explains(manifest)
     ? toggle({
         label: t("takeEngine"),
         onSwitch(on) {
@@ -127,7 +127,7 @@ export function createTakeHome(app, download, nameOf) {
       const outcomes = app.course.lesson()
         ? await settled(() => sheetIsReady(app) && app.course.outcomes())
         : {};
-      const { html } = await app.takeHome({ ...app.source.asked, layers: [...layers], film, engine });
+      const { html } = await app.backend.takeHome({ ...app.source.asked, layers: [...layers], film, engine });
       const page = filled(html, taken(outcomes));
       download(new Blob([page], { type: "text/html;charset=utf-8" }), nameOf());
       setText(said, t("takeDone", { size: megabytes(new TextEncoder().encode(page).length) }));

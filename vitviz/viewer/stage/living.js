@@ -30,7 +30,7 @@ const TELL_MS = 2000;
 
 /**
  * @param {any} app
- * @param {{runner: import("../runners.js").Runner, take: (picture: Blob, name: string) => void,
+ * @param {{runner: import("../passes/localmodels.js").LocalModel, take: (picture: Blob, name: string) => void,
  *   close: () => void}} on
  *   runner: of the model that is shown; take: makes a picture the photo of the page; close: nobody needs the
  *   camera any more

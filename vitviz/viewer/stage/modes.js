@@ -54,7 +54,7 @@ export function createModes(app) {
     const { coming } = app.sketching.answered();
     if (coming && !asked) asked = performance.now();
     if (!coming && asked) [asked, waited] = [0, performance.now() - asked];
-    show(mode.root, app.operates);
+    show(mode.root, app.backend.changes);
     mode.set(bench.paints());
     show(side.root, changes.length > 0 && bench.marks());
     side.set(bench.shows);

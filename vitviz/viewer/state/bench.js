@@ -42,9 +42,9 @@ export function createBench(app, render) {
     /** Whether strokes on the picture are strokes of the brush. */
     paints: () => bench.on && bench.marks() && !app.course.takes(),
     /** Whether the experiment is marked on the picture. */
-    marks: () => bench.erases() || (app.operates && Boolean(app.panel().paints)),
+    marks: () => bench.erases() || (app.backend.changes && Boolean(app.panel().paints)),
     /** Whether one erases; a lesson has its own questions to the picture. */
-    erases: () => app.operates && bench.erasing && !app.course.lesson(),
+    erases: () => app.backend.changes && bench.erasing && !app.course.lesson(),
     underWay: () => begun !== null,
     use(/** @type {any} */ wanted) {
       Object.assign(bench, wanted, { first: null, said: "" });

@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { createComputing } from "../../vitviz/viewer/computing.js";
 import { fetchChecked } from "../../vitviz/viewer/data/files.js";
 import { layerName } from "../../vitviz/viewer/data/layers.js";
 import { Core } from "../../vitviz/viewer/engine/core.js";
 import { attentionRows, decodeLayer } from "../../vitviz/viewer/maths/attention.js";
+import { createBackend } from "../../vitviz/viewer/passes/backend.js";
 import { expectTensor, parseSafetensors, writeSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
-import { running } from "../../vitviz/viewer/running.js";
+import { running } from "../../vitviz/viewer/localengine.js";
 import { reasonOf } from "../../vitviz/viewer/text/refusal.js";
 import { drained } from "./engine.js";
 import { assertClose } from "./fixture.js";
@@ -62,6 +62,20 @@ const sourceOf = (model) => shown({ model, pass: { id: "first" } });
 const unread = () => new Promise(() => {});
 const buffers = (files, name) => fetchChecked(unread, files[name], new AbortController().signal);
 
+/** The backend of a host, where the visitor says no and refusals are thrown. */
+const backendOf = (host, { render = () => {}, fetchFile = unread } = {}) =>
+  createBackend(
+    /** @type {any} */ (host),
+    {
+      fetchFile,
+      noticing: (error) => {
+        throw error;
+      },
+      consent: () => assert.fail("the visitor is asked"),
+    },
+    render,
+  );
+
 /** A page with this host, and what was asked of it; `fetches` answers for the weights. */
 function page(fetches, weights = { mnist: "https://host/mnist-1234.safetensors" }) {
   const asked = [];
@@ -73,16 +87,16 @@ function page(fetches, weights = { mnist: "https://host/mnist-1234.safetensors" 
     }
   );
   let drawn = () => {};
-  const computing = createComputing(
-    /** @type {any} */ ({
+  const backend = backendOf(
+    {
       weights,
       running: async () => running,
       operate: async (...question) => {
         asked.push(question);
         return "host";
       },
-    }),
-    () => drawn(),
+    },
+    { render: () => drawn() },
   );
   const until = (true_) =>
     new Promise((done) => {
@@ -91,24 +105,21 @@ function page(fetches, weights = { mnist: "https://host/mnist-1234.safetensors" 
       };
       drawn();
     });
-  return { asked, fetched, computing, until };
+  return { asked, fetched, backend, until };
 }
 
-const ask = (computing, interventions, model = MODEL) =>
-  computing.operate({ source: sourceOf(model), interventions, layer: 1, token: 5 });
+const ask = (backend, interventions, model = MODEL) =>
+  backend.change({ source: sourceOf(model), interventions, layer: 1, token: 5 });
 
 test("without a host the page names all classes, and refuses what cannot be done in a sentence of every language", async () => {
-  const computing = createComputing(
-    /** @type {any} */ ({
-      weights: { mnist: "there" },
-      running: async () => running,
-      fetchWeights: async () => new Uint8Array(WEIGHTS).buffer,
-    }),
-    () => {},
-  );
+  const backend = backendOf({
+    weights: { mnist: "there" },
+    running: async () => running,
+    fetchWeights: async () => new Uint8Array(WEIGHTS).buffer,
+  });
   const all = Array.from({ length: 49 }, (_, at) => at);
   const refused = (interventions, language) =>
-    ask(computing, interventions).then(
+    ask(backend, interventions).then(
       () => "",
       (error) => reasonOf(error, language),
     );
@@ -122,7 +133,7 @@ test("without a host the page names all classes, and refuses what cannot be done
   );
   assert.match(await refused([{ kind: "remove", patches: all }], "ko"), /^[^a-z_]+$/);
   // there are too many for a manifest
-  const { pass } = await ask(computing, [REMOVE], { ...MODEL, labels: null });
+  const { pass } = await ask(backend, [REMOVE], { ...MODEL, labels: null });
   assert.deepEqual(
     [...pass.labels],
     Array.from({ length: 10 }, (_, at) => String(at)),
@@ -139,13 +150,13 @@ test("without a host the page names all classes, and refuses what cannot be done
 });
 
 test("an intact pass that the host has rounded is computed here, too: where nothing was changed there is no difference", async () => {
-  const { computing, until } = page(() => new globalThis.Response(WEIGHTS));
-  await ask(computing, [REMOVE]);
-  await until(() => computing.runner(MODEL)?.state === "here");
+  const { backend, until } = page(() => new globalThis.Response(WEIGHTS));
+  await ask(backend, [REMOVE]);
+  await until(() => backend.model(MODEL)?.state === "here");
   const source = sourceOf(MODEL);
   const late = { kind: "head", layer: 2, head: 1, by: "zero" };
   for (const interventions of [[late], [late, { ...late, head: 0 }]]) {
-    const { files } = await computing.operate({ source, interventions, layer: 1, token: 5 });
+    const { files } = await backend.change({ source, interventions, layer: 1, token: 5 });
     assert.equal(source.taken.length, 1);
     const changed = decodeLayer(
       await buffers(files, layerName(1)),
@@ -155,20 +166,20 @@ test("an intact pass that the host has rounded is computed here, too: where noth
     for (const name of ["q", "k", "lse"]) assert.deepEqual(changed[name], source.taken[0][1][name]);
   }
   const here = shown({ model: MODEL, pass: { id: "here-1", here: true } });
-  await computing.operate({ source: here, interventions: [late], layer: 1, token: 5 });
+  await backend.change({ source: here, interventions: [late], layer: 1, token: 5 });
   assert.deepEqual(here.taken, [], "of a photo that never left the page it is");
 });
 
 test("the host answers until the weights have come; then the page does, and asks nobody", async () => {
-  const { asked, fetched, computing, until } = page(
+  const { asked, fetched, backend, until } = page(
     () => new globalThis.Response(WEIGHTS, { headers: { "content-length": String(WEIGHTS.length) } }),
   );
-  assert.equal(computing.runner(MODEL), undefined);
-  assert.equal(await ask(computing, [REMOVE]), "host");
+  assert.equal(backend.model(MODEL), undefined);
+  assert.equal(await ask(backend, [REMOVE]), "host");
   assert.deepEqual(asked, [[[REMOVE], "first", { layer: 1, token: 5 }]]);
-  await until(() => computing.runner(MODEL)?.state === "here");
-  assert.equal(computing.runner(MODEL).share, 1);
-  const { pass, files } = await ask(computing, [REMOVE]);
+  await until(() => backend.model(MODEL)?.state === "here");
+  assert.equal(backend.model(MODEL).share, 1);
+  const { pass, files } = await ask(backend, [REMOVE]);
   assert.deepEqual([asked.length, fetched.length], [1, 1]);
   assert.deepEqual(pass, {
     changes: [REMOVE],
@@ -197,33 +208,33 @@ test("the host answers until the weights have come; then the page does, and asks
 });
 
 test("pixels that were changed come along, as they were changed", async () => {
-  const { computing, until } = page(() => new globalThis.Response(WEIGHTS));
-  await ask(computing, [REMOVE]);
-  await until(() => computing.runner(MODEL)?.state === "here");
+  const { backend, until } = page(() => new globalThis.Response(WEIGHTS));
+  await ask(backend, [REMOVE]);
+  await until(() => backend.model(MODEL)?.state === "here");
   const black = { kind: "replace", patches: [0], by: "black", seed: 0 };
-  const { files } = await ask(computing, [black]);
+  const { files } = await ask(backend, [black]);
   const { data } = expectTensor(parseSafetensors(await buffers(files, "picture")), "pixels", [28, 28, 1]);
   assert.deepEqual([...data.subarray(0, 5)], [0, 0, 0, 0, PICTURE[4]]);
   // What cannot be done the host refuses, in every language.
-  assert.equal(await ask(computing, [{ kind: "remove", patches: [99] }]), "host");
+  assert.equal(await ask(backend, [{ kind: "remove", patches: [99] }]), "host");
   assert.equal(
-    await ask(computing, [{ kind: "transplant", patches: "cls", layer: 1, from: "example-dog" }]),
+    await ask(backend, [{ kind: "transplant", patches: "cls", layer: 1, from: "example-dog" }]),
     "host",
   );
 });
 
 test("models without weights here, twins, other sizes and weights that do not come are the host's", async () => {
-  const { asked, fetched, computing, until } = page(() => new globalThis.Response("", { status: 404 }));
+  const { asked, fetched, backend, until } = page(() => new globalThis.Response("", { status: 404 }));
   for (const key of [{ name: "other" }, { untrained: true }, { image_size: [56, 56] }]) {
-    assert.equal(await ask(computing, [REMOVE], { ...MODEL, key: { ...KEY, ...key } }), "host");
+    assert.equal(await ask(backend, [REMOVE], { ...MODEL, key: { ...KEY, ...key } }), "host");
   }
   assert.deepEqual(fetched, []);
-  assert.equal(await ask(computing, [REMOVE]), "host");
-  await until(() => computing.runner(MODEL)?.state === "failed");
+  assert.equal(await ask(backend, [REMOVE]), "host");
+  await until(() => backend.model(MODEL)?.state === "failed");
   // A connection that broke off may be there again; an address that has nothing is not asked for ever.
   for (let again = 0; again < 4; again++) {
-    assert.equal(await ask(computing, [REMOVE]), "host");
-    await until(() => computing.runner(MODEL)?.state === "failed");
+    assert.equal(await ask(backend, [REMOVE]), "host");
+    await until(() => backend.model(MODEL)?.state === "failed");
   }
   assert.deepEqual([asked.length, fetched.length], [8, 3]);
 });
@@ -234,36 +245,35 @@ test("without WebAssembly a large model stays the host's", async (context) => {
     globalThis.WebAssembly = kept;
   });
   Object.assign(globalThis, { WebAssembly: undefined });
-  const { computing, until } = page(() => new globalThis.Response(WEIGHTS));
+  const { backend, until } = page(() => new globalThis.Response(WEIGHTS));
   const large = { ...MODEL, num_parameters: 3e6 };
-  await ask(computing, [REMOVE], large);
-  await until(() => computing.runner(MODEL)?.state === "slow");
-  assert.equal(await ask(computing, [REMOVE], large), "host");
+  await ask(backend, [REMOVE], large);
+  await until(() => backend.model(MODEL)?.state === "slow");
+  assert.equal(await ask(backend, [REMOVE], large), "host");
 });
 
 /** A page without a host; `comes`: its weights. */
 function alone(comes) {
   const picture = writeSafetensors({ pixels: { shape: [28, 28, 1], data: PICTURE } });
-  const computing = createComputing(
-    /** @type {any} */ ({ weights: { mnist: "beside" }, fetchWeights: comes, running: async () => running }),
-    () => {},
-    async () => picture,
+  const backend = backendOf(
+    { weights: { mnist: "beside" }, fetchWeights: comes, running: async () => running },
+    { fetchFile: async () => picture },
   );
   const manifest = {
     model: MODEL,
     files: FILES,
     pass: { id: "mnist/digit", changes: [], removed: [], first: { layer: 2, token: 0, direction: "from" } },
   };
-  return { computing, manifest, completed: computing.completed(manifest) };
+  return { backend, manifest, completed: backend.completed(manifest) };
 }
 
 test("without a host the page makes the late files of an intact pass, once its model has come", async () => {
   const asked = [];
-  const { computing, manifest, completed } = alone(async (address) => {
+  const { backend, manifest, completed } = alone(async (address) => {
     asked.push(address);
     return new Uint8Array(WEIGHTS).buffer;
   });
-  assert.equal(computing.operates, true);
+  assert.equal(backend.changes, true);
   assert.deepEqual([completed.files.picture, completed.files.first, asked], [FILES.picture, FILES.first, []]);
   const layer = decodeLayer(await buffers(completed.files, "layer-01"), manifest, 1);
   const core = new Core();
@@ -282,7 +292,7 @@ test("without a host the page makes the late files of an intact pass, once its m
   }
   assert.deepEqual(asked, ["beside"]);
   const source = shown(completed);
-  const { pass } = await computing.operate({ source, interventions: [REMOVE], layer: 1, token: 5 });
+  const { pass } = await backend.change({ source, interventions: [REMOVE], layer: 1, token: 5 });
   assert.deepEqual(pass.removed, [3, 7]);
   // Tokens of another picture, all of them before the first block: the answer is that of the other picture.
   const pixels = PICTURE.map((value) => 255 - value);
@@ -301,14 +311,14 @@ test("without a host the page makes the late files of an intact pass, once its m
     token: 5,
     other: async (key) => (key === "example-dog" ? dog : assert.fail()),
   };
-  const changed = await computing.operate(/** @type {any} */ (asking));
+  const changed = await backend.change(/** @type {any} */ (asking));
   assert.equal(changed.pass.changes[0].from, "dog.jpg, mnist");
   const first = parseSafetensors(await buffers(changed.files, "first"));
   assertClose(expectTensor(first, "logits", [10]).data, core.run({ picture: pixels }).logits, 1e-4);
   assert.deepEqual(expectTensor(first, "donor.0", [28, 28, 1]).data, pixels);
   // Where the other picture cannot be had the wish fails: nobody else is there.
   await assert.rejects(
-    computing.operate(/** @type {any} */ ({ ...asking, other: async () => ({ ...dog, files: {} }) })),
+    backend.change(/** @type {any} */ ({ ...asking, other: async () => ({ ...dog, files: {} }) })),
   );
 });
 
@@ -320,14 +330,10 @@ test("where weights do not come what needs them fails, and can be tried again", 
 });
 
 test("a page with a host, and a model without weights, leave a manifest as it is", () => {
-  const { computing, manifest } = alone(async () => new ArrayBuffer(0));
+  const { backend, manifest } = alone(async () => new ArrayBuffer(0));
   const other = { ...manifest, model: { ...MODEL, key: { ...KEY, name: "other" } } };
-  for (const same of [other, null, undefined]) assert.equal(computing.completed(same), same);
-  const hosted = createComputing(
-    /** @type {any} */ ({ weights: { mnist: "beside" }, ask: async () => null }),
-    () => {},
-    unread,
-  );
+  for (const same of [other, null, undefined]) assert.equal(backend.completed(same), same);
+  const hosted = backendOf({ weights: { mnist: "beside" }, ask: async () => null });
   assert.equal(hosted.completed(manifest), manifest);
 });
 
@@ -344,14 +350,14 @@ const shownOf = (model, changes = []) =>
   });
 
 test("explanations and fair tests wait for the weights, and ask nobody", async () => {
-  const { asked, computing } = page(() => new globalThis.Response(WEIGHTS));
+  const { asked, backend } = page(() => new globalThis.Response(WEIGHTS));
   const core = new Core();
   core.load(new Uint8Array(WEIGHTS).buffer);
   const source = shownOf(MODEL, [REMOVE]);
-  assert.ok(computing.explains(source.manifest));
+  assert.ok(backend.explains(source.manifest));
   const shares = [];
   const fileOf = async (key) => {
-    const { buffer } = await computing.answer("late", { name: "explain-" + key }, source, (share) =>
+    const { buffer } = await backend.answererOf(source)("late", { name: "explain-" + key }, (share) =>
       shares.push(share),
     );
     return Object.fromEntries(
@@ -382,7 +388,7 @@ test("explanations and fair tests wait for the weights, and ask nobody", async (
     picture: { here: { pixels: after }, fetch: async () => {} },
   });
   shuffled.manifest.pass.changes = [shuffle];
-  const { buffer } = await computing.answer("late", { name: "explain-generic-0-3" }, shuffled);
+  const { buffer } = await backend.answererOf(shuffled)("late", { name: "explain-generic-0-3" });
   assertClose(
     expectTensor(parseSafetensors(buffer), "values", [50]).data,
     drained(core.work({ picture: PICTURE, interventions: [shuffle], explainer: "generic", target: 3 }))
@@ -401,7 +407,7 @@ test("explanations and fair tests wait for the weights, and ask nobody", async (
   };
   const question = { explainers: ["generic", "attention"], token: 0, target: 3 };
   const replies = [];
-  do replies.push(await computing.answer("fair", question, source));
+  do replies.push(await backend.answererOf(source)("fair", question));
   while (!replies[replies.length - 1].result && replies.length < 20);
   assert.deepEqual(
     replies.map(({ done }) => done),
@@ -413,40 +419,47 @@ test("explanations and fair tests wait for the weights, and ask nobody", async (
     [14, 14, ["centre", "generic", "attention"], 13],
   );
   assert.equal(result.removed[12], 1);
-  assert.equal((await computing.answer("fair", { ...question, target: 1 }, source)).done, 1);
+  assert.equal((await backend.answererOf(source)("fair", { ...question, target: 1 })).done, 1);
   assert.deepEqual(asked, []);
 });
 
 test("an explainer that Python alone has is the host's, and a page without a host says so", async () => {
-  for (const ask of [async () => null, null]) {
-    const computing = createComputing(
-      /** @type {any} */ ({
-        weights: { mnist: "there" },
-        running: async () => running,
-        ask,
-        fetchWeights: async () => new Uint8Array(WEIGHTS).buffer,
-      }),
-      () => {},
-    );
-    const answered = computing.answer("late", { name: "explain-new_one-0-any" }, shownOf(MODEL));
-    if (ask) assert.equal(await answered, null);
-    else await assert.rejects(answered, { status: "no host" });
+  for (const ask of [async () => "host", null]) {
+    const backend = backendOf({
+      weights: { mnist: "there" },
+      running: async () => running,
+      ask,
+      fetchWeights: async () => new Uint8Array(WEIGHTS).buffer,
+    });
+    const answer = backend.answererOf(shownOf(MODEL))?.("late", { id: "a", name: "explain-new_one-0-any" });
+    if (ask) assert.equal(await answer, "host");
+    else await assert.rejects(/** @type {any} */ (answer), { status: "no host" });
   }
 });
 
 test("what this page does not explain is the host's", async () => {
-  const { fetched, computing } = page(() => new globalThis.Response("", { status: 404 }));
+  const fetched = [];
+  const backend = backendOf({
+    weights: { mnist: "there" },
+    running: async () => running,
+    ask: async () => "host",
+    fetchWeights: async (address) => {
+      fetched.push(address);
+      throw new Error("status 404");
+    },
+  });
+  const answer = (source, name, params) => backend.answererOf(source)?.(name, { id: "a", ...params });
   const transplant = { kind: "transplant", patches: "cls", layer: 1, from: "example-dog" };
   for (const source of [
     shownOf({ ...MODEL, key: { ...KEY, untrained: true } }),
     shownOf(MODEL, [transplant]),
     shownOf({ ...MODEL, key: { ...KEY, name: "other" } }),
   ]) {
-    assert.equal(computing.explains(source.manifest), false);
-    assert.equal(await computing.answer("late", { name: "explain-generic-0-3" }, source), null);
+    assert.equal(backend.explains(source.manifest), false);
+    assert.equal(await answer(source, "late", { name: "explain-generic-0-3" }), "host");
   }
-  assert.equal(await computing.answer("late", { name: "film" }, shownOf(MODEL)), null);
+  assert.equal(await answer(shownOf(MODEL), "late", { name: "film" }), "host");
   assert.deepEqual(fetched, []);
-  assert.equal(await computing.answer("fair", {}, shownOf(MODEL)), null); // the weights do not come
+  assert.equal(await answer(shownOf(MODEL), "fair"), "host"); // the weights do not come
   assert.equal(fetched.length, 1);
 });

@@ -1,6 +1,6 @@
 /**
- * Running: what a page computes passes with. It comes as a file of its own, when strokes, a photo or the
- * camera are near.
+ * Local engine: functions that compute passes in the page. They come as a file of their own, when strokes, a
+ * photo or the camera are near.
  */
 
 import { analysed } from "./data/analysed.js";
@@ -41,10 +41,10 @@ async function started(given) {
  *   explanationFile: typeof explanationFile, fairStep: typeof fairStep, living: typeof createLiving,
  *   many: typeof createMany,
  *   analysed: (wanted: Omit<import("./data/analysed.js").Wanted, "say">) => ReturnType<typeof analysed>}}
- *     Running
+ *     LocalEngine
  */
 
-/** @type {Running} */
+/** @type {LocalEngine} */
 export const running = {
   started,
   answerFile,

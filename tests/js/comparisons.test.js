@@ -1,0 +1,130 @@
+/** A photo that has not left the page is analyzed there, or by the host once the visitor agrees. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { createComparisons } from "../../vitviz/viewer/comparisons.js";
+import { createBackend } from "../../vitviz/viewer/passes/backend.js";
+
+const MODEL = { key: { name: "mnist", untrained: false, image_size: null } };
+const LIKE = { model: MODEL, pass: { id: "like" }, itself: { key: "example-dog" } };
+const OWN = { file: "file", name: "mine.png", address: "mine" };
+
+/** A page that shows a photo of the visitor's, and what was asked of whom. */
+function page(like = LIKE) {
+  const told = [];
+  const host = {
+    ask: async (name, params) => {
+      told.push(["ask", name, params.id]);
+      return {};
+    },
+    beside: async (key, id) => {
+      told.push(["beside", key, id]);
+      return { model: MODEL, manifest: key };
+    },
+    takeHome: async () => told.push(["takeHome"]),
+    send: async () => told.push(["send"]),
+    operate: async (interventions) => ({ pass: { changes: interventions, here: true }, files: {} }),
+    weights: { mnist: new ArrayBuffer(0) },
+    running: async () => ({
+      started: async () => ({ engine: {}, known: { facts: { unknown: [], simd: true } } }),
+      analysed: async ({ template, name, inverted }) => {
+        told.push(["here", template, name, inverted]);
+        return "made";
+      },
+    }),
+    own: (address) => (address === "mine" ? OWN : null),
+  };
+  const manifest = {
+    model: MODEL,
+    pass: { id: like ? "here-1" : "server" },
+    photo: { inverted: true },
+    upload: { address: "mine", name: "mine.png" },
+    like,
+  };
+  const app = { source: { manifest }, needed: new Set() };
+  const passes = (error) => {
+    throw error;
+  };
+  const consent = () => {
+    told.push(["visitor"]);
+    throw new Error("asked");
+  };
+  const on = { fetchFile: async () => new ArrayBuffer(0), noticing: passes, consent };
+  const backend = createBackend(/** @type {any} */ (host), /** @type {any} */ (on), () => {});
+  const comparisons = createComparisons(/** @type {any} */ (app), backend, on.fetchFile, () => {});
+  return { backend, comparisons, told, app, manifest };
+}
+
+test("what only the host can do with a photo asks the visitor, and no host", async () => {
+  const { backend, comparisons, told } = page();
+  await assert.rejects(backend.ask("figure", { id: "here-1" }), /asked/);
+  await assert.rejects(backend.ask("figure", { id: "like", other: { id: "here-1" } }), /asked/);
+  await assert.rejects(backend.takeHome({ id: "here-1" }), /asked/);
+  await assert.rejects(comparisons.send(/** @type {any} */ (null)), /asked/);
+  for (const key of ["untrained", "size-144"])
+    await assert.rejects(comparisons.manifestOf(key, null), /asked/);
+  assert.deepEqual(told, Array(6).fill(["visitor"]));
+  // What a panel asks for by itself is awaited: it comes with the analysis of the host.
+  const late = backend.ask("late", { id: "here-1", name: "statistics" });
+  assert.equal(await Promise.race([late, new Promise((done) => setTimeout(done, 5, "waits"))]), "waits");
+  assert.equal(told.length, 7);
+  // Explanations come one after another, and one that only the host has holds up no other.
+  await assert.rejects(backend.ask("late", { id: "here-1", name: "explain-new_one-0-any" }), /asked/);
+});
+
+test("what says nothing of the photo is the host's, and a photo in a model that runs here the page's", async () => {
+  const { backend, comparisons, told, app, manifest } = page();
+  await backend.ask("late", { id: "like", name: "filters" });
+  assert.equal(await comparisons.manifestOf("example-dog", null), LIKE); // the page has it already
+  assert.deepEqual(await comparisons.manifestOf("example-cat", null), {
+    model: MODEL,
+    manifest: "example-cat",
+  });
+  assert.equal(await comparisons.manifestOf("model-mnist", null), "made");
+  app.needed.add("explain");
+  comparisons.shown(manifest);
+  assert.equal(app.needed.size, 0);
+  const [{ key }] = comparisons
+    .besides({ ...manifest, upload: undefined })
+    .filter(({ kind }) => kind === "photo");
+  assert.equal(await comparisons.manifestOf(key, null), "made");
+  assert.deepEqual(told, [
+    ["ask", "late", "like"],
+    ["beside", "example-cat", "like"],
+    ["beside", "model-mnist", "like"],
+    ["here", { model: MODEL, manifest: "model-mnist" }, "mine.png", true],
+    ["here", LIKE, "mine.png", undefined],
+  ]);
+});
+
+test("beside a picture of the host's a photo that stays is the page's, too", async () => {
+  const { backend, comparisons, told, manifest } = page(null);
+  comparisons.shown(manifest);
+  const [{ key }] = comparisons
+    .besides({ ...manifest, upload: undefined })
+    .filter(({ kind }) => kind === "photo");
+  assert.equal(await comparisons.manifestOf(key, null), "made");
+  await comparisons.manifestOf("untrained", null);
+  await backend.ask("figure", { id: "server" });
+  assert.deepEqual(told, [
+    ["here", manifest, "mine.png", undefined],
+    ["beside", "untrained", "server"],
+    ["ask", "figure", "server"],
+  ]);
+});
+
+test("a pass keeps the files that its changes leave as they are", async () => {
+  const { comparisons, app } = page(null);
+  Object.assign(app.source.manifest, {
+    model: { key: { ...MODEL.key, name: "other" } },
+    files: Object.fromEntries(["photograph", "inside", "pooling", "film"].map((name) => [name, name])),
+  });
+  const kept = async (experiment) => {
+    Object.assign(app, { selection: { experiment, layer: 0 }, shownToken: () => 0 });
+    return Object.keys((await comparisons.manifestOf("experiment")).files).join(" ");
+  };
+  assert.equal(await kept("remove_1"), "photograph inside film");
+  assert.equal(await kept("shuffle_1_3"), "inside film");
+  assert.equal(await kept("positions_off_0"), "photograph film", "what was not turned is not turned back");
+});

@@ -1,0 +1,105 @@
+/** Comparisons: the analyses that can stand beside the one that is shown, and their manifests. */
+
+import { readResults } from "./data/analysis.js";
+import { fetchChecked } from "./data/files.js";
+import { newestOf } from "./data/newest.js";
+import { KEPT, besidesOf } from "./state/besides.js";
+import { OPERATED, read, touches } from "./state/experiment.js";
+import { createPhotos } from "./state/photos.js";
+
+/** Files of the intact pass that a page may not be able to make of a changed one. */
+const OF_PASS = /^(mixing-|explain-|rollout$|pooling$)/;
+
+/**
+ * @param {import("./main.js").App} app
+ * @param {import("./passes/backend.js").Backend} backend
+ * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+ * @param {() => void} render
+ */
+export function createComparisons(app, backend, fetchFile, render) {
+  const photos = createPhotos();
+  /** @type {import("./types.js").Manifest|null} */
+  let kept = null; // the analysis that the visitor has kept
+  const change = newestOf(backend.change);
+  const { send } = backend;
+  return {
+    manifestOf,
+    /** Takes a photo to the host; it can stand beside then. Returns its key. */
+    send:
+      send &&
+      (async (file) => {
+        const key = photos.add(await send(app.source.manifest, file));
+        render();
+        return key;
+      }),
+    /** The results after an experiment, for a lesson. */
+    results: backend.changes ? results : null,
+    /** The analyses that can be put beside one. @param {import("./types.js").Manifest} manifest */
+    besides: (manifest) => besidesOf(manifest, kept, backend.compares, backend.changes, photos.list()),
+    /** @param {import("./types.js").Manifest} manifest */
+    keep(manifest) {
+      kept = manifest;
+    },
+    /**
+     * An analysis is shown; a photo of the visitor's can stand beside others from now on.
+     * @param {import("./types.js").Manifest} manifest
+     */
+    shown({ upload }) {
+      app.needed.clear();
+      if (upload) photos.add(upload);
+    },
+  };
+
+  async function results(interventions, source) {
+    const { layer, token } = app.selection;
+    const { model } = source.manifest;
+    const { pass, files } = await backend.change({
+      source,
+      interventions,
+      layer,
+      token,
+      other: manifestOf,
+    });
+    const buffer = await fetchChecked(fetchFile, files.first, new AbortController().signal);
+    return readResults(buffer, { model, pass });
+  }
+
+  /** The manifest of what stands beside, by its key. */
+  async function manifestOf(key, signal = new AbortController().signal) {
+    if (key === OPERATED) return changed(app.selection.experiment, signal);
+    if (key === KEPT) return kept;
+    return backend.beside(app.source.manifest, key, photos.asked(key));
+  }
+
+  /**
+   * The manifest of the first analysis after an experiment; files that the experiment leaves as they are come
+   * from the first.
+   */
+  async function changed(experiment, signal) {
+    const { source } = app;
+    const { manifest } = source;
+    const interventions = read(experiment) ?? [];
+    const asked = { id: manifest.pass.id, interventions: photos.askedIn(interventions) };
+    const { layer } = app.selection;
+    const reply = await change(
+      {
+        source,
+        interventions,
+        asked: asked.interventions,
+        layer,
+        token: app.shownToken(),
+        other: manifestOf,
+      },
+      signal,
+    );
+    // The photo itself does not show what was done to its pixels, nor what positions do by themselves that
+    // they were changed.
+    const gone = [
+      ...(touches(reply.pass.changes, "pixels") ? ["photograph", "whole"] : []),
+      ...(reply.pass.changes.some(({ kind }) => kind === "positions") ? ["inside"] : []),
+    ];
+    const isLost = (name) => gone.includes(name) || (backend.isLocal(reply) && OF_PASS.test(name));
+    const same = Object.entries(manifest.files).filter(([name]) => !isLost(name));
+    return { ...manifest, ...reply, files: { ...Object.fromEntries(same), ...reply.files }, asked };
+  }
+}

@@ -1,0 +1,107 @@
+/** Local models: those that this page runs itself; their weights come when they are needed. */
+
+import { fetchWithShare } from "../data/files.js";
+
+/** Number of times that weights are fetched before the page gives up. */
+const MOST_TRIES = 3;
+
+/**
+ * Multiplications of a pass that take a tenth of a second without WebAssembly: from there on a host is faster.
+ */
+const MOST_PLAIN = 1e8;
+
+/**
+ * A model that this page may run. share: of its weights that has arrived; plain: it runs without WebAssembly;
+ * "failed", "slow": the host goes on computing for it; ready: resolves when the state is known.
+ * @typedef {{state: "coming"|"here"|"failed"|"slow", tries: number, share: number, plain: boolean,
+ *   ready: Promise<void>, engine: import("../engine/client.js").Engine|null,
+ *   tools: import("../localengine.js").LocalEngine|null, known: import("../data/made.js").Known|null}} LocalModel
+ */
+
+/**
+ * The name of a model's weights; its untrained twin has another one.
+ * @param {import("../types.js").Model} model
+ */
+const weightsName = ({ key: { name, untrained } }) => (untrained ? "untrained " + name : name);
+
+/**
+ * `mayBeSlow`: nobody else is there to run a model.
+ * @param {Pick<import("../types.js").Host, "weights"|"running"|"fetchWeights"> & {mayBeSlow: boolean}} host
+ * @param {() => void} render  the state of a model has changed
+ */
+export function createLocalModels(
+  { weights = {}, running, fetchWeights = fetchWithShare, mayBeSlow },
+  render,
+) {
+  /** @type {Map<string, LocalModel>} */
+  const models = new Map(); // by the names of their weights
+  return {
+    prepare,
+    any: Object.keys(weights).length > 0,
+    /** @param {import("../types.js").Model} model @returns {LocalModel|undefined} */
+    get: (model) => models.get(weightsName(model)),
+    /** Whether this page has the weights of a model, or their address. @param {import("../types.js").Model} model */
+    has: (model) => weightsOf(model) !== undefined,
+    stop() {
+      for (const model of models.values()) model.ready.then(() => model.engine?.stop());
+    },
+  };
+
+  /** @param {import("../types.js").Model} model @returns {any} */
+  function weightsOf(model) {
+    const name = weightsName(model);
+    return Object.hasOwn(weights, name) ? weights[name] : undefined;
+  }
+
+  /**
+   * Starts to fetch a model, unless that was done: to be called when strokes are near. undefined: this page
+   * has no weights for it.
+   * @param {import("../types.js").Model} model
+   */
+  function prepare(model) {
+    const address = weightsOf(model);
+    if (!address || model.key.image_size) return undefined;
+    const name = weightsName(model);
+    const known = models.get(name);
+    if (known && (known.state !== "failed" || known.tries === MOST_TRIES)) return known;
+    /** @type {LocalModel} */
+    const fresh = {
+      state: "coming",
+      tries: 1 + (known?.tries ?? 0),
+      share: 0,
+      plain: false,
+      engine: null,
+      tools: null,
+      known: null,
+      ready: Promise.resolve(),
+    };
+    models.set(name, fresh);
+    fresh.ready = start(fresh, model, address);
+    return fresh;
+  }
+
+  /** @param {LocalModel} model */
+  async function start(model, { num_parameters: parameters, num_tokens: tokens }, address) {
+    try {
+      const coming =
+        address instanceof ArrayBuffer
+          ? address
+          : fetchWeights(address, (share) => {
+              model.share = share;
+              render();
+            });
+      const [buffer, tools] = await Promise.all([
+        coming,
+        /** @type {() => Promise<import("../localengine.js").LocalEngine>} */ (running)(),
+      ]);
+      const { engine, known } = await tools.started(buffer);
+      const { unknown, simd } = known.facts;
+      const slow = !mayBeSlow && !simd && parameters * tokens > MOST_PLAIN;
+      const state = unknown.length > 0 ? "failed" : slow ? "slow" : "here";
+      Object.assign(model, { engine, known, tools, plain: !simd, state });
+    } catch {
+      model.state = "failed";
+    }
+    render();
+  }
+}
