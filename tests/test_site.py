@@ -148,7 +148,7 @@ def test_texts_of_strangers_end_no_script(site: Path) -> None:
 
 
 def test_every_text_is_used_and_those_that_are_used_are_there() -> None:
-    script = (HERE / "alone.js").read_text("utf-8")
+    script = (HERE / "hosts/site.js").read_text("utf-8")
     used = {*re.findall(r'(?:textOf|say|tell)\("(\w+)"', script)}
     used |= {*re.findall(r'\[\w+, "(\w+)"\]', script)} | {"coming", "unopened"}
     lacks = {f"lacks_{one}" for one in QUESTIONS if one not in ANSWERED}

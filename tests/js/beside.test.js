@@ -16,7 +16,7 @@ import { spanOf } from "../../vitviz/viewer/maths/scales.js";
 import { overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { headScale } from "../../vitviz/viewer/state/sharedscale.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
-import { createSecondSource } from "../../vitviz/viewer/secondsource.js";
+import { createSecondSource } from "../../vitviz/viewer/session/secondsource.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { secondApp } from "../../vitviz/viewer/state/secondapp.js";
 import { createPointerState } from "../../vitviz/viewer/state/pointer.js";

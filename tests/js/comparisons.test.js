@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createComparisons } from "../../vitviz/viewer/comparisons.js";
+import { createComparisons } from "../../vitviz/viewer/session/comparisons.js";
 import { createBackend } from "../../vitviz/viewer/passes/backend.js";
 
 const MODEL = { key: { name: "mnist", untrained: false, image_size: null } };

@@ -170,10 +170,10 @@ const WRITTEN_MORE = {
   "play/playground.js": 8,
   "stage/penfield.js": 7,
   "teaching/room.js": 6,
-  "telling.js": 6,
+  "session/history.js": 6,
   "play/signing.js": 5,
-  "secondsource.js": 5,
-  "sketching.js": 5,
+  "session/secondsource.js": 5,
+  "session/sketching.js": 5,
   "stage/living.js": 5,
 };
 const oneIdea = {

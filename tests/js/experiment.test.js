@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { gridOf } from "../../vitviz/viewer/maths/geometry.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
-import { createSecondSource } from "../../vitviz/viewer/secondsource.js";
+import { createSecondSource } from "../../vitviz/viewer/session/secondsource.js";
 import { besidesOf } from "../../vitviz/viewer/state/besides.js";
 import {
   MOST_IN_LINK,

@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, test } from "node:test";
 import { compileFunction } from "node:vm";
 
-import { load } from "../../vitviz/viewer/load.js";
+import { load } from "../../vitviz/viewer/hosts/load.js";
 
 const GLUE = readFileSync(new URL("../../vitviz/web/page/viewer.js", import.meta.url), "utf8");
 const NAMES = ["document", "customElements", "location", "innerHeight"];

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { namedIn } from "../../vitviz/viewer/alone.js";
+import { namedIn } from "../../vitviz/viewer/hosts/site.js";
 import { createLocalModels } from "../../vitviz/viewer/passes/localmodels.js";
 import { besidesOf } from "../../vitviz/viewer/state/besides.js";
 import { hasText, stepName, translator } from "../../vitviz/viewer/text/words.js";

@@ -24,6 +24,9 @@ const ROOMS = [
   "saving",
   "play",
   "passes",
+  "shell",
+  "session",
+  "hosts",
   ".",
 ];
 
@@ -101,7 +104,7 @@ test("what a file exports is imported by another file, or by a test", () => {
     "main.js firstLanguage",
     "main.js prepare",
     "main.js fromBase64",
-    "alone.js open",
+    "hosts/site.js open",
     "play/playground.js createPlayground",
   ]); // by hosts
   for (const [folder, file] of [

@@ -39,7 +39,7 @@ HERE = Path(__file__).resolve().parent
 FILES = "files"  # the folder of all that has a hash in its name
 LIST = "vitviz-site.json"  # of what was written: a folder that has it may be written anew
 MOST_INLINE_BYTES = 8000  # of a file that comes with its manifest: a request would take longer
-# The questions of a viewer that a page answers itself, see alone.js.
+# The questions of a viewer that a page answers itself, see hosts/site.js.
 ANSWERED = {"rollout", "late", "fair", "beside", "operate"}
 
 

@@ -93,8 +93,8 @@ def digits() -> dict[str, bytes]:
 
 
 def alone() -> str:
-    """What hosts the viewer where no server is, as an expression: what alone.js exports."""
-    return join(HERE / "alone.js", "vitviz-alone.js", ())
+    """What hosts the viewer where no server is, as an expression: what hosts/site.js exports."""
+    return join(HERE / "hosts/site.js", "vitviz-alone.js", ())
 
 
 def alone_css() -> str:
@@ -110,7 +110,7 @@ def value_file(value: object) -> str:
 @cache
 def load() -> str:
     """`load` of load.js as an expression, for a page that fetches that file."""
-    return f"{_joined(HERE / 'load.js', {})}.load"
+    return f"{_joined(HERE / 'hosts/load.js', {})}.load"
 
 
 def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:

@@ -113,7 +113,7 @@ def twin_of(loaded: LoadedModel) -> tuple[LoadedModel, dict[str, Any]] | None:
 
 
 def named(subject: Mapping[str, Any]) -> dict[str, Any]:
-    """What alone.js knows of a model before it reads more, from the "model" of a manifest."""
+    """What hosts/site.js knows of a model before it reads more, from the "model" of a manifest."""
     texts = {one: kinds.get("texts", {}) for one, kinds in subject["words"].items()}
     title = subject["title"]
     names = {one: known[title] for one, known in texts.items() if title in known}
@@ -121,7 +121,7 @@ def named(subject: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def texts() -> dict[str, dict[str, str]]:
-    """The texts of alone.js, by language."""
+    """The texts of hosts/site.js, by language."""
     told = {}
     for language in languages():
         site = dictionary(ENGLISH, "site") | dictionary(language, "site")

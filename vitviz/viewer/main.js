@@ -1,16 +1,16 @@
 /** mount: puts the viewer into an element, and keeps it in step with manifest and page. */
 
-import { createCamera } from "./camera.js";
-import { createComparisons } from "./comparisons.js";
-import { listenToKeys } from "./keyboard.js";
-import { createIncoming } from "./incoming.js";
-import { createOpening } from "./opening.js";
-import { createPlaying } from "./playing.js";
-import { createReturning } from "./returning.js";
-import { createScreen } from "./screen.js";
-import { createSecondSource } from "./secondsource.js";
-import { createSketching } from "./sketching.js";
-import { createTelling } from "./telling.js";
+import { createCamera } from "./session/camera.js";
+import { createComparisons } from "./session/comparisons.js";
+import { listenToKeys } from "./shell/keyboard.js";
+import { createPendingPhoto } from "./session/pendingphoto.js";
+import { createOpening } from "./session/opening.js";
+import { createPlaying } from "./session/playing.js";
+import { createRestore } from "./session/restore.js";
+import { createScreen } from "./shell/screen.js";
+import { createSecondSource } from "./session/secondsource.js";
+import { createSketching } from "./session/sketching.js";
+import { createHistory } from "./session/history.js";
 import { fetchUrl, isGone, ofBase64 } from "./data/files.js";
 import { PANELS } from "./panels/index.js";
 import { watchSurroundings } from "./parts/surroundings.js";
@@ -69,7 +69,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit:
  *     import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, send: null|((file: File) => Promise<string>), besides: () =>
- *     import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
+ *     import("./types.js").Beside[], second: import("./session/secondsource.js").Second, keep: () => void,
  *   languages: boolean, hasChosen: () => boolean, unknown: string[], needed: Set<string>, share: () =>
  *     Promise<void>, staysHere: () => boolean, keepHere: () => void, looksOpen: boolean, optionsOpen:
  *     boolean, tools: Record<string, boolean>, moved: boolean, forTeacher: boolean,
@@ -107,7 +107,7 @@ export function mount(host) {
   const { address = null } = host;
   /** What the host has forgotten is made again. */
   const noticing = (error) => {
-    if (isGone(error)) returning.renew();
+    if (isGone(error)) restore.renew();
     throw error;
   };
   const fetchFile = (file, signal) => (host.fetchFile ?? fetchUrl)(file, signal).catch(noticing);
@@ -116,12 +116,12 @@ export function mount(host) {
   const app = createApp(host, link);
   const playing = createPlaying(app, host, show);
   const screen = createScreen(app, { ...host, draw: playing.draw }, render);
-  const incoming = createIncoming(app, host, screen, render);
-  const backend = createBackend(host, { fetchFile, noticing, consent: incoming.refuse }, render);
+  const pending = createPendingPhoto(app, host, screen, render);
+  const backend = createBackend(host, { fetchFile, noticing, consent: pending.refuse }, render);
   const comparisons = createComparisons(app, backend, fetchFile, render);
   const camera = createCamera(app, host, screen, backend.prepare);
-  const telling = createTelling(app, screen, host);
-  const returning = createReturning(app, address, telling, host.reopen ?? null);
+  const history = createHistory(app, screen, host);
+  const restore = createRestore(app, address, history, host.reopen ?? null);
   const second = createSecondSource(app, comparisons.manifestOf, fetchFile, render);
   const pointer = createPointerState(app, render);
   // While a lesson asks for patches, a tap or click on the picture is a guess.
@@ -135,7 +135,7 @@ export function mount(host) {
       storage,
       (selected) => {
         render();
-        telling.settle(selected);
+        history.settle(selected);
       },
       sketch,
     ),
@@ -145,11 +145,11 @@ export function mount(host) {
       sketching: createSketching(app, backend, screen, render),
       play: host.playing ? (settings) => screen.fetching(() => playing.open(settings)) : null,
       share: () => {
-        returning.expect();
+        restore.expect();
         return backend.share();
       },
-      staysHere: incoming.staysHere,
-      keepHere: incoming.keepHere,
+      staysHere: pending.staysHere,
+      keepHere: pending.keepHere,
       backend,
       manifestOf: comparisons.manifestOf,
       take: host.take ?? null,
@@ -176,7 +176,7 @@ export function mount(host) {
     address,
     link,
     { shown: comparisons.shown, gone: second.close, render },
-    returning,
+    restore,
   );
   app.hasChosen = opening.hasChosen;
   const surroundings = watchSurroundings(screen.root, (now) => {
@@ -185,21 +185,21 @@ export function mount(host) {
   });
   speak(surroundings.language);
   screen.dress(surroundings);
-  const deaf = listenToKeys(app, screen, telling.readAloud);
+  const deaf = listenToKeys(app, screen, history.readAloud);
   update(host.manifest ?? null, host.selection, host.awaited);
   return {
     analyse: show,
     need() {
       app.resizing = "";
-      incoming.need();
+      pending.need();
     },
     update: (manifest, selection) => {
-      incoming.end();
+      pending.end();
       update(manifest, selection);
     },
     over() {
       app.resizing = "";
-      if (!opening.loading() && !incoming.here()) telling.release();
+      if (!opening.loading() && !pending.here()) history.release();
       render();
     },
     select: (wanted) => app.source && app.select(wanted),
@@ -211,7 +211,7 @@ export function mount(host) {
       for (const end of [
         opening.destroy,
         camera.close,
-        telling.stop,
+        history.stop,
         backend.stop,
         playing.destroy,
         deaf,
@@ -228,7 +228,7 @@ export function mount(host) {
 
   /** A photo that stays in this page. */
   function show(template, photo) {
-    return incoming.during(template, photo, backend.analyze(template, photo), update);
+    return pending.during(template, photo, backend.analyze(template, photo), update);
   }
 
   /** Speaks another language, if its texts can be had; else the page stays in the one that it has. */
@@ -239,7 +239,7 @@ export function mount(host) {
     if (language !== languageOf(page.lang) || language === app.language) return;
     speak(language);
     screen.translate();
-    if (screen.board) telling.settle();
+    if (screen.board) history.settle();
   }
 
   function speak(language) {
@@ -250,7 +250,7 @@ export function mount(host) {
    * A hand moves: its question goes ahead of all drawing, and its answer is drawn, or that it takes a while.
    */
   function sketch() {
-    telling.settle();
+    history.settle();
     if (app.sketching.ask()) return;
     app.second = second.follow();
     clearTimeout(late);
@@ -270,9 +270,9 @@ export function mount(host) {
     source.store.look(selection.layer);
     if (app.bench.marks()) backend.prepare(source.manifest.model);
     app.second = second.follow();
-    incoming.render(backend.model);
+    pending.render(backend.model);
     camera.render();
-    if (!opening.loading() && !incoming.here()) screen.setState(source.failure ? "error" : "ready");
+    if (!opening.loading() && !pending.here()) screen.setState(source.failure ? "error" : "ready");
     if (screen.draw().shown.missing === "layer" || app.panel().needs === "layer")
       source.store.want(() => source === app.source && render());
   }

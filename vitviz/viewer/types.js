@@ -170,8 +170,8 @@
  * The address of a page; where it has an entry of the browser's history for each step, view is what was
  * written with the present one, and follow tells that there is another.
  * @typedef
- *   {{read: () => string, write: (href: string, view: import("./telling.js").Told, step: boolean) => void,
- *   view?: () => import("./telling.js").Told|null, follow?: (moved: () => void) => void}} Address
+ *   {{read: () => string, write: (href: string, view: import("./session/history.js").Entry, step: boolean) => void,
+ *   view?: () => import("./session/history.js").Entry|null, follow?: (moved: () => void) => void}} Address
  */
 
 /**

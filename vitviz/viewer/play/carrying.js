@@ -25,7 +25,7 @@ const MOST_BYTES = 4 * LIMITS.parameters + 4e6; // of a file: the parameters, an
 
 /**
  * @param {import("./runs.js").Runs} runs @param {import("./playground.js").Digits} digits
- * @param {(adopted: import("../playing.js").Adopted) => Promise<any>} adopt
+ * @param {(adopted: import("../session/playing.js").Adopted) => Promise<any>} adopt
  */
 export function createCarrying(runs, digits, adopt) {
   let [looking, last, lookedAt, count] = [

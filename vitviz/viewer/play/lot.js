@@ -11,7 +11,7 @@ import { Runs } from "./runs.js";
 
 /**
  * @param {import("./playground.js").Digits} digits @param {import("../learn/trainer.js").Settings} settings
- * @param {{adopt: (adopted: import("../playing.js").Adopted) => Promise<any>, changed: () => void,
+ * @param {{adopt: (adopted: import("../session/playing.js").Adopted) => Promise<any>, changed: () => void,
  *   asked: () => void}} on
  *   changed: hears that a run has news; asked: that something was begun or ended by hand
  */

@@ -32,7 +32,7 @@ const RULES = STYLE.replaceAll(".vitviz", ".vitviz:not(#vv)");
  * the viewer.
  * @typedef {{element: HTMLElement, address: import("../types.js").Address|null,
  *   fetchDigits: () => Promise<{train: ArrayBuffer, test: ArrayBuffer}>,
- *   adopt: (model: import("../playing.js").Adopted) => Promise<any>}} Place
+ *   adopt: (model: import("../session/playing.js").Adopted) => Promise<any>}} Place
  */
 
 /** @param {Place} place @returns {{open: (wanted?: string) => void, destroy: () => void}} */

@@ -3,15 +3,15 @@
  * the rest follows when the hand rests.
  */
 
-import { OPERATED, read } from "./state/experiment.js";
+import { OPERATED, read } from "../state/experiment.js";
 
 /** A hand rests that has changed nothing for so long. */
 const RESTS_MS = 250;
 
 /**
- * @param {import("./main.js").App} app
- * @param {import("./passes/backend.js").Backend} backend
- * @param {import("./screen.js").Screen} screen
+ * @param {import("../main.js").App} app
+ * @param {import("../passes/backend.js").Backend} backend
+ * @param {import("../shell/screen.js").Screen} screen
  * @param {() => void} render
  */
 export function createSketching(app, backend, screen, render) {
@@ -92,7 +92,7 @@ export function createSketching(app, backend, screen, render) {
   /**
    * The app of the changed model as far as its answer goes, and whether that of the experiment is still on
    * its way.
-   * @returns {{app: import("./main.js").App|null, coming: boolean, error: Error|null}}
+   * @returns {{app: import("../main.js").App|null, coming: boolean, error: Error|null}}
    */
   function answered() {
     const {

@@ -3,24 +3,24 @@
 /**
  * A model from the playground.
  * @typedef
- *   {{template: import("./types.js").Manifest, buffer: ArrayBuffer, photo: import("./types.js").OwnPhoto}}
+ *   {{template: import("../types.js").Manifest, buffer: ArrayBuffer, photo: import("../types.js").OwnPhoto}}
  *   Adopted
  */
 
 /**
- * @param {import("./main.js").App} app
- * @param {import("./types.js").Host} host
+ * @param {import("../main.js").App} app
+ * @param {import("../types.js").Host} host
  * @param
- *   {(template: import("./types.js").Manifest, photo: import("./types.js").OwnPhoto) => Promise<boolean>}
+ *   {(template: import("../types.js").Manifest, photo: import("../types.js").OwnPhoto) => Promise<boolean>}
  *   show
- * @returns {{open: (settings?: string) => Promise<void>, draw: import("./types.js").Host["draw"],
+ * @returns {{open: (settings?: string) => Promise<void>, draw: import("../types.js").Host["draw"],
  *   destroy: () => void}}  draw: what is drawn is for the model that has learned here, while that is shown;
  *   open: in settings as a link has them, or as it was
  */
 export function createPlaying(app, { element, address = null, playing, digitsOf, weights = {}, draw }, show) {
   /** @type {Promise<{open: (settings?: string) => void, destroy: () => void}>|null} */
   let coming = null;
-  let ours = /** @type {import("./types.js").Manifest|null} */ (null);
+  let ours = /** @type {import("../types.js").Manifest|null} */ (null);
   if (playing && address && new URL(address.read()).searchParams.has("play")) open();
   return {
     open,

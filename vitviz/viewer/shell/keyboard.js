@@ -1,15 +1,15 @@
 /** The keyboard: what the viewer does when a key is pressed. Which key means what stands in state/keys.js. */
 
-import { neighbour } from "./maths/geometry.js";
-import { keyAction } from "./state/keys.js";
-import { TOOLS } from "./teaching/projecting.js";
+import { neighbour } from "../maths/geometry.js";
+import { keyAction } from "../state/keys.js";
+import { TOOLS } from "../teaching/projecting.js";
 
 /** In these one writes: their keys are theirs. */
 const FIELDS =
   "input:not([type=checkbox], [type=radio], [type=range], [type=button], [type=file]), textarea, [contenteditable]";
 
 /**
- * @param {import("./main.js").App} app
+ * @param {import("../main.js").App} app
  * @param {import("./screen.js").Screen} screen
  * @param {() => void} readAloud  says what is pointed at
  * @returns {() => void}  stops it

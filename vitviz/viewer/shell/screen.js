@@ -4,10 +4,10 @@
  */
 
 import { createBoard } from "./board.js";
-import { el, guardFocus, keepFocus, setText, show } from "./parts/dom.js";
-import { button } from "./parts/widgets.js";
-import { frameTaken } from "./saving/takehome.js";
-import { createDrawing } from "./stage/drawing.js";
+import { el, guardFocus, keepFocus, setText, show } from "../parts/dom.js";
+import { button } from "../parts/widgets.js";
+import { frameTaken } from "../saving/takehome.js";
+import { createDrawing } from "../stage/drawing.js";
 
 /**
  * @typedef {ReturnType<typeof createScreen>} Screen
@@ -19,8 +19,8 @@ import { createDrawing } from "./stage/drawing.js";
 const LATE_MS = 400;
 
 /**
- * @param {import("./main.js").App} app
- * @param {import("./types.js").Host} host
+ * @param {import("../main.js").App} app
+ * @param {import("../types.js").Host} host
  * @param {() => void} render
  */
 export function createScreen(app, { element, taken = null, draw = null, entitle = null }, render) {
@@ -97,7 +97,7 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
       if (screen.board) screen.showBoard();
       else if (message) screen.showMessage(message);
     },
-    /** Draws the board; the element of the host says what is drawn. @returns {import("./types.js").View} */
+    /** Draws the board; the element of the host says what is drawn. @returns {import("../types.js").View} */
     draw() {
       const { selection, taste } = app;
       root.classList.toggle("vv-smooth", taste.smooth);

@@ -3,14 +3,14 @@
  * stands what the model would answer there.
  */
 
-import { el, freshId, setText } from "./parts/dom.js";
-import { OPERATED } from "./state/experiment.js";
-import { overlayNamed } from "./state/overlays.js";
-import { explainerOf, visitPanel } from "./state/panels.js";
-import { firstAfter } from "./maths/predictions.js";
-import { percent } from "./maths/numbers.js";
-import { isAnswer, refuses } from "./text/answer.js";
-import { labelName } from "./text/words.js";
+import { el, freshId, setText } from "../parts/dom.js";
+import { OPERATED } from "../state/experiment.js";
+import { overlayNamed } from "../state/overlays.js";
+import { explainerOf, visitPanel } from "../state/panels.js";
+import { firstAfter } from "../maths/predictions.js";
+import { percent } from "../maths/numbers.js";
+import { isAnswer, refuses } from "../text/answer.js";
+import { labelName } from "../text/words.js";
 
 /**
  * What the model would answer is asked for when nothing has been drawn for this long: a stroke changes it all
@@ -19,7 +19,7 @@ import { labelName } from "./text/words.js";
 const REST_MS = 400;
 
 /**
- * @param {import("./main.js").App} app
+ * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, render: () => void, destroy: () => void}}
  */
 export function createLine(app) {

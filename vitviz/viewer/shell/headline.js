@@ -3,15 +3,15 @@
  * bars.
  */
 
-import { el, setText, show } from "./parts/dom.js";
-import { grouped } from "./maths/numbers.js";
-import { OPERATED, read } from "./state/experiment.js";
-import { visitPanel } from "./state/panels.js";
-import { answerOf, moved, movedText, partSeen, rivalsOf } from "./text/answer.js";
-import { changeName, sized, translated } from "./text/words.js";
+import { el, setText, show } from "../parts/dom.js";
+import { grouped } from "../maths/numbers.js";
+import { OPERATED, read } from "../state/experiment.js";
+import { visitPanel } from "../state/panels.js";
+import { answerOf, moved, movedText, partSeen, rivalsOf } from "../text/answer.js";
+import { changeName, sized, translated } from "../text/words.js";
 
 /**
- * @param {import("./main.js").App} app
+ * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, names: string, title: () => string, render: () => void}}
  *   names: of the picture and the model; title: the answer that stands there now, with these names
  */

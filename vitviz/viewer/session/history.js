@@ -1,27 +1,27 @@
-/** Telling: address, host and screen reader hear of what is looked at when it has rested. */
+/** History: writes the selection to the address, the host and the screen reader once it has rested. */
 
-import { isDrawn } from "./state/photos.js";
+import { isDrawn } from "../state/photos.js";
 
 /**
- * What an entry of the browser's history holds: what is looked at, also what no address can name.
+ * An entry of the browser's history: the selection and what an address cannot name.
  * @typedef {{link: any, photo: string, chosen: boolean, with: number|null,
- *   selection: import("./state/state.js").Selection}} Told
+ *   selection: import("../state/state.js").Selection}} Entry
  *   chosen: whether a visitor has chosen where to look
  */
 
-/** A selection is told when it has stayed the same this long. */
+/** A selection is written when it has stayed the same this long. */
 const SETTLED_MS = 250;
-/** What the visitor goes back to is awaited for so long. */
+/** Time for an analysis that the visitor goes back to; nothing is written meanwhile. */
 const PATIENCE_MS = 20_000;
 
 /**
- * @param {import("./main.js").App} app
- * @param {import("./screen.js").Screen} screen
- * @param {import("./types.js").Host} host
+ * @param {import("../main.js").App} app
+ * @param {import("../shell/screen.js").Screen} screen
+ * @param {import("../types.js").Host} host
  */
-export function createTelling(app, screen, { onSelect = null, address = null }) {
+export function createHistory(app, screen, { onSelect = null, address = null }) {
   const { live } = screen;
-  let told = ""; // what the address was about
+  let written = ""; // identity of the entry that was written last
   let writes = false; // whether anything has changed since
   let timer = 0;
   let news = false; // whether the selection has changed since the host was told
@@ -68,31 +68,31 @@ export function createTelling(app, screen, { onSelect = null, address = null }) 
    */
   function record() {
     if (held()) return;
-    const now = subject(app);
-    address?.write(app.link(), viewOf(app), told !== "" && now !== told);
-    told = now;
+    const now = identity(app);
+    address?.write(app.link(), viewOf(app), written !== "" && now !== written);
+    written = now;
   }
 
   /** What is shown belongs to the address as it is. */
   function stay() {
     [heldUntil, writes] = [0, false];
-    told = subject(app);
+    written = identity(app);
     if (address?.view) address.write(address.read(), viewOf(app), false);
   }
 }
 
-/** @param {import("./main.js").App} app @returns {Told} */
+/** @param {import("../main.js").App} app @returns {Entry} */
 function viewOf({ source: { manifest }, selection, compared, hasChosen }) {
   return { ...originOf(manifest), chosen: hasChosen(), with: compared, selection };
 }
 
-/** How the host finds an analysis again. @param {import("./types.js").Manifest} manifest */
+/** How the host finds an analysis again. @param {import("../types.js").Manifest} manifest */
 export function originOf({ link = {}, upload }) {
   return { link, photo: upload?.address ?? "" };
 }
 
-/** What has an entry of its own; of the pictures that a pen makes one after another, one. */
-function subject({ source: { manifest }, selection: { panel, lesson } }) {
+/** Identity of a history entry. Successive drawings share one. */
+function identity({ source: { manifest }, selection: { panel, lesson } }) {
   const { link, photo } = originOf(manifest);
   return JSON.stringify([panel, lesson, link, isDrawn(manifest.photo.name) ? "" : photo]);
 }

@@ -1,24 +1,24 @@
 /** Comparisons: the analyses that can stand beside the one that is shown, and their manifests. */
 
-import { readResults } from "./data/analysis.js";
-import { fetchChecked } from "./data/files.js";
-import { newestOf } from "./data/newest.js";
-import { KEPT, besidesOf } from "./state/besides.js";
-import { OPERATED, read, touches } from "./state/experiment.js";
-import { createPhotos } from "./state/photos.js";
+import { readResults } from "../data/analysis.js";
+import { fetchChecked } from "../data/files.js";
+import { newestOf } from "../data/newest.js";
+import { KEPT, besidesOf } from "../state/besides.js";
+import { OPERATED, read, touches } from "../state/experiment.js";
+import { createPhotos } from "../state/photos.js";
 
 /** Files of the intact pass that a page may not be able to make of a changed one. */
 const OF_PASS = /^(mixing-|explain-|rollout$|pooling$)/;
 
 /**
- * @param {import("./main.js").App} app
- * @param {import("./passes/backend.js").Backend} backend
+ * @param {import("../main.js").App} app
+ * @param {import("../passes/backend.js").Backend} backend
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
  * @param {() => void} render
  */
 export function createComparisons(app, backend, fetchFile, render) {
   const photos = createPhotos();
-  /** @type {import("./types.js").Manifest|null} */
+  /** @type {import("../types.js").Manifest|null} */
   let kept = null; // the analysis that the visitor has kept
   const change = newestOf(backend.change);
   const { send } = backend;
@@ -34,15 +34,15 @@ export function createComparisons(app, backend, fetchFile, render) {
       }),
     /** The results after an experiment, for a lesson. */
     results: backend.changes ? results : null,
-    /** The analyses that can be put beside one. @param {import("./types.js").Manifest} manifest */
+    /** The analyses that can be put beside one. @param {import("../types.js").Manifest} manifest */
     besides: (manifest) => besidesOf(manifest, kept, backend.compares, backend.changes, photos.list()),
-    /** @param {import("./types.js").Manifest} manifest */
+    /** @param {import("../types.js").Manifest} manifest */
     keep(manifest) {
       kept = manifest;
     },
     /**
      * An analysis is shown; a photo of the visitor's can stand beside others from now on.
-     * @param {import("./types.js").Manifest} manifest
+     * @param {import("../types.js").Manifest} manifest
      */
     shown({ upload }) {
       app.needed.clear();

@@ -1,12 +1,12 @@
 /**
- * Incoming: a photo whose answer is being computed in this page stands there as bright as it is; what only
- * the host can do with it asks.
+ * Pending photo: shows a new photo undimmed while it is computed in this page, and asks for consent before
+ * anything is sent.
  */
 
-import { el, setText } from "./parts/dom.js";
-import { percent } from "./maths/numbers.js";
-import { isDrawn } from "./state/photos.js";
-import { refusal } from "./text/refusal.js";
+import { el, setText } from "../parts/dom.js";
+import { percent } from "../maths/numbers.js";
+import { isDrawn } from "../state/photos.js";
+import { refusal } from "../text/refusal.js";
 
 /**
  * The browser decodes what stands there once more, and the page waits for large PNG and GIF files: those
@@ -23,17 +23,17 @@ async function isLight(file) {
 }
 
 /**
- * @param {import("./main.js").App} app
- * @param {import("./types.js").Host} host
- * @param {import("./screen.js").Screen} screen
+ * @param {import("../main.js").App} app
+ * @param {import("../types.js").Host} host
+ * @param {import("../shell/screen.js").Screen} screen
  * @param {() => void} render
  */
-export function createIncoming(app, host, screen, render) {
+export function createPendingPhoto(app, host, screen, render) {
   let image = /** @type {HTMLImageElement|null} */ (null);
   const note = el("p", { class: "vv-incoming-note", role: "status" });
   const kept = new Set(); // addresses of photos that are not to be sent
   let turn = 0; // of what is wanted
-  let model = /** @type {import("./types.js").Model|null} */ (null);
+  let model = /** @type {import("../types.js").Model|null} */ (null);
   return {
     here: () => note.isConnected,
     end,
@@ -55,10 +55,10 @@ export function createIncoming(app, host, screen, render) {
     },
     /**
      * Shows a photo until its manifest is made, and then that, unless something else is wanted by then.
-     * @param {import("./types.js").Manifest} template
-     * @param {import("./types.js").OwnPhoto} photo
-     * @param {Promise<import("./types.js").Manifest|null>} making
-     * @param {(manifest: import("./types.js").Manifest) => void} update
+     * @param {import("../types.js").Manifest} template
+     * @param {import("../types.js").OwnPhoto} photo
+     * @param {Promise<import("../types.js").Manifest|null>} making
+     * @param {(manifest: import("../types.js").Manifest) => void} update
      * @returns {Promise<boolean>}  whether there was one
      */
     async during(template, photo, making, update) {
@@ -78,7 +78,7 @@ export function createIncoming(app, host, screen, render) {
       if (mine === turn && manifest) update(manifest); // the photo goes with the board that it stands on
       return mine !== turn || manifest !== null;
     },
-    /** @param {import("./passes/backend.js").Backend["model"]} modelOf */
+    /** @param {import("../passes/backend.js").Backend["model"]} modelOf */
     render(modelOf) {
       const { state = "", share = 0 } = (model && modelOf(model)) ?? {};
       setText(note, state === "coming" ? app.t("weightsComing", { share: percent(share) }) : "");
@@ -95,7 +95,7 @@ export function createIncoming(app, host, screen, render) {
     return app.source?.manifest.upload?.address;
   }
 
-  /** @param {import("./types.js").OwnPhoto} photo */
+  /** @param {import("../types.js").OwnPhoto} photo */
   function begin({ file, name }) {
     if (!screen.board || isDrawn(name)) return;
     const [url, mine] = [URL.createObjectURL(file), el("img", { class: "vv-incoming", alt: "" })];

@@ -2,14 +2,14 @@
 
 import { createConsent } from "./consent.js";
 import { createHeadline } from "./headline.js";
-import { el, show } from "./parts/dom.js";
-import { allow, button } from "./parts/widgets.js";
-import { createSharing } from "./saving/sharing.js";
-import { languageName, nextLanguage } from "./text/language.js";
-import { translated } from "./text/words.js";
+import { el, show } from "../parts/dom.js";
+import { allow, button } from "../parts/widgets.js";
+import { createSharing } from "../saving/sharing.js";
+import { languageName, nextLanguage } from "../text/language.js";
+import { translated } from "../text/words.js";
 
 /**
- * @param {import("./main.js").App} app
+ * @param {import("../main.js").App} app
  * @param {HTMLElement} save  the button of the dialog that saves
  * @param {() => void} openHelp
  * @param {HTMLElement} projecting  the tools of projector mode

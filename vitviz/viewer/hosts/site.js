@@ -2,12 +2,12 @@
  * Alone: hosts the viewer where no server is: models, pictures and their files lie beside the page, or in it.
  */
 
-import { fetchUrl, fetchWithShare, ofBase64 } from "./data/files.js";
-import { Recent } from "./data/recent.js";
+import { fetchUrl, fetchWithShare, ofBase64 } from "../data/files.js";
+import { Recent } from "../data/recent.js";
 import { load } from "./load.js";
-import { el, setText, show } from "./parts/dom.js";
-import { fileField, photoAmong } from "./parts/drops.js";
-import { recall, remember } from "./state/memory.js";
+import { el, setText, show } from "../parts/dom.js";
+import { fileField, photoAmong } from "../parts/drops.js";
+import { recall, remember } from "../state/memory.js";
 
 /**
  * What `vitviz site` writes, and `page(engine=True)`. path, script, photo: of files that `read` takes;
@@ -165,7 +165,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     return manifestOf({ ...shown, [kind]: name });
   }
 
-  /** The file of a picture. @param {Shown} wanted @returns {Promise<import("./types.js").OwnPhoto>} */
+  /** The file of a picture. @param {Shown} wanted @returns {Promise<import("../types.js").OwnPhoto>} */
   async function photoOf({ photo, example }) {
     const { photo: path, file: name } = site.examples[example];
     return photos.get(photo) ?? { file: new Blob([ofBase64(await read(path))]), name };
@@ -231,13 +231,13 @@ export function namedIn(site, asked, photo) {
 
 /** The photos of the visitor: they are in the memory of this page alone. */
 function createPhotos() {
-  /** @type {Recent<string, import("./types.js").OwnPhoto>} */
+  /** @type {Recent<string, import("../types.js").OwnPhoto>} */
   const all = new Recent(MOST_PHOTOS);
   let count = 0;
   return {
     /** @param {string|undefined} address */
     get: (address = "") => all.get(address),
-    /** @param {import("./types.js").OwnPhoto} photo  @returns {string} its address */
+    /** @param {import("../types.js").OwnPhoto} photo  @returns {string} its address */
     add(photo) {
       const address = "own-" + ++count;
       all.set(address, { ...photo, address });
@@ -279,7 +279,7 @@ function fitting({ examples, start }, example, model) {
 
 /**
  * The address of the page. Pages of files have one behind the #: it survives a reload, and links can hold it.
- * @returns {import("./types.js").Address}
+ * @returns {import("../types.js").Address}
  */
 function addressOf({ links }) {
   if (isFile() || !links) {

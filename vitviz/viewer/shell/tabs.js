@@ -1,13 +1,13 @@
 /** Tabs: one for each panel, as the ARIA practices describe them, and the page behind each. */
 
-import { createCode } from "./parts/code.js";
-import { el, freshId } from "./parts/dom.js";
-import { visitPanel } from "./state/panels.js";
-import { sideNames } from "./text/words.js";
+import { createCode } from "../parts/code.js";
+import { el, freshId } from "../parts/dom.js";
+import { visitPanel } from "../state/panels.js";
+import { sideNames } from "../text/words.js";
 
 /**
  * A panel is made when it is first opened.
- * @param {import("./main.js").App} app
+ * @param {import("../main.js").App} app
  */
 export function createTabs(app) {
   const { t } = app;
@@ -86,10 +86,10 @@ export function createTabs(app) {
 
 /**
  * A panel with its code, and the same panel of the second analysis if there is one.
- * @param {import("./main.js").App} app
+ * @param {import("../main.js").App} app
  * @param {HTMLElement} page
  * @returns {{settle: () => void,
- *   render: (view: import("./types.js").View, second: import("./types.js").View|null) => void,
+ *   render: (view: import("../types.js").View, second: import("../types.js").View|null) => void,
  *   destroy: () => void}}
  */
 function createTabPanel(app, page) {

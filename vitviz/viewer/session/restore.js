@@ -1,32 +1,32 @@
 /**
- * Returning: a reload, Back and Forward bring back what was looked at, and an analysis that the host has
- * forgotten is made again.
+ * Restore: a reload, Back and Forward bring the selection back, and an analysis that has expired is made
+ * again.
  */
 
-import { originOf } from "./telling.js";
+import { originOf } from "./history.js";
 
 /** An expired analysis is made again by itself, at most once in this time. */
 const RENEWED_MS = 60_000;
 
-/** @typedef {ReturnType<typeof createReturning>} Returning */
+/** @typedef {ReturnType<typeof createRestore>} Restore */
 
 /**
- * @param {import("./main.js").App} app
- * @param {import("./types.js").Address|null} address
- * @param {ReturnType<typeof import("./telling.js").createTelling>} telling
+ * @param {import("../main.js").App} app
+ * @param {import("../types.js").Address|null} address
+ * @param {ReturnType<typeof import("./history.js").createHistory>} history
  * @param {null|(() => void)} reopen  asks the host for what the address is about
  */
-export function createReturning(app, address, telling, reopen) {
+export function createRestore(app, address, history, reopen) {
   // what is shown comes anew: the page was reloaded, or the analysis has expired
   let renewed = Boolean(address?.view?.());
   let renewedAt = -Infinity;
   address?.follow?.(back);
   return {
     /**
-     * What was told of an analysis that comes; null where it is none that the visitor comes back to.
-     * @param {import("./types.js").Manifest} manifest
+     * The history entry of an analysis that comes; null where the visitor does not come back to it.
+     * @param {import("../types.js").Manifest} manifest
      */
-    told: (manifest) => (renewed || telling.held() ? toldOf(manifest) : null),
+    entry: (manifest) => (renewed || history.held() ? entryOf(manifest) : null),
     /** Whether the analysis that is shown comes anew. */
     renewed: () => renewed,
     /**
@@ -35,13 +35,13 @@ export function createReturning(app, address, telling, reopen) {
      * @param {boolean} stays
      */
     shown(stays) {
-      if (stays) telling.stay();
-      else telling.record();
+      if (stays) history.stay();
+      else history.record();
       renewed = false;
     },
     /** What is shown comes anew, as it is looked at now. */
     expect() {
-      if (app.source) telling.stay();
+      if (app.source) history.stay();
       renewed = true;
     },
     /** Makes an analysis again that the host has forgotten; not in turn one that it forgets at once. */
@@ -54,27 +54,28 @@ export function createReturning(app, address, telling, reopen) {
   };
 
   /**
-   * What the present entry of the history holds of an analysis; null if it is about another one.
-   * @returns {import("./telling.js").Told|null}
+   * The present history entry; null if it is about another analysis.
+   * @returns {import("./history.js").Entry|null}
    */
-  function toldOf(manifest) {
-    const told = address?.view?.();
+  function entryOf(manifest) {
+    const entry = address?.view?.();
     const of = originOf(manifest);
-    return told && ["link", "photo"].every((part) => JSON.stringify(told[part]) === JSON.stringify(of[part]))
-      ? told
+    return entry &&
+      ["link", "photo"].every((part) => JSON.stringify(entry[part]) === JSON.stringify(of[part]))
+      ? entry
       : null;
   }
 
   /** Back or Forward was pressed. */
   function back() {
     if (!app.source || !address.view()) return;
-    const told = telling.held() ? null : toldOf(app.source.manifest);
-    if (told) {
-      app.select(told.selection);
-      telling.stay();
+    const entry = history.held() ? null : entryOf(app.source.manifest);
+    if (entry) {
+      app.select(entry.selection);
+      history.stay();
       return;
     }
-    telling.hold();
+    history.hold();
     reopen?.();
   }
 }

@@ -1,28 +1,28 @@
 /** The board: title line, stage with its controls, and the panels behind their tabs. */
 
-import { el, setText, show } from "./parts/dom.js";
-import { createBeside } from "./stage/beside.js";
+import { el, setText, show } from "../parts/dom.js";
+import { createBeside } from "../stage/beside.js";
 import { createLine } from "./line.js";
-import { createGlossary } from "./parts/glossary.js";
-import { createHelp } from "./parts/help.js";
-import { createLessonBar } from "./teaching/lessonbar.js";
-import { OPERATED } from "./state/experiment.js";
-import { overlayOf } from "./state/overlays.js";
-import { createProjecting } from "./teaching/projecting.js";
-import { createReadout } from "./stage/readout.js";
-import { createRulers } from "./stage/rulers.js";
-import { createSaving } from "./saving/saving.js";
-import { createStage } from "./stage/stage.js";
-import { createSteering } from "./stage/steering.js";
+import { createGlossary } from "../parts/glossary.js";
+import { createHelp } from "../parts/help.js";
+import { createLessonBar } from "../teaching/lessonbar.js";
+import { OPERATED } from "../state/experiment.js";
+import { overlayOf } from "../state/overlays.js";
+import { createProjecting } from "../teaching/projecting.js";
+import { createReadout } from "../stage/readout.js";
+import { createRulers } from "../stage/rulers.js";
+import { createSaving } from "../saving/saving.js";
+import { createStage } from "../stage/stage.js";
+import { createSteering } from "../stage/steering.js";
 import { createTabs } from "./tabs.js";
 import { createTitleBar } from "./titlebar.js";
 
 /**
- * @param {import("./main.js").App} app
+ * @param {import("../main.js").App} app
  * @returns
  *   {{root: HTMLElement, title: () => string, stage: ReturnType<typeof createStage>, help: HTMLDialogElement,
  *   projecting: ReturnType<typeof createProjecting>,
- *   render: () => import("./types.js").View, answer: () => void,
+ *   render: () => import("../types.js").View, answer: () => void,
  *   sentence: () => string, arrange: (size: string) => void, destroy: () => void}}
  */
 export function createBoard(app) {
@@ -193,7 +193,7 @@ function measure(root, nodes) {
   return observer;
 }
 
-/** The view of a source with the selection. @returns {import("./types.js").View} */
+/** The view of a source with the selection. @returns {import("../types.js").View} */
 function viewOf(app) {
   const token = app.shownToken();
   return { source: app.source, token, pointer: app.pointed, shown: overlayOf(app, token) };

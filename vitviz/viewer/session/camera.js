@@ -1,13 +1,13 @@
 /** Camera: opens its living picture, whose code comes when it is wanted. */
 
 /**
- * @param {import("./main.js").App} app
- * @param {import("./types.js").Host} host
- * @param {import("./screen.js").Screen} screen
- * @param {import("./passes/backend.js").Backend["prepare"]} prepare
+ * @param {import("../main.js").App} app
+ * @param {import("../types.js").Host} host
+ * @param {import("../shell/screen.js").Screen} screen
+ * @param {import("../passes/backend.js").Backend["prepare"]} prepare
  */
 export function createCamera(app, { running, take, filming = () => {} }, screen, prepare) {
-  let living = /** @type {ReturnType<import("./localengine.js").LocalEngine["living"]>|null} */ (null);
+  let living = /** @type {ReturnType<import("../localengine.js").LocalEngine["living"]>|null} */ (null);
   let [source, wanted] = [app.source, 0];
   return {
     /** Opens it, or closes it where it is open. */

@@ -3,13 +3,13 @@
  * stands for the photo, and can be taken back.
  */
 
-import { el, setText, show } from "./parts/dom.js";
-import { allow, button } from "./parts/widgets.js";
-import { reasonOf } from "./text/refusal.js";
+import { el, setText, show } from "../parts/dom.js";
+import { allow, button } from "../parts/widgets.js";
+import { reasonOf } from "../text/refusal.js";
 
 /**
  * The question, while there is one; after a no what came of it.
- * @param {import("./main.js").App} app
+ * @param {import("../main.js").App} app
  */
 export function createConsent(app) {
   const { t } = app;

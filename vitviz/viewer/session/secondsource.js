@@ -1,23 +1,23 @@
 /** The second source stands beside the first; the selection opens and closes it. */
 
-import { Source } from "./data/source.js";
-import { beginsWithPhotograph } from "./stage/picture.js";
-import { secondApp } from "./state/secondapp.js";
-import { KEPT } from "./state/besides.js";
-import { OPERATED } from "./state/experiment.js";
-import { overlayNamed } from "./state/overlays.js";
+import { Source } from "../data/source.js";
+import { beginsWithPhotograph } from "../stage/picture.js";
+import { secondApp } from "../state/secondapp.js";
+import { KEPT } from "../state/besides.js";
+import { OPERATED } from "../state/experiment.js";
+import { overlayNamed } from "../state/overlays.js";
 
 /**
  * @typedef
- *   {{key: string, app: import("./main.js").App|null, error: Error|null, coming: boolean, retry: () => void}}
+ *   {{key: string, app: import("../main.js").App|null, error: Error|null, coming: boolean, retry: () => void}}
  *   Second
  *   key: of the analysis that is wanted; app: the app for its parts, null while it is loading or has failed;
  *   coming: another one is loading, in place of the one that is still shown
  */
 
 /**
- * @param {import("./main.js").App} app
- * @param {(key: string, signal: AbortSignal) => Promise<import("./types.js").Manifest>} manifestOf  of the
+ * @param {import("../main.js").App} app
+ * @param {(key: string, signal: AbortSignal) => Promise<import("../types.js").Manifest>} manifestOf  of the
  *   analysis
  *   with this key; not to be asked for any more once the signal is aborted
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile

@@ -1,27 +1,27 @@
 /** Opening: an analysis arrives, is shown in place of the one before, or fails. */
 
-import { explainFailure } from "./data/files.js";
-import { Source } from "./data/source.js";
-import { stateOf, stepAt } from "./lessons/steps.js";
-import { startWalk } from "./parts/walk.js";
-import { beginsWithPhotograph } from "./stage/picture.js";
-import { arriving, hasChosen } from "./state/anew.js";
-import { unknownNames } from "./state/link.js";
-import { overlayNamed } from "./state/overlays.js";
-import { complete, startHistory, validSelection } from "./state/state.js";
+import { explainFailure } from "../data/files.js";
+import { Source } from "../data/source.js";
+import { stateOf, stepAt } from "../lessons/steps.js";
+import { startWalk } from "../parts/walk.js";
+import { beginsWithPhotograph } from "../stage/picture.js";
+import { arriving, hasChosen } from "../state/anew.js";
+import { unknownNames } from "../state/link.js";
+import { overlayNamed } from "../state/overlays.js";
+import { complete, startHistory, validSelection } from "../state/state.js";
 
 /**
- * @param {import("./main.js").App} app
- * @param {import("./screen.js").Screen} screen
+ * @param {import("../main.js").App} app
+ * @param {import("../shell/screen.js").Screen} screen
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
- * @param {import("./types.js").Address|null} address
+ * @param {import("../types.js").Address|null} address
  * @param {any} link  fields in the link that opened the page; null without an address
- * @param {{shown: (manifest: import("./types.js").Manifest) => void, gone: () => void, render: () => void}}
+ * @param {{shown: (manifest: import("../types.js").Manifest) => void, gone: () => void, render: () => void}}
  *   on
  *   shown: another analysis is the first one; gone: there is none any more
- * @param {import("./returning.js").Returning} returning
+ * @param {import("./restore.js").Restore} restore
  */
-export function createOpening(app, screen, fetchFile, address, link, on, returning) {
+export function createOpening(app, screen, fetchFile, address, link, on, restore) {
   let coming = null; // the source that is loading
   let seen = null; // what was shown last
   let walk = null; // over a few tokens, at the start
@@ -92,19 +92,19 @@ export function createOpening(app, screen, fetchFile, address, link, on, returni
    */
   function begin(source, wanted) {
     const shape = app.shape(source);
-    const told = returning.told(source.manifest);
-    const link = wanted ?? (told ? { ...told.selection, with: told.with } : asked);
-    const { stays, anew, next } = arriving(app.selection, seen, source, link, shape, told);
+    const entry = restore.entry(source.manifest);
+    const link = wanted ?? (entry ? { ...entry.selection, with: entry.with } : asked);
+    const { stays, anew, next } = arriving(app.selection, seen, source, link, shape, entry);
     const named = validSelection(complete(link, stays, shape), stays, shape);
     const step = stepAt(
       shape.lessons.find(({ id }) => id === named.lesson),
       named.step,
     );
     const selection = step ? validSelection(stateOf(step, source, shape), named, shape) : named;
-    return { selection, step, anew, next, told, link, walked: anew && !seen && source.manifest.start?.walk };
+    return { selection, step, anew, next, entry, link, walked: anew && !seen && source.manifest.start?.walk };
   }
 
-  function show(source, { selection, anew, next, told, link }) {
+  function show(source, { selection, anew, next, entry, link }) {
     walk?.stop();
     app.source?.dispose();
     app.forget();
@@ -118,7 +118,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, returni
     if (selection.lesson) app.selection = validSelection(app.course.arrival(), selection, app.shape());
     // The steps of an analysis that was made again can still be taken back.
     app.history =
-      told && returning.renewed() && app.history
+      entry && restore.renewed() && app.history
         ? { ...app.history, now: app.selection }
         : startHistory(app.selection);
     if (asked && app.shelf.refused()) app.openLessons(); // it says why
@@ -129,7 +129,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, returni
     screen.board.root.classList.toggle("vv-anew", anew);
     // a lesson may ask for the answer
     screen.live.textContent = app.course.lesson() ? "" : screen.board.title();
-    returning.shown(Boolean(asked || told));
+    restore.shown(Boolean(asked || entry));
     asked = null;
     // Paint first; then the other layers, one after another.
     setTimeout(() => {
@@ -152,7 +152,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, returni
     const { key, reason } = explainFailure(error);
     screen.setState("error");
     const gone = key === "error_expired";
-    if (gone) returning.renew();
+    if (gone) restore.renew();
     screen.showMessage({
       key,
       values: { reason },
