@@ -277,7 +277,9 @@ def stages(root: Path, file: str) -> list[list[str]]:
         ]
         rest = list(texts)
     else:
-        tests = {path: imports(path) for path in sorted(root.glob("tests/test_*.py"))}
+        folders = ("tests", "tests/web", "tests/train")
+        files = (path for folder in folders for path in sorted((root / folder).glob("test_*.py")))
+        tests = {path: imports(path) for path in files}
         room = {
             path: names
             for path, names in tests.items()
@@ -288,7 +290,7 @@ def stages(root: Path, file: str) -> list[list[str]]:
         naming = [path for path, names in tests.items() if module in names]
         first = [path for path in tests if path.stem.startswith(f"test_{stem}")]
         first += [path for path in naming if path in room]
-        rest = [*room, *(path for path in naming if "train" not in path.stem)]
+        rest = [*room, *(path for path in naming if "train" not in path.parts)]
     rest = [path for path in rest if path not in first]
     return [
         [str(path.relative_to(root)) for path in dict.fromkeys(part)]

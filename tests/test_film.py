@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.test_train import PICTURES, PLAIN, TEST, TINY, log_of, stop_after
+from tests.train.test_run import PICTURES, PLAIN, TEST, TINY, log_of, stop_after
 from vitviz.errors import WeightsError
 from vitviz.probe.capture.recorder import capture
 from vitviz.probe.measure.film import Film, look

@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from tests.test_web_blocks import told
+from tests.web.test_blocks import told
 from vitviz.web.page import gradio_inside
 
 WEB = Path(__file__).resolve().parents[1] / "vitviz" / "web"

@@ -12,7 +12,7 @@ import torch
 from tests.models import photo, tiny
 from tests.node import needs_node, node
 from tests.running import save_digits
-from tests.test_train_digits import DIGITS, STYLES, drawn
+from tests.train.test_digits import DIGITS, STYLES, drawn
 from vitviz import Analysis, VitvizError, analyze, cli, draw, load, look, open_photo
 from vitviz.languages import say
 from vitviz.model.key import ModelKey

@@ -66,7 +66,9 @@ def page_of(open_page):
         tab = open_page("<!doctype html><meta charset=utf-8><title>analysed</title>")
         tab.evaluate(before or "0")
         weights = base64.b64encode((WEIGHTS_DIR / f"{name}.safetensors").read_bytes()).decode()
-        tab.evaluate(f"window.running = {join(HERE / 'localengine.js', 'running.js', ())}.running; 0")
+        tab.evaluate(
+            f"window.running = {join(HERE / 'localengine.js', 'running.js', ())}.running; 0"
+        )
         tab.evaluate(
             """(text) => { window.model = running.started(
                 Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer); }""",

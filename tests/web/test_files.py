@@ -91,7 +91,7 @@ def test_nothing_is_left_of_a_failed_write(tmp_path, monkeypatch):
     assert not [p for p in tmp_path.rglob("*") if p.is_file()]
 
 
-NAMES = json.loads(Path(__file__).with_name("file_names.json").read_text("utf-8"))["cases"]
+NAMES = json.loads((Path(__file__).parents[1] / "file_names.json").read_text("utf-8"))["cases"]
 
 
 def test_file_names_are_those_of_the_viewer():

@@ -4,7 +4,7 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.test_train_digits import DIGITS, STYLES, drawn
+from tests.train.test_digits import DIGITS, STYLES, drawn
 from vitviz import load
 from vitviz.probe.analysis import analyze
 from vitviz.train.augment import augment

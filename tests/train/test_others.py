@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from einops import rearrange
 
-from tests.test_train import PICTURES, PLAIN, SMALL, TEST, TINY, log_of
+from tests.train.test_run import PICTURES, PLAIN, SMALL, TEST, TINY, log_of
 from vitviz import analyze, load
 from vitviz.model.vit import ViT
 from vitviz.probe.measure.predictions import known_or_not

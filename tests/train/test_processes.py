@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.running import ROOT
-from tests.test_train import PICTURES, PLAIN, SMALL, TEST, log_of, pack  # noqa: F401 (a fixture)
+from tests.train.test_run import PICTURES, PLAIN, SMALL, TEST, log_of, pack  # noqa: F401 (a fixture)
 from vitviz.probe.measure.film import Film
 from vitviz.train.checkpoint import read_state
 from vitviz.train.command import main

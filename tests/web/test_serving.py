@@ -19,7 +19,7 @@ from PIL import Image
 
 from tests.models import photo
 from tests.running import app_process, begun, pictures, refuses, save_tiny, slow_script, until
-from tests.test_web_blocks import told
+from tests.web.test_blocks import told
 from vitviz import cli
 from vitviz.errors import VitvizError
 from vitviz.web.host import limits

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tests.test_train import PICTURES, PLAIN, TEST
+from tests.train.test_run import PICTURES, PLAIN, TEST
 from vitviz.languages import Message, say
 from vitviz.model.weights import load, save_checkpoint
 from vitviz.train.errors import TrainError

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.running import ROOT
-from tests.test_train import PICTURES, SMALL, TEST, TINY, log_of, pack  # noqa: F401 (a fixture)
+from tests.train.test_run import PICTURES, SMALL, TEST, TINY, log_of, pack  # noqa: F401 (a fixture)
 from vitviz.probe.measure.film import Film
 from vitviz.train import checkpoint
 from vitviz.train.command import main

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.test_train import PICTURES, PLAIN, TEST, TINY, log_of
+from tests.train.test_run import PICTURES, PLAIN, TEST, TINY, log_of
 from vitviz.train import checkpoint
 from vitviz.train.errors import TrainError
 from vitviz.train.loop import train

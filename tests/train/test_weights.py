@@ -10,7 +10,7 @@ import torch
 from PIL import Image, ImageDraw
 
 import vitviz
-from tests.test_train_digits import DIGITS, KINDS, STYLES, drawn
+from tests.train.test_digits import DIGITS, KINDS, STYLES, drawn
 from vitviz import analyze, load
 from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
 from vitviz.probe.measure.film import Film

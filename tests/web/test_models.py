@@ -156,7 +156,7 @@ def test_a_file_named_like_a_shipped_model_stands_beside_it(tmp_path):
 
 
 def test_a_folder_of_transformers_is_on_the_menu_by_its_name():
-    folder = Path(__file__).parent / "transformers_files" / "deit"
+    folder = Path(__file__).parents[1] / "transformers_files" / "deit"
     for source in (folder, folder / "model.safetensors"):
         models = Models([str(source)])
         assert models.choices[0] == ("deit", "deit")
