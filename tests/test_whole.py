@@ -11,7 +11,6 @@ from PIL import Image
 from tests.models import photo
 from tests.running import save_tiny
 from vitviz import cli
-from vitviz.train.plot import plot
 from vitviz.whole import write_text
 
 
@@ -75,17 +74,6 @@ def test_survey_that_is_stopped_while_it_writes_leaves_every_file_whole(
     monkeypatch.setattr(where, writes, stopped_half(getattr(where, writes)))
     assert cli.main(asked) == 130
     assert files(tmp_path / "out") == before
-
-
-def test_curves_that_are_stopped_leave_the_older_ones(tmp_path, monkeypatch) -> None:
-    lines = ['{"event": "start", "step": 0, "steps": 9}', '{"event": "epoch", "step": 3, "nll": 2}']
-    (tmp_path / "log.jsonl").write_text("\n".join(lines))
-    plot(tmp_path)
-    before = files(tmp_path)
-    monkeypatch.setattr(Figure, "savefig", stopped_half(Figure.savefig))
-    with pytest.raises(KeyboardInterrupt):
-        plot(tmp_path)
-    assert files(tmp_path) == before
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")

@@ -8,6 +8,7 @@ from dataclasses import fields
 from unittest.mock import Mock
 
 import numpy as np
+import pandas
 import pytest
 import torch
 
@@ -184,6 +185,10 @@ def test_a_model_learns(tmp_path, optimizer):
     losses = [line["nll"] for line in log_of(tmp_path) if line["event"] in ("epoch", "end")]
     assert len(losses) == 20
     assert losses[-1] < 0.5 * losses[0]
+    # As the page about training draws it.
+    table = pandas.read_json(tmp_path / "log.jsonl", lines=True)
+    assert table["nll"].dropna().tolist() == pytest.approx(losses)
+    assert (table["loss"].dropna() > 0).all()
 
 
 def test_bfloat16_learns_too_and_keeps_the_weights_in_float32(tmp_path):

@@ -122,7 +122,6 @@ def test_a_run_killed_in_the_middle_of_writing_goes_on(words, is_whole, tmp_path
     left = {path.name for path in folder.iterdir()}
     model = {"mnist.safetensors", "mnist.film.safetensors"}
     assert left == {"log.jsonl", "state.pt", "film.safetensors"} | model
-    assert main(["--plot", str(folder)]) == 0
 
 
 def test_a_full_disk_is_told_and_the_last_state_kept(words, is_whole, tmp_path, capsys):

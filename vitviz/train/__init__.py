@@ -6,5 +6,5 @@ reads pictures (`others`: those of none of the classes), `order` says when they 
 (`precision`: in which numbers, `processes`: by how many), `loop` takes them all (`start`: from
 which weights), `checkpoint` remembers, `filming` watches, `scores`, `boxes` and `photographs`
 measure, `comparison` tests explainers, `report` tells, `measure` asks for it, `names` says what
-classes are called, `plot` draws, `command` is the door.
+classes are called, `command` is the door.
 """

@@ -54,7 +54,6 @@ examples:
   python -m vitviz.train --recipe photos --data my/pictures --epochs 50 --mixup 0.4 --ema 0.999
   torchrun --standalone --nproc-per-node 2 -m vitviz.train --recipe mnist
   python -m vitviz.train --recipe mnist --resume
-  python -m vitviz.train --plot runs/mnist
   python -m vitviz.train --evaluate runs/mnist/mnist.safetensors --data mnist
   python -m vitviz.train --evaluate photos --data my/pictures --explainers all --out runs/maps
 """
@@ -86,10 +85,6 @@ def main(argv: list[str] | None = None) -> int:
 def _do(args: argparse.Namespace) -> None:
     if args.evaluate:
         evaluate(args)
-    elif args.plot:
-        from .plot import plot  # matplotlib takes a second to import
-
-        print(*plot(args.plot), sep="\n")  # noqa: T201
     else:
         train_and_save(args)
 
@@ -106,19 +101,12 @@ def parser() -> argparse.ArgumentParser:
         usage="%(prog)s [--recipe NAME] [--data DATA] [--out FOLDER] [--resume] [--FIELD VALUE ...]"
         "\n       %(prog)s --evaluate CHECKPOINT --data DATA [--others DATA] [--json FILE]"
         "\n           [--photographs FOLDER [--calibrate]]"
-        "\n       %(prog)s --evaluate CHECKPOINT --data DATA --explainers KEY ... [--pictures N]"
-        "\n       %(prog)s --plot RUN",
-        description="Train a small Vision Transformer, measure one, or draw how a run went.",
+        "\n       %(prog)s --evaluate CHECKPOINT --data DATA --explainers KEY ... [--pictures N]",
+        description="Train a small Vision Transformer, or measure one.",
         epilog=EPILOG,
     )
     _add_run(top)
     _add_measuring(top)
-    top.add_argument(
-        "--plot",
-        type=Path,
-        metavar="RUN",
-        help="no training: draw the learning curves of this folder's log, curves.png and .svg",
-    )
     _add_recipe(top)
     return top
 
