@@ -168,6 +168,17 @@ def test_the_components_of_all_filters_are_those_of_python(shown) -> None:
     assert numbers(intro)[2] == pytest.approx(100 * float(shares.sum()), abs=0.051)
 
 
+def remembered(page, folds: list[str]) -> None:
+    """Wait until these open folds are remembered: `toggle` comes a moment after the click."""
+    page.wait_for_function(
+        """(folds) => {
+            const { opened } = JSON.parse(localStorage.getItem("vitviz-taste") ?? "{}");
+            return opened?.split(" ").filter(Boolean).join(" ") === folds.join(" ");
+        }""",
+        arg=folds,
+    )
+
+
 @pytest.mark.parametrize(("locale", "tab"), [("en-US", "Patches"), ("ko-KR", "패치")])
 def test_what_is_folded_is_remembered_when_it_was_opened(visit, locale, tab) -> None:
     seen = visit("?model=photos&panel=patches", locale=locale)
@@ -178,10 +189,12 @@ def test_what_is_folded_is_remembered_when_it_was_opened(visit, locale, tab) -> 
     assert seen.page.locator(".vv-components figure").count() == 0  # nothing was fetched for it
     folds.last.locator("summary").click()
     ledger.wait_for()
+    remembered(seen.page, ["ledger"])
     seen.page.reload()
     ledger.wait_for()
     assert not seen.page.locator(".vv-components[open]").count()
     ledger.locator("xpath=ancestor::details").locator("> summary").click()
+    remembered(seen.page, [])
     seen.page.reload()
     seen.ready("red-panda.jpg")
     assert not ledger.is_visible()
