@@ -45,63 +45,12 @@ export function firstLanguage(search, otherwise = navigator.language) {
   return languageOf(asked || recall(storage).language || otherwise);
 }
 
-/**
- * The app: what the parts of the viewer read and call. Their `render` draws from the app and nothing
- * else; they change what is shown only by `select`, `prefer` and `point`.
- * @typedef {{
- *   t: (key: string, values?: any) => string,
- *   source: import("./data/source.js").Source,
- *   selection: import("./state/state.js").Selection, history: import("./state/state.js").History,
- *   taste: import("./types.js").Taste, pointed: number|null, previewed: number|null, shownToken: () =>
- *     number,
- *   select: (wanted: any) => void, sketch: (wanted: any) => void, settled: (selection:
- *     import("./state/state.js").Selection) => void, prefer: (wanted: any) => void,
- *   point: (token: number|null, exploring: boolean) => void, preview: (token: number|null) => void, freeze:
- *     (on: boolean) => void,
- *   pair: () => {query: number, key: number}, light: (part: import("./types.js").Lit) => void,
- *   language: string, again: null|(() => void), invert: null|(() => void), resize: null|((size: string) =>
- *     void), resizing: string,
- *   link: null|(() => string),
- *   undo: () => void, redo: () => void, switchLanguage: () => void,
- *   choose: (token: number) => void, pin: (token: number) => void, release: () => void,
- *   picksPartner: () => boolean, pairPick: string, choosePick: (pick: string) => void,
- *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
- *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit:
- *     import("./types.js").Lit, forget: () => void,
- *   facing: () => App|null, send: null|((file: File) => Promise<string>), besides: () =>
- *     import("./types.js").Beside[], second: import("./session/secondsource.js").Second, keep: () => void,
- *   languages: boolean, hasChosen: () => boolean, unknown: string[], needed: Set<string>, share: () =>
- *     Promise<void>, staysHere: () => boolean, keepHere: () => void, looksOpen: boolean, optionsOpen:
- *     boolean, tools: Record<string, boolean>, moved: boolean, forTeacher: boolean,
- *     backend: import("./passes/backend.js").Backend, bench:
- *     import("./state/bench.js").Bench, sketching: ReturnType<typeof createSketching>,
- *   album: any, manifestOf: (key: string) => Promise<import("./types.js").Manifest>, take: ((file: Blob,
- *     name: string) => any)|null,
- *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void, speaksLessons:
- *     () => boolean, play: ((settings?: string) => Promise<void>)|null,
- *   room: null|import("./types.js").Room, guesses: ReturnType<typeof import("./state/memory.js").guessBook>,
- *     check: import("./lessons/check.js").Check, records: ReturnType<typeof
- *     import("./state/memory.js").recordBook>,
- *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) =>
- *     void,
- *   panels: import("./state/panels.js").PanelDescription[], shape: (source?:
- *     import("./data/source.js").Source) => import("./state/state.js").Shape,
- *   panel: () => import("./state/panels.js").PanelDescription,
- * }} App
- */
+/** @typedef {import("./app.d.ts").App} App */
 
 /**
+ * Puts the viewer into an element.
  * @param {import("./types.js").Host} host
- * @returns {{update: (manifest: any|null, selection?: any) => void,
- *   analyse: (template: import("./types.js").Manifest, photo: import("./types.js").OwnPhoto) =>
- *     Promise<boolean>, need: () => void,
- *   over: () => void, select: (wanted: any) => void, openLessons: () => void, openDrawing: () => void,
- *     openCamera: () => void, openPlayground: () => void, destroy: () => void}}
- *   analyse: shows a photo that stays in this page, in the model of a manifest; false where the host has to
- *   analyze it. Rejected for what is no
- *     picture, with the sentence by language as `said`. need: asks whether the photo that is shown may be
- *       sent. over: what the host was asked
- *     for has come, or will not
+ * @returns {import("./host.d.ts").Mounted}
  */
 export function mount(host) {
   const { address = null } = host;
@@ -113,7 +62,9 @@ export function mount(host) {
   const fetchFile = (file, signal) => (host.fetchFile ?? fetchUrl)(file, signal).catch(noticing);
   const link = address ? readLink(address.read(), PANELS) : null;
   let late = 0;
-  const app = createApp(host, link);
+  const app = /** @type {App} */ ({}); // it has all its members once `rest` is assigned
+  const first = firstOf(app, host, link);
+  Object.assign(app, first);
   const playing = createPlaying(app, host, show);
   const screen = createScreen(app, { ...host, draw: playing.draw }, render);
   const pending = createPendingPhoto(app, host, screen, render);
@@ -126,11 +77,11 @@ export function mount(host) {
   const pointer = createPointerState(app, render);
   // While a lesson asks for patches, a tap or click on the picture is a guess.
   const guessing = (otherwise) => (token) => (app.course.takes() ? app.course.take(token) : otherwise(token));
-  Object.assign(
-    app,
-    pointer,
-    { pin: guessing(pointer.pin), choose: guessing(pointer.choose) },
-    createChoosing(
+  const rest = {
+    ...pointer,
+    pin: guessing(pointer.pin),
+    choose: guessing(pointer.choose),
+    ...createChoosing(
       app,
       storage,
       (selected) => {
@@ -139,36 +90,35 @@ export function mount(host) {
       },
       sketch,
     ),
-    createCurriculum(app, host, comparisons.results, storage, screen.root, render),
-    {
-      bench: createBench(app, render),
-      sketching: createSketching(app, backend, screen, render),
-      play: host.playing ? (settings) => screen.fetching(() => playing.open(settings)) : null,
-      share: () => {
-        restore.expect();
-        return backend.share();
-      },
-      staysHere: pending.staysHere,
-      keepHere: pending.keepHere,
-      backend,
-      manifestOf: comparisons.manifestOf,
-      take: host.take ?? null,
-      send: comparisons.send,
-      besides: () => comparisons.besides(app.source.manifest),
-      /** The bounds of a selection: source, panels, lessons, and analyses that can be put beside it. */
-      shape: (source = app.source) => ({
-        ...source.shape,
-        panels: PANELS,
-        lessons: app.course.lessons,
-        besides: comparisons.besides(source.manifest).map(({ key }) => key),
-      }),
-      keep() {
-        if (app.selection.beside === KEPT) second.close();
-        comparisons.keep(app.source.manifest);
-        app.select({ beside: KEPT });
-      },
+    ...createCurriculum(app, host, comparisons.results, storage, screen.root, render),
+    bench: createBench(app, render),
+    sketching: createSketching(app, backend, screen, render),
+    play: host.playing ? (settings) => screen.fetching(() => playing.open(settings)) : null,
+    share: () => {
+      restore.expect();
+      return backend.share();
     },
-  );
+    staysHere: pending.staysHere,
+    keepHere: pending.keepHere,
+    backend,
+    manifestOf: comparisons.manifestOf,
+    take: host.take ?? null,
+    send: comparisons.send,
+    besides: () => comparisons.besides(app.source.manifest),
+    /** The bounds of a selection: source, panels, lessons, and analyses that can be put beside it. */
+    shape: (source = app.source) => ({
+      ...source.shape,
+      panels: PANELS,
+      lessons: app.course.lessons,
+      besides: comparisons.besides(source.manifest).map(({ key }) => key),
+    }),
+    keep() {
+      if (app.selection.beside === KEPT) second.close();
+      comparisons.keep(app.source.manifest);
+      app.select({ beside: KEPT });
+    },
+  };
+  Object.assign(app, /** @satisfies {Omit<App, "hasChosen">} */ ({ ...first, ...rest }));
   const opening = createOpening(
     app,
     screen,
@@ -284,8 +234,9 @@ export const prepare = learn;
 /** For a page that has its files in it. */
 export const fromBase64 = ofBase64;
 
-/** What the app is at first: what it has of its host, and nothing to look at. @returns {any} */
-function createApp(
+/** The first members of the app: what it has of its host, and nothing to look at. @param {App} app */
+function firstOf(
+  app,
   {
     texts = null,
     room = null,
@@ -298,8 +249,9 @@ function createApp(
   },
   asked,
 ) {
-  const app = {
+  return {
     t: null,
+    language: "",
     room,
     languages,
     again,
@@ -346,5 +298,4 @@ function createApp(
           with: app.compared,
         })),
   };
-  return app;
 }

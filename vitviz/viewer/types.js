@@ -185,53 +185,6 @@
  * @typedef {{file: Blob, name: string, address?: string, inverted?: boolean}} OwnPhoto
  */
 
-/**
- * What the viewer is put into, and what it can ask for there.
- * @typedef {{element: HTMLElement, manifest?: any|null,
- *   fetchFile?: (file: any, signal: AbortSignal) => Promise<ArrayBuffer>,
- *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
- *   selection?: any, taste?: any, languages?: boolean, texts?: Texts,
- *   address?: Address, reopen?: () => void, again?: () => void,
- *   invert?: () => void, resize?: (size: string) => void, beside?: (key: string|{path: string, name: string},
- *     id: string) => Promise<any>,
- *   send?: (file: File) => Promise<{address: string, name: string}>,
- *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first:
- *     {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void, filming?: (on:
- *     boolean) => void, weights?: Record<string, any>, fetchWeights?: (address: any, onShare: (share: number)
- *     => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./localengine.js").LocalEngine>, playing?: ()
- *     => Promise<any>, digitsOf?: (part: "train"|"test") => Promise<ArrayBuffer>,
- *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, kept?:
- *     () => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string,
- *     first: boolean) => Promise<void>, take?: (picture: Blob, name: string) => void, twin?: () =>
- *     Promise<{like: Manifest, photo: OwnPhoto}>, awaited?: boolean, room?: Room|null}} Host
- *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
- *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
- *   selection, taste: some of the initial fields; invalid values are ignored.
- *   address: of the page; it gives initial fields, and follows selection and taste.
- *   reopen: asks for what the address is about; Back or Forward was pressed.
- *   beside: fetches the manifest of a second analysis: by its key in `beside` of the first manifest, and
- *     by the id of the first. A photo that was sent stands for its key.
- *   send: takes a photo to the host, which does not show it.
- *   operate: fetches the manifest of the first analysis, by its id, with what is changed in its pass; the
- *   rows
- *     of a layer and a token come ahead.
- *   weights: addresses of the weights of models that the page can run itself, by their names; fetchWeights:
- *   of such an address, by
- *     default that of a file; running: what runs them; playing: the playground, digitsOf: what it trains
- *     with. A host without `ask` has the page make late files, too.
- *   again: runs the analysis once more, when its files have expired.
- *   entitle: is told what is shown, for the title of the page; filming: whether the camera's living picture
- *   is open. resize: analyzes the photo in another size of the model's pictures, "144" or "144x192".
- *   own: a photo that has not left this page, by its address; share: sends the one that is shown to the host,
- *   which shows it then; kept: is told that it is not to be sent. invert: runs it with light and dark of the
- *   photo exchanged, or as it was if they are.
- *   go: opens an address: another model or picture, for a lesson.
- *   taken: what a page that was taken home has of the one it was made in: note, lesson, guesses, worksheet.
- *   takeHome: makes such a page, of the analysis with an id; the reply has its `html`, or refuses. draw:
- *   analyzes a drawing; the first in the model of digits. take: shows a picture of the camera as any photo is
- *   shown. twin: the photo that is shown, and any analysis in the untrained twin of its model, which this
- *   page runs. languages: offer a button that changes the language of the page.
- *   room: a class whose guesses the host collects.
- */
+/** @typedef {import("./host.d.ts").Host} Host */
 
 export {};

@@ -5,6 +5,8 @@
 
 import { OPERATED, read } from "../state/experiment.js";
 
+/** @typedef {ReturnType<typeof createSketching>} Sketching */
+
 /** A hand rests that has changed nothing for so long. */
 const RESTS_MS = 250;
 

@@ -26,7 +26,6 @@ function strongestPartner(app) {
  * another was pinned.
  * @param {import("../main.js").App} app
  * @param {() => void} render
- * @returns {any}  to be merged into `app`
  */
 export function createPointerState(app, render) {
   let frozen = false;
