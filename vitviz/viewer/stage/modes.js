@@ -115,19 +115,16 @@ export function createModes(app) {
       after.name === before.name &&
       isAnswer(other.source) &&
       changes.every((one) => removedIn([one], patches).size > 0);
-    const took = Math.max(waited, app.sketching.took());
-    if (took > SLOW_MS) return { counted, now, dare: t("eraseSlow", { seconds: (took / 1000).toFixed(1) }) };
     const { model, photo, pass, upload } = manifest;
     const best = app.records.best(
       [model.name, upload ? pass.id : photo.name, grid.tokens, before.name].join("/"),
       holds ? patches - out : null,
     );
-    return {
-      counted,
-      now,
-      dare: [t("eraseDare", { name: nameOf(before, app) }), best === null ? "" : t("eraseBest", { best })]
-        .join(" ")
-        .trim(),
-    };
+    const took = Math.max(waited, app.sketching.took());
+    const dare =
+      took > SLOW_MS
+        ? t("eraseSlow", { seconds: (took / 1000).toFixed(1) })
+        : t("eraseDare", { name: nameOf(before, app) });
+    return { counted, now, dare: [dare, best === null ? "" : t("eraseBest", { best })].join(" ").trim() };
   }
 }
