@@ -317,7 +317,7 @@ def test_the_front_matter_is_what_a_space_needs() -> None:
 # --- whose it is ----------------------------------------------------------------------------------
 
 # Read as they are, so that what they are worth is in them: text of this project.
-WRITTEN = re.compile(r"\.(cff|css|html|js|md|py[ci]?|txt|typed|wat|yml)")
+WRITTEN = re.compile(r"\.(cff|css|html|js|md|py[ci]?|ts|txt|typed|wat|yml)")
 
 
 def brought() -> set[str]:

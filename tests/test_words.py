@@ -119,7 +119,7 @@ def test_the_explainers_of_the_help_are_those_that_there_are() -> None:
         ("no-such.jpg", "look", "no-such.jpg"),
         ("-- look", "look", "-- look"),
         ("serve --port 80", "serve", "--port 80"),
-        ("train --plot x", "train", "--plot x"),
+        ("train --recipe mnist", "train", "--recipe mnist"),
         ("summary mnist --untrained", "summary", "mnist --untrained"),
         ("--summary mnist --untrained", "summary", "mnist --untrained"),
         ("--untrained --summary=mnist", "summary", "--untrained mnist"),
