@@ -1,6 +1,7 @@
 """Decoding in another process: the same photo, or the same refusal, and an end in time."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -70,9 +71,24 @@ def test_a_process_that_takes_too_long_is_killed():
         decode(encoded(), "a.jpg", 0.001)
 
 
-def test_a_process_that_breaks_is_a_photo_that_cannot_be_decoded(monkeypatch, tmp_path):
+@pytest.mark.parametrize("more", [0, 2**24])  # more than a pipe holds
+def test_a_process_that_breaks_is_a_photo_that_cannot_be_decoded(monkeypatch, tmp_path, more):
     monkeypatch.setattr(decoding, "HOUSE", "nowhere")  # where there is no such module
     monkeypatch.chdir(tmp_path)
+    with pytest.raises(ImageError, match="cannot be decoded here"):
+        decode(encoded() + bytes(more), "a.jpg", 60)
+
+
+def test_pixels_are_taken_over_in_bands_so_that_other_threads_run(monkeypatch):
+    monkeypatch.setattr(decoding, "BAND_BYTES", 7 * 40 * 3)  # 7 of 30 rows
+    data = encoded("PNG")
+    assert decode(data, "a.png", 60).image.tobytes() == open_photo(data, "a.png").image.tobytes()
+
+
+def test_a_process_that_ends_in_its_answer_is_a_photo_that_cannot_be_decoded(monkeypatch):
+    about = {"refused": False, "texts": [], "messages": {}, "mode": "RGB", "size": [40, 30]}
+    script = f"print({json.dumps(json.dumps(about))}, flush=True); print('abc', end='')"  # of a row of 120
+    monkeypatch.setattr(decoding, "COMMAND", (sys.executable, "-c", script))
     with pytest.raises(ImageError, match="cannot be decoded here"):
         decode(encoded(), "a.jpg", 60)
 

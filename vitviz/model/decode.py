@@ -8,7 +8,10 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from PIL import Image
 
@@ -17,6 +20,9 @@ from ..languages import Message, from_file, to_file
 from .photo import Photo, open_photo
 
 HOUSE = Path(__file__).resolve().parents[2]  # where Python finds this package
+COMMAND = (sys.executable, "-m", "vitviz.model.decode")
+BAND_BYTES = 2**20  # of pixels that are taken over at a time: other threads wait meanwhile
+NICE = 5  # others are served first
 
 
 class TooSlowError(ImageError):
@@ -30,27 +36,61 @@ def decode(data: bytes, name: str, seconds: float) -> Photo:
     process can be started.
     """
     paths = [str(HOUSE), *filter(None, [os.environ.get("PYTHONPATH")])]
-    command = [sys.executable, "-m", "vitviz.model.decode", str(seconds)]
-    try:
-        done = subprocess.run(
-            command,
-            input=json.dumps(name).encode() + b"\n" + data,
-            capture_output=True,
-            timeout=seconds,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
-        )
-    except subprocess.TimeoutExpired as error:
-        raise TooSlowError(f"{name!r} takes longer than {seconds:g} s to open") from error
-    head, _, pixels = done.stdout.partition(b"\n")
-    if done.returncode or not head:  # it ran out of memory, or a decoder broke it
-        broken = ImageError(Message("photo.not_decoded", name=repr(name)))
-        broken.add_note(f"{done.returncode}: {done.stderr.decode(errors='replace')[-1000:]}")
-        raise broken
-    about = json.loads(head)
+    process = subprocess.Popen(
+        [*COMMAND, str(seconds)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # a decoder can write there without an end
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
+    )
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    with process:
+        try:
+            return _received(process, data, name)
+        except (OSError, ValueError, EOFError) as error:  # it has ended before its answer did
+            if late.is_set():
+                raise TooSlowError(f"{name!r} takes longer than {seconds:g} s to open") from error
+            # It ran out of memory, or a decoder broke it.
+            raise ImageError(Message("photo.not_decoded", name=repr(name))) from error
+        finally:
+            timer.cancel()
+            process.kill()
+            with suppress(OSError):  # what it did not read is of no use
+                _pipe(process.stdin).close()
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe, "decode asks for both"
+    return pipe
+
+
+def _received(process: subprocess.Popen[bytes], data: bytes, name: str) -> Photo:
+    """The photo that a process answers with; `ImageError` if it refuses it."""
+    to_it, from_it = _pipe(process.stdin), _pipe(process.stdout)
+    to_it.write(json.dumps(name).encode() + b"\n" + data)
+    to_it.close()
+    about = json.loads(from_it.readline())
     texts = [from_file(text, about["messages"]) for text in about["texts"]]
     if about["refused"]:
         raise ImageError(texts[0])
-    image = Image.frombytes(about["mode"], tuple(about["size"]), pixels)
+    image = Image.new(about["mode"], tuple(about["size"]))
+    width, height = image.size
+    row_bytes = width * len(Image.new(image.mode, (1, 1)).tobytes())
+    rows = max(1, BAND_BYTES // row_bytes)
+    for top in range(0, height, rows):
+        size = (width, min(rows, height - top))
+        band = from_it.read(row_bytes * size[1])
+        if len(band) < row_bytes * size[1]:
+            raise EOFError(f"{name!r} ends in row {top} of {height}")
+        image.paste(Image.frombytes(image.mode, size, band), (0, top))
     return Photo(image, about["name"], tuple(texts))
 
 
@@ -72,6 +112,8 @@ def _answer() -> None:
 
 def _end_after(seconds: float) -> None:
     """End by itself, too: nobody ends it where the app was killed."""
+    if hasattr(os, "nice"):
+        os.nice(NICE)
     try:
         import resource
     except ImportError:  # Windows
