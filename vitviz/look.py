@@ -163,7 +163,7 @@ class Wanted:
 
     @classmethod
     def of(cls, analysis: Analysis, arguments: argparse.Namespace) -> "Wanted":
-        """Check the arguments. Raises `VitvizError` for a part that this analysis does not have."""
+        """The selection of the arguments. Raises `VitvizError` if this analysis lacks something."""
         head = (
             arguments.head if arguments.head is None else analysis.trace.check_head(arguments.head)
         )

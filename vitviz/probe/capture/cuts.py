@@ -39,8 +39,7 @@ class Edges:
 class Cuts:
     """Edges of attention that a pass did not have.
 
-    removed  (N,) bool  tokens taken out: they attend to themselves alone, and no other token to
-    them
+    removed  (N,) bool  tokens taken out: each attends to itself alone, and no other token to it
     """
 
     removed: Tensor

@@ -286,9 +286,8 @@ class Surgery:
             taken[[first + patch for patch in transplanted.patches]] = True
         donor = torch.zeros(n, self.config.embed_dim)
         rows = min(n, len(transplanted.donor.tokens))
-        donor[:rows] = transplanted.donor.tokens[
-            :rows
-        ]  # with another number of patches only CLS is taken
+        # With another number of patches only CLS is taken.
+        donor[:rows] = transplanted.donor.tokens[:rows]
         taken, donor = taken[:, None].to(device), donor.to(device)
 
         def transplant(_module: object, args: Any, out: Tensor) -> Tensor:

@@ -26,11 +26,10 @@ def measurements_of(card: ModelCard) -> dict[str, Any]:
     "others" measures how well `Analysis.known_or_not` finds pictures of none of the classes, on
     "pictures" of "classes" kinds of things that the model was never shown: "auroc"; "refused", the
     share of them below the threshold that keeps 95 % of the test pictures ("kept"); and with the
-    model's own threshold the shares "own_kept" of the test pictures and "own_refused" of the
-    others. "photographs" measures the same on "known" large photographs of the classes and
-    "strangers" of other things: "kept" and "refused", the shares that the model's own threshold
-    keeps and refuses; "left_out", the share it would keep if set without the photograph in
-    question; and "auroc".
+    model's own threshold the shares "own_kept" of the test pictures and "own_refused" of the rest.
+    "photographs" measures the same on "known" large photographs of the classes and "strangers" of
+    other things: "kept" and "refused", the shares that the model's own threshold keeps and refuses;
+    "left_out", the share it would keep if set without the photograph in question; and "auroc".
 
     Shares lie in [0, 1]. An entry that is not a number, or whose name is not known here, is left
     out. {} for a model that carries no measurements.
