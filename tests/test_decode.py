@@ -87,7 +87,7 @@ def test_pixels_are_taken_over_in_bands_so_that_other_threads_run(monkeypatch):
 
 def test_a_process_that_ends_in_its_answer_is_a_photo_that_cannot_be_decoded(monkeypatch):
     about = {"refused": False, "texts": [], "messages": {}, "mode": "RGB", "size": [40, 30]}
-    script = f"print({json.dumps(json.dumps(about))}, flush=True); print('abc', end='')"  # of a row of 120
+    script = f"print({json.dumps(json.dumps(about))}, flush=True); print('abc', end='')"
     monkeypatch.setattr(decoding, "COMMAND", (sys.executable, "-c", script))
     with pytest.raises(ImageError, match="cannot be decoded here"):
         decode(encoded(), "a.jpg", 60)

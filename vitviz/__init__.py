@@ -51,8 +51,8 @@ _ROOMS = ("errors", "languages", "many", "model", "notebook", "probe")  # where 
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, or a room, that is asked for the first time: they take torch, and seconds, for
-    which `vitviz --help` need not wait.
+    """Import a public name, or a room, when it is first used: they need torch, which takes seconds
+    that `vitviz --help` need not wait.
     """
     if name == "draw":  # takes matplotlib, which the other names need not wait for
         return importlib.import_module(f"{__name__}.draw")
@@ -60,7 +60,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import public
 
-    globals().update({one: getattr(public, one) for one in __all__})
+    globals().update({public_name: getattr(public, public_name) for public_name in __all__})
     return globals()[name]
 
 

@@ -1,5 +1,5 @@
-"""The edge of a command line: a mistake in its arguments is answered in one line instead of a page,
-and its output takes any character.
+"""Parse the arguments of a command line: mistakes are answered in one line, and output takes any
+character.
 """
 
 import argparse
@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 
 def print_any_character() -> None:
-    """Let this process print "?" for what the encoding of its stdout has not, in place of an error:
-    a file on Windows and some servers have few letters, and names of files and the packages that
-    vitviz uses have any. Python sees to stderr itself.
+    """Let this process print "?" for characters that the encoding of stdout lacks, instead of an
+    error: files on Windows and some servers have few letters, names of files any. Python handles
+    stderr itself.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
@@ -32,9 +32,9 @@ class Arguments(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
         args = [*(sys.argv[1:] if args is None else args)]
-        for one in args:  # some versions of argparse take the value of --port=-- for no value
-            if one.startswith("--") and one.endswith("=--"):
-                self.error(f"{one}: -- is no value of an option")
+        for argument in args:  # some versions of argparse take the value of --port=-- for no value
+            if argument.startswith("--") and argument.endswith("=--"):
+                self.error(f"{argument}: -- is no value of an option")
         found, rest = self.parse_known_args(args, namespace)
         if rest and rest[0].startswith("-"):
             option = rest[0].partition("=")[0]
@@ -50,7 +50,7 @@ class Arguments(argparse.ArgumentParser):
 
 
 def guess(word: str, words: Iterable[str]) -> str:
-    """What a sentence about a word that is not there adds: those that may have been meant."""
+    """The end of a message about an unknown word: similar words that may have been meant."""
     close = get_close_matches(word.lower(), words, n=2)
     return f" (did you mean {' or '.join(close)}?)" if close else ""
 

@@ -38,7 +38,7 @@ Run a Vision Transformer once on a photo and write down what happened inside:
                          model what was measured, and the film of its training
   explain.json           with --explain: how much every token matters, by each explainer
 """
-EXAMPLE = re.compile(r"[a-z][a-z-]{0,29}")  # what may be the name of an example
+EXAMPLE = re.compile(r"[a-z][a-z-]{0,29}")  # possible name of an example
 FIGURES = (
     *("patches", "attention", "heads", "wall", "matrix", "statistics", "rollout", "features"),
     *("pair", "patch", "pooling", "positions", "predictions", "lens", "measured", "explain"),
@@ -80,7 +80,7 @@ examples:
   vitviz survey photos/ --twin
   vitviz survey val/ --labels-of-folders --model deit_tiny_patch16_224 --measures entropy attention
 """
-# Every explainer has such a sentence; the list of the explainers themselves takes torch.
+# Keys of the explainers, read off their sentences, because the list itself needs torch.
 SENTENCE = "explainer_"
 EXPLAINER_KEYS = [
     key.removeprefix(SENTENCE)
@@ -90,28 +90,28 @@ EXPLAINER_KEYS = [
 
 
 def look(argv: Sequence[str]) -> int:
-    asked = look_options().parse_args(argv)
-    asked.photo = _pictures(asked.photo)
+    arguments = look_options().parse_args(argv)
+    arguments.photo = _pictures(arguments.photo)
     from .look import look
 
-    return look(asked)
+    return look(arguments)
 
 
 def survey(argv: Sequence[str]) -> int:
-    asked = survey_options().parse_args(argv)
-    asked.pictures = _pictures(asked.pictures)
+    arguments = survey_options().parse_args(argv)
+    arguments.pictures = _pictures(arguments.pictures)
     from .surveys import write_survey
 
-    return write_survey(asked)
+    return write_survey(arguments)
 
 
 def _pictures(photos: Sequence[str]) -> "list[str | Photo]":
-    """Files as they are, the files of examples that are named (cat, digit, ...), and for - the
-    picture that comes through a pipe.
+    """Replace names of examples (cat, digit, ...) by their files, and - by the picture from a pipe;
+    other arguments are files.
     """
     return [
-        _piped() if one == "-" else _example(one) if EXAMPLE.fullmatch(one) else one
-        for one in photos
+        _piped() if photo == "-" else _example(photo) if EXAMPLE.fullmatch(photo) else photo
+        for photo in photos
     ]
 
 
@@ -124,7 +124,7 @@ def _piped() -> "Photo":
 def _example(name: str) -> str:
     from .web.store.examples import EXAMPLES
 
-    files = {Path(one.path).stem: one.path for one in EXAMPLES}
+    files = {Path(example.path).stem: example.path for example in EXAMPLES}
     return name if Path(name).exists() else files.get(name, name)
 
 
@@ -156,11 +156,11 @@ def summary(argv: Sequence[str]) -> None:
     options = Arguments("vitviz summary", description="Print every layer: shape and parameters.")
     options.add_argument("model", metavar="MODEL", help="as --model of vitviz look; no download")
     _add_weights(options)
-    asked = options.parse_args(argv)
+    arguments = options.parse_args(argv)
     from .layers import layer_table
 
-    told = weight_options(asked)
-    print(layer_table(asked.model, not asked.untrained, asked.image_size, **told))
+    weights = weight_options(arguments)
+    print(layer_table(arguments.model, not arguments.untrained, arguments.image_size, **weights))
 
 
 def models(argv: Sequence[str]) -> None:
@@ -169,8 +169,8 @@ def models(argv: Sequence[str]) -> None:
 
 
 class Word(NamedTuple):
-    """One word of vitviz: a line and an example for --help, and what is called with the arguments
-    after the word; it returns the exit status, or None for 0.
+    """One word of vitviz: a line and an example for --help, and a function that takes the arguments
+    after the word and returns the exit status, or None for 0.
     """
 
     help: str
@@ -193,7 +193,7 @@ WERE_OPTIONS = {"--summary": "summary", "--list-models": "models"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the arguments say. Returns the exit status: 0, 1 after the sentence of a
+    """Run the command line. Returns the exit status: 0, 1 after the sentence of a
     `VitvizError`, 130 after Ctrl-C. Raises `SystemExit` with 2 after a line about a mistake in the
     arguments.
     """
@@ -205,7 +205,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except VitvizError as error:
         _discard_output()
-        # What it quotes can have more than one line.
+        # The message can quote text of several lines.
         print(f"vitviz {word}:", " ".join(str(error).splitlines()), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -217,7 +217,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _discard_output() -> None:
-    """Discard what is not written yet, if it cannot be: Python would try again when it ends."""
+    """Discard output that cannot be written: Python would try again at its end."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -227,7 +227,7 @@ def _discard_output() -> None:
 def parted(argv: list[str]) -> tuple[str, list[str]]:
     """The word, and the arguments that follow it. A photo or an option needs no word: it is `look`.
 
-    Ends the program with a line for what is neither.
+    Ends the program with a line for other arguments.
     """
     options = Arguments("vitviz", usage=USAGE, description=table(), epilog=EPILOG)
     options.add_argument("--version", action="version", version=f"vitviz {__version__}")
@@ -241,8 +241,8 @@ def parted(argv: list[str]) -> tuple[str, list[str]]:
             line = f"vitviz: {first} is a word here; the file of that name is ./{first}"
             print(line, file=sys.stderr)
         return first, argv[1:]
-    for place, one in enumerate(argv):
-        option, _, value = one.partition("=")
+    for place, argument in enumerate(argv):
+        option, _, value = argument.partition("=")
         if option in WERE_OPTIONS:
             before = [*argv[:place], *filter(None, [value])]
             return WERE_OPTIONS[option], [*before, *argv[place + 1 :]]
@@ -255,7 +255,7 @@ def parted(argv: list[str]) -> tuple[str, list[str]]:
 
 def table() -> str:
     """The words, one line each, with an example."""
-    rows = [(name, one.help, f"vitviz {name} {one.example}") for name, one in WORDS.items()]
+    rows = [(name, entry.help, f"vitviz {name} {entry.example}") for name, entry in WORDS.items()]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [f"  {name:{wide[0]}}  {help:{wide[1]}}  {example}" for name, help, example in rows]
     return "\n".join(["Take a Vision Transformer apart.\n", *map(str.rstrip, lines)])
@@ -307,7 +307,7 @@ def look_options() -> Arguments:
 
 
 def _add_files(options: Arguments) -> None:
-    """What is written, and where."""
+    """Add the options for the files that are written."""
     add = options.add_argument_group("what is written").add_argument
     add("--out", type=Path, metavar="FOLDER", help="(default: vitviz-PHOTO-MODEL, in this folder)")
     add("--format", choices=("png", "svg", "pdf"), default="png", help="of the figures")
@@ -367,7 +367,7 @@ def survey_options() -> Arguments:
 
 
 def _add_model(options: Arguments) -> None:
-    """Which model, and how photos come to it."""
+    """Add the options for the model, and for the photos it gets."""
     options.add_argument(
         "--model",
         default=DEFAULT_MODEL,
@@ -388,7 +388,7 @@ def _add_model(options: Arguments) -> None:
 
 
 def _add_changes(options: Arguments) -> None:
-    """What can be changed in the pass."""
+    """Add the options for changes of the pass."""
     change = options.add_argument_group("changes to the pass (patches, layers, heads count from 0)")
     change.add_argument("--remove", type=_numbers, metavar="N,N", help="take these patches out")
     change.add_argument("--keep", type=_numbers, metavar="N,N", help="take all other patches out")
@@ -415,7 +415,7 @@ def _add_changes(options: Arguments) -> None:
 
 
 def _add_weights(options: Arguments) -> None:
-    """What a model is besides its name."""
+    """Add the options for a model besides its name."""
     options.add_argument(
         "--untrained",
         action="store_true",
@@ -454,9 +454,9 @@ def _layer_and_head(text: str) -> list[int]:
 def _numbers(
     text: str, expected: str = "numbers with commas between are", counts: Sequence[int] = ()
 ) -> list[int]:
-    """Whole numbers with commas between, as many as one of `counts`; none: any number of them."""
+    """Whole numbers with commas between; `counts`: the allowed numbers of them, () for any."""
     try:
-        found = [int(one) for one in text.split(",")]
+        found = [int(part) for part in text.split(",")]
     except ValueError:
         found = []
     if not found or (counts and len(found) not in counts):

@@ -1,9 +1,9 @@
 """The errors whose text is written for the person in front of the screen.
 
-Every door (page, HTTP API, command line, notebook) shows the sentence of a `VitvizError` as it
-is. Anything else that is raised is a bug and is shown as one. What a visitor of the app can meet
-is raised with a `Message`, so that the app can say it in the visitor's language; what only a
-command line, a notebook or a training can meet is plain English.
+The page, the HTTP API, the command line and notebooks show the sentence of a `VitvizError` as it
+is. Any other error is a bug and is shown as one. Errors that a visitor of the app can meet are
+raised with a `Message`, so that the app can show them in the visitor's language; errors of the
+command line, of notebooks and of training are plain English.
 """
 
 import errno
@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import gettempdir
 
-FULL = (errno.ENOSPC, errno.EDQUOT)  # of a disk, or of what its owner may write
+FULL = (errno.ENOSPC, errno.EDQUOT)  # the disk is full, or a quota
 
 
 class VitvizError(Exception):
-    """Something a user can understand and mend; `str(error)` is the sentence to show.
+    """An error that a user can understand and mend; `str(error)` is the sentence to show.
 
-    `message` is the same as it was given: `vitviz.languages.say` takes it.
+    `message` is the sentence as it was given, for `vitviz.languages.say`.
     """
 
     @property
@@ -42,13 +42,13 @@ class SelectionError(VitvizError, ValueError):
 
 
 class CancelledError(VitvizError):
-    """A long computation that whoever asked for it has called off."""
+    """A long computation that was cancelled by its user."""
 
 
 @contextmanager
 def disk_has_room() -> Iterator[None]:
-    """Raise `VitvizError` where the body finds the disk full, or no folder for temporary files:
-    that can be anywhere, as packages look for one while they are imported.
+    """Raise `VitvizError` if the body finds the disk full, or no folder for temporary files. That
+    can happen anywhere, because packages look for such a folder while they are imported.
     """
     try:
         yield

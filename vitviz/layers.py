@@ -17,7 +17,7 @@ def layer_table(
 
     The title says where the weights are from. Those of a file are read; those of a timm model are
     neither downloaded nor loaded, because the table needs its architecture only.
-    `pretrained=False`: the untrained twin; `image_size` and `options` as of `load`. Raises
+    `pretrained=False`: the untrained twin; `image_size`, `options`: see `load`. Raises
     `WeightsError` for a model that vitviz cannot load.
     """
     here = is_file(model)

@@ -1,4 +1,4 @@
-"""What `vitviz look` does with photos: numbers and figures of each are written into a folder."""
+"""The command `vitviz look`: write numbers and figures of each photo into a folder."""
 
 import argparse
 import json
@@ -31,8 +31,8 @@ def look(arguments: argparse.Namespace) -> int:
     """Analyze the photos, write all files, print the predictions and the paths. Returns the exit
     status: 1 if some of several photos were broken.
 
-    `arguments`: as `cli.look_options` reads them. Raises `VitvizError` for what a single photo, the
-    model or the disk cannot give; nothing is written before all selections are checked.
+    `arguments`: those of `cli.look_options`. Raises `VitvizError` if a single photo, the model or
+    the disk cannot be used; nothing is written before all selections are checked.
     """
     key = ModelKey(arguments.model, arguments.untrained, arguments.image_size)
     changes = interventions(arguments)
@@ -66,10 +66,12 @@ def look(arguments: argparse.Namespace) -> int:
         print(analysis.changes())
     for answer in analysis.predictions():
         print(f"{answer.probability:7.1%}  {answer.label}")
-    told = analysis.known_or_not()
-    if told is not None and (sentence := analysis.not_taught()) is not None:
+    verdict = analysis.known_or_not()
+    if verdict is not None and (sentence := analysis.not_taught()) is not None:
         print(sentence)
-        print(f"(score {told.score:.3g}, below the model's threshold of {told.threshold:.3g})")
+        print(
+            f"(score {verdict.score:.3g}, below the model's threshold of {verdict.threshold:.3g})"
+        )
     elif (phrase := analysis.answer()) is not None and phrase.sure is False:
         print(f"not sure: the best guess is {phrase.name}, {phrase.probability:.1%}")
     for path in write(analysis, folder, wanted):
@@ -80,35 +82,35 @@ def look(arguments: argparse.Namespace) -> int:
 def _look_at_many(
     loaded: LoadedModel, changes: list[dict[str, Any]], arguments: argparse.Namespace
 ) -> int:
-    """The same for several photos, in folders in one folder, and a table of the answers."""
+    """`look` for several photos: a folder for each inside one folder, and a table of answers."""
     parent = arguments.out or Path(f"vitviz-look-{_with(arguments)}")
     rows, broken, noted = [], [], []
-    for one in analyze_many(
+    for result in analyze_many(
         loaded, arguments.photo, invert=arguments.invert, interventions=changes
     ):
-        if isinstance(one, BrokenPicture):
-            broken.append(one)
+        if isinstance(result, BrokenPicture):
+            broken.append(result)
             continue
-        wanted = Wanted.of(one, arguments)
-        noted += [f"note: {one.photo_name}: {note}" for note in notes_of(one)]
+        wanted = Wanted.of(result, arguments)
+        noted += [f"note: {result.photo_name}: {note}" for note in notes_of(result)]
         if arguments.json:
-            print(wanted.as_json(one))
+            print(wanted.as_json(result))
             continue
         try:
             parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _unusable(parent, error) from error
-        folder = parent / word(one.photo_name)
+        folder = parent / word(result.photo_name)
         if arguments.force:
-            claim(folder, one, force=True)
+            claim(folder, result, force=True)
         else:
-            folder = own_folder(folder, one)
-        write(one, folder, wanted)
-        rows.append((str(folder), *_in_words(one)))
+            folder = own_folder(folder, result)
+        write(result, folder, wanted)
+        rows.append((str(folder), *_in_words(result)))
     wide = max((len(row[0]) for row in rows), default=0)
     for name, share, answer in rows:
         print(f"{name:{wide}}  {share:>6}  {answer}".rstrip())
-    for line in [*noted, *(one.sentence for one in broken)]:
+    for line in [*noted, *(picture.sentence for picture in broken)]:
         print(" ".join(line.splitlines()), file=sys.stderr)
     return 1 if broken else 0
 
@@ -124,7 +126,7 @@ def _in_words(analysis: Analysis) -> tuple[str, str]:
 
 
 def notes_of(analysis: Analysis) -> list[str]:
-    """What may surprise whoever brought the photo."""
+    """Notes on changes of the photo that its owner may not expect."""
     notes = [str(note) for note in analysis.notes]
     if analysis.dark_ink():
         notes.append(
@@ -135,7 +137,7 @@ def notes_of(analysis: Analysis) -> list[str]:
 
 
 def _with(arguments: argparse.Namespace) -> str:
-    """The model and what is changed, for the name of a folder."""
+    """The model and the kind of changes, for the name of a folder."""
     key = ModelKey(arguments.model, arguments.untrained, arguments.image_size)
     model = "-".join(filter(None, (word(key.name), "untrained" * key.untrained, key.size)))
     return model + "-inverted" * arguments.invert + "-changed" * bool(interventions(arguments))
@@ -143,11 +145,11 @@ def _with(arguments: argparse.Namespace) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What is to be written of one analysis.
+    """Selection of the files and figures to write for one analysis.
 
     explained  the keys of explainers and the class that they explain
-    only       which figures, by the first words of their names (`FIGURES`); None: all
-    html       the viewer too; engine: with the model in it
+    only       figures to write, by the first words of their names (`FIGURES`); None: all
+    html       whether to write the viewer too; engine: with the model in it
     """
 
     layer: int
@@ -160,19 +162,21 @@ class Wanted:
     only: frozenset[str] | None = None
 
     @classmethod
-    def of(cls, analysis: Analysis, asked: argparse.Namespace) -> "Wanted":
-        """Raises `VitvizError` for what this analysis does not have."""
-        head = asked.head if asked.head is None else analysis.trace.check_head(asked.head)
-        only = None if asked.only is None else frozenset(asked.only)
+    def of(cls, analysis: Analysis, arguments: argparse.Namespace) -> "Wanted":
+        """The selection of the arguments. Raises `VitvizError` if this analysis lacks something."""
+        head = (
+            arguments.head if arguments.head is None else analysis.trace.check_head(arguments.head)
+        )
+        only = None if arguments.only is None else frozenset(arguments.only)
         return cls(
-            layer=choose_layer(analysis, asked.layer),
+            layer=choose_layer(analysis, arguments.layer),
             head=head,
-            token=choose_token(analysis, asked.token),
-            kind=asked.format,
-            html=asked.html or asked.html_engine,
-            engine=asked.html_engine,
-            explained=choose_explainers(analysis, asked.explain, asked.target),
-            only=frozenset() if asked.no_figures else only,
+            token=choose_token(analysis, arguments.token),
+            kind=arguments.format,
+            html=arguments.html or arguments.html_engine,
+            engine=arguments.html_engine,
+            explained=choose_explainers(analysis, arguments.explain, arguments.target),
+            only=frozenset() if arguments.no_figures else only,
         )
 
     def as_json(self, analysis: Analysis) -> str:
@@ -180,20 +184,20 @@ class Wanted:
         summary = analysis.summary()
         if self.explained is not None:
             summary["explained"] = relevance(analysis, self.token, *self.explained)
-        # Where the output has not all characters, JSON has ways to write them.
+        # If stdout lacks characters, JSON escapes them.
         return json.dumps(summary, ensure_ascii=str(sys.stdout.encoding).lower() != "utf-8")
 
 
 def write(analysis: Analysis, folder: Path, wanted: Wanted) -> list[Path]:
     """Write numbers and figures into a folder that exists; returns the files, in order."""
     paths = [folder / "summary.json", folder / ANALYSIS]
-    analysis.save(paths[1])  # first: by it the folder is known again, if this ends early
+    analysis.save(paths[1])  # first, so that `held_by_another` knows the folder if this ends early
     text = json.dumps(analysis.summary(), ensure_ascii=False, indent=2) + "\n"
     write_file(paths[0], text)
     if wanted.explained is not None:
         paths.append(folder / "explain.json")
-        told = relevance(analysis, wanted.token, *wanted.explained)
-        write_file(paths[-1], json.dumps(told) + "\n")
+        values = relevance(analysis, wanted.token, *wanted.explained)
+        write_file(paths[-1], json.dumps(values) + "\n")
     if wanted.html:
         from .viewer import page
 
@@ -211,7 +215,7 @@ def write(analysis: Analysis, folder: Path, wanted: Wanted) -> list[Path]:
 
 
 def figures_of(analysis: Analysis, wanted: Wanted) -> dict[str, Callable[[], Any]]:
-    """What draws each figure that there is of an analysis, by the name of its file."""
+    """Functions that draw the figures of an analysis, by the names of their files."""
     from . import draw
 
     layer, head, token, explained = wanted.layer, wanted.head, wanted.token, wanted.explained
@@ -254,7 +258,7 @@ def figures_of(analysis: Analysis, wanted: Wanted) -> dict[str, Callable[[], Any
 def relevance(
     analysis: Analysis, token: int, keys: list[str], target: int | None
 ) -> dict[str, Any]:
-    """The values of explainers in JSON's types: of each token, those of patches row by row."""
+    """The values of explainers for each token in JSON's types; patches row by row."""
     case = analysis.case(*keys, target=target)
     return {
         "token": token,
@@ -264,9 +268,7 @@ def relevance(
 
 
 def interventions(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """The changes that the options name, in JSON's types. Raises `VitvizError` for those that are
-    no interventions.
-    """
+    """The interventions of the options, in JSON's types. Raises `VitvizError` if one is invalid."""
     changes: list[dict[str, Any]] = []
     for kind in ("remove", "keep"):
         if (patches := getattr(arguments, kind)) is not None:
@@ -278,7 +280,7 @@ def interventions(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     for layer, head in arguments.head_off:
         changes.append({"kind": "head", "layer": layer, "head": head, "by": "zero"})
     if arguments.intervene is not None:
-        changes += [one.to_dict() for one in read_interventions(arguments.intervene)]
+        changes += [change.to_dict() for change in read_interventions(arguments.intervene)]
     return changes
 
 
@@ -323,9 +325,9 @@ def claim(folder: Path, analysis: Analysis, *, force: bool = False) -> None:
 
 
 def held_by_another(folder: Path, analysis: Analysis) -> str | None:
-    """What a folder holds, in words; None if that is an analysis of this photo and model.
+    """A description of a folder's content; None if that is an analysis of this photo and model.
 
-    Photos with the same name are told apart by their pixels.
+    Photos with the same name are distinguished by their pixels.
     """
     try:
         before = Analysis.load(folder / ANALYSIS)
@@ -348,7 +350,7 @@ def _unusable(folder: Path, error: OSError) -> VitvizError:
 
 
 def choose_layer(analysis: Analysis, layer: int | None) -> int:
-    """The layer asked for, or the last; -1 is the last, -2 the one before.
+    """The selected layer, or the last; -1 is the last, -2 the one before.
 
     Raises `SelectionError` if the model has no such layer.
     """
@@ -358,7 +360,7 @@ def choose_layer(analysis: Analysis, layer: int | None) -> int:
 
 
 def choose_token(analysis: Analysis, token: str | list[int] | None) -> int:
-    """The token that "cls", [number] or [row, col] means; None: CLS, or the patch in the middle.
+    """The token for "cls", [number] or [row, col]; None: CLS, or the patch in the middle.
 
     Raises `VitvizError` if there is no such token.
     """
@@ -375,9 +377,9 @@ def choose_token(analysis: Analysis, token: str | list[int] | None) -> int:
 def choose_explainers(
     analysis: Analysis, keys: list[str] | None, target: str | None
 ) -> tuple[list[str], int | None] | None:
-    """The explainers asked for, each once, and the class. None if none was asked for.
+    """The selected explainers, without duplicates, and the class. None if none is selected.
 
-    Raises `VitvizError` for a class that is not there, before anything is written.
+    Raises `VitvizError` for an unknown class, before anything is written.
     """
     if not keys:
         if target is not None:

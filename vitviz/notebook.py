@@ -1,4 +1,4 @@
-"""The notebook: the viewer in a cell, for an analysis that stands alone at the end of one."""
+"""The viewer in a notebook, for an analysis in the last line of a cell."""
 
 import base64
 import io
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 MOST_BYTES = 24_000_000  # of HTML in one cell: notebooks keep it in their file and load it whole
 HEIGHT_PX = 820  # of the frame: the picture, its controls and the beginning of a panel
 PICTURE_PX = 224  # the longer side of the picture that stands there instead
-# Scripts of the viewer and its files to save, but nothing of the notebook that it stands in.
+# Allow scripts and downloads of the viewer, but no access to the notebook around it.
 SANDBOX = "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox"
-# Jupyter takes frames and styles out of what it does not trust, and leaves pictures and text.
+# Jupyter removes frames and styles from untrusted output, and leaves pictures and text.
 HIDDEN_BESIDE_VIEWER = "<style>.vitviz-picture:has(+ iframe) { display: none }</style>"
 UNTRUSTED = (
     "<p>The viewer stands here once this notebook is trusted: run the cell again, or choose "
@@ -28,20 +28,20 @@ def both(comparison: "Comparison") -> str:
 
 
 def cell(analysis: "Analysis", beside: "Analysis | None" = None) -> str:
-    """HTML of an analysis for a notebook, as `_repr_html_` gives it; at most `MOST_BYTES` long.
+    """HTML of an analysis for a notebook, for `_repr_html_`; at most `MOST_BYTES` long.
 
-    `beside`: another one, which stands beside it.
+    `beside`: another analysis, to show beside the first.
 
-    The page of one file in a frame of its own. `srcdoc` needs neither a server nor a file, which
-    Jupyter, VS Code and Colab would each serve differently, and browsers refuse long `data:`
-    addresses. Where the page is too long a small picture stands, with the way to the page, and
-    where the notebook is not trusted, with the way to trust it.
+    The viewer's single-file page stands in a frame. `srcdoc` needs neither a server nor a file,
+    which Jupyter, VS Code and Colab would each serve differently, and browsers refuse long `data:`
+    addresses. If the page is too long, a small picture replaces it, with instructions to open the
+    page; if the notebook is not trusted, with instructions to trust it.
     """
     from .viewer import pack, page  # most analyses are never shown in a cell
 
     payload, other = pack(analysis), None if beside is None else pack(beside)
     files = [*payload.files.values(), *(other.files.values() if other else ())]
-    if 4 * sum(map(len, files)) / 3 < MOST_BYTES:  # base64; else why write it
+    if 4 * sum(map(len, files)) / 3 < MOST_BYTES:  # in base64; else the page is too long
         text = escape(page(payload, beside=other))
         html = HIDDEN_BESIDE_VIEWER + _small(analysis, UNTRUSTED)
         html += (
@@ -62,7 +62,7 @@ def cell(analysis: "Analysis", beside: "Analysis | None" = None) -> str:
 
 
 def _small(analysis: "Analysis", note: str) -> str:
-    """What stands where the viewer does not: the picture, one line of text, and a note as HTML."""
+    """The replacement for the viewer: the picture, one line of text, and a note, as HTML."""
     return (
         '<figure class="vitviz-picture" style="margin: 0">'
         f'<img src="{_picture(analysis)}" alt="" style="image-rendering: pixelated">'
@@ -71,7 +71,7 @@ def _small(analysis: "Analysis", note: str) -> str:
 
 
 def _picture(analysis: "Analysis") -> str:
-    """What the model saw as a small PNG, as an address."""
+    """The model's picture as a small PNG, in a data: address."""
     from PIL import Image
 
     pixels = analysis.picture.numpy()

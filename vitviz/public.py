@@ -1,4 +1,4 @@
-"""The public names of vitviz, which `vitviz` itself hands out when one of them is asked for."""
+"""The public names of vitviz, which `vitviz` imports when one of them is first used."""
 # ruff: noqa: F401
 
 from .errors import CaptureError, ImageError, SelectionError, VitvizError, WeightsError
@@ -21,6 +21,6 @@ from .probe.compare import Comparison, compare
 from .probe.explain.explainers import EXPLAINERS, rollout, rollout_matrix
 from .probe.measure.predictions import Prediction
 
-# What a notebook asks for; probe/ does not know the viewer.
+# Notebooks call this method; probe/ does not know the viewer.
 Analysis._repr_html_ = cell
 Comparison._repr_html_ = both

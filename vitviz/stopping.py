@@ -9,25 +9,25 @@ from types import FrameType
 
 IMPORTS = "<frozen importlib._bootstrap>"
 AGAIN_SECONDS = 0.05
-# What ends a process; SIGHUP comes when its terminal is closed, and Windows has none.
+# Signals that end a process; SIGHUP comes when its terminal is closed; Windows lacks it.
 ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Terminated(BaseException):
-    """Raised by `ENDING`, so that whatever is open is closed, and partial files are deleted."""
+    """Raised by `ENDING` signals, so that open files are closed and partial files deleted."""
 
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise `Terminated`, and end the process as they do when that has come
-    through. A second one ends it at once; one that is ignored, as with nohup, stays so. Ctrl-C
-    raises `KeyboardInterrupt`, as ever.
+    """Let SIGTERM and SIGHUP raise `Terminated`, then end the process as these signals do. A second
+    signal ends the process at once; an ignored signal, as with nohup, stays ignored. Ctrl-C raises
+    `KeyboardInterrupt` as usual.
 
-    All wait for the end of an import: packages written in C swallow what is raised in one, and are
-    half there afterwards.
+    Signals wait for the end of an import: packages written in C swallow exceptions during an
+    import, and are incomplete afterwards.
     """
 
-    def asked(number: int, frame: FrameType | None) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
         if os.name != "nt" and _imports(frame):
             again = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), number))
             again.daemon = True
@@ -44,9 +44,9 @@ def signals_raise() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in (*ENDING, signal.SIGINT)}
     for number in ENDING:
         if before[number] is not signal.SIG_IGN:
-            signal.signal(number, asked)
+            signal.signal(number, handle)
     if before[signal.SIGINT] is signal.default_int_handler:  # else Ctrl-C is not for this process
-        signal.signal(signal.SIGINT, asked)
+        signal.signal(signal.SIGINT, handle)
     try:
         yield
     except Terminated as terminated:
@@ -59,7 +59,7 @@ def signals_raise() -> Iterator[None]:
 
 
 def _imports(frame: FrameType | None) -> bool:
-    """Whether a module is being imported where a frame stands."""
+    """Whether a frame is inside the import of a module."""
     while frame is not None and frame.f_code.co_filename != IMPORTS:
         frame = frame.f_back
     return frame is not None

@@ -1,4 +1,4 @@
-"""What `vitviz survey` does with many pictures: tables and a figure are written into a folder."""
+"""The command `vitviz survey`: write tables and a figure about many pictures into a folder."""
 
 import argparse
 import sys
@@ -13,11 +13,11 @@ from .model.weights import load_key
 
 
 def write_survey(arguments: argparse.Namespace) -> int:
-    """Survey the pictures, write all files, print what came out. Returns the exit status: 1 if some
+    """Survey the pictures, write all files, print a summary. Returns the exit status: 1 if some
     of the pictures were broken.
 
-    `arguments`: as `cli.survey_options` reads them. Raises `VitvizError` for what the model, the
-    pictures or the disk cannot give.
+    `arguments`: those of `cli.survey_options`. Raises `VitvizError` if the model, the pictures or
+    the disk cannot be used.
     """
     keys = [ModelKey(arguments.model, arguments.untrained, arguments.image_size)]
     if arguments.twin and not arguments.untrained:
@@ -54,19 +54,19 @@ def write_survey(arguments: argparse.Namespace) -> int:
         draw.save(draw.figure7(*surveys), paths[-1])
     for path in paths:
         print(path)
-    for one in broken:
-        print(" ".join(one.sentence.splitlines()), file=sys.stderr)
+    for picture in broken:
+        print(" ".join(picture.sentence.splitlines()), file=sys.stderr)
     return 1 if broken else 0
 
 
 def summary(found: Survey) -> str:
-    """How many pictures, how sure the model is, how often right, and how far its heads look."""
+    """Number of pictures, mean confidence, accuracy, and attention distances, in a line."""
     parts = [f"{len(found.pictures):,} pictures"]
     parts += [f"{len(found.broken):,} broken"] if found.broken else []
     if found.confidence is not None:
         parts.append(f"mean confidence {found.confidence:.1%}")
     if found.accuracy is not None:
-        labelled = sum(one.right is not None for one in found.pictures)
+        labelled = sum(result.right is not None for result in found.pictures)
         parts.append(f"right {found.accuracy:.1%} of {labelled:,}")
     if found.pictures:
         far = found.mean()

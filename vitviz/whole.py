@@ -14,11 +14,11 @@ PARTIAL = ".partial"
 
 @contextmanager
 def writes_whole(path: str | Path) -> Iterator[Path]:
-    """Where to write a file: into a hidden folder beside `path`, of this writer alone. At the end
-    it moves to `path`; nothing moves if the body raises.
+    """Yield a path to write to, in a hidden folder beside `path` for this writer alone. At the end
+    the file moves to `path`, unless the body raises.
 
-    Of several writers the last one stays. What is no plain file, such as a pipe, is written as it
-    is. Raises `OSError` if the file cannot be written.
+    With several writers, the last one wins. A path that is no plain file, such as a pipe, is
+    written directly. Raises `OSError` if the file cannot be written.
     """
     path = Path(path)
     if path.exists() and not path.is_file():
@@ -32,8 +32,8 @@ def writes_whole(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def partial_folder(path: Path) -> Iterator[Path]:
-    """A hidden folder beside `path`, of this writer alone, which goes at the end; those of writers
-    of `path` that were killed go before. Raises `OSError` if there can be none.
+    """A hidden folder beside `path` for this writer alone, deleted at the end. Folders of killed
+    writers of `path` are deleted before. Raises `OSError` if it cannot be made.
     """
     for left, process in _partials(path):
         if not _runs(process):
@@ -45,11 +45,11 @@ def partial_folder(path: Path) -> Iterator[Path]:
 
 def others_write(path: Path, folder: Path) -> list[Path]:
     """The partial folders of other writers of `path` than that of `folder`."""
-    return [one for one, _ in _partials(path) if one != folder]
+    return [other for other, _ in _partials(path) if other != folder]
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text, in UTF-8, with the ends of lines that it has. Raises `OSError` if it cannot."""
+    """Write a text in UTF-8 with its own line ends. Raises `OSError` if it cannot be written."""
     with writes_whole(path) as partial:
         partial.write_text(text, encoding="utf-8", newline="")
 
@@ -63,7 +63,7 @@ def _partials(path: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _runs(process: int) -> bool:
-    """Whether a process runs on this machine; on Windows, which cannot be asked, all do."""
+    """Whether a process runs on this machine; always true on Windows, which cannot tell."""
     try:
         if os.name != "nt":
             os.kill(process, 0)

@@ -35,7 +35,7 @@ def explain(
     *,
     loaded: LoadedModel | None = None,
 ) -> Figure:
-    """The picture, and the maps of some explainers for a class; `keys` None: of all.
+    """The picture, and the maps of some explainers for a class; `keys` None: all explainers.
 
     Parameters and errors are those of `Analysis.explain`.
     """
@@ -56,12 +56,12 @@ def explained(
     *,
     spotlight: bool = False,
 ) -> Figure:
-    """The picture, and maps that explainers have made, by key, (N,) each; `target` None: for no
-    class; two: for the difference of their logits.
+    """The picture, and finished maps of explainers by key, (N,) each. `target`: the class they are
+    for; None: no class; two: the difference of their logits.
 
-    Each has its own scale, because their units differ; blue speaks against the class and orange for
-    it where values have a sign. `spotlight`: where they have none, the photo itself is dimmed in
-    place of colours.
+    Each map has its own scale, because their units differ. If values have a sign, blue speaks
+    against the class and orange for it. `spotlight`: if they have none, the photo itself is dimmed
+    instead of coloured.
     """
     size = 3.4 if len(maps) == 1 else 2.4
     figure, (first, *axes) = panels(analysis, 1 + len(maps), size=size, paper="")
@@ -81,13 +81,13 @@ def explained(
             dimmed(ax, analysis, values, top)
         if not pooled:
             mark(ax, analysis, token)
-        said = f"at 0 the photo has {DIMMEST:.0%} of its light" if light else ""
-        caption(ax, "\n".join(filter(None, (explainer.name, explainer.paper, said))))
+        note = f"at 0 the photo has {DIMMEST:.0%} of its light" if light else ""
+        caption(ax, "\n".join(filter(None, (explainer.name, explainer.paper, note))))
         bar(figure, image, ax, "")
     whose = "the query of the pool" if pooled else token_name(analysis, token)
     labels = analysis.card.labels
     classes = target if isinstance(target, tuple) else () if target is None else (target,)
-    names = [f'"{labels[one]}"' if labels else f"class {one}" for one in classes]
+    names = [f'"{labels[number]}"' if labels else f"class {number}" for number in classes]
     of_class = f"for {' minus '.join(names)}, " if names else ""
     title(figure, f"How much each patch matters {of_class}seen from {whose}; each its own scale")
     return figure

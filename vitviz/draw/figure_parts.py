@@ -32,7 +32,7 @@ SIGNED = LinearSegmentedColormap.from_list(
 DIMMEST = 0.6  # light of a spotlight at the low end of the scale, as in the viewer
 SHADES = LinearSegmentedColormap.from_list("shades", [(DIMMEST,) * 3, (1.0,) * 3])
 OPACITY = 0.55  # of a map that lies over the picture; its colour bar is drawn at full opacity
-LEAST_TIMES = 3  # a scale of attention ends at least at so many times uniform, as in the viewer
+LEAST_TIMES = 3  # least end of a scale of attention, in times uniform, as in the viewer
 BLUE, ORANGE, GREY = "#31688e", "#d55e00", "#999999"  # told apart by the colour-blind too
 DPI = 150
 LINE = 0.13  # inches between the lines of the source
@@ -40,7 +40,7 @@ LONGEST_NAME = 80  # letters of the name of a photo
 VIT = "arXiv:2010.11929"
 ROLLOUT = "arXiv:2005.00928"
 REGISTERS = "arXiv:2309.16588"
-# Labels and file names can be in any script: those of these fonts are used that are installed.
+# Labels and file names can be in any script; fonts that are not installed are skipped.
 FONTS = ("DejaVu Sans", "Noto Sans CJK KR", "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic")
 
 Direction = Literal["from", "to"]
@@ -61,9 +61,9 @@ def save(figure: Figure, path: str | Path) -> None:
     try:
         # matplotlib draws the ids inside an SVG at random unless it is given a salt.
         with matplotlib.rc_context({"svg.hashsalt": "vitviz"}):
-            told = {"Title": name, **dates.get(kind, {})}
+            metadata = {"Title": name, **dates.get(kind, {})}
             with writes_whole(path) as partial:
-                figure.savefig(partial, format=kind, dpi=DPI, metadata=told)
+                figure.savefig(partial, format=kind, dpi=DPI, metadata=metadata)
     except OSError as error:
         raise VitvizError(f"the figure could not be written to {path}: {error}") from error
 
@@ -85,19 +85,19 @@ def sheet(
     source = [f"model: {card.name}{size} ({card.source})"]
     source += [f"photo: {photo_name}"] if photo_name else []
     source += [f"source: {paper}"] if paper else []
-    told = _lines(source, width)
+    source_lines = _lines(source, width)
     # A long list of what was changed has room of its own, below a figure that stays as large.
-    figure = Sheet(figsize=(width, height + LINE * max(0, told.count("\n") - 1)))
+    figure = Sheet(figsize=(width, height + LINE * max(0, source_lines.count("\n") - 1)))
     figure.set_layout_engine("constrained")
     # As the x label of the whole figure, because constrained layout keeps room for that.
-    figure.supxlabel(told, fontsize=7, color="0.35", parse_math=False, fontfamily=fonts())
+    figure.supxlabel(source_lines, fontsize=7, color="0.35", parse_math=False, fontfamily=fonts())
     return figure
 
 
 def stage(
     ax: Axes | None, width: float, height: float, card: ModelCard, **about: str
 ) -> tuple[Figure, Axes]:
-    """The one picture of a `sheet`, as figure and axes; or the axes that a caller has."""
+    """A `sheet` with a single picture, as figure and axes; or the axes of the caller, `ax`."""
     if ax is not None:
         figure = ax.get_figure(root=True)
         assert figure is not None  # axes that were taken out of their figure
@@ -141,7 +141,7 @@ def ratio_of(shape: tuple[int, int]) -> float:
 
 
 def title(figure: Figure, text: str) -> None:
-    """Put above a `Sheet`; the figure of a caller (`stage`) has a title of its own."""
+    """Write a title above a `Sheet`; a figure of the caller (`stage`) keeps its own title."""
     if not isinstance(figure, Sheet):
         return
     size = min(12.0, figure.get_figwidth() * 125 / len(text))  # a long title on a narrow figure
@@ -201,7 +201,7 @@ def show(
 
 
 def dimmed(ax: Axes, analysis: Analysis, values: np.ndarray, top: float) -> AxesImage:
-    """The photo as sharp as it is, in the coordinates of the picture, dark where values are low."""
+    """Draw the photo in its own resolution over the picture, dark where values are low."""
     seen = analysis.photograph.crop if analysis.photograph else None
     photo = np.asarray(analysis.picture if seen is None else Image.open(BytesIO(seen)))
     photo = photo.reshape(*photo.shape[:2], -1)
@@ -316,7 +316,7 @@ def head_name(analysis: Analysis, head: int | None) -> str:
 
 
 def token_name(analysis: Analysis, token: int) -> str:
-    """What a token is called in a title: `cls_token`, or its patch by row and col."""
+    """The name of a token in a title: `cls_token`, or its patch by row and col."""
     if analysis.grid.is_patch(token):
         row, col = analysis.grid.row_col(token)
         return f"patch (row {row}, col {col})"

@@ -1,4 +1,4 @@
-"""Filters: what a model looks for in a patch, as pictures, beside what its training began with."""
+"""Filters: the filters of the patch embedding as pictures, beside those before training."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -24,23 +24,23 @@ def filters(loaded: LoadedModel) -> Figure:
         10, len(models) * (0.5 + 0.75 * rows) + 0.9, loaded.card, paper=f"{VIT}, figure 7 (left)"
     )
     parts = figure.subfigures(len(models), 1, squeeze=False)[:, 0]
-    for part, model, one in zip(parts, models, found, strict=True):
+    for part, model, principal in zip(parts, models, found, strict=True):
         axes = list(part.subplots(rows, COLS, squeeze=False).flat)
         for ax in axes:
             ax.set_axis_off()
-        for ax, weights in zip(axes, one.components, strict=False):
+        for ax, weights in zip(axes, principal.components, strict=False):
             pixels(ax, as_picture(np.asarray(weights)))
         name = "trained" if model.card.trained else "untrained"
-        part.suptitle(f"{name}: {in_words(one)}", fontsize=8)
-    said = ""
+        part.suptitle(f"{name}: {in_words(principal)}", fontsize=8)
+    note = ""
     if loaded.card.trained:
-        said = f"\n{left_of_start(loaded):.0%} of the filters is what they were before training"
-    title(figure, f"{len(found[0].components)} principal components of the filters{said}")
+        note = f"\n{left_of_start(loaded):.0%} of the filters is what they were before training"
+    title(figure, f"{len(found[0].components)} principal components of the filters{note}")
     return figure
 
 
 def in_words(found: Filters) -> str:
-    """What the filters look like, in a sentence without a subject."""
+    """A description of the filters, as a sentence without a subject."""
     count, colours = len(found.components), int((found.colour > 0.5).sum())
     kinds = f", {colours} of them contrasts of colours" if found.components.shape[1] == 3 else ""
     return (

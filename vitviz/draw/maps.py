@@ -148,7 +148,7 @@ def heads(
 
 
 def pooling(analysis: Analysis, found: np.ndarray | None = None) -> Figure:
-    """Where the learned query looks that gathers the answer, in each of its heads, on one scale.
+    """Attention of the learned query that gathers the answer, in each of its heads, on one scale.
 
     `found` is that of `analysis.pooling_map()`, for an analysis that does not hold its model.
     Raises `SelectionError` for a model that pools in another way.

@@ -44,7 +44,8 @@ def training(film: Film, card: ModelCard, layer: int, head: int | None = None) -
     scale. `head` None is the mean of the heads; `card` is that of the trained model. Raises
     `SelectionError` for a layer or head that the film does not have.
     """
-    moments, names = film.facts["moments"], [str(one["name"]) for one in film.facts["pictures"]]
+    moments = film.facts["moments"]
+    names = [str(picture["name"]) for picture in film.facts["pictures"]]
     layers, heads = film.attention.shape[2:4]
     layer = choose("layer", layer, layers)
     head = None if head is None else choose("head", head, heads)
@@ -62,10 +63,10 @@ def training(film: Film, card: ModelCard, layer: int, head: int | None = None) -
         size = film.facts["rows"], film.facts["cols"]
         maps = np.asarray(values[:, film.facts["num_prefix_tokens"] :]).reshape(-1, *size)
         axes = part.subplots(1, len(shown), squeeze=False)[0]
-        for ax, moment, one in zip(axes, shown, maps, strict=True):
+        for ax, moment, values_on_grid in zip(axes, shown, maps, strict=True):
             pixels(ax, np.asarray(film.pixels[picture]))
             image = ax.imshow(
-                one,
+                values_on_grid,
                 extent=(-0.5, width - 0.5, height - 0.5, -0.5),
                 cmap=COLOURS,
                 vmin=0,
@@ -87,7 +88,7 @@ def training(film: Film, card: ModelCard, layer: int, head: int | None = None) -
 
 
 def measured(card: ModelCard) -> Figure:
-    """What was measured of a model: how often it is right, and whether it looks at the object.
+    """Measurements of a model: how often it is right, and whether it looks at the object.
 
     The bars stand beside baselines that need no model: chance, or a map made without looking.
     Raises `VitvizError` for a model without such measurements.
@@ -103,7 +104,7 @@ def measured(card: ModelCard) -> Figure:
     if rates:
         classes = card.config.num_classes
         chance = {"top1": 1 / classes, "top5": min(1, 5 / classes)} if classes else {}
-        told = f"{found['pictures']:,.0f} " if "pictures" in found else ""
+        count_text = f"{found['pictures']:,.0f} " if "pictures" in found else ""
         _rates(axes[0], [MEASURES[name] for name in rates], list(rates.values()), percent)
         for at, name in enumerate(rates):
             if name in chance:
@@ -111,11 +112,13 @@ def measured(card: ModelCard) -> Figure:
         axes[0].set_xlim(0, 1.2)
         axes[0].set_xticks([0, 0.25, 0.5, 0.75, 1])
         ece = f"; calibration error {found['ece']:.1%}" if "ece" in found else ""
-        chart(axes[0], f"share of {told}pictures it was not trained on\norange: chance{ece}")
+        chart(axes[0], f"share of {count_text}pictures it was not trained on\norange: chance{ece}")
     if boxes:
-        known = {key: str(one.name) for key, one in EXPLAINERS.items()} | {"uniform": "even"}
+        known = {key: str(explainer.name) for key, explainer in EXPLAINERS.items()} | {
+            "uniform": "even"
+        }
         names = [known.get(name, name) for name in boxes]
-        bare = {key for key, one in EXPLAINERS.items() if one.baseline} | {"uniform"}
+        bare = {key for key, explainer in EXPLAINERS.items() if explainer.baseline} | {"uniform"}
         for ax, number, write, text in (
             (
                 axes[-2],
@@ -125,7 +128,7 @@ def measured(card: ModelCard) -> Figure:
             ),
             (axes[-1], "pointing", percent, "largest patch lies in the box\ngrey: no model"),
         ):
-            bars = _rates(ax, names, [one[number] for one in boxes.values()], write)
+            bars = _rates(ax, names, [hit[number] for hit in boxes.values()], write)
             for name, drawn in zip(boxes, bars, strict=True):
                 drawn.set_color(GREY if name in bare else BLUE)
             chart(ax, text)

@@ -1,4 +1,4 @@
-"""Probabilities of classes: the predictions, and the logit lens, which asks after each block."""
+"""Probabilities of classes: the predictions, and the logit lens after each block."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -56,8 +56,8 @@ def predictions(analysis: Analysis, k: int = 5) -> Figure:
     temperature = analysis.card.temperature
     softened = "" if temperature == 1 else f" of logits / {temperature:.3g}"
     ax.set_xlabel(f"probability: softmax{softened}")
-    said = f"The {len(best)} most probable of {len(analysis.trace.logits)} classes"
-    title(figure, "\n".join(filter(None, (analysis.not_taught(), said))))
+    note = f"The {len(best)} most probable of {len(analysis.trace.logits)} classes"
+    title(figure, "\n".join(filter(None, (analysis.not_taught(), note))))
     return figure
 
 
@@ -67,9 +67,9 @@ def answers(before: Analysis, after: Analysis, k: int = 5, *, ax: Axes | None = 
 
     Raises `VitvizError` if one of the models names no classes.
     """
-    for one in (before, after):
-        if not one.predictions(1):
-            raise VitvizError(Message("models.no_classes", name=one.card.name))
+    for analysis in (before, after):
+        if not analysis.predictions(1):
+            raise VitvizError(Message("models.no_classes", name=analysis.card.name))
     rows = compare(before, after).answers(k)
     height = 0.5 * len(rows) + 1.6
     figure, ax = stage(ax, 7.4, height, after.card, photo_name=photo_of(after))
@@ -97,11 +97,10 @@ def answers(before: Analysis, after: Analysis, k: int = 5, *, ax: Axes | None = 
 
 
 def lens(analysis: Analysis, k: int = 5) -> Figure:
-    """The logit lens: what the model would answer after each block, as probabilities and ranks.
+    """The logit lens: the model's answer after each block, as probabilities and ranks.
 
-    The lines are the k classes that lead after the last layer, and the one that leads after any
-    other layer. Raises
-    `VitvizError` if the model names no classes.
+    The lines are the k classes that lead after the last layer, and the class that leads after any
+    other layer. Raises `VitvizError` if the model names no classes.
     """
     lines = analysis.lens_lines(k)
     if not lines:

@@ -24,19 +24,19 @@ def figure7(first: Survey, second: Survey | None = None, *, ax: Axes | None = No
     `ax`: draw there, in place of a figure of its own. Raises `SelectionError` for a survey without
     distances.
     """
-    surveys = [one for one in (first, second) if one is not None]
+    surveys = [survey for survey in (first, second) if survey is not None]
     paper = f"{VIT}, figure 7 (right)"
     figure, ax = stage(ax, 6.4, 4.2, first.card, photo_name=_counted(surveys), paper=paper)
     tops, depths = [], []
-    for one, colour, marker in zip(surveys, (BLUE, ORANGE), "os", strict=False):
-        mean, error = (np.asarray(found) for found in (one.mean(), one.error()))
+    for survey, colour, marker in zip(surveys, (BLUE, ORANGE), "os", strict=False):
+        mean, error = (np.asarray(values) for values in (survey.mean(), survey.error()))
         depth, heads = mean.shape
         # Side by side in the order of their distance, so that intervals do not hide each other.
         aside = WIDTH * ((np.arange(heads) + 0.5) / heads - 0.5)
         order = mean.argsort(axis=1)
         x = (np.arange(depth)[:, None] + aside).ravel()
         mean, error = (np.take_along_axis(each, order, axis=1).ravel() for each in (mean, error))
-        n = len(one.pictures)
+        n = len(survey.pictures)
         ax.errorbar(
             x,
             mean,
@@ -47,7 +47,7 @@ def figure7(first: Survey, second: Survey | None = None, *, ax: Axes | None = No
             alpha=0.75,
             elinewidth=1,
             markeredgewidth=0,
-            label=f"{_name(one)}, {n:,} pictures",
+            label=f"{_name(survey)}, {n:,} pictures",
         )
         tops.append(float(mean.max()))
         depths.append(depth)
@@ -67,7 +67,7 @@ def figure7(first: Survey, second: Survey | None = None, *, ax: Axes | None = No
 
 
 def ablation(found: Ablation, *, ax: Axes | None = None) -> Figure:
-    """What the logit of the answer loses without each head: a cell for each, mean over pictures.
+    """Fall of the logit of the answer without each head: a cell for each, mean over pictures.
 
     Raises `SelectionError` unless each intervention turns one head off, each head once.
     """
@@ -99,6 +99,6 @@ def _name(survey: Survey) -> str:
 
 
 def _counted(surveys: Sequence[Survey]) -> str:
-    """In place of the name of a photo."""
-    counts = dict.fromkeys(f"{len(one.pictures):,} pictures" for one in surveys)
+    """The numbers of pictures, in place of the name of a photo."""
+    counts = dict.fromkeys(f"{len(survey.pictures):,} pictures" for survey in surveys)
     return " and ".join(counts)

@@ -1,9 +1,9 @@
 """The exercise: a Vision Transformer with seven gaps, and a check that it is the one of vitviz.
 
-my_vit.py     filled in: what is asked for
-writing.py    the file and the notebook with gaps, in a language
-gaps.py       what is called at each gap, and the mistakes that people make there
-checking.py   each gap on its own, then the whole, with the shipped weights
+my_vit.py     the solution: all gaps filled in
+writing.py    writes the file and the notebook with gaps, in a language
+gaps.py       calls the code at each gap, and has common mistakes
+checking.py   checks each gap on its own, then the whole, with the shipped weights
 command.py    `vitviz exercise`
 """
 

@@ -1,8 +1,8 @@
-"""Whether a filled-in ViT is the one of vitviz: each gap on its own, then the whole.
+"""Check whether a filled-in ViT is the one of vitviz: each gap on its own, then the whole.
 
-A gap is given what vitviz's own model has at that place, with the shipped weights, and compared
-with what that makes of it. So a mistake in one gap is not blamed on another, and who has computed
-the same as a mistake that people make is told which it is.
+Each gap gets the input that vitviz's own model has at that place, with the shipped weights, and its
+output is compared with that model's. So a mistake in one gap is not blamed on another. If the
+output is that of a common mistake, the report names it.
 """
 
 import runpy
@@ -30,7 +30,7 @@ TOLERANCE = 1e-5  # of the largest number that is compared
 
 
 class Right(NamedTuple):
-    """What a gap is given, and what vitviz makes of it."""
+    """The input of a gap, and the output of vitviz for it."""
 
     given: tuple[Tensor, ...]
     expected: tuple[Tensor, ...]
@@ -38,11 +38,11 @@ class Right(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What `check` found. `str` of it are lines in its language.
+    """The result of `check`. `str` gives its lines in its language.
 
-    sentences  of each gap: right, still open, or what is wrong with it
-    whole      of the model; what it says to two pictures where it is right
-    right      whether all gaps and the whole are
+    sentences  for each gap: right, still open, or what is wrong with it
+    whole      about the model; if it is right, its answers to two pictures
+    right      whether all gaps and the whole model are right
     """
 
     sentences: Mapping[str, Message]
@@ -52,10 +52,10 @@ class Report:
 
     def __str__(self) -> str:
         names = [say(Message(f"exercise.name_{gap}"), self.language) for gap in self.sentences]
-        said = [say(one, self.language) for one in self.sentences.values()]
+        texts = [say(sentence, self.language) for sentence in self.sentences.values()]
         lines = [
             f"{place}. {name}: {sentence}"
-            for place, (name, sentence) in enumerate(zip(names, said, strict=True), 1)
+            for place, (name, sentence) in enumerate(zip(names, texts, strict=True), 1)
         ]
         return "\n".join([*lines, "", say(self.whole, self.language)])
 
@@ -67,7 +67,7 @@ def check(vit: Callable[..., nn.Module], language: str = "en") -> Report:
               patch_size, channels, classes, dim, depth and heads
     language  of the report: a tag (BCP 47)
 
-    What the student's lines raise stands in the report. Raises `VitvizError` if the shipped weights
+    Errors of the student's code are part of the report. Raises `VitvizError` if the shipped weights
     do not fit into the class.
     """
     language = language_of(language)
@@ -75,16 +75,18 @@ def check(vit: Callable[..., nn.Module], language: str = "en") -> Report:
     wholes = []
     for name, picture in PICTURES.items():
         loaded = load(name, device="cpu")
-        path = next(one.path for one in EXAMPLES if one.path.endswith(picture))
+        path = next(example.path for example in EXAMPLES if example.path.endswith(picture))
         analysis = analyze(loaded, path)
         model = _filled(loaded.vit, vit)
         for gap, right in right_parts(loaded.vit, analysis.pixels[None]).items():
-            if sentences.get(gap, RIGHT) == RIGHT:  # of two wrong ones the first is told
+            if sentences.get(gap, RIGHT) == RIGHT:  # the first mistake is reported
                 sentences[gap] = _of_gap(gap, model, right, loaded.vit)
         wholes.append(_of_whole(model, loaded.vit, analysis, language))
     sentences = {gap: sentences[gap] for gap in GAPS}
-    done = sum(one == RIGHT for one in sentences.values())
-    wrong = [one for one in wholes if one.key != "exercise.answers"]
+    done = sum(sentence == RIGHT for sentence in sentences.values())
+    wrong = [
+        whole_sentence for whole_sentence in wholes if whole_sentence.key != "exercise.answers"
+    ]
     if done < len(GAPS):
         whole = Message("exercise.to_do", done=done, of=len(GAPS))
     elif wrong:  # something outside of the gaps was changed
@@ -95,13 +97,13 @@ def check(vit: Callable[..., nn.Module], language: str = "en") -> Report:
 
 
 def check_file(path: str | Path, language: str = "en") -> Report:
-    """`check` of the class `ViT` in a file, which is run. Raises `VitvizError` if it has none."""
+    """Run a file, and `check` its class `ViT`. Raises `VitvizError` if it has none."""
     try:
         vit = runpy.run_path(str(path)).get("ViT")
     except OSError as error:
         raise VitvizError(f"{path} cannot be read: {error.strerror}") from error
     except Exception as error:  # whatever a student's code can raise
-        raise VitvizError(f"{path} stops with {_told(error)}") from error
+        raise VitvizError(f"{path} stops with {_in_one_line(error)}") from error
     if not isinstance(vit, type):
         raise VitvizError(f"{path} has no class ViT")
     return check(vit, language)
@@ -124,13 +126,13 @@ def _filled(ours: ViT, vit: Callable[..., nn.Module]) -> Any:
         )
         model.load_state_dict(weights)
     except Exception as error:  # whatever a student's code can raise
-        raise VitvizError(Message("exercise.no_fit", error=_told(error))) from error
+        raise VitvizError(Message("exercise.no_fit", error=_in_one_line(error))) from error
     return model.eval()
 
 
 @torch.inference_mode()
 def right_parts(vit: ViT, pixels: Tensor) -> dict[str, Right]:
-    """What vitviz's model is given and makes at the place of each gap, of pixels (1, C, h, w)."""
+    """Input and output of vitviz's model at the place of each gap, for pixels (1, C, h, w)."""
     heard: dict[str, tuple[Tensor, ...]] = {}
     attn, side = vit.blocks[LAYER].attn, vit.config.patch_size[0]
     hooks = [
@@ -159,26 +161,26 @@ def right_parts(vit: ViT, pixels: Tensor) -> dict[str, Right]:
 
 @torch.inference_mode()
 def _of_gap(gap: str, model: Any, right: Right, ours: ViT) -> Message:
-    """The sentence about a gap. A block is compared with our attention in it."""
+    """The sentence about a gap. A block is compared with vitviz's attention inside."""
     block = model.blocks[LAYER]
     theirs, block.attn = block.attn, ours.blocks[LAYER].attn if gap == "block" else block.attn
     try:
-        made = GAPS[gap].call(model, *(one.clone() for one in right.given))
+        made = GAPS[gap].call(model, *(tensor.clone() for tensor in right.given))
         parts = tuple(made) if isinstance(made, tuple | list) else (made,)
         wrong = _no_numbers(parts, right.expected)
         return wrong or _of_numbers(gap, model, parts, right)
     except Exception as error:  # noqa: BLE001  # whatever a student's code can raise
-        return Message("exercise.stops", error=_told(error))
+        return Message("exercise.stops", error=_in_one_line(error))
     finally:
         block.attn = theirs
 
 
 def _no_numbers(parts: Sequence[Any], expected: Sequence[Tensor]) -> Message | None:
-    """Why what came cannot be compared with what is expected; None if it can."""
+    """The reason why the output cannot be compared with the expected one; None if it can."""
     if any(part is ... for part in parts):
         return Message("exercise.open")
-    if len(parts) != len(expected) or not all(isinstance(one, Tensor) for one in parts):
-        got = ", ".join(type(one).__name__ for one in parts)
+    if len(parts) != len(expected) or not all(isinstance(part, Tensor) for part in parts):
+        got = ", ".join(type(part).__name__ for part in parts)
         return Message("exercise.no_tensor", got=got, count=len(expected))
     for part, right in zip(parts, expected, strict=True):
         if part.shape != right.shape:
@@ -200,14 +202,14 @@ def _of_numbers(gap: str, model: Any, parts: Sequence[Tensor], right: Right) -> 
 
 @torch.inference_mode()
 def _of_whole(model: Any, ours: ViT, analysis: Analysis, language: str) -> Message:
-    """What the student's model says to the picture, or why it is not ours."""
+    """The answer of the student's model to the picture, or a sentence that says why it differs."""
     pixels = analysis.pixels[None]
     try:
         logits, expected = model(pixels), ours(pixels)
         if wrong := _no_numbers((logits,), (expected,)):
             return wrong
     except Exception as error:  # noqa: BLE001  # whatever a student's code can raise
-        return Message("exercise.stops", error=_told(error))
+        return Message("exercise.stops", error=_in_one_line(error))
     apart = _apart((logits,), (expected,))
     if not apart <= TOLERANCE:
         return Message("exercise.differs", apart=f"{apart:.2g}")
@@ -220,17 +222,17 @@ def _of_whole(model: Any, ours: ViT, analysis: Analysis, language: str) -> Messa
 
 
 def _apart(parts: Sequence[Tensor], expected: Sequence[Tensor]) -> float:
-    """The largest difference as a share of the largest number: infinite where shapes differ, nan
-    where a number is.
+    """The largest difference as a share of the largest number: infinite if shapes differ, nan if a
+    number is nan.
     """
     if any(a.shape != b.shape for a, b in zip(parts, expected, strict=True)):
         return float("inf")
     gaps = [(a - b).abs().max() for a, b in zip(parts, expected, strict=True)]
-    largest = torch.stack([one.abs().max() for one in expected]).max()
+    largest = torch.stack([tensor.abs().max() for tensor in expected]).max()
     return float(torch.stack(gaps).max() / largest)  # nan too, which Python's max can pass over
 
 
-def _told(error: Exception) -> str:
-    """What a student's lines raised, in one line."""
+def _in_one_line(error: Exception) -> str:
+    """An error of the student's code, in one line."""
     lines = str(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {lines[0][:200]}"

@@ -1,4 +1,4 @@
-"""The door `vitviz exercise`: a Vision Transformer with seven gaps, to be filled in."""
+"""The command `vitviz exercise`: a Vision Transformer with seven gaps, to be filled in."""
 
 from collections.abc import Sequence
 
@@ -26,16 +26,16 @@ def exercise(argv: Sequence[str]) -> int:
     options.add_argument("path", metavar="PATH", help="the folder to write, or the file to check")
     options.add_argument("--check", action="store_true", help="check the file, which is run")
     options.add_argument("--language", metavar="TAG", default="en", help="en or ko (default: en)")
-    asked = options.parse_args(argv)
-    if not spoken(asked.language):
-        options.error(f"--language is one of {', '.join(languages())}, got {asked.language!r}")
-    if asked.check:
+    arguments = options.parse_args(argv)
+    if not spoken(arguments.language):
+        options.error(f"--language is one of {', '.join(languages())}, got {arguments.language!r}")
+    if arguments.check:
         from .checking import check_file  # imports torch
 
-        report = check_file(asked.path, asked.language)
+        report = check_file(arguments.path, arguments.language)
         print(report)
         return 0 if report.right else 1
-    file, notebook = write_exercise(asked.path, asked.language)
+    file, notebook = write_exercise(arguments.path, arguments.language)
     print(f"fill in the gaps of {file}, and see which are right with")
     print(f"  vitviz exercise --check {file}")
     print(f"or open {notebook} in Jupyter, whose last cell does the same")

@@ -1,4 +1,4 @@
-"""The gaps, in the order of the file: what is called there, and what people write by mistake."""
+"""The gaps, in the order of the file: a call of the student's code, and common mistakes."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -11,9 +11,9 @@ LAYER = 1  # the block whose parts are compared; any would do
 
 
 class Gap(NamedTuple):
-    """`call(model, ...)` runs the student's lines; `mistakes` compute what a mistake computes.
+    """`call(model, ...)` runs the student's lines; `mistakes` give the results of common mistakes.
 
-    The key of a mistake is that of its sentence, `mistake_KEY`.
+    A mistake with the key KEY has the sentence `mistake_KEY`.
     """
 
     call: Callable[..., Any]

@@ -21,8 +21,8 @@ WIDTH = 88
 def write_exercise(folder: str | Path, language: str = "en") -> list[Path]:
     """Write `my_vit.py` and `my_vit.ipynb` into a folder, which is made. Returns their paths.
 
-    language  a tag (BCP 47); one that is not spoken here gets English. Raises `VitvizError` where
-    one of the files is there already (it may be half filled in), or where nothing can be written.
+    language  a tag (BCP 47); English if the language is not supported. Raises `VitvizError` if one
+    of the files exists already (it may be half filled in), or if nothing can be written.
     """
     language, folder = language_of(language), Path(folder)
     texts = {FILE: exercise(language), NOTEBOOK: notebook(language)}
@@ -41,27 +41,27 @@ def write_exercise(folder: str | Path, language: str = "en") -> list[Path]:
 
 def exercise(language: str) -> str:
     """The file with gaps: it checks itself when it is run."""
-    first = f'"""{_said("title", language)}\n\n{_filled(_said("how_file", language), "")}\n"""\n'
+    first = f'"""{_text("title", language)}\n\n{_filled(_text("how_file", language), "")}\n"""\n'
     last = f'if __name__ == "__main__":\n{textwrap.indent(_checking(language), "    ")}'
     return "\n\n".join([first, *(cell.strip("\n") + "\n" for cell in cells(language)), last])
 
 
 def notebook(language: str) -> str:
     """The notebook with gaps, format 4.5 of Jupyter, as JSON."""
-    intro = f"# {_said('title', language)}\n\n{_said('how_notebook', language)}"
+    intro = f"# {_text('title', language)}\n\n{_text('how_notebook', language)}"
     code = [*cells(language), _checking(language)]
     first = {"cell_type": "markdown", "id": "intro", "metadata": {}, "source": intro}
     made: list[dict[str, Any]] = [first]
     for place, cell in enumerate(code):
-        told = {"cell_type": "code", "id": f"cell-{place}", "source": cell.strip("\n")}
-        made.append({**told, "execution_count": None, "metadata": {}, "outputs": []})
+        code_cell = {"cell_type": "code", "id": f"cell-{place}", "source": cell.strip("\n")}
+        made.append({**code_cell, "execution_count": None, "metadata": {}, "outputs": []})
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     about = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(about, ensure_ascii=False, indent=1) + "\n"
 
 
 def cells(language: str) -> list[str]:
-    """The cells of code: each gap is `...`, and above it stands what belongs there."""
+    """The cells of code: each gap is `...`, with an instruction above it."""
     _, *filled = CELL.split(FILLED.read_text(encoding="utf-8"))
     return [_with_gaps(cell, language) for cell in filled]
 
@@ -72,7 +72,7 @@ def _with_gaps(cell: str, language: str) -> str:
         text, gap = TEXT.fullmatch(line), GAP.fullmatch(line)
         in_gap = text["key"].startswith("gap_") if text else in_gap and "return" not in line
         if text:
-            lines.append(_filled(_said(text["key"], language), f"{text['indent']}# "))
+            lines.append(_filled(_text(text["key"], language), f"{text['indent']}# "))
         elif gap and in_gap:
             lines.append(f"{gap['left']} {', '.join(['...'] * len(gap['names'].split(',')))}")
         else:
@@ -88,5 +88,5 @@ def _filled(text: str, start: str) -> str:
     return textwrap.fill(text, WIDTH, initial_indent=start, subsequent_indent=start)
 
 
-def _said(key: str, language: str) -> str:
+def _text(key: str, language: str) -> str:
     return say(Message(f"exercise.{key}"), language)

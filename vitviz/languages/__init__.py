@@ -1,7 +1,7 @@
-"""The languages of vitviz: a folder of dictionaries each, and which of them a tag asks for.
+"""The languages of vitviz: a folder of dictionaries each, found by language tags.
 
 A language is a folder here, named by its tag (BCP 47), with the files that `en` has: JSON, from
-a key to a text, in which {name} is what is filled in. What a language lacks is said in English.
+a key to a text, in which {name} is a place for a value. A text that a language lacks is English.
 
 A `Message` is an English sentence that knows the key and the values it is made of, so `say` can say
 it in any language. Nothing is translated by looking at a sentence.
@@ -28,13 +28,13 @@ def languages() -> tuple[str, ...]:
 
 @cache
 def dictionary(language: str, subject: str) -> dict[str, str]:
-    """The texts of a language on a subject, as they stand in its file; none if it has no such."""
+    """The texts of a language on a subject, as in its file; {} if there is no such file."""
     path = FOLDER / language / f"{subject}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def language_of(tag: str) -> str:
-    """What is spoken where a tag is asked for: Korean for "ko-KR", English for "kok" (Konkani).
+    """The language for a tag: Korean for "ko-KR", English for "kok" (Konkani).
 
     RFC 4647, section 3.4 (lookup): the longest beginning of the tag that is a language here.
     """
@@ -42,21 +42,21 @@ def language_of(tag: str) -> str:
 
 
 def spoken(tag: str) -> str | None:
-    """The language that a tag asks for; None if it is none of ours, or longer than any tag is."""
+    """The language for a tag; None if it is not supported, or if the tag is too long."""
     if len(tag := tag.strip()) > TAG_LETTERS:
         return None
     known = {language.lower(): language for language in languages()}
     parts = tag.lower().replace("_", "-").split("-")
     beginnings = ("-".join(parts[:count]) for count in range(len(parts), 0, -1))
-    return next((known[asked] for asked in beginnings if asked in known), None)
+    return next((known[beginning] for beginning in beginnings if beginning in known), None)
 
 
 class Message(str):
-    """A text of the dictionaries with its values filled in: a `str` in English, for whoever asks.
+    """A text of the dictionaries with its values filled in: as a `str` it is English.
 
     `Message("photo.empty", name="'a.png'")` is the text "empty" of `photo.json`. Values are texts,
     numbers, other messages, or tuples of them, which are joined by commas. Raises `KeyError` for
-    a text that English has not, or without one of its values: that is a bug.
+    a text that English lacks, or if one of its values is missing: that is a bug.
     """
 
     key: str
@@ -68,34 +68,38 @@ class Message(str):
         return self
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
-        """How copies and pickles are made."""
+        """Arguments for copies and pickles."""
         return (self.key,), dict(self.values)
 
     def with_values(self, changed: Callable[[Any], Any]) -> "Message":
         """The same sentence, each of its values changed."""
-        return Message(self.key, **{name: changed(one) for name, one in self.values.items()})
+        return Message(self.key, **{name: changed(value) for name, value in self.values.items()})
 
 
 def say(text: str, language: str) -> str:
-    """A text in a language; one that is no `Message` stays as it is."""
+    """A text in a language; a text that is no `Message` is returned unchanged."""
     if isinstance(text, Message):
         return _filled(text.key, text.values, language)
     return text
 
 
 def in_others(text: str) -> dict[str, str]:
-    """Language -> the text in it, for every language that does not say the same as English."""
-    said = {language: say(text, language) for language in languages()}
-    return {language: one for language, one in said.items() if one != text}
+    """{language: text} for every language whose text differs from the English one."""
+    translations = {language: say(text, language) for language in languages()}
+    return {
+        language: translation
+        for language, translation in translations.items()
+        if translation != text
+    }
 
 
 def _filled(key: str, values: Mapping[str, Any], language: str) -> str:
     if not values:
         return _unfilled(key, language)
-    said = _text(key, language).format(
+    filled = _text(key, language).format(
         **{name: _inner(value, language) for name, value in values.items()}
     )
-    return with_particles(said)
+    return with_particles(filled)
 
 
 @cache  # every page of the viewer brings some dozens of such texts, in every language
@@ -119,15 +123,13 @@ _EITHER = re.compile(
 
 
 def with_particles(text: str) -> str:
-    """A text in which every particle that is written for both cases, as 을(를), fits the word
-    before it.
-    """
+    """Resolve particles written for both cases, such as 을(를), by the word before them."""
 
     def fitting(found: re.Match[str]) -> str:
         last, quotes, *either = found.groups()
         syllable = ord(last) - 0xAC00  # one without a final consonant is a multiple of 28
         closed = syllable % 28 != 0 if 0 <= syllable < 11172 else last in CLOSED
-        which = next(at for at, one in enumerate(either) if one)
+        which = next(at for at, particle in enumerate(either) if particle)
         return last + quotes + PARTICLES[which][0 if closed else 1]
 
     return _EITHER.sub(fitting, text)
@@ -135,19 +137,19 @@ def with_particles(text: str) -> str:
 
 def _inner(value: Any, language: str) -> Any:
     if isinstance(value, tuple):
-        return ", ".join(str(_inner(one, language)) for one in value)
+        return ", ".join(str(_inner(item, language)) for item in value)
     return say(value, language)
 
 
 def to_file(texts: Iterable[str]) -> dict[str, Any]:
-    """What a file keeps beside its texts, in JSON's types: of which message each of them is."""
+    """The messages among some texts, in JSON's types, to be stored in a file beside the texts."""
     return {str(text): _parts(text) for text in texts if isinstance(text, Message)}
 
 
 def from_file(text: str, kept: Any) -> str:
-    """The message that a text was when `to_file` kept it; a text that was none stays one.
+    """Restore the message that `to_file` stored for a text; other texts are returned unchanged.
 
-    `kept` is what a file says, which can be anything: what does not say this very text is ignored.
+    `kept` comes from a file and can be anything: an entry that does not give this text is ignored.
     """
     try:
         message = _message(kept[text])
@@ -158,17 +160,17 @@ def from_file(text: str, kept: Any) -> str:
 
 def _parts(value: Any) -> Any:
     if isinstance(value, Message):
-        values = {name: _parts(one) for name, one in value.values.items()}
+        values = {name: _parts(item) for name, item in value.values.items()}
         return {"key": value.key, "values": values}
-    return [_parts(one) for one in value] if isinstance(value, tuple) else value
+    return [_parts(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _message(parts: Any) -> Any:
-    """The inverse of `_parts`. Raises several errors for what that never gave."""
+    """The inverse of `_parts`. Raises several errors for other values."""
     if isinstance(parts, list):
         return tuple(map(_message, parts))
     if not isinstance(parts, dict):
         return parts
     if parts["key"].partition(".")[0] not in SUBJECTS:  # a path in it would lead anywhere
         raise KeyError(parts["key"])
-    return Message(parts["key"], **{name: _message(one) for name, one in parts["values"].items()})
+    return Message(parts["key"], **{name: _message(part) for name, part in parts["values"].items()})

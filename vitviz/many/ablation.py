@@ -1,4 +1,4 @@
-"""ablate: what the answers to many pictures lose by each of several interventions."""
+"""ablate: how far the answers to many pictures fall with each of several interventions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,15 +27,15 @@ Changes = Intervention | Mapping[str, Any] | Sequence[Intervention | Mapping[str
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ablation:
-    """What n answers lose by each of i interventions, or lists of them.
+    """Falls of n answers with each of i interventions, or lists of them.
 
-    interventions     each as a list of what is changed in one pass
-    pictures          their names
+    interventions     the changes of each pass, as lists
+    pictures          names of the pictures
     targets      (n,)     the class of each: the answer of the intact model, or the one named
     logits       (i, n)   the fall of its logit: intact minus changed
     probability  (i, n)   the fall of its probability, in [-1, 1]
     kept         (i, n)   bool: whether the most probable class is still that of the intact model
-    broken                the pictures that gave nothing, each with its sentence
+    broken                the pictures without a result, each with a sentence that says why
     """
 
     card: ModelCard
@@ -52,20 +52,26 @@ class Ablation:
         return f"Ablation({self.card.name}: {of})"
 
     def table(self) -> list[dict[str, Any]]:
-        """A row for each intervention: what it is, the mean falls with their standard errors, and
+        """A row for each intervention: its caption, the mean falls with their standard errors, and
         the share of answers that stay.
         """
         n = len(self.pictures)
 
         def row(place: int, changes: tuple[Intervention, ...]) -> dict[str, Any]:
-            found: dict[str, Any] = {"changed": "; ".join(str(one.sentence()) for one in changes)}
+            found: dict[str, Any] = {
+                "changed": "; ".join(str(change.sentence()) for change in changes)
+            }
             for name in ("logits", "probability"):
                 values = getattr(self, name)[place].double()
                 found[name] = float(values.mean())
                 found[f"{name}_error"] = float(values.std() / n**0.5) if n > 1 else float("nan")
             return found | {"kept": float(self.kept[place].double().mean())}
 
-        return [row(*one) for one in enumerate(self.interventions)] if n else []
+        return (
+            [row(*place_and_changes) for place_and_changes in enumerate(self.interventions)]
+            if n
+            else []
+        )
 
     def to_csv(self) -> str:
         """`table` as text."""
@@ -73,7 +79,7 @@ class Ablation:
 
 
 def each_head(loaded: LoadedModel) -> list[Head]:
-    """Every head of the model off, one after another: what `ablate` does unless told otherwise."""
+    """Interventions that switch off each head of the model: the default of `ablate`."""
     config = loaded.card.config
     return [
         Head(layer=layer, head=head, by="zero")
@@ -92,24 +98,24 @@ def ablate(
     invert: bool = False,
     progress: bool = True,
 ) -> Ablation:
-    """What each intervention takes from the answer to each picture; the passes go in batches.
+    """Measure how far each intervention makes the answer to each picture fall, in batches.
 
     pictures       a folder, paths, Pillow images, arrays, a tensor or a data set: `pictures_of`
     interventions  each one change or a list of changes, as `analyze` takes them, and each is tried
                    alone; None: every head off (`each_head`)
-    target         the class whose logit is watched; None: the answer to each picture
+    target         the class whose logit is measured; None: the answer to each picture
 
     The logits are those of `Analysis.operate` up to float rounding. Raises `SelectionError` for
-    what the model has no place for and for a model without classes, `VitvizError` for what holds no
-    pictures, all before the first picture is opened.
+    interventions that the model has no place for and for a model without classes, `VitvizError` if
+    there are no pictures, all before the first picture is opened.
     """
     check_loaded(loaded)
     config = loaded.card.config
     wanted = each_head(loaded) if interventions is None else interventions
     if not isinstance(wanted, list | tuple):
         raise SelectionError(Message("experiments.no_list", value=short(wanted)))
-    lists = [one if isinstance(one, list | tuple) else [one] for one in wanted]
-    surgeries = [Surgery(read_interventions(one), config) for one in lists]
+    lists = [item if isinstance(item, list | tuple) else [item] for item in wanted]
+    surgeries = [Surgery(read_interventions(item), config) for item in lists]
     if not surgeries:
         raise SelectionError("no intervention is named")
     fixed = class_named(loaded.card, target, "ablate")
@@ -120,19 +126,21 @@ def ablate(
     found = watched(pictures_of(pictures), progress)
     for batch in in_batches(found, size_of(batch_size, loaded)):
         opened = made_of(batch, invert, lambda photo: picture_of(loaded, photo))
-        broken += [one for one in opened if isinstance(one, BrokenPicture)]
-        seen = [one[0] for one in opened if not isinstance(one, BrokenPicture)]
+        broken += [result for result in opened if isinstance(result, BrokenPicture)]
+        seen = [result[0] for result in opened if not isinstance(result, BrokenPicture)]
         if not seen:
             continue
         before = _logits(loaded, seen, intact)
         targets = before.argmax(dim=1) if fixed is None else torch.full((len(seen),), fixed)
         after = torch.stack([_logits(loaded, seen, surgery) for surgery in surgeries])
         whole = zip(batch, opened, strict=True)
-        names += [one.name for one, each in whole if not isinstance(each, BrokenPicture)]
+        names += [
+            picture.name for picture, result in whole if not isinstance(result, BrokenPicture)
+        ]
         parts.append((targets, *_falls(before, after, targets, loaded.card.temperature)))
     none = torch.empty(len(surgeries), 0)
     targets, logits, probability, kept = (
-        (torch.cat(one, dim=-1) for one in zip(*parts, strict=True))
+        (torch.cat(part, dim=-1) for part in zip(*parts, strict=True))
         if parts
         else (torch.empty(0).long(), none, none, none.bool())
     )
@@ -145,7 +153,7 @@ def ablate(
 def _falls(
     before: Tensor, after: Tensor, targets: Tensor, temperature: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Of logits and probabilities, and whether answers stay. (n, C), (i, n, C) -> (i, n) each"""
+    """Falls of logits and probabilities, and whether answers stay. (n, C), (i, n, C) -> (i, n)"""
 
     def of(values: Tensor) -> Tensor:
         where = targets.expand(values.shape[:-1])[..., None]
@@ -156,8 +164,8 @@ def _falls(
 
 
 def _logits(loaded: LoadedModel, pictures: Sequence[Tensor], surgery: Surgery) -> Tensor:
-    """Of one pass of all pictures, as a surgery changes it. (n, C) Raises `CaptureError`."""
-    pixels = torch.cat([loaded.preprocess.pixels(surgery.picture(one)) for one in pictures])
+    """Logits of all pictures in one pass with a surgery. (n, C) Raises `CaptureError`."""
+    pixels = torch.cat([loaded.preprocess.pixels(surgery.picture(picture)) for picture in pictures])
     with torch.inference_mode(), fast_products(), surgery.applied(loaded.vit):
         logits = loaded.vit(pixels.to(loaded.device)).float().cpu()
     if not is_sound(logits):

@@ -18,7 +18,7 @@ from .pictures import BrokenPicture, Label, Picture, pictures_of, watched
 
 Made = TypeVar("Made")
 
-ON_A_GPU = 8  # times as many tokens together: it has no caches to leave
+ON_A_GPU = 8  # times as many tokens together: there, caches are no limit
 
 
 def analyze_many(
@@ -34,24 +34,27 @@ def analyze_many(
     """The analysis of each picture in turn, equal to that of `analyze` up to float rounding.
 
     pictures      a folder, paths, Pillow images, arrays, a tensor or a data set: `pictures_of`
-    batch_size    of one pass of the model; None: what its processor takes at a time
-    progress      whether a bar is shown, where stderr is a terminal
-    and the other parameters are those of `analyze`. A picture that gives no analysis gives a
-    `BrokenPicture` with the sentence for it, in its place. Only the pictures and passes of one
-    batch are held; whoever keeps an analysis keeps it alone.
+    batch_size    pictures in one pass of the model; None: a size that suits the processor
+    progress      whether to show a bar, if stderr is a terminal
 
-    Raises `SelectionError` as `analyze` does, and `VitvizError` for what holds no pictures, both
+    The other parameters are those of `analyze`. For a picture that gives no analysis, a
+    `BrokenPicture` with a sentence stands in its place. Only the pictures and passes of one batch
+    are held in memory, and an analysis shares no memory with the others.
+
+    Raises `SelectionError` as `analyze` does, and `VitvizError` if there are no pictures, both
     before the first picture is opened.
     """
     check_loaded(loaded)
     surgery = Surgery(read_interventions(interventions), loaded.card.config)
     found = watched(pictures_of(pictures), progress)
     batches = in_batches(found, size_of(batch_size, loaded))
-    return (one for one, _ in labelled(loaded, batches, surgery, invert=invert, values=values))
+    return (
+        analysis for analysis, _ in labelled(loaded, batches, surgery, invert=invert, values=values)
+    )
 
 
 def size_of(batch_size: int | None, loaded: LoadedModel) -> int:
-    """How many pictures go through the model together. Raises `SelectionError` for less than 1."""
+    """Number of pictures in one pass of the model. Raises `SelectionError` for less than 1."""
     if batch_size is not None:
         return count_of(batch_size, "batch_size")
     tokens = TOGETHER if loaded.device.type == "cpu" else ON_A_GPU * TOGETHER
@@ -59,7 +62,7 @@ def size_of(batch_size: int | None, loaded: LoadedModel) -> int:
 
 
 def in_batches(pictures: Iterable[Picture], size: int) -> Iterator[list[Picture]]:
-    """Lists of so many pictures, the last one shorter."""
+    """Lists of `size` pictures; the last can be shorter."""
     left = iter(pictures)
     while batch := list(islice(left, size)):
         yield batch
@@ -68,14 +71,14 @@ def in_batches(pictures: Iterable[Picture], size: int) -> Iterator[list[Picture]
 def made_of(
     batch: Sequence[Picture], invert: bool, make: Callable[[Photo], Made]
 ) -> list[tuple[Made, Label] | BrokenPicture]:
-    """What is made of each picture, and its class where that is known; or why nothing can be."""
+    """Apply `make` to each picture: (result, class if known), or the reason why that failed."""
     made: list[tuple[Made, Label] | BrokenPicture] = []
-    for one in batch:
+    for picture in batch:
         try:
-            photo, label = one.open()
+            photo, label = picture.open()
             made.append((make(photo.invert() if invert else photo), label))
         except VitvizError as error:
-            made.append(BrokenPicture(one.name, str(error)))
+            made.append(BrokenPicture(picture.name, str(error)))
     return made
 
 
@@ -87,12 +90,12 @@ def labelled(
     invert: bool = False,
     values: bool = False,
 ) -> Iterator[tuple[Analysis | BrokenPicture, Label]]:
-    """The analysis of each picture, and its class where that is known."""
+    """The analysis of each picture, and its class if that is known."""
     for batch in batches:
         opened = made_of(batch, invert, lambda photo: seen(loaded, photo, surgery))
         whole = [each[0][1] for each in opened if not isinstance(each, BrokenPicture)]
         passes = forwards(loaded, whole, surgery, values=values) if whole else iter(())
-        for one, each in zip(batch, opened, strict=True):
+        for picture, each in zip(batch, opened, strict=True):
             if isinstance(each, BrokenPicture):
                 yield each, None
                 continue
@@ -100,4 +103,4 @@ def labelled(
             try:
                 yield Analysis(**around, pass_=sound(next(passes), loaded)), label
             except CaptureError as error:
-                yield BrokenPicture(one.name, str(error)), None
+                yield BrokenPicture(picture.name, str(error)), None

@@ -1,4 +1,4 @@
-"""MEASURES: what a survey can measure of each picture, and what each costs in forward passes."""
+"""MEASURES: the measures of a survey, with their cost in forward passes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ from ..probe.explain.explainers import EXPLAINERS
 from ..probe.measure.heads import distances
 
 ANSWER, DISTANCE = "answer", "distance"
-QUICK = (ANSWER, DISTANCE)  # what a pass gives that keeps no trace
+QUICK = (ANSWER, DISTANCE)  # measures that need no trace
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number, or several, of a picture.
+    """One or more numbers that describe a picture.
 
-    sentence  what the numbers are, with their shape
-    of        computes them from an analysis
-    price     forward passes that it costs besides the one of the picture, on two cores
+    sentence  meaning and shape of the numbers
+    of        computes the numbers from an analysis
+    price     cost in forward passes besides the pass itself, on two cores
     """
 
     sentence: str
@@ -40,7 +40,9 @@ def _prefix(analysis: Analysis) -> Tensor:
     first = analysis.grid.num_prefix_tokens
     layers = range(analysis.trace.depth)
     maps = (analysis.trace.attention(layer) for layer in layers)
-    return torch.stack([one[:, first:, :first].sum(dim=-1).mean(dim=-1) for one in maps])
+    return torch.stack(
+        [attention[:, first:, :first].sum(dim=-1).mean(dim=-1) for attention in maps]
+    )
 
 
 def _norms(analysis: Analysis) -> Tensor:
@@ -62,15 +64,15 @@ def _explained(key: str) -> Measure:
 
 
 MEASURES = {
-    ANSWER: Measure("the class and its probability", lambda one: one.trace.logits, 0),
+    ANSWER: Measure("the class and its probability", lambda analysis: analysis.trace.logits, 0),
     DISTANCE: Measure(
         "mean attention distance of each head, in pixels, (layers, heads)",
-        lambda one: one.head_statistics().distance,
+        lambda analysis: analysis.head_statistics().distance,
         0.3,
     ),
     "entropy": Measure(
         "entropy of each head, in nats, (layers, heads)",
-        lambda one: one.head_statistics().entropy,
+        lambda analysis: analysis.head_statistics().entropy,
         1.0,
     ),
     "prefix": Measure(
@@ -85,7 +87,7 @@ KEEPING = 1.0  # forward passes that an analysis costs besides its own, which al
 
 
 def chosen(measures: Sequence[str]) -> tuple[str, ...]:
-    """The measures by name, each once. Raises `SelectionError` for one that is not there."""
+    """The measures by name, without duplicates. Raises `SelectionError` for an unknown name."""
     names = (measures,) if isinstance(measures, str) else tuple(dict.fromkeys(measures))
     for name in names:
         if name not in MEASURES:
@@ -95,7 +97,7 @@ def chosen(measures: Sequence[str]) -> tuple[str, ...]:
 
 
 def price(measures: Sequence[str], loaded: LoadedModel) -> str:
-    """What they cost, in a sentence; "" for answers and distances, which cost next to nothing."""
+    """Cost of the measures, in a sentence; "" for answers and distances, which cost little."""
     grid = PatchGrid.of(loaded.card.config)
     costs = {}
     for name in chosen(measures):
@@ -126,7 +128,7 @@ def quick(loaded: LoadedModel, pictures: Sequence[Tensor], far: bool) -> tuple[T
         attn = vit.blocks[layer].attn
 
         def hear_tap(_module: object, _args: object, qkv: tuple[Tensor, ...]) -> None:
-            q, k = (one[:, :, first:].float() for one in qkv[:2])
+            q, k = (part[:, :, first:].float() for part in qkv[:2])
             bias = attn.score_bias(None, None)
             bias = None if bias is None else bias[..., first:, first:]
             size = q.shape[1] * q.shape[2] ** 2 if loaded.device.type == "cpu" else 1
@@ -144,7 +146,7 @@ def quick(loaded: LoadedModel, pictures: Sequence[Tensor], far: bool) -> tuple[T
 
         return hear_tap
 
-    pixels = torch.cat([loaded.preprocess.pixels(one) for one in pictures])
+    pixels = torch.cat([loaded.preprocess.pixels(picture) for picture in pictures])
     with torch.inference_mode(), fast_products(), listening() as listen:
         for layer in range(config.depth if far else 0):
             listen(vit.blocks[layer].attn.tap.register_forward_hook, hear(layer))

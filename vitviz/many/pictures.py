@@ -1,4 +1,4 @@
-"""Where many pictures are: in files, folders, lists, tensors and data sets, opened one by one."""
+"""Find many pictures, in files, folders, lists, tensors and data sets; open them one by one."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ Label = int | str | None  # the class of a picture: its number, its name, or not
 
 @dataclass(frozen=True, slots=True)
 class BrokenPicture:
-    """A picture of many that gave no result, and the sentence that says why."""
+    """A picture without a result, and the sentence that says why."""
 
     name: str
     sentence: str
@@ -28,11 +28,11 @@ class BrokenPicture:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Picture:
-    """One picture of many, which is opened when it is its turn.
+    """One picture of many, which is opened only when it is needed.
 
-    name   of its file as it was given, or "picture 17", counted from 0
-    take   gives what `open_photo` takes, and the class: its number, its name, or None
-    file   where it lies, if it is a file
+    name   name of its file as given, or "picture 17", counted from 0
+    take   returns an argument of `open_photo`, and the class: its number, its name, or None
+    file   path of the file, if there is one
     """
 
     name: str
@@ -40,25 +40,25 @@ class Picture:
     file: Path | None = None
 
     def stamp(self) -> str:
-        """The bytes of its file and when they were written; "" where there is no file to ask."""
+        """Length and time of the file, to detect changes; "" if there is no file."""
         try:
-            told = self.file and self.file.stat()
-        except (OSError, ValueError):  # opening it says why
+            stat = self.file and self.file.stat()
+        except (OSError, ValueError):  # `open` reports the reason
             return ""
-        return f"{told.st_size} {told.st_mtime_ns}" if told else ""
+        return f"{stat.st_size} {stat.st_mtime_ns}" if stat else ""
 
     def open(self) -> tuple[Photo, Label]:
         """The picture, upright, and its class. Raises `ImageError` with the sentence for it."""
         try:
             source, label = self.take()
-        except DECODER_ERRORS as error:  # what a data set raises is its own
+        except DECODER_ERRORS as error:  # data sets raise various errors
             raise ImageError(f"{self.name} cannot be opened: {error}") from error
         named = isinstance(source, str | Path | Photo) or bool(getattr(source, "filename", ""))
         return open_photo(source, None if named else self.name), label
 
 
 def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Iterable[Picture]:
-    """The pictures that a user means; a sequence where their number is known.
+    """The pictures in a user's argument; a sequence if their number is known.
 
     source  a path; a folder, with all the folders in it; a Pillow image, array or `Photo`; a tensor
             (N, C, h, w) or an array (N, h, w, C); a `torch.utils.data.Dataset`, whose items are
@@ -67,7 +67,7 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
     labels  the class of each picture, its number or name; "folders": the name of the folder that a
             file lies in
 
-    Raises `VitvizError` for what holds no pictures.
+    Raises `VitvizError` for a source without pictures.
     """
     by_folder = isinstance(labels, str) and labels == "folders"
     if isinstance(labels, str | int | float) and not by_folder:
@@ -78,11 +78,13 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
         found = list(_each(0, source, by_folder))
     elif hasattr(source, "__getitem__") and hasattr(source, "__len__"):
         files = isinstance(source, list | tuple) and any(
-            isinstance(one, str | Path) for one in source
+            isinstance(item, str | Path) for item in source
         )
-        if files:  # only then can one of them be many
+        if files:  # a folder among them can hold many
             found = [
-                one for place, each in enumerate(source) for one in _each(place, each, by_folder)
+                picture
+                for place, item in enumerate(source)
+                for picture in _each(place, item, by_folder)
             ]
         else:
             found = [
@@ -90,7 +92,11 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
                 for place in range(len(source))
             ]
     elif isinstance(source, Iterable):
-        found = (one for place, each in enumerate(source) for one in _each(place, each, by_folder))
+        found = (
+            picture
+            for place, item in enumerate(source)
+            for picture in _each(place, item, by_folder)
+        )
     else:
         raise VitvizError(
             "pictures can be a folder, a list, a tensor or a data set; "
@@ -103,12 +109,14 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
     if isinstance(found, list) and len(found) != len(given):
         raise VitvizError(f"{len(found)} pictures need as many labels, got {len(given)}")
     pairs = zip(found, given, strict=True)
-    labelled = (replace(one, take=partial(_labelled, one, label)) for one, label in pairs)
+    labelled = (
+        replace(picture, take=partial(_labelled, picture, label)) for picture, label in pairs
+    )
     return list(labelled) if isinstance(found, list) else labelled
 
 
 def watched(pictures: Iterable[Picture], progress: bool) -> Iterator[Picture]:
-    """The same, with a bar on stderr as they are taken, only where that is a terminal."""
+    """Iterate over the pictures with a progress bar on stderr, if that is a terminal."""
     total = len(pictures) if isinstance(pictures, Sequence) else None
     # tqdm's None: a bar on a terminal alone
     disable = None if progress else True
@@ -116,8 +124,8 @@ def watched(pictures: Iterable[Picture], progress: bool) -> Iterator[Picture]:
 
 
 def is_folder(path: str | Path) -> bool:
-    """Whether there is a folder; False for what no disk takes for a name, and for "", which Python
-    takes for the folder that one is in.
+    """Whether there is a folder of this path; False for impossible names, and for "", which Python
+    takes for the current folder.
     """
     try:
         return path != "" and Path(path).is_dir()
@@ -132,21 +140,23 @@ def _is_one(source: Any) -> bool:
 
 
 def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
-    """The pictures of a folder in the order of their names; else the one that it is."""
+    """The pictures of a folder in the order of their names; for other sources a single picture."""
     if not isinstance(source, str | Path):
         return iter([Picture(f"picture {place}", partial(_pair, source))])
     path = Path(source)
     files = picture_files(path) if is_folder(source) else [path]
     return (
         Picture(
-            str(one), partial(_pair, (one, one.absolute().parent.name) if by_folder else one), one
+            str(file),
+            partial(_pair, (file, file.absolute().parent.name) if by_folder else file),
+            file,
         )
-        for one in files
+        for file in files
     )
 
 
 def _item(source: Any, place: int) -> tuple[Any, Label]:
-    """An item of a data set or a sequence; numbers of its classes become names where it has any."""
+    """An item of a data set or a sequence; class numbers become names if the data set has names."""
     picture, label = _pair(source[place])
     names = getattr(source, "classes", ())  # as data sets of torchvision have them
     return picture, str(names[label]) if isinstance(label, int) and label < len(names) else label

@@ -1,4 +1,4 @@
-"""The file of a survey: what it is of, and a line for each picture, from which it goes on."""
+"""The file of a survey: a head and a line for each picture, from which a survey can resume."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ from ..whole import write_text
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the model says to one picture. `answer` is the most probable class, with `probability`
-    in [0, 1]; `known` as in `KnownOrNot`, `label` the class that it has, `right` whether the answer
-    is that; each is None where it is not known.
+class PictureResult:
+    """The model's answer to one picture. `answer` is the most probable class, with `probability` in
+    [0, 1]; `known` as in `KnownOrNot`; `label` the true class; `right` whether the answer is the
+    true class. Each is None if it is not known.
     """
 
     picture: str
@@ -31,46 +31,46 @@ class Told:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Line:
-    """One picture: what was said and measured, or the sentence that says why nothing was; and the
-    stamp of its file at that time (`Picture.stamp`).
+    """One picture: its result and measured values, or a sentence that says why there are none; and
+    the stamp of its file at that time (`Picture.stamp`).
     """
 
     picture: str
     values: Mapping[str, Tensor] = field(default_factory=dict)
-    told: Told | None = None
+    result: PictureResult | None = None
     sentence: str | None = None
     stamp: str = ""
 
     def to_json(self) -> str:
-        told = {"picture": self.picture} if self.told is None else asdict(self.told)
-        values = {name: _rounded(one.tolist()) for name, one in self.values.items()}
+        fields = {"picture": self.picture} if self.result is None else asdict(self.result)
+        values = {name: _rounded(tensor.tolist()) for name, tensor in self.values.items()}
         return json.dumps(
-            told | {"sentence": self.sentence, "stamp": self.stamp} | values, ensure_ascii=False
+            fields | {"sentence": self.sentence, "stamp": self.stamp} | values, ensure_ascii=False
         )
 
     @classmethod
     def read(cls, text: str, measures: Sequence[str]) -> "Line":
-        """Raises `ValueError`, `LookupError` or `TypeError` for what `to_json` did not write."""
+        """Read a line of `to_json`. Raises `ValueError`, `LookupError` or `TypeError`."""
         parts = parse(text)
         stamp = parts.pop("stamp", "")
         if (sentence := parts.pop("sentence")) is not None:
             return cls(parts["picture"], sentence=sentence)
         values = {name: torch.tensor(parts.pop(name)) for name in measures}
-        return cls(parts["picture"], values, Told(**parts), stamp=stamp)
+        return cls(parts["picture"], values, PictureResult(**parts), stamp=stamp)
 
 
 class Record:
-    """A file that a survey writes after each batch. `head`: what all of its lines are of."""
+    """A file that a survey writes after each batch. `head`: model and measures of all lines."""
 
     def __init__(self, path: Path, head: Mapping[str, Any], measures: Sequence[str]) -> None:
         self.path, self.head = path, json.dumps(head, ensure_ascii=False)
         self.measures = [name for name in measures if name != "answer"]
 
     def read(self) -> dict[str, Line]:
-        """The lines of pictures that gave something, by name; begins the file if there is none.
+        """The lines of pictures with a result, by name; creates the file if there is none.
 
-        The end of a line that a stopped run did not finish is cut off. Raises `VitvizError` for the
-        file of another survey, and where the disk refuses.
+        An unfinished last line of a stopped run is cut off. Raises `VitvizError` for the file of
+        another survey, and if the disk refuses.
         """
         try:
             if not self.path.exists() or not self.path.stat().st_size:
@@ -83,19 +83,19 @@ class Record:
                 raise VitvizError(
                     f"{self.path} is no survey of this model with these measures: name another file"
                 )
-            lines = [Line.read(one, self.measures) for one in texts]
+            lines = [Line.read(text, self.measures) for text in texts]
             if whole != data:
                 write_text(self.path, whole.decode("utf-8"))
         except OSError as error:
             raise self._unusable(error) from error
         except (ValueError, LookupError, TypeError) as error:
             raise VitvizError(f"{self.path} is damaged: {error}; name another file") from error
-        return {one.picture: one for one in lines if one.told is not None}
+        return {line.picture: line for line in lines if line.result is not None}
 
     def write(self, lines: Sequence[Line]) -> None:
-        """Add lines. Raises `VitvizError` where the disk refuses."""
+        """Add lines. Raises `VitvizError` if the disk refuses."""
         try:
-            self._append("".join(f"{one.to_json()}\n" for one in lines))
+            self._append("".join(f"{line.to_json()}\n" for line in lines))
         except OSError as error:
             raise self._unusable(error) from error
 

@@ -1,4 +1,4 @@
-"""survey: what a model does with many pictures, as tables and means; it goes on from its file."""
+"""survey: run a model on many pictures, into tables and means; resumes from its file."""
 
 import csv
 import io
@@ -23,20 +23,20 @@ from ..probe.measure.predictions import Results, classes_of, results_of
 from .analyses import in_batches, labelled, made_of, size_of
 from .measures import ANSWER, DISTANCE, MEASURES, QUICK, chosen, price, quick
 from .pictures import BrokenPicture, Label, Picture, pictures_of, watched
-from .record import Line, Record, Told
+from .record import Line, PictureResult, Record
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Survey:
-    """What a model did with n pictures.
+    """Results of a model on n pictures.
 
-    pictures  what it said to each
-    values    by measure (`MEASURES`), (n, ...): of each picture
-    broken    the pictures that gave nothing, each with its sentence
+    pictures  the answer to each picture
+    values    values of each picture by measure (`MEASURES`), (n, ...)
+    broken    the pictures without a result, each with a sentence that says why
     """
 
     card: ModelCard
-    pictures: tuple[Told, ...]
+    pictures: tuple[PictureResult, ...]
     values: Mapping[str, Tensor]
     broken: tuple[BrokenPicture, ...]
 
@@ -45,7 +45,7 @@ class Survey:
         return f"Survey({of}, {', '.join(self.values)})"
 
     def mean(self, measure: str = DISTANCE) -> Tensor:
-        """The mean over the pictures. (...) Raises `SelectionError` for what was not measured."""
+        """The mean over the pictures. (...) Raises `SelectionError` if that was not measured."""
         return self._of(measure).mean(dim=0).float()
 
     def error(self, measure: str = DISTANCE) -> Tensor:
@@ -57,20 +57,24 @@ class Survey:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of right answers in [0, 1]; None where no class of a picture is known."""
-        right = [one.right for one in self.pictures if one.right is not None]
+        """The share of right answers in [0, 1]; None if no true class is known."""
+        right = [result.right for result in self.pictures if result.right is not None]
         return sum(right) / len(right) if right else None
 
     @property
     def confidence(self) -> float | None:
         """The mean probability of the answers in [0, 1]; None for a model that names no classes."""
-        said = [one.probability for one in self.pictures if one.probability is not None]
-        return sum(said) / len(said) if said else None
+        probabilities = [
+            result.probability for result in self.pictures if result.probability is not None
+        ]
+        return sum(probabilities) / len(probabilities) if probabilities else None
 
     def table(self) -> list[dict[str, Any]]:
         """A row for each head: layer, head, and of each measure of heads the mean and its error."""
         layers, heads = self.card.config.depth, self.card.config.num_heads
-        measured = [name for name, one in self.values.items() if one.shape[1:] == (layers, heads)]
+        measured = [
+            name for name, values in self.values.items() if values.shape[1:] == (layers, heads)
+        ]
         parts = {name: self.mean(name).tolist() for name in measured}
         parts |= {f"{name}_error": self.error(name).tolist() for name in measured}
         return [
@@ -86,11 +90,11 @@ class Survey:
 
     def pictures_to_csv(self) -> str:
         """`pictures` as text, a row for each; then the broken ones, each with its sentence."""
-        rows = [asdict(one) | {"sentence": ""} for one in self.pictures]
+        rows = [asdict(result) | {"sentence": ""} for result in self.pictures]
         return as_csv([*rows, *({"picture": b.name, "sentence": b.sentence} for b in self.broken)])
 
     def to_pandas(self) -> Any:
-        """`table` as a DataFrame. Raises `VitvizError` where pandas is not installed."""
+        """`table` as a DataFrame. Raises `VitvizError` if pandas is not installed."""
         try:
             import pandas
         except ImportError as error:
@@ -106,7 +110,7 @@ class Survey:
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as text, under the names of the first."""
+    """Rows as CSV; the header has the keys of the first row."""
     text = io.StringIO()
     writer = csv.DictWriter(text, [*rows[0]] if rows else [], restval="", lineterminator="\n")
     writer.writeheader()
@@ -125,41 +129,41 @@ def survey(
     invert: bool = False,
     progress: bool = True,
 ) -> Survey:
-    """What a model does with many pictures; each value is that of a single `Analysis`.
+    """Run a model on many pictures; each value is that of a single `Analysis`.
 
     pictures  a folder, paths, Pillow images, arrays, a tensor or a data set: `pictures_of`
-    measures  some of `MEASURES`; answers and distances need the forward pass alone, and what any
-              other costs is said first, on stderr, unless `progress` is False
+    measures  some of `MEASURES`; answers and distances need the forward pass alone; the cost of
+              others is printed first, on stderr, unless `progress` is False
     labels    the class of each picture; "folders": the name of the folder that it lies in
-    file      is written after each batch, one line of JSON for each picture. What it has already is
-              not computed again, by the names of the pictures and the time and length of their
-              files, if it is of the same model and measures; else `VitvizError`. Broken pictures
-              are tried again
-    invert    as of `analyze`
+    file      written after each batch, a line of JSON for each picture. Pictures that it has
+              already, by name and by the time and length of their files, are not computed again.
+              It must be of the same model and measures, else `VitvizError` is raised. Broken
+              pictures are tried again
+    invert    see `analyze`
 
-    A picture that gives nothing is among `broken`. Raises `SelectionError` for a measure that is
-    not there, `VitvizError` for what holds no pictures, or where no label is a class of the model.
+    A picture without a result is among `broken`. Raises `SelectionError` for an unknown measure,
+    `VitvizError` if there are no pictures, or if no label is a class of the model.
     """
     check_loaded(loaded)
     names = chosen(measures)
     found = pictures_of(pictures, labels)
-    if progress and (said := price(names, loaded)):
-        tqdm.write(said, file=sys.stderr)
+    if progress and (note := price(names, loaded)):
+        tqdm.write(note, file=sys.stderr)
     run = _Run(loaded, names, invert)
     record = None if file is None else Record(Path(file), run.head(), names)
     done = {} if record is None else record.read()
-    order: dict[str, None] = {}  # a picture that is named twice is one
+    order: dict[str, None] = {}  # a picture that is listed twice counts once
 
     def missing() -> Iterator[Picture]:
-        for one in watched(found, progress):
-            again = one.name in order
-            order[one.name] = None
-            before = done.get(one.name)
-            if not again and (before is None or before.stamp != one.stamp()):
-                yield one
+        for picture in watched(found, progress):
+            again = picture.name in order
+            order[picture.name] = None
+            before = done.get(picture.name)
+            if not again and (before is None or before.stamp != picture.stamp()):
+                yield picture
 
     for batch in in_batches(missing(), size_of(batch_size, loaded)):
-        stamps = [one.stamp() for one in batch]  # before they are read
+        stamps = [picture.stamp() for picture in batch]  # before they are read
         stamped = zip(run.lines(batch), stamps, strict=True)
         lines = [replace(line, stamp=stamp) for line, stamp in stamped]
         if record is not None:
@@ -169,14 +173,14 @@ def survey(
 
 
 class _Run:
-    """What computes the lines of one survey, and puts them together."""
+    """Computes the lines of one survey, and combines them."""
 
     def __init__(self, loaded: LoadedModel, measures: tuple[str, ...], invert: bool) -> None:
         self.loaded, self.measures, self.invert = loaded, measures, invert
         self.classes = classes_of(loaded.card)
 
     def head(self) -> dict[str, Any]:
-        """What a file is of: the model with a checksum of its weights, and the measures."""
+        """The head of a file: the model, a checksum of its weights, and the measures."""
         card, weights = self.loaded.card, 0
         for tensor in self.loaded.vit.state_dict().values():
             weights = zlib.crc32(
@@ -192,17 +196,17 @@ class _Run:
         }
 
     def lines(self, batch: list[Picture]) -> list[Line]:
-        """Those of some pictures, which go through the model together."""
+        """The lines of some pictures, which go through the model together."""
         if {*self.measures} <= {*QUICK}:
             return self._quick(batch)
         surgery, lines = Surgery((), self.loaded.card.config), []
         found = labelled(self.loaded, [batch], surgery, invert=self.invert)
-        for one, (analysis, label) in zip(batch, found, strict=True):
+        for picture, (analysis, label) in zip(batch, found, strict=True):
             if isinstance(analysis, BrokenPicture):
-                lines.append(Line(one.name, sentence=analysis.sentence))
+                lines.append(Line(picture.name, sentence=analysis.sentence))
                 continue
             values = {name: MEASURES[name].of(analysis) for name in self.measures if name != ANSWER}
-            lines.append(self._line(one.name, label, analysis.trace.logits, values))
+            lines.append(self._line(picture.name, label, analysis.trace.logits, values))
         return lines
 
     def _quick(self, batch: list[Picture]) -> list[Line]:
@@ -210,50 +214,54 @@ class _Run:
         opened = made_of(batch, self.invert, lambda photo: picture_of(self.loaded, photo))
         whole = [each[0] for each in opened if not isinstance(each, BrokenPicture)]
         answers = zip(*quick(self.loaded, whole, far), strict=True) if whole else iter(())
-        for one, each in zip(batch, opened, strict=True):
+        for picture, each in zip(batch, opened, strict=True):
             if isinstance(each, BrokenPicture):
-                lines.append(Line(one.name, sentence=each.sentence))
+                lines.append(Line(picture.name, sentence=each.sentence))
                 continue
             logits, distance = next(answers)
             if is_sound(logits) and is_sound(distance):
                 values = {DISTANCE: distance} if far else {}
-                lines.append(self._line(one.name, each[1], logits, values))
+                lines.append(self._line(picture.name, each[1], logits, values))
             else:
                 sentence = str(Message("models.without_bounds", name=self.loaded.card.name))
-                lines.append(Line(one.name, sentence=sentence))
+                lines.append(Line(picture.name, sentence=sentence))
         return lines
 
     def _line(self, name: str, label: Label, logits: Tensor, values: Mapping[str, Tensor]) -> Line:
         results = results_of(logits, self.classes, 1) if ANSWER in self.measures else Results()
         labels = self.classes.labels
-        if isinstance(label, int):  # a number of a class of this model, or of nothing that it names
+        if isinstance(label, int):  # the number of a class of this model, or of an unknown class
             label = labels[label] if 0 <= label < len(labels) else str(label)
         if not results.predictions:
-            return Line(name, values, Told(name, label=label))
+            return Line(name, values, PictureResult(name, label=label))
         best, known = results.predictions[0], results.known_or_not
         taught = label is not None and _plain(label) in map(_plain, labels)
         right = _plain(best.label) == _plain(label) if taught and label is not None else None
-        told = Told(
+        result = PictureResult(
             name, best.label, best.probability, None if known is None else known.known, label, right
         )
-        return Line(name, values, told)
+        return Line(name, values, result)
 
     def survey(self, lines: Sequence[Line]) -> Survey:
-        whole = [one for one in lines if one.told is not None]
+        whole = [line for line in lines if line.result is not None]
         names = [name for name in self.measures if name != ANSWER]
         return Survey(
             card=self.loaded.card,
-            pictures=tuple(one.told for one in whole if one.told is not None),
+            pictures=tuple(line.result for line in whole if line.result is not None),
             values={
-                name: torch.stack([one.values[name] for one in whole]) if whole else torch.empty(0)
+                name: torch.stack([line.values[name] for line in whole])
+                if whole
+                else torch.empty(0)
                 for name in names
             },
             broken=tuple(
-                BrokenPicture(one.picture, one.sentence or "") for one in lines if one.told is None
+                BrokenPicture(line.picture, line.sentence or "")
+                for line in lines
+                if line.result is None
             ),
         )
 
 
 def _plain(name: str) -> str:
-    """A name of a class as folders are named: "red_panda" is "Red panda"."""
+    """Normalise the name of a class, so that "red_panda" is "Red panda"."""
     return name.replace("_", " ").casefold()

@@ -56,7 +56,7 @@ def describe(
     details: Mapping[str, str],
     words: Mapping[str, Any] | None,
 ) -> str:
-    """What a checkpoint says of its weights, in JSON."""
+    """The description of a checkpoint's weights, in JSON."""
     return json.dumps(
         {
             "config": config.to_dict(),
@@ -70,11 +70,11 @@ def describe(
 
 
 def rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Let `change` alter the description in a checkpoint of ours; its weights stay as they are, to
-    the last bit, and fair tests of them that lie beside it still count.
+    """Let `change` alter the description in a checkpoint of vitviz. The weights keep every bit, and
+    fair tests in the file beside them stay valid.
 
-    Raises `OSError` or `ValueError` for a file that cannot be read or written, `KeyError` for one
-    that is none of ours.
+    Raises `OSError` or `ValueError` for a file that cannot be read or written, `KeyError` for a
+    file that vitviz did not write.
     """
     tensors, metadata = read_tensors(path)
     meta = parse(metadata[FORMAT])
@@ -82,13 +82,13 @@ def rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     tests = _fair_tests(path)
     write_tensors(path, tensors, metadata | {FORMAT: json.dumps(meta)})
     for text in tests.values():
-        told = text.replace(parse(text)["sha256"], _sha256(path))
-        write_text(_tests_beside(path), told)
+        renewed = text.replace(parse(text)["sha256"], _sha256(path))
+        write_text(_tests_beside(path), renewed)
 
 
 def load_own(path: Path, name: str) -> LoadedModel | None:
-    """Read a checkpoint of vitviz; `name` becomes the name on the model's card. None for a file of
-    anybody else's.
+    """Read a checkpoint of vitviz; `name` becomes the name on the model's card. None for any other
+    file.
 
     Raises `WeightsError` for a file that is damaged.
     """
@@ -128,19 +128,20 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
 
 
 def _fair_tests(path: Path) -> dict[str, str]:
-    """The table of `--evaluate --explainers` that lies beside a checkpoint, as one of its details.
+    """The table of `--evaluate --explainers` beside a checkpoint, as a detail of its card.
 
-    {} without one, and for one of other weights: it names the sha256 of those that it tested.
+    {} if there is none, or if it was made with other weights: it names the sha256 of its
+    checkpoint.
     """
     beside = _tests_beside(path)
     if not beside.is_file() or beside.stat().st_size > MOST_TESTS_BYTES:
         return {}
     text = beside.read_text("utf-8", errors="replace")
     try:
-        told = parse(text)
+        parsed = parse(text)
     except ValueError:
         return {}
-    tested = told.get("sha256") if isinstance(told, dict) else None
+    tested = parsed.get("sha256") if isinstance(parsed, dict) else None
     return {"explainers": text} if tested == _sha256(path) else {}
 
 
@@ -154,7 +155,7 @@ def _sha256(path: Path) -> str:
 
 
 def check_seed(details: Mapping[str, str]) -> None:
-    """Raise `ValueError` if the seed in `details` is none that torch can draw the twin with."""
+    """Raise `ValueError` for a seed in `details` that torch cannot draw the twin with."""
     seed = first_seed(details)
     if seed is not None and not 0 <= seed < 2**63:
         raise ValueError(f"its seed must be from 0 to 2**63 - 1, got {short(seed)}")

@@ -44,7 +44,7 @@ WORDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Rotary:
-    """How far q and k of a patch are turned, and which place that tells (arXiv:2104.09864).
+    """How q and k of a patch are turned by its place: rotary positions (arXiv:2104.09864).
 
     Pair m of the d / 2 pairs of channels, m and m + d / 2, is turned by y w_m, or by x w_m in the
     other half of the pairs; w_m = temperature^(-m / (d / 4)) in both halves.
@@ -54,9 +54,9 @@ class Rotary:
                  "mixed": they do too, and a pair is turned by y F_y + x F_x, where every block and
                  head has learned its own F (RoPE-ViT, arXiv:2403.13298)
     temperature  how much slower the last pairs turn than the first; "mixed" begins with it
-    order        which of the two the first half is for, and the first row of the learned F
-    offset       what the count begins with
-    reference    rows and columns of the grid that the count is stretched to; None: it is not
+    order        the axis of the first half of the pairs, and of the first row of the learned F
+    offset       the number of the first row and column
+    reference    rows and columns of the grid that the count is stretched to; None: not stretched
     """
 
     kind: Literal["normalised", "axial", "mixed"]
@@ -82,7 +82,7 @@ class Rotary:
 
     @classmethod
     def of(cls, value: Any) -> "Rotary | None":
-        """The value as JSON has it, or as it is. Raises `WeightsError`."""
+        """The value itself, or the one that JSON describes. Raises `WeightsError`."""
         if value is None or isinstance(value, cls):
             return value
         try:
@@ -116,9 +116,9 @@ class ViTConfig:
     pos_embed: bool = True
     pos_embed_prefix: bool = True  # False: positions for patches only, as DeiT-III and FlexiViT
 
-    # Positions inside attention, in each block anew; learned ones may be added besides.
+    # Positions inside attention, in every block; a model can have learned positions as well.
     rotary: Rotary | None = None  # q and k are turned by their place
-    relative_bias: bool = False  # a learned number per way is added to scores (arXiv:2106.08254)
+    relative_bias: bool = False  # a learned number per offset is added to scores (arXiv:2106.08254)
 
     # Patch embedding.
     patch_bias: bool = True  # CLIP has none
@@ -147,8 +147,8 @@ class ViTConfig:
     # From tokens to the answer.
     # "token_avg": CLS and the mean side by side, as DINOv2's classifiers; "": logits per token
     global_pool: Literal["token", "avg", "token_avg", "map", ""] = "token"
-    pool_prefix: bool = False  # the mean and "map" are of the prefix tokens too
-    # Heads and hidden numbers of "map"; None becomes those of the blocks.
+    pool_prefix: bool = False  # the mean and "map" include the prefix tokens
+    # Heads and hidden width of "map"; None: as in the blocks.
     pool_heads: int = None  # type: ignore[assignment]
     pool_hidden_dim: int = None  # type: ignore[assignment]
 
@@ -248,12 +248,12 @@ class ViTConfig:
 
     @property
     def tokens_read(self) -> int | None:
-        """How many tokens, from the first on, the answer is read from; None: from all."""
+        """Number of leading tokens that the answer is read from; None: all of them."""
         return 1 + self.dist_token if self.global_pool == "token" else None
 
     @property
     def pooled_dim(self) -> int:
-        """The width of the vector that pooling makes, which the head reads."""
+        """Width of the pooled vector that the head reads."""
         return self.embed_dim * (2 if self.global_pool == "token_avg" else 1)
 
     @property
@@ -277,9 +277,9 @@ class ViTConfig:
 
 
 def _listed(value: Any) -> Any:
-    """The same with lists for tuples, as JSON gives it back."""
+    """The value with lists in place of tuples, as JSON returns it."""
     if isinstance(value, dict):
-        return {name: _listed(one) for name, one in value.items()}
+        return {name: _listed(item) for name, item in value.items()}
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -111,7 +111,7 @@ def _answer() -> None:
 
 
 def _end_after(seconds: float) -> None:
-    """End by itself, too: nobody ends it where the app was killed."""
+    """Limit the CPU time of this process: if the app is killed, nothing else ends it."""
     if hasattr(os, "nice"):
         os.nice(NICE)
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def is_there() -> bool:
-    """Whether the hub may be asked (`HF_HUB_OFFLINE`) and answers."""
+    """Whether the hub may be used (`HF_HUB_OFFLINE`) and answers."""
     from huggingface_hub import constants
 
     return not constants.HF_HUB_OFFLINE and answers(constants.ENDPOINT)
@@ -49,7 +49,7 @@ def cached(model_id: str, *names: str) -> Path:
 class Repository:
     """The files of one model on the hub; from the cache alone if the hub does not answer now.
 
-    `model_id` as of `cached`. Raises `LocalEntryNotFoundError` if not even the cache has its
+    `model_id`: see `cached`. Raises `LocalEntryNotFoundError` if not even the cache has its
     config.json.
     """
 

@@ -22,15 +22,15 @@ def short(value: object) -> str:
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is an int; True and 1.0 do not count."""
+    """Whether the value is an int; True and 1.0 do not count."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_number(value: object, least: float, most: float) -> bool:
-    """Whether it is a number from `least` to `most`; NaN is not."""
+    """Whether the value is a number from `least` to `most`; NaN is not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
 
 
 def are_texts(values: object) -> bool:
-    """Whether it is a tuple or list of texts."""
+    """Whether the value is a tuple or list of texts."""
     return isinstance(values, tuple | list) and all(isinstance(value, str) for value in values)

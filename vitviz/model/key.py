@@ -1,4 +1,4 @@
-"""ModelKey: which model is meant, in one value: its name, whether untrained, its pictures' size."""
+"""ModelKey: identifies a model by its name, whether it is untrained, and its image size."""
 
 import re
 from dataclasses import asdict, dataclass
@@ -12,12 +12,12 @@ from .json_values import short
 
 @dataclass(frozen=True)
 class ModelKey:
-    """Which model is meant, for whoever keeps, names or loads it: hashable, and JSON.
+    """Identity of a model, to cache, name or load it: hashable, and converts to JSON.
 
-    name        as a menu or `vitviz.load` has it
-    untrained   its twin with the weights that training began with
-    image_size  (height, width) of the pictures it is shown, in pixels; an int stands for a square;
-                None: its own
+    name        a name from the menu or for `vitviz.load`
+    untrained   the twin, with the weights that training began with
+    image_size  (height, width) of the input pictures, in pixels; an int stands for a square;
+                None: the model's own size
 
     Raises `WeightsError` for values of other types, or a side that is not from 1 to 65536.
     """
@@ -35,13 +35,13 @@ class ModelKey:
             object.__setattr__(self, "image_size", sides_of("image_size", self.image_size))
 
     def named(self, name: str) -> "ModelKey":
-        """The key of another model; a size belongs to one model, and is left behind."""
+        """The key of another model. The image size is dropped: it belongs to one model."""
         return self if name == self.name else ModelKey(name, self.untrained)
 
     @property
     def size(self) -> str:
-        """The image size as links, options and file names have it: "144", or "144x192", height
-        before width; "" for the model's own.
+        """The image size as written in links, options and file names: "144" or "144x192" (height
+        before width); "" for the model's own size.
         """
         return "" if self.image_size is None else size_text(self.image_size)
 

@@ -1,4 +1,4 @@
-"""Class names of models that are not ours: those that a model or its user brings, or ImageNet's."""
+"""Class names of models from elsewhere: given by the user, stored with the model, or ImageNet's."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ Labels = Sequence[str] | None  # names of classes, or IMAGENET; None: the user g
 
 
 def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
-    """The names that a user gives, one for each class. Raises `WeightsError` for any other."""
+    """The class names that a user gives. Raises `WeightsError` unless there is one per class."""
     if labels is None:
         return None
     if labels == IMAGENET:
@@ -20,7 +20,7 @@ def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
             raise WeightsError(f"no data set of {IMAGENET} has {num_classes} classes")
         return names
     texts = [*labels] if isinstance(labels, Iterable) and not isinstance(labels, str) else []
-    if not all(isinstance(one, str) for one in texts) or len(texts) != num_classes:
+    if not all(isinstance(text, str) for text in texts) or len(texts) != num_classes:
         raise WeightsError(
             f'labels must be {num_classes} names, one for each class, or "{IMAGENET}"; '
             f"got {len(texts)}: {short(labels)}"
@@ -29,7 +29,7 @@ def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
 
 
 def imagenet_labels(num_classes: int) -> tuple[str, ...] | None:
-    """Class names of ImageNet-1k, 12k, 21k or 22k in timm's order, told apart by their size."""
+    """Class names of ImageNet-1k, 12k, 21k or 22k in timm's order, chosen by their number."""
     from timm.data import ImageNetInfo, infer_imagenet_subset
 
     subset = infer_imagenet_subset({"num_classes": num_classes})
@@ -37,7 +37,7 @@ def imagenet_labels(num_classes: int) -> tuple[str, ...] | None:
 
 
 def own_labels(cfg: Mapping[str, Any], num_classes: int) -> tuple[str, ...] | None:
-    """Class names that a model brought along in its `config.json`, as on the hub."""
+    """Class names that a model stores in its `config.json`, as on the hub."""
     names = cfg.get("label_names")
     if not isinstance(names, list | tuple) or len(names) != num_classes or not num_classes:
         return None

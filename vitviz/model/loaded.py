@@ -1,4 +1,4 @@
-"""What `load` returns: `LoadedModel` with its `ModelCard`; `build` puts weights into a ViT."""
+"""LoadedModel and its ModelCard, which `load` returns; `build` puts weights into a ViT."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,13 +18,13 @@ from .vit import ViT
 
 HeadKind = Literal["classes", "embedding", "tokens", "none"]
 HEADS = get_args(HeadKind)
-# How a checkpoint names the score that its threshold is for: `probe.predictions.known_or_not`.
+# Name of the score that a checkpoint's threshold is for: `probe.predictions.known_or_not`.
 KNOWN_OR_NOT = "logsumexp of the logits"
 MOST_SCORE = 1e4  # bound of a threshold; a log-sum-exp of logits lies far within
 
 
 def head_of(labels: tuple[str, ...] | None, config: ViTConfig) -> HeadKind:
-    """What the outputs of a model are, as `ModelCard.head` says it."""
+    """The kind of a model's outputs, for `ModelCard.head`."""
     if not config.num_classes:
         return "none"
     if not config.global_pool:
@@ -34,16 +34,16 @@ def head_of(labels: tuple[str, ...] | None, config: ViTConfig) -> HeadKind:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCard:
-    """What is known about a model: where it is from, what it is, what its outputs mean.
+    """Facts about a model: its origin, its architecture, the meaning of its outputs.
 
     `head` says what the outputs are: "classes" (labels exist), "embedding" (features, no class
-    names), "tokens" (`global_pool` "": the head answers for every token, (N, C), and nothing for
-    the picture as a whole), "none" (there is no head). `details` are facts in words: data set,
+    names), "tokens" (`global_pool` "": the head answers for every token, (N, C), not for the
+    picture as a whole), "none" (there is no head). `details` are facts in words: data set,
     accuracy, terms, ... `words` are the names of classes and groups in other languages, as far as
     the checkpoint brings them: {"ko": {"labels": {"goldfish": "금붕어"}, "groups": {"dog": "개"}}}.
     `temperature` divides the logits before the softmax, so that shown probabilities are calibrated
-    (arXiv:1706.04599); 1 where nothing was fitted. `trained` is False for random weights.
-    `resized_from` is the image size of the training where the positions were resampled to another.
+    (arXiv:1706.04599); 1 if it was not fitted. `trained` is False for random weights.
+    `resized_from` is the image size of the training if positions were resampled to another size.
     """
 
     name: str
@@ -59,7 +59,7 @@ class ModelCard:
     words: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raise `WeightsError` for a field of a wrong type or range, as a damaged file has them."""
+        """Raise `WeightsError` for a field of a wrong type or range, as in a damaged file."""
         details = isinstance(self.details, Mapping)
         for name, kind, right in (
             ("name", "a text", isinstance(self.name, str)),
@@ -89,28 +89,28 @@ class ModelCard:
 
     @property
     def key(self) -> ModelKey:
-        """Which model this is of; its image size where that is not the size of its training."""
+        """The key of this model, with its image size if that is not the size of its training."""
         size = None if self.resized_from is None else self.config.image_size
         return ModelKey(self.name, not self.trained, size)
 
     @property
     def threshold(self) -> float | None:
-        """The score from which on a picture counts as one of the classes, from "others" in
-        `details`; None for a model that was not trained to tell. `Analysis.known_or_not` uses it.
+        """The least score with which a picture counts as one of the classes, from "others" in
+        `details`; None for a model without one. `Analysis.known_or_not` uses the threshold.
 
         Raises `WeightsError` if "others" is damaged, or its threshold is for another score.
         """
         if "others" not in self.details:
             return None
         try:
-            told = parse(self.details["others"])
+            others = parse(self.details["others"])
         except ValueError as error:
             raise WeightsError(f"the others of a model must be JSON: {error}") from error
-        if not isinstance(told, Mapping):
-            raise WeightsError(f"the others of a model must be a JSON object, got {short(told)}")
-        if "threshold" not in told:  # no pictures were held out to set it with
+        if not isinstance(others, Mapping):
+            raise WeightsError(f"the others of a model must be a JSON object, got {short(others)}")
+        if "threshold" not in others:  # no pictures were held out to set it with
             return None
-        threshold, score = told["threshold"], told.get("score")
+        threshold, score = others["threshold"], others.get("score")
         if not is_number(threshold, -MOST_SCORE, MOST_SCORE) or score != KNOWN_OR_NOT:
             raise WeightsError(
                 f"the threshold of a model must be a number of at most {MOST_SCORE:g} for the "
@@ -151,7 +151,7 @@ class ModelCard:
 
 
 def are_words(words: object) -> bool:
-    """Whether it has the form of `ModelCard.words`: {language: {kind: {name: translation}}}."""
+    """Whether a value fits `ModelCard.words`: {language: {kind: {name: translation}}}."""
     if not isinstance(words, Mapping) or not are_texts([*words]):
         return False
     if not all(isinstance(kinds, Mapping) for kinds in words.values()):
@@ -166,7 +166,7 @@ def are_words(words: object) -> bool:
 class LoadedModel:
     """A model ready to look into: in eval mode, its weights frozen.
 
-    `film` is the file with moments of its training, where one lies beside the checkpoint.
+    `film` is the file with moments of its training, if it lies beside the checkpoint.
     """
 
     vit: ViT
@@ -175,7 +175,7 @@ class LoadedModel:
     film: Path | None = None
 
     def __repr__(self) -> str:
-        """One line: a notebook that ends with a model need not print its weights."""
+        """One line, so that a notebook cell that ends with a model does not print its weights."""
         config, trained = self.card.config, "" if self.card.trained else ", random weights"
         return (
             f"LoadedModel({self.card.name}: {self.card.num_parameters:,} parameters, "
@@ -186,7 +186,7 @@ class LoadedModel:
 
     @property
     def num_bytes(self) -> int:
-        """Of its parameters and buffers, each once."""
+        """Size of the parameters and buffers in bytes, each counted once."""
         return sum(tensor.nbytes for tensor in (*self.vit.parameters(), *self.vit.buffers()))
 
     @property
@@ -195,7 +195,7 @@ class LoadedModel:
 
 
 def check_loaded(loaded: object) -> None:
-    """Raise `WeightsError` for what is no `LoadedModel`, such as the name of one."""
+    """Raise `WeightsError` for a value that is no `LoadedModel`, such as the name of a model."""
     if not isinstance(loaded, LoadedModel):
         raise WeightsError(
             "a model is what vitviz.load(name) or vitviz.from_timm(model) returns, "
@@ -204,8 +204,8 @@ def check_loaded(loaded: object) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What a user says of a model beside where it is; as of `vitviz.load`."""
+class LoadOptions:
+    """Options of `vitviz.load` besides the source."""
 
     arch: str | None = None
     key: str | None = None
@@ -215,26 +215,26 @@ class Asked:
     image_size: int | tuple[int, int] | None = None
 
 
-def told(loaded: LoadedModel, asked: Asked) -> LoadedModel:
-    """The model with the names and the preprocessing that its user gives in place of its own.
+def customized(loaded: LoadedModel, options: LoadOptions) -> LoadedModel:
+    """The model with the labels and the preprocessing of the options in place of its own.
 
-    Raises `WeightsError` for those that do not fit it.
+    Raises `WeightsError` if they do not fit the model.
     """
     card = loaded.card
-    if asked.labels is not None:
-        names = names_of(asked.labels, card.config.num_classes)
+    if options.labels is not None:
+        names = names_of(options.labels, card.config.num_classes)
         details = {key: text for key, text in card.details.items() if key != "groups"}
         head = head_of(names, card.config)
         card = replace(card, labels=names, head=head, words={}, details=details)
-    if asked.preprocess is not None:
-        check_size(card, asked.preprocess)
-    return replace(loaded, card=card, preprocess=asked.preprocess or loaded.preprocess)
+    if options.preprocess is not None:
+        check_size(card, options.preprocess)
+    return replace(loaded, card=card, preprocess=options.preprocess or loaded.preprocess)
 
 
 def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) -> LoadedModel:
-    """Put weights into a ViT; every parameter must be there, with its shape, and nothing else.
+    """Put weights into a ViT. They must be exactly its parameters, with the same shapes.
 
-    Raises `WeightsError` that names the parameters that do not fit, or one that is not finite.
+    Raises `WeightsError` that names the parameters that do not fit, or that are not finite.
     """
     check_depth(state, card.config.depth, card.name)
     check_size(card, preprocess)
@@ -255,8 +255,10 @@ def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) 
 
 
 def check_depth(state: Mapping[str, Tensor], depth: int, name: str) -> None:
-    """The cheapest check comes first: a config of a million blocks is refused before they are
-    built. Raises `WeightsError`.
+    """Raise `WeightsError` if the weights have another number of blocks than the config.
+
+    This cheap check comes first, so that a config of a million blocks is refused before it is
+    built.
     """
     found = len({key.split(".")[1] for key in state if key.startswith("blocks.")})
     if found != depth:
@@ -266,7 +268,7 @@ def check_depth(state: Mapping[str, Tensor], depth: int, name: str) -> None:
 
 
 def misfits(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str:
-    """Which parameters are missing, not expected or of another shape, the first few; "": none."""
+    """Name the first parameters that are missing, unexpected or of another shape; "" if none is."""
     expected = {key: tuple(value.shape) for key, value in wanted.items()}
     found = {key: tuple(value.shape) for key, value in given.items()}
     wrong = [
@@ -282,9 +284,9 @@ def misfits(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str:
 
 
 def check_size(card: ModelCard, preprocess: Preprocess) -> None:
-    """Raise `WeightsError` unless preprocessing makes the size and channels that the model takes.
+    """Raise `WeightsError` unless preprocessing makes pictures of the model's size and channels.
 
-    A margin narrower than a patch may be left over.
+    They may be larger by a margin narrower than a patch.
     """
     config = card.config
     margins = zip(preprocess.size, config.image_size, config.patch_size, strict=True)
@@ -298,7 +300,7 @@ def check_size(card: ModelCard, preprocess: Preprocess) -> None:
 
 
 def holds_numbers(tensor: Tensor) -> bool:
-    """Whether a tensor is stored completely and all of its numbers are finite."""
+    """Whether all numbers of a tensor are stored, and finite."""
     dense = tensor.layout == torch.strided and not tensor.is_meta and not tensor.is_complex()
     if not dense or tensor.numel() * tensor.itemsize > tensor.untyped_storage().nbytes():
         return False

@@ -18,10 +18,10 @@ FILM_SUFFIX = ".film.safetensors"  # a film of the training, beside its checkpoi
 class Curated:
     """One line of the menu of timm models, all of free licences.
 
-    title       its name
-    good_for    the end of the key of a sentence: what it is worth a look for
-    image_size  one that two cores manage; None: that of its training
-    owner       of the repository on the hub that has its weights, under its name
+    title       name of the model
+    good_for    end of the text key that says why the model is worth a look
+    image_size  a size that two cores can compute; None: that of its training
+    owner       owner of the repository on the hub that has its weights under the model's name
     """
 
     title: str
@@ -64,7 +64,7 @@ WEIGHT_FILES = ("model.safetensors", "pytorch_model.bin")  # on the hub, in timm
 
 def out_of_reach() -> frozenset[str]:
     """The curated models whose weights are not on this disk while the hub does not answer."""
-    absent = {name for name, one in CURATED.items() if not _is_here(f"{one.owner}/{name}")}
+    absent = {name for name, curated in CURATED.items() if not _is_here(f"{curated.owner}/{name}")}
     return frozenset() if not absent or hub.is_there() else frozenset(absent)
 
 
@@ -88,13 +88,13 @@ RESTRICTED = {
 
 
 def terms_of(license: str | None) -> Message | None:
-    """What weights may not be used for, in a sentence; None for a licence without such terms."""
+    """A sentence that says how weights may not be used; None for a licence without such terms."""
     end = RESTRICTED.get(license or "")
     return None if end is None else Message(f"models.terms_{end}")
 
 
 def name_of(path: Path) -> str:
-    """What the model in a file or folder is called, without its path: never as a shipped one."""
+    """The name of the model in a file or folder, without its path; never a shipped model's name."""
     path = path.absolute()
     if path.stem in (
         "model",

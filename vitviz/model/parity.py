@@ -1,4 +1,4 @@
-"""Parity: whether a model that came from elsewhere and ours compute the same, block by block."""
+"""Parity: check that a model from elsewhere and our ViT compute the same, block by block."""
 
 import copy
 from collections.abc import Mapping
@@ -11,25 +11,24 @@ from ..errors import WeightsError
 from .products import fast_products
 from .vit import ViT
 
-TOLERANCE = 1e-4  # of the largest value; float32 rounding of ViT-H is a hundred times below it
-MOST_PATCHES = 16  # that go through the blocks: they show what a block does as well as all would
+TOLERANCE = 1e-4  # relative to the largest value; float32 rounding of ViT-H is 100 times smaller
+MOST_PATCHES = 16  # sent through the blocks: a few show a difference as well as all
 
 
 @torch.inference_mode()
 def first_difference(
     theirs: nn.Module, state: Mapping[str, Tensor], ours: ViT, size: tuple[int, int]
 ) -> str | None:
-    """Where a timm model and ours part: "embedding", "block 5" or "answer"; None: nowhere.
+    """First stage at which a timm model and ours differ: "embedding", "block 5" or "answer".
 
-    One picture of noise, always the same, goes through both; of its patches a few, evenly spread,
-    go beyond the embedding, so that a large model costs little more than a look at its weights.
-    `size` is the picture's (height, width) in timm, which leaves a margin where patches do not fill
-    it.
+    None if they agree. A fixed picture of noise goes through both models. Only a few of its
+    patches, evenly spread, go on to the blocks, so that a large model costs little more than
+    reading its weights. `size` is the picture's (height, width) in timm, which includes a margin if
+    patches do not fill it.
 
-    What runs is a copy of `theirs` made of `state`, its own weights in float32: the model itself
-    stays as it is, what ours took over unchanged is not stored twice, and one in half precision or
-    on a GPU, where products are rounded coarsely, is held to float32 on the CPU. Raises
-    `WeightsError` if it cannot compute such a picture.
+    A copy of `theirs` with the weights `state`, in float32 on the CPU, is run: the given model is
+    not changed, unchanged tensors are not stored twice, and coarse rounding of half precision or of
+    a GPU plays no part. Raises `WeightsError` if the model cannot compute such a picture.
     """
     device = next(ours.parameters()).device
     memo = {
@@ -64,7 +63,7 @@ def first_difference(
 
 
 def _stages(vit: ViT, pixels: Tensor, kept: list[int]) -> dict[str, Tensor]:
-    """What enters the first block of the tokens that are kept, what leaves each, and the answer."""
+    """The kept tokens before the first block and after each block, and the answer."""
     x, places = vit.norm_pre(vit.embed(pixels)[:, kept]), torch.tensor([kept])
     stages = {"embedding": x}
     for index, block in enumerate(vit.blocks):
@@ -73,14 +72,14 @@ def _stages(vit: ViT, pixels: Tensor, kept: list[int]) -> dict[str, Tensor]:
 
 
 def _stages_of_timm(model: Any, pixels: Tensor, kept: list[int]) -> dict[str, Tensor]:
-    """The same of a timm model, which is left with hooks."""
+    """The same stages of a timm model. Its hooks are not removed."""
     stages: dict[str, Tensor] = {}
 
     def keep(part: nn.Module, where: str) -> None:
         part.register_forward_hook(lambda _part, _inputs, out: stages.update({where: out}))
 
     def drop(_part: nn.Module, args: tuple[Tensor, ...], kwargs: dict[str, Any]) -> Any:
-        """What enters a block of the tokens that are kept, and the angles that go with them."""
+        """Reduce the positions that enter a block to those of the kept tokens."""
         kwargs = dict(kwargs)
         if kwargs.get("rope") is not None:
             prefix = model.num_prefix_tokens

@@ -37,15 +37,15 @@ MAX_PIXELS = 64_000_000
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM")
 ALLOWED = Message("photo.allowed", megabytes=MAX_BYTES // 2**20, megapixels=MAX_PIXELS // 10**6)
 
-# What a file in a folder is called that is taken for a picture; others are passed over. A file that
-# is named itself is opened whatever it is called.
+# Suffixes of files in a folder that are opened as pictures. A file that is named itself is opened
+# whatever its suffix.
 ENDINGS = (
     *(".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"),
     *(".jp2", ".ppm", ".pgm", ".pbm", ".pnm"),
 )
 
-# What a decoder raises when the bytes are not what the header promised: seen while flipping and
-# cutting bytes.
+# Exceptions of decoders for bytes that do not match their header, found by flipping and cutting
+# bytes.
 DECODER_ERRORS = (
     OSError,
     ValueError,
@@ -74,13 +74,14 @@ UPRIGHT = {
 }
 EXIF_ORIENTATION = 0x0112
 COLOURFUL = 40  # levels between the strongest and the weakest channel of a pixel
-COLOURED = 0.05  # share of the pixels that make a picture one in colours
+COLOURED = 0.05  # least share of colourful pixels in a picture that counts as coloured
 
 
 class _Quiet(threading.local):
-    """Stands in the filters of warnings for a pattern of modules: it fits all while its thread
-    opens a picture, and none otherwise. So Pillow's warnings about large or odd files reach nobody,
-    whatever else is filtered, and warnings of other threads go on.
+    """A module pattern for `warnings.filters` that matches only while its thread opens a picture.
+
+    It hides Pillow's warnings about large or odd files, whatever other filters there are, without
+    hiding the warnings of other threads.
     """
 
     opening = False
@@ -91,8 +92,8 @@ class _Quiet(threading.local):
     @contextmanager
     def __call__(self) -> Iterator[None]:
         filters = cast("list[object]", warnings.filters)
-        if filters[:1] != [IGNORED]:  # the first that fits decides, and others may have come
-            filters[:] = [IGNORED, *(one for one in filters if one != IGNORED)]
+        if filters[:1] != [IGNORED]:  # the first match decides, and filters may have been added
+            filters[:] = [IGNORED, *(entry for entry in filters if entry != IGNORED)]
         before, self.opening = self.opening, True
         try:
             yield
@@ -124,7 +125,7 @@ class Photo:
         return self.image if self.image.mode == mode else self.image.convert(mode)
 
     def has_colours(self) -> bool:
-        """Whether a share of its pixels has a colour that is seen as one, and not only a tint."""
+        """Whether enough pixels (`COLOURED`) have a colour, not only a tint (`COLOURFUL`)."""
         if self.image.mode != "RGB":
             return False
         some = np.asarray(self.image.resize((64, 64), Image.Resampling.NEAREST), dtype=np.int16)
@@ -168,21 +169,21 @@ def open_photo(
 
 
 def picture_files(folder: Path) -> list[Path]:
-    """The files in a folder, and in all folders in it, that are called as pictures are, in order.
+    """The picture files (`ENDINGS`) in a folder and all its subfolders, sorted.
 
-    None that is hidden, and none in a hidden folder: macOS writes ._cat.jpg beside cat.jpg.
+    Hidden files and folders are left out: macOS writes ._cat.jpg beside cat.jpg.
     """
     return sorted(
-        one
-        for one in folder.rglob("*")
-        if one.suffix.lower() in ENDINGS
-        and one.is_file()
-        and not any(part.startswith(".") for part in one.relative_to(folder).parts)
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in ENDINGS
+        and path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
 
 
 def _name_of(source: object) -> str:
-    """A name for people, from wherever the source keeps one."""
+    """A display name from the source's path, `filename` or `name`."""
     if isinstance(source, str | Path):
         return Path(source).name
     if isinstance(source, np.ndarray):
@@ -194,7 +195,7 @@ def _name_of(source: object) -> str:
 
 
 def _clean(name: str) -> str:
-    """A file name is a stranger's text: one printable line of at most 80 characters."""
+    """Turn a stranger's file name into one printable line of at most 80 characters."""
     name = "".join(c if c.isprintable() else " " for c in str(name)).strip()
     return (name if len(name) <= 80 else f"{name[:60]}...{name[-17:]}") or "photo"
 
@@ -333,14 +334,14 @@ def _check_size(image: Image.Image, name: str) -> None:
 
 
 def _too_large(name: str, pixels: int, size: tuple[int, int] | None = None) -> ImageError:
-    told = Message("photo.pixels", count=f"{pixels:,}")
+    size_text = Message("photo.pixels", count=f"{pixels:,}")
     if size:
-        told = Message("photo.size", width=f"{size[0]:,}", height=f"{size[1]:,}")
+        size_text = Message("photo.size", width=f"{size[0]:,}", height=f"{size[1]:,}")
     return ImageError(
         Message(
             "photo.too_large",
             name=repr(name),
-            size=told,
+            size=size_text,
             megapixels=f"{pixels / 1e6:.0f}",
             most=MAX_PIXELS // 10**6,
         )
@@ -348,10 +349,10 @@ def _too_large(name: str, pixels: int, size: tuple[int, int] | None = None) -> I
 
 
 def _first_frame(image: Image.Image, data: bytes) -> list[str]:
-    """Say that an animation or a stack of pages is shown by its first picture only.
+    """The note that only the first picture of an animation or of several pages is shown, if so.
 
-    Counting is bounded: pages of a TIFF are not counted at all (Pillow needs quadratic time for
-    hostile files), and frames of a GIF only if its bytes leave room for a sane number of them.
+    Counting is bounded: pages of a TIFF are not counted (Pillow needs quadratic time for hostile
+    files), and frames of a GIF only if it has at most 100,000 bytes that could open a frame.
     """
     if image.format == "TIFF":
         return [Message("photo.first_page")] if getattr(image, "is_animated", False) else []
@@ -382,7 +383,7 @@ def _finish(image: Image.Image, name: str, notes: list[str]) -> Photo:
 
 
 def _orientation(image: Image.Image) -> object:
-    """The EXIF orientation; 1 where there is none, or a damaged one: the picture is still good."""
+    """The EXIF orientation; 1 if it is missing or damaged, since the picture is still good."""
     try:
         return image.getexif().get(EXIF_ORIENTATION, 1)
     except DECODER_ERRORS:
@@ -434,7 +435,7 @@ def _deep_grey(image: Image.Image, name: str, notes: list[str]) -> np.ndarray:
 
 
 def _looks_like(data: bytes) -> str:
-    """What a file that is no picture seems to be, by its first bytes."""
+    """A guess, from its first bytes, at the kind of a file that is no picture."""
     head = data[:512].lstrip(b"\xef\xbb\xbf \t\r\n")
     lower = head.lower()
     if data[4:8] == b"ftyp":

@@ -1,4 +1,4 @@
-"""Parts of a picture's file, counted before it is decoded: few bytes can ask for hours of work."""
+"""Count the parts of a picture file before it is decoded: a small file can cost hours of work."""
 
 import re
 import struct
@@ -27,9 +27,9 @@ _SCAN, _END, _EXIF = 0xDA, 0xD9, 0xE1
 class Outline:
     """Facts about a JPEG, PNG or WebP file, read before it is decoded.
 
-    pixels  of the picture, by its header; the largest number if it names several
-    parts   segments or chunks, as far as they are counted; scans are among them
-    usual   whether programs write such a file: then time and memory go by its pixels and bytes
+    pixels  pixels of the picture by its header; the largest number if it names several
+    parts   number of segments or chunks, counted up to a bound; includes scans
+    usual   whether programs write such files: time and memory then depend on pixels and bytes only
     """
 
     pixels: int
@@ -79,7 +79,7 @@ def _jpeg(data: bytes) -> Outline:
 
 
 def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Each marker up to the end of the picture, and where its content begins and ends."""
+    """Each marker up to the end of the picture, with the start and end of its content."""
     at = 2
     while found := _MARKER.search(data, at):
         marker, at = found[1][0], found.end()
@@ -111,7 +111,7 @@ def _png(data: bytes) -> Outline:
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """Each chunk of a PNG, and where its content begins and ends."""
+    """Each chunk of a PNG, with the start and end of its content."""
     at = 8
     while at + 8 <= len(data):
         length, kind = struct.unpack_from(">I4s", data, at)

@@ -31,7 +31,7 @@ Frame = tuple[float, float, float, float]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Photograph:
-    """What the model saw, and where it was cut from, as small JPEG files.
+    """The part of a photo that a model saw, and the whole photo, as small JPEG files.
 
     crop   the part of the photo that the model saw, at most 512 pixels long; None if the photo has
            no finer pixels than the model saw
@@ -47,7 +47,7 @@ class Photograph:
     def of(cls, photo: Photo, preprocess: Preprocess, size: tuple[int, int]) -> "Photograph | None":
         """The photograph of a photo for a model that sees `size` pixels, (height, width).
 
-        None if there is nothing to show that the model's own pixels do not.
+        None if it would show nothing more than the model's own pixels.
         """
         image = photo.in_channels(preprocess.channels)
         box = preprocess.framing(photo, size)
@@ -59,8 +59,8 @@ class Photograph:
 
     @classmethod
     def read(cls, crop: bytes | None, whole: bytes | None, frame: Any) -> "Photograph":
-        """From the parts of a file, which can be anything. Raises `VitvizError` if they are not
-        what `of` gives.
+        """Make a photograph from the unchecked parts of a file. Raises `VitvizError` for parts that
+        `of` could not have made.
         """
         if not (isinstance(frame, list) and len(frame) == 4):
             raise VitvizError(f"the frame of its photograph is {short(frame)}")
@@ -74,7 +74,7 @@ class Photograph:
 
 
 def _frame(image: Image.Image, box: Frame) -> Frame:
-    """The box as shares of the photo, without what lies outside of it."""
+    """The box as shares of the photo, clipped to the photo."""
     top, left, bottom, right = (
         min(max(edge / side, 0.0), 1.0)
         for edge, side in zip(box, (image.height, image.width) * 2, strict=True)
@@ -118,16 +118,16 @@ def _crop(
 
 
 def _reduced(image: Image.Image, longest: int) -> Image.Image:
-    """The image with its longest side of at most so many pixels."""
+    """The image, made smaller if its longest side has more than `longest` pixels."""
     scale = min(1.0, longest / max(image.size))
     width, height = (max(1, round(side * scale)) for side in image.size)
-    # A picture of a finger's width: averages of whole pixels first take a quarter of the time that
-    # one exact resize takes, and nobody sees it.
+    # Averaging whole pixels first takes a quarter of the time of an exact resize; at this small
+    # size nobody sees the difference.
     return image.resize((width, height), Image.Resampling.HAMMING, reducing_gap=1.0)
 
 
 def _jpeg(image: Image.Image, most: int) -> bytes:
-    """A JPEG of at most so many bytes, unless the last quality leaves more: then smaller."""
+    """A JPEG of at most `most` bytes; if the lowest quality is too large, with fewer pixels."""
     while True:
         left = 1.0  # how much smaller than at the first quality it has to be
         for quality, size in QUALITIES.items():
@@ -141,7 +141,7 @@ def _jpeg(image: Image.Image, most: int) -> bytes:
 
 
 def _check(data: bytes, longest: int) -> None:
-    """Raise `VitvizError` for bytes that are no JPEG of at most this side."""
+    """Raise `VitvizError` for bytes that are no JPEG with sides of at most `longest` pixels."""
     try:
         with Image.open(io.BytesIO(data), formats=("JPEG",)) as image:
             size = image.size

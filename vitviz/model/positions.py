@@ -1,7 +1,7 @@
 """Positions inside attention: q and k turned by their place, and a learned bias of the scores.
 
-Read it after `vit.py`. A position that is added to the tokens has to last through all blocks; here
-each block is told anew, and a score depends on how far apart two patches are.
+Read it after `vit.py`. A position that is added to the tokens has to last through all blocks. Here
+every block gets the positions anew, and a score depends on how far apart two patches are.
 """
 
 import torch
@@ -48,7 +48,7 @@ class Angles(nn.Module):
         return rearrange(both, "two rows cols -> two (rows cols)")
 
     def fixed_freqs(self) -> Tensor:
-        """What a step along each axis turns each pair by, where it is not learned. (2, 1, d / 2)"""
+        """The fixed angle by which one step along each axis turns each pair. (2, 1, d / 2)"""
         count = self.config.head_dim // 4
         slower = self.rotary.temperature ** -(torch.arange(count) / count)
         return rearrange(torch.block_diag(slower, slower), "two m -> two 1 m")
@@ -73,8 +73,9 @@ def turn(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 class RelativeBias(nn.Module):
     """A learned number of each head for every way between two tokens. -> (B or 1, H, n, n)
 
-    BEiT (arXiv:2106.08254) adds it to the scores. All patches that are as far apart share a number;
-    three more are for the ways from CLS to a patch, from a patch to CLS, and from CLS to itself.
+    BEiT (arXiv:2106.08254) adds it to the scores. A way is the offset in rows and columns; pairs of
+    patches with the same way share a number. Three more numbers are for CLS to a patch, a patch to
+    CLS, and CLS to itself.
     """
 
     def __init__(self, config: ViTConfig) -> None:
@@ -93,7 +94,7 @@ class RelativeBias(nn.Module):
 
 
 def way_between(query: Tensor, key: Tensor, grid_size: tuple[int, int]) -> Tensor:
-    """Which number of a `RelativeBias` it is: token 0 is CLS, the patches follow row by row."""
+    """Index into the table of a `RelativeBias`. Token 0 is CLS, the patches follow row by row."""
     rows, cols = grid_size
     down = (query - 1) // cols - (key - 1) // cols + rows - 1
     right = (query - 1) % cols - (key - 1) % cols + cols - 1

@@ -1,4 +1,4 @@
-"""How a photo becomes what a model sees: resize, crop, scale; bit for bit as timm does it.
+"""Preprocess: turn a photo into a model's input (resize, crop, scale), bit for bit as timm does.
 
 `picture` stops before normalisation, so that a visitor can be shown the very pixels the model gets;
 `pixels` does the rest. Two steps, because the picture is also what patches are drawn on.
@@ -46,7 +46,7 @@ class Preprocess:
     "squash": both sides become size / crop_pct, whatever the shape; "border": the long side becomes
     size / crop_pct, and the rest is filled with the mean colour. `crop_floor`: an odd rest around
     the crop is halved downwards, as in transformers; else it is rounded as torchvision does. The
-    values come with a checkpoint; those that make no transform raise `WeightsError`.
+    values come with a checkpoint; impossible values raise `WeightsError`.
     """
 
     size: tuple[int, int]
@@ -90,13 +90,12 @@ class Preprocess:
                 )
 
     def picture(self, photo: Photo) -> Tensor:
-        """What the model sees, before normalisation: timm's picture, bit for bit. uint8 (h, w, C)
+        """The model's view of a photo before normalisation, bit for bit as in timm. uint8 (h, w, C)
 
-        Two cases differ from timm on purpose, both strips hundreds of times longer than wide. Where
-        the resized photo would have more than `MAX_RESIZED_PIXELS`, only the part inside the crop
-        is computed; Pillow may then resize rows before columns where it would have gone the other
-        way, and rounds in between. And where the narrow side would be rounded to nothing (timm
-        fails), it keeps one pixel.
+        Strips hundreds of times longer than wide differ from timm on purpose. If the resized photo
+        would have more than `MAX_RESIZED_PIXELS`, only the part inside the crop is computed; Pillow
+        may then resize rows and columns in another order, and rounds in between. If the narrow side
+        would be rounded to 0 pixels (timm fails), it keeps 1.
         """
         image = photo.in_channels(self.channels)
         full = self._resized(image.height, image.width)
@@ -128,19 +127,19 @@ class Preprocess:
     ) -> tuple[float, float, float, float]:
         """The part of the photo that `picture` shows: top, left, bottom, right, in its pixels.
 
-        It reaches beyond the photo where the picture has a margin. `size`: only so many pixels
-        (height, width) of the picture, from its top left corner; None: all.
+        It reaches beyond the photo if the picture has a margin. `size`: (height, width) of the part
+        of the picture that counts, from its top left corner; None: all of it.
         """
         full = self._resized(photo.image.height, photo.image.width)
         height, width = self.size if size is None else size
-        top, left = (self._offset(*one) for one in zip(full, self.size, strict=True))
+        top, left = (self._offset(*lengths) for lengths in zip(full, self.size, strict=True))
         down, right = photo.image.height / full[0], photo.image.width / full[1]
         return top * down, left * right, (top + height) * down, (left + width) * right
 
     def pixels(self, picture: Tensor) -> Tensor:
-        """What enters the model: (picture / 255 - mean) / std. uint8 (h, w, C) -> (1, C, h, w)
+        """The model's input: (picture / 255 - mean) / std. uint8 (h, w, C) -> (1, C, h, w)
 
-        It may lack the last rows and columns, which fill no patch.
+        The picture may lack the last rows and columns, which fill no patch.
         """
         most = (*self.size, self.channels)
         fits = picture.ndim == 3 and picture.shape[2] == self.channels
@@ -157,7 +156,7 @@ class Preprocess:
         return ((values - mean) / std).unsqueeze(0)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able; `from_dict` is the way back."""
+        """The fields in JSON's types; `from_dict` reads them."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 
     @classmethod
@@ -178,8 +177,8 @@ class Preprocess:
     def from_timm(cls, cfg: Mapping[str, Any]) -> "Preprocess":
         """From `timm.data.resolve_model_data_config(model)`.
 
-        timm gives ImageNet's three means and deviations to a grey model that has none of its own;
-        it gets their averages here.
+        timm gives ImageNet's three means and deviations to a grey model without its own; here such
+        a model gets their averages.
         """
         channels, height, width = cfg["input_size"]
 
@@ -214,14 +213,14 @@ class Preprocess:
         return max(1, round(height / ratio)), max(1, round(width / ratio))
 
     def _offset(self, full: int, kept: int) -> int:
-        """Where the crop begins; negative where it needs a margin."""
+        """Start of the crop along one axis, in pixels; negative if it needs a margin."""
         if full < kept:
             return -((kept - full) // 2)
         return (full - kept) // 2 if self.crop_floor else round((full - kept) / 2)
 
 
 def as_preprocess(given: Preprocess | Mapping[str, Any] | None) -> Preprocess | None:
-    """What a user gives: a `Preprocess`, or its fields."""
+    """The `Preprocess` that a user gives, as such or as its fields."""
     return given if given is None or isinstance(given, Preprocess) else Preprocess.from_dict(given)
 
 

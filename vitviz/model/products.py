@@ -1,9 +1,9 @@
 """fast_products: linear layers by oneDNN, one of the two libraries that torch brings for them.
 
-torch multiplies float32 matrices on a CPU with MKL, which on processors of AMD uses half of the
-width they have: 95 GFLOP/s of one core where oneDNN, which comes with torch too, does 200 (EPYC,
-torch 2.15). Both compute in float32; only the order in which they add differs. Where MKL uses the
-whole width nothing is gained; what oneDNN does there was not measured.
+torch multiplies float32 matrices on a CPU with MKL, which uses half of the vector width of AMD
+processors: 95 GFLOP/s on one core, where oneDNN, which also comes with torch, reaches 200 (EPYC,
+torch 2.15). Both compute in float32; only the order of the additions differs. Processors on which
+MKL uses the whole width were not measured; little can be gained there.
 """
 
 import platform
@@ -18,10 +18,10 @@ from torch.overrides import TorchFunctionMode
 
 
 def _found() -> Callable[..., Tensor] | None:
-    """What torch has oneDNN compute a layer with, for which it names no public function.
+    """torch's private function that computes a linear layer with oneDNN.
 
-    None, and layers are computed as always, where there is none, where it takes other arguments
-    than today, and on processors other than x86, on which nobody has compared the two.
+    None, so that layers are computed as always, if torch lacks the function, if its arguments have
+    changed, and on processors other than x86, where the two were never compared.
     """
     product = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
     if product is None or platform.machine() not in ("x86_64", "AMD64"):
@@ -37,10 +37,10 @@ _ONEDNN = _found()
 
 
 def fast_products() -> AbstractContextManager[None]:
-    """Linear layers of this thread are computed by oneDNN where it can, until the block ends.
+    """Compute linear layers of this thread with oneDNN where possible, until the block ends.
 
-    Results differ from those of torch by rounding, about 1e-6 of the largest. Gradients of the
-    inputs are computed, and those of weights where they are asked for, by torch itself.
+    Results differ from torch's by rounding, about 1e-6 of the largest. Gradients of inputs are
+    computed with oneDNN too; a layer whose weights need gradients is left to torch.
     """
     return _Products()
 
@@ -64,9 +64,9 @@ def _can(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> bool:
     return (
         _ONEDNN is not None
         and torch.backends.mkldnn.is_available()
-        and all(type(one) in (Tensor, torch.nn.Parameter) for one in tensors)
-        and all(one.device.type == "cpu" and one.dtype == torch.float32 for one in tensors)
-        and not (torch.is_grad_enabled() and any(one.requires_grad for one in tensors[1:]))
+        and all(type(tensor) in (Tensor, torch.nn.Parameter) for tensor in tensors)
+        and all(tensor.device.type == "cpu" and tensor.dtype == torch.float32 for tensor in tensors)
+        and not (torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors[1:]))
         and x.numel() > 0
     )
 

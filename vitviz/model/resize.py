@@ -15,19 +15,19 @@ from torch import Tensor
 from .config import ViTConfig, sides_of
 from .loaded import LoadedModel, build
 
-# Facts that were measured at the size of the training, and are not true at another.
+# Details that were measured at the image size of the training, and do not hold at another.
 MEASURED = ("accuracy", "evaluation", "temperature", "others", "explainers")
 
-# Heights and widths that are worth a look, as shares of those of the training.
+# Heights and widths that the menu offers, as shares of those of the training.
 SHARES = ((1 / 2, 1 / 2), (1, 1), (3 / 2, 3 / 2), (2, 2), (1, 4 / 3), (4 / 3, 1))
 
 
 class Size(NamedTuple):
-    """A size that a model can be shown pictures in, and what it costs.
+    """An image size that a model can take, and its cost.
 
     image_size  (height, width) in pixels, whole patches
-    tokens      how many there are then, prefix tokens too
-    times       multiplications of a pass, as a multiple of those at the size of the training
+    tokens      number of tokens at this size, prefix tokens included
+    times       multiplications of a pass, relative to those at the size of the training
     """
 
     image_size: tuple[int, int]
@@ -36,9 +36,9 @@ class Size(NamedTuple):
 
 
 def sizes_of(config: ViTConfig) -> list[Size]:
-    """Sizes around the one of the training, which is among them: half to double, wide and tall.
+    """Image sizes from half to double that of the training, which is included; also wide and tall.
 
-    Each is rounded to whole patches, at least 2 x 2 of them; none is there twice.
+    Each is rounded to whole patches, at least 2 x 2, without duplicates.
     """
     (rows, ph), (cols, pw) = zip(config.grid_size, config.patch_size, strict=True)
     wanted = {
@@ -47,16 +47,22 @@ def sizes_of(config: ViTConfig) -> list[Size]:
     }
     own, sizes = multiplications(config), []
     for image_size in sorted(wanted, key=lambda size: (size[0] * size[1], size)):
-        one = replace(config, image_size=image_size)
-        sizes.append(Size(one.image_size, one.num_tokens, multiplications(one) / own))
+        config_at_size = replace(config, image_size=image_size)
+        sizes.append(
+            Size(
+                config_at_size.image_size,
+                config_at_size.num_tokens,
+                multiplications(config_at_size) / own,
+            )
+        )
     return sizes
 
 
 def multiplications(config: ViTConfig) -> int:
     """Multiplications of one pass up to the last block, norms and the like left out.
 
-    Of each token with the matrices of a block, 4 D^2 and those of its MLP; of each pair of tokens,
-    the score and the mixing, 2 D; and of each patch with the filters.
+    In each block, 4 D^2 and those of the MLP for each token, and 2 D for each pair of tokens (the
+    score and the mixing); and those of the patch embedding.
     """
     tokens, dim = config.num_tokens, config.embed_dim
     mlp = (2 if config.mlp == "mlp" else 3) * dim * config.mlp_hidden_dim
@@ -71,9 +77,9 @@ def resized(
     """The same model for pictures of another size: (height, width) in pixels, an int for a square.
 
     The patches stay as large as they are, so there are more of them, or fewer; the position
-    embedding is resampled to the new grid. What was measured of the model is left out, its
-    temperature and threshold too: nobody measured it at this size. Asking for its own size changes
-    nothing. `antialias`: as of `resample_positions`.
+    embedding is resampled to the new grid. Measured facts, temperature and threshold included, are
+    dropped: nobody measured them at this size. The model's own size changes nothing. `antialias`:
+    see `resample_positions`.
     Raises `WeightsError` for a size that is not a multiple of the patch, or too large.
     """
     old = loaded.card.config
@@ -143,9 +149,9 @@ def resample_bias(table: Tensor, old: ViTConfig, new: ViTConfig) -> Tensor:
 def _ways_between(old: int, new: int) -> Tensor:
     """A matrix from the numbers of ways along one axis to those of another length.
 
-    (2 new - 1, 2 old - 1). The old ways are set apart, 1, q, q^2, ..., so that the longest is as
-    long as the longest new one, and what lies between two is mixed of both: near patches keep their
-    numbers as they are.
+    (2 new - 1, 2 old - 1). The old ways are spaced by 1, q, q^2, ..., such that the longest old way
+    is as long as the longest new way. Numbers in between are interpolated, so near patches keep
+    theirs.
     """
     low, high = 1.01, 1.5
     while high - low > 1e-6:
@@ -165,8 +171,8 @@ def _ways_between(old: int, new: int) -> Tensor:
 def resample_filters(weight: Tensor, patch_size: tuple[int, int]) -> Tensor:
     """Filters for patches of another size. (D, C, ph, pw) -> (D, C, *patch_size)
 
-    A patch and the same patch shown larger or smaller shall give about the same token: the filters
-    are multiplied with the pseudoinverse of the matrix that resizes patches (FlexiViT,
+    A patch and the same patch resized shall give about the same token. For that, the filters are
+    multiplied with the pseudoinverse of the matrix that resizes patches (FlexiViT,
     arXiv:2212.08013, section 3.4), as timm's `resample_patch_embed` does it.
     """
     height, width = weight.shape[-2:]

@@ -1,4 +1,4 @@
-"""A state dict in a file of anybody's: opened without running code, and unwrapped."""
+"""Read a state dict from any file, without running code, and unwrap it."""
 
 import argparse
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from ..errors import WeightsError
 from .json_values import short
 from .tensor_file import read_tensors
 
-# What every ViT has once, whoever wrote the file: the rest of its name is what it is wrapped in.
+# Every ViT has one of these parameters once; what precedes it in the name is the wrapper's prefix.
 ANCHORS = ("patch_embed.proj.weight", "conv_proj.weight")
 MOST_ENTRIES = 10**6  # of a file; optimizers have some thousand
 
@@ -26,7 +26,7 @@ def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def read_any(path: Path) -> dict[str, Tensor]:
-    """All tensors of a file by their names; those of objects within it are "outer/inner".
+    """All tensors of a file by name; those in nested objects are named "outer/inner".
 
     Raises `WeightsError` for a file that is damaged, or that torch would have to run code for.
     """
@@ -62,11 +62,11 @@ def _entries(held: Any, front: str = "", depth: int = 0) -> Iterator[tuple[str, 
 
 
 def unwrapped(state: Mapping[str, Tensor], file: str, key: str | None = None) -> dict[str, Tensor]:
-    """The one ViT among the tensors of a file, without what stands in front of its names, such as
-    "module.", or "state_dict/model." of Lightning.
+    """The parameters of the ViT in a file, without the prefix of their names, such as "module.", or
+    "state_dict/model." of Lightning.
 
-    `key` says which, by the beginning of its names; what lies beside it is left out then. Raises
-    `WeightsError` that says what to choose from where there are several, or something beside it.
+    `key` selects a model by the beginning of its names; all else is ignored then. Raises
+    `WeightsError` that names the choices if there are several models, or other tensors beside it.
     """
     fronts = sorted(
         {
@@ -78,7 +78,7 @@ def unwrapped(state: Mapping[str, Tensor], file: str, key: str | None = None) ->
     )
     if key is not None:
         wanted = f"{_plain(key)}."
-        if not (fronts := [one for one in fronts if f"{_plain(one)}.".startswith(wanted)]):
+        if not (fronts := [front for front in fronts if f"{_plain(front)}.".startswith(wanted)]):
             raise WeightsError(f"{file} holds no Vision Transformer under the key {short(key)}")
     if not fronts:
         raise WeightsError(
@@ -87,19 +87,21 @@ def unwrapped(state: Mapping[str, Tensor], file: str, key: str | None = None) ->
             "Hugging Face transformers name the folder with its config.json"
         )
     if len(fronts) > 1:
-        names = " or ".join(f'key="{_plain(one)}"' for one in fronts[:4])
+        names = " or ".join(f'key="{_plain(front)}"' for front in fronts[:4])
         raise WeightsError(f"{file} holds {len(fronts)} Vision Transformers: choose with {names}")
     (front,) = fronts
     held = front[: front.rfind("/") + 1]  # the object of the file that holds them
-    beside = [one for one in state if one.startswith(held) and not one.startswith(front)]
+    beside = [name for name in state if name.startswith(held) and not name.startswith(front)]
     if key is None and beside:
         raise WeightsError(
             f"{file} holds {short(beside[0])} beside the Vision Transformer, and what it is for "
             f'is not known; key="{_plain(front)}" leaves it out'
         )
-    return {name.removeprefix(front): one for name, one in state.items() if name.startswith(front)}
+    return {
+        name.removeprefix(front): tensor for name, tensor in state.items() if name.startswith(front)
+    }
 
 
 def _plain(front: str) -> str:
-    """The beginning of names as a key: "state_dict.model" for "state_dict/model."."""
+    """A prefix of names as a key: "state_dict.model" for "state_dict/model."."""
     return front.rstrip("./").replace("/", ".")

@@ -59,7 +59,7 @@ def tensors_to_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str])
 
 
 def tensors_from_bytes(data: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """What `read_tensors` reads, from the bytes of a file. Raises `ValueError` for damaged ones."""
+    """Tensors and metadata from the bytes of a file. Raises `ValueError` for damaged bytes."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 

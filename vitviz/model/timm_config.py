@@ -7,7 +7,7 @@ from torch import nn
 from ..errors import WeightsError
 from .config import Rotary, ViTConfig
 
-# timm's classes that vitviz's ViT has, and how `ViTConfig` calls them.
+# timm's classes that vitviz's ViT can compute, with their names in `ViTConfig`.
 MODELS = ("VisionTransformer", "VisionTransformerDistilled", "Eva", "Beit")
 BLOCKS = ("Block", "ResPostBlock", "EvaBlock", "EvaBlockPostNorm")
 ROTARY = {
@@ -24,7 +24,7 @@ ACTIVATIONS = {
     "SiLU": "silu",
 }
 _WINDOWS = "looks within windows and merges patches between stages (Swin)"
-# What is refused: what it does, in words, and a model near to it that is not.
+# Unsupported classes: a description for the error message, and a similar model that loads.
 REFUSED = {
     "Hiera": ("pools its windows between stages (Hiera)", "vit_base_patch16_224.mae"),
     "SwinTransformer": (_WINDOWS, "beit_base_patch16_224"),
@@ -34,7 +34,7 @@ REFUSED = {
     "ParallelThingsBlock": ("runs several attentions side by side", None),
     "DiffAttention": ("subtracts one attention map from another", None),
 }
-# Every part of a plain ViT by its name in timm, and the classes that it may have.
+# The name of every part of a plain ViT in timm, and the classes that it may have.
 PARTS = {
     "": MODELS,
     "patch_embed": ("PatchEmbed",),
@@ -65,7 +65,7 @@ PARTS = {
 
 
 def config_from_timm(model: Any, name: str) -> ViTConfig:
-    """Read the architecture off a timm model; what vitviz's ViT does not have is refused."""
+    """Read the architecture off a timm model. Raises `WeightsError` for parts that vitviz lacks."""
     _check_parts(model, name)
     first, *others = map(_config_of_block, model.blocks)
     for index, block in enumerate(others, start=1):
@@ -84,7 +84,7 @@ def config_from_timm(model: Any, name: str) -> ViTConfig:
     if getattr(model.patch_embed, "dynamic_img_pad", False):
         raise not_plain(name, "its patch embedding pads")
     patch = model.patch_embed.patch_size
-    # Where the patch does not divide the image, timm's convolution never sees the last rows and
+    # If the patch size does not divide the image size, timm's convolution ignores the last rows and
     # columns.
     image = tuple(side // p * p for side, p in zip(model.patch_embed.img_size, patch, strict=True))
     registers = getattr(model, "reg_token", None)
@@ -154,7 +154,7 @@ def _config_of_pool(pool: Any) -> dict[str, Any]:
 
 
 def _config_of_block(block: Any) -> dict[str, Any]:
-    """The fields of `ViTConfig` that a block tells. All blocks must tell the same."""
+    """The fields of `ViTConfig` that a block determines. They must be the same in all blocks."""
     attn, mlp = block.attn, block.mlp
     v = getattr(attn, "v_proj", None)
     tanh = getattr(mlp.act, "approximate", "none") == "tanh"  # of torch's own GELU
@@ -164,7 +164,7 @@ def _config_of_block(block: Any) -> dict[str, Any]:
         "norm": NORMS[_kind(block.norm1)],
         "norm_eps": block.norm1.eps,
         "post_norm": _kind(block) in ("ResPostBlock", "EvaBlockPostNorm"),
-        "qkv_bias": any(getattr(one, "bias", None) is not None for one in (attn.qkv, v))
+        "qkv_bias": any(getattr(layer, "bias", None) is not None for layer in (attn.qkv, v))
         or getattr(attn, "v_bias", None) is not None,
         "qk_norm": _is_there(getattr(attn, "q_norm", None)),
         "attn_norm": _is_there(getattr(attn, "norm", None)),
@@ -178,7 +178,7 @@ def _config_of_block(block: Any) -> dict[str, Any]:
 
 
 def _check_parts(model: nn.Module, name: str) -> None:
-    """Raise `WeightsError` for a part that a plain ViT does not have, or that was changed."""
+    """Raise `WeightsError` for a part that a plain ViT does not have, or that was modified."""
     if _kind(model) not in MODELS:
         raise _of_another_kind(name, "it", model)
     for path, part in model.named_modules(remove_duplicate=False):
@@ -200,14 +200,14 @@ def _check_parts(model: nn.Module, name: str) -> None:
 
 
 def _kind(part: Any) -> str:
-    """The class of a part: its name if it is timm's or torch's, and else also where it is from."""
+    """The class name of a part; with its module unless that is timm's or torch's."""
     cls = type(part)
     known = cls.__module__.startswith(("timm.", "torch.nn.modules."))
     return cls.__name__ if known else f"{cls.__module__}.{cls.__qualname__}"
 
 
 def _of_another_kind(name: str, where: str, part: nn.Module) -> WeightsError:
-    """In words where the kind is known; else by its name, as of what a user put in or gave."""
+    """The error for an unsupported part: a known kind in words, otherwise its class name."""
     named = f"is {'a ' if where == 'it' else ''}{_kind(part)}"
     does, instead = REFUSED.get(_kind(part), (named, None))
     return not_plain(name, f"{where} {does}", instead)

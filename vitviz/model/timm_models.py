@@ -1,4 +1,4 @@
-"""timm's plain ViTs as vitviz's own ViT, by name or as an object; others are refused."""
+"""Load timm's plain ViTs, by name or as an object, into vitviz's own ViT; refuse others."""
 
 import difflib
 import math
@@ -17,7 +17,16 @@ from .checkpoints import CHECKPOINT_SUFFIXES
 from .config import MOST
 from .fold import folded
 from .labels import Labels, imagenet_labels, own_labels
-from .loaded import Asked, LoadedModel, ModelCard, build, head_of, holds_numbers, misfits, told
+from .loaded import (
+    LoadedModel,
+    LoadOptions,
+    ModelCard,
+    build,
+    customized,
+    head_of,
+    holds_numbers,
+    misfits,
+)
 from .menu import CURATED, WEIGHT_FILES, list_models, terms_of
 from .parity import first_difference
 from .preprocess import Preprocess, as_preprocess
@@ -67,8 +76,8 @@ def load_timm(name: str, pretrained: bool) -> LoadedModel:
 def load_state(
     state: Mapping[str, Tensor], arch: str, name: str, source: str, file: str
 ) -> LoadedModel:
-    """Weights under timm's names in the architecture that timm calls `arch`, or that of the
-    config.json in a `local-dir:`; classes and image size are read off the weights.
+    """Load weights under timm's names into the architecture `arch`: a name of timm, or a
+    `local-dir:` with a config.json. Classes and image size are read off the weights.
 
     Raises `WeightsError` that names the parameters that do not fit.
     """
@@ -107,15 +116,15 @@ def load_state(
         )
     model.load_state_dict(state)
     loaded = from_timm(model, name, source)
-    kept = {} if arch.startswith(IDS) else {"architecture": arch}  # its tag is of other weights
+    kept = {} if arch.startswith(IDS) else {"architecture": arch}  # the tag describes other weights
     return replace(loaded, card=replace(loaded.card, details=kept))
 
 
 def _create(name: str, pretrained: bool) -> Any:
-    """The timm model; what comes from the hub is read from the cache if the hub does not answer.
+    """Create the timm model; read its files from the cache if the hub does not answer.
 
-    Without that, the hub's client would retry for most of a minute. Its offline mode is a switch of
-    the whole process, in which another thread may be downloading.
+    Otherwise the hub's client would retry for most of a minute. Its offline mode is a switch of the
+    whole process, and another thread may be downloading.
     """
     import timm
 
@@ -150,11 +159,11 @@ def from_timm(
 ) -> LoadedModel:
     """The same weights in vitviz's own ViT, giving the same logits. The timm model is not changed.
 
-    It may be wrapped by torch.compile or for several GPUs. One picture of noise goes through both
-    models. `labels` and `preprocess`: as of `load`; without labels the classes have names where the
-    model brought them, or where its head is that of timm's weights in the hub's cache: any other
-    1,000 classes are not ImageNet's. Raises `WeightsError` that names the part if the model
-    is not one of timm's plain VisionTransformers, or one of its blocks computes something else.
+    The model may be wrapped by torch.compile or for several GPUs. A picture of noise goes through
+    both models to compare them. `labels` and `preprocess`: see `load`. Without `labels` the classes
+    get names if the model has some, or if its head is that of timm's weights in the hub's cache:
+    any other 1,000 classes need not be ImageNet's. Raises `WeightsError` that names the part if the
+    model is not a plain VisionTransformer of timm, or if a block computes something else.
     """
     from timm.data import resolve_model_data_config
 
@@ -189,13 +198,13 @@ def from_timm(
     loaded = build(ours, card, Preprocess.from_timm(data_config))
     if where := first_difference(model, state, loaded.vit, model.patch_embed.img_size):
         raise not_plain(name, f"its {where} computes something else than plain ones do")
-    return told(loaded, Asked(labels=labels, preprocess=as_preprocess(preprocess)))
+    return customized(loaded, LoadOptions(labels=labels, preprocess=as_preprocess(preprocess)))
 
 
 def _has_published_head(model: Any, cfg: Mapping[str, Any]) -> bool:
-    """Whether its classifier is, to the bit, that of the weights that timm has under its tag.
+    """Whether the model's classifier is, to the bit, that of timm's weights of its tag.
 
-    A model has the tag without the weights, too. Who loaded them has them in the hub's cache.
+    A model has the tag even without the weights. If they were loaded, they are in the hub's cache.
     """
     from huggingface_hub.errors import LocalEntryNotFoundError
     from safetensors import SafetensorError, safe_open
@@ -219,9 +228,9 @@ def guess_arch(state: Mapping[str, Tensor]) -> str:
 
 
 def terms_of_timm(name: str) -> Message | None:
-    """What the weights of a name of timm may not be used for, before anything is downloaded.
+    """The restrictions on using timm's weights of this name, known before they are downloaded.
 
-    None for a licence without such terms, and for other names.
+    None for a licence without such terms, and for names that are not timm's.
     """
     if ":" in name or "/" in name:
         return None
@@ -234,7 +243,7 @@ def terms_of_timm(name: str) -> Message | None:
 
 
 def _unwrapped(model: nn.Module) -> Any:
-    """The model inside what torch.compile, DataParallel and DistributedDataParallel make of it."""
+    """The model inside a wrapper of torch.compile, DataParallel or DistributedDataParallel."""
     if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
         return _unwrapped(model.module)
     inner = getattr(model, "_orig_mod", None)  # torch.compile's; its class is slow to import
@@ -254,7 +263,7 @@ def _unknown_model(name: str) -> str:
 
 
 def why_not(name: str, pretrained: bool, error: Exception) -> str:
-    """The sentence for what timm, the hub's client or the network raised."""
+    """The sentence for an error of timm, of the hub's client or of the network."""
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
     if isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled):

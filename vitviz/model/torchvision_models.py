@@ -1,4 +1,4 @@
-"""torchvision's ViTs: their parameters under our names, the config read off their shapes."""
+"""Load torchvision's ViTs: rename their parameters, read the config off their shapes."""
 
 import hashlib
 import math
@@ -23,7 +23,7 @@ ARCHITECTURES = {
     (1024, 32, 32): "vit_l_32",
     (1280, 14, 14): "vit_h_14",
 }
-# Its names of parameters and ours:
+# Parameter names of torchvision and of vitviz:
 # https://github.com/pytorch/vision/blob/main/torchvision/models/vision_transformer.py
 NAMES = {
     "class_token": "cls_token",
@@ -76,7 +76,8 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
         mlp_hidden_dim=hidden,
     )
     entry, is_its_own = _entry(config, path)
-    labels = imagenet_labels(num_classes) if is_its_own else None  # any 1,000 classes are no names
+    # Any other 1,000 classes need not be ImageNet's.
+    labels = imagenet_labels(num_classes) if is_its_own else None
     card = ModelCard(
         name=name,
         source=Message("models.of_torchvision", file=path.name),
@@ -101,8 +102,8 @@ def _renamed(state: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _entry(config: ViTConfig, path: Path) -> tuple[Any, bool]:
-    """torchvision's entry for weights of these sizes, None if it has none; and whether the file is
-    that entry's own, by its name or its bytes.
+    """torchvision's entry for weights of these sizes (None if there is none), and whether the file,
+    by its name or its bytes, is the file of that entry.
     """
     from torchvision.models import get_model_weights  # takes a second
 
@@ -116,17 +117,17 @@ def _entry(config: ViTConfig, path: Path) -> tuple[Any, bool]:
     if not entries or config.num_classes != len(entries[0].meta["categories"]):
         return (entries or [None])[0], False
     names = path.stem.split("-")
-    own = [one for one in entries if digest_of(one) in names]
+    own = [entry for entry in entries if digest_of(entry) in names]
     if not own:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        own = [one for one in entries if digest_of(one) == digest[:8]]
-    # Weights that were trained further or saved anew go on from torchvision's first.
+        own = [entry for entry in entries if digest_of(entry) == digest[:8]]
+    # Other weights were probably trained further from the first entry.
     return (own or entries)[0], bool(own)
 
 
 def _preprocess(config: ViTConfig, entry: Any) -> Preprocess:
-    """torchvision's own transforms for these weights; resized without a crop for other sizes."""
+    """torchvision's transforms for these weights; for other sizes a resize without a crop."""
     made = entry.transforms() if entry else None
     return Preprocess(
         size=config.image_size,
@@ -137,5 +138,5 @@ def _preprocess(config: ViTConfig, entry: Any) -> Preprocess:
 
 
 def digest_of(entry: Any) -> str:
-    """The beginning of the sha256 of torchvision's file of weights, which its name ends with."""
+    """The digest in the name of torchvision's weights file: the beginning of its sha256."""
     return entry.url.removesuffix(".pth").rpartition("-")[2]

@@ -1,4 +1,4 @@
-"""Checkpoints of Hugging Face transformers: its ViTs, read from their files without the library."""
+"""Read ViTs of Hugging Face transformers from their files, without the library."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,8 +16,8 @@ from .fold import folded
 from .json_values import is_number, parse, short
 from .labels import names_of
 from .loaded import (
-    Asked,
     LoadedModel,
+    LoadOptions,
     ModelCard,
     build,
     check_depth,
@@ -31,7 +31,7 @@ from .state_dicts import read_any
 from .transformers_pixels import preprocess_of, switch
 from .untrained import twin
 
-MOST_JSON = 2**24  # bytes of a config or an index; those of the largest models have 1 MB
+MOST_JSON = 2**24  # bytes of a config or an index; the largest models have 1 MB
 CONFIG, INDEX = "config.json", ".index.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 Find = Callable[[str], Path | None]  # the path of a file of a model; None: it has none
@@ -39,51 +39,51 @@ Find = Callable[[str], Path | None]  # the path of a file of a model; None: it h
 
 @dataclass(frozen=True)
 class Family:
-    """What transformers' config.json of one family leaves out where it has the default."""
+    """Defaults of one family of models, which transformers' config.json leaves out."""
 
     patch_size: int
     norm_eps: float
-    processor: str  # that prepares its pictures, in `transformers_pixels`
+    processor: str  # that prepares its pictures, a key of `transformers_pixels.PROCESSORS`
     activation: str = "gelu"
     always: Mapping[str, Any] = field(default_factory=dict)  # fields of `ViTConfig`
-    classifier: Mapping[str, Any] = field(default_factory=dict)  # more, where it has classes
-    # Positions are resampled to the size of the pictures, smoothed or not; None: they are not.
+    classifier: Mapping[str, Any] = field(default_factory=dict)  # more of them, with classes
+    # Whether positions resampled to the size of the pictures are smoothed; None: not resampled.
     antialias: bool | None = None
-    biases: str = "qkv"  # which of the three have one
-    # More fields, of those that the config tells.
-    told: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda told: {}
+    biases: str = "qkv"  # those of q, k and v that have a bias
+    # Makes more fields of `ViTConfig` from config.json.
+    read_fields: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda hf_config: {}
 
 
-def _of_dinov3(told: Mapping[str, Any]) -> dict[str, Any]:
-    proj, mlp = (switch(told, key) for key in ("proj_bias", "mlp_bias"))
+def _of_dinov3(hf_config: Mapping[str, Any]) -> dict[str, Any]:
+    proj, mlp = (switch(hf_config, key) for key in ("proj_bias", "mlp_bias"))
     if proj != mlp:
         raise WeightsError(f"its proj_bias is {proj} and its mlp_bias {mlp}; both must be alike")
-    theta = _told(told, "rope_theta", 100.0)
+    theta = _value(hf_config, "rope_theta", 100.0)
     return {
         "rotary": Rotary(kind="normalised", temperature=theta),
         "proj_bias": proj,
-        "mlp": "swiglu" if switch(told, "use_gated_mlp", False) else "mlp",
+        "mlp": "swiglu" if switch(hf_config, "use_gated_mlp", False) else "mlp",
     }
 
 
-def _of_beit(told: Mapping[str, Any]) -> dict[str, Any]:
-    if len(set(sides_of("image_size", _told(told, "image_size", 224)))) > 1:
+def _of_beit(hf_config: Mapping[str, Any]) -> dict[str, Any]:
+    if len(set(sides_of("image_size", _value(hf_config, "image_size", 224)))) > 1:
         # transformers reads the table of such a picture with rows and columns exchanged.
         raise WeightsError("its image_size must be a square")
-    mean = switch(told, "use_mean_pooling")
-    scale = _told(told, "layer_scale_init_value", 0.1)
+    mean = switch(hf_config, "use_mean_pooling")
+    scale = _value(hf_config, "layer_scale_init_value", 0.1)
     if not is_number(scale, 0, 1e9):
         raise WeightsError(f"layer_scale_init_value must be a number, got {short(scale)}")
     return {
         "global_pool": "avg" if mean else "token",
         "final_norm": "after_pool" if mean else "before_pool",
-        "pos_embed": switch(told, "use_absolute_position_embeddings", False),
-        "relative_bias": any(switch(told, key, False) for key in _TABLES),
+        "pos_embed": switch(hf_config, "use_absolute_position_embeddings", False),
+        "relative_bias": any(switch(hf_config, key, False) for key in _TABLES),
         "layer_scale": scale > 0,
     }
 
 
-# Which config says that a bias of the scores is there, and how timm calls it.
+# Switches of config.json for a score bias, and timm's name of its table.
 _TABLES = {
     "use_relative_position_bias": "attn.relative_position_bias_table",
     "use_shared_relative_position_bias": "rel_pos_bias.relative_position_bias_table",
@@ -107,9 +107,9 @@ FAMILIES = {
     ),
     "siglip_vision_model": Family(16, 1e-6, "Siglip", "gelu_pytorch_tanh", _SIGLIP, _MEAN),
     "dinov3_vit": Family(
-        16, 1e-5, "DINOv3ViT", "gelu", _DINOV3, antialias=True, biases="qv", told=_of_dinov3
+        16, 1e-5, "DINOv3ViT", "gelu", _DINOV3, antialias=True, biases="qv", read_fields=_of_dinov3
     ),
-    "beit": Family(16, 1e-12, "Beit", biases="qv", told=_of_beit),
+    "beit": Family(16, 1e-12, "Beit", biases="qv", read_fields=_of_beit),
 }
 TOWERS = {"clip": "clip_vision_model", "siglip": "siglip_vision_model"}  # with a tower for texts
 ACTIVATIONS = {
@@ -119,8 +119,8 @@ ACTIVATIONS = {
     "quick_gelu": "quick_gelu",
     "silu": "silu",
 }
-# Its names of parameters, of old versions and of version 5, and ours; the first that fits counts.
-# What no answer depends on is left out ("-"). The second part is within a block.
+# Parameter names of transformers (old versions and version 5) and ours; the first match counts.
+# "-" drops a parameter that no answer depends on. The second part is for names within a block.
 _RULES, _RULES_OF_BLOCKS = (
     [(re.compile(theirs), ours) for theirs, ours in map(str.split, rules.strip().splitlines())]
     for rules in (
@@ -171,33 +171,33 @@ def read_object(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > MOST_JSON:
             raise ValueError(f"it has more than {MOST_JSON} bytes")
-        told = parse(path.read_text("utf-8"))
+        value = parse(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise WeightsError(f"{path.name} cannot be read: {short(str(error))}") from error
-    if not isinstance(told, dict):
-        raise WeightsError(f"{path.name} must hold a JSON object, got {short(told)}")
-    return told
+    if not isinstance(value, dict):
+        raise WeightsError(f"{path.name} must hold a JSON object, got {short(value)}")
+    return value
 
 
 def load_transformers(
-    find: Find, name: str, asked: Asked, weights: Path | None = None
+    find: Find, name: str, options: LoadOptions, weights: Path | None = None
 ) -> LoadedModel:
-    """The model whose files `find` gives: config.json, weights, preprocessor_config.json.
+    """Load the model whose files `find` returns: config.json, weights, preprocessor_config.json.
 
-    `weights` is one file of them that was chosen; None: the one that transformers would take.
-    Labels and preprocess that are asked for stand in for those of the files. A DINOv2 or v3 sees
-    pictures of the size that its preprocessing makes, like there, not of the size of its training.
+    `weights` is the selected weights file; None: the one that transformers would take. Labels and
+    preprocessing of the options replace those of the files. As in transformers, a DINOv2 or v3
+    takes pictures of the size that its preprocessing makes, not of the size of its training.
 
     Raises `WeightsError` that says which file, value or parameter is not understood.
     """
     try:
-        told = read_object(_needed(find, CONFIG))
-        kind = str(told.get("model_type"))
+        hf_config = read_object(_needed(find, CONFIG))
+        kind = str(hf_config.get("model_type"))
         if kind in TOWERS:
-            vision = told.get("vision_config")
+            vision = hf_config.get("vision_config")
             if not isinstance(vision, dict):
                 raise WeightsError(f"vision_config must be a JSON object, got {short(vision)}")
-            told = vision | {"id2label": told.get("id2label")}
+            hf_config = vision | {"id2label": hf_config.get("id2label")}
         family = FAMILIES.get(TOWERS.get(kind, kind))
         if family is None:
             known = ", ".join([*FAMILIES, *TOWERS])
@@ -205,28 +205,30 @@ def load_transformers(
                 f"its model_type is {short(kind)}, and of transformers' models those of "
                 f"{known} can be read"
             )
-        size = sides_of("image_size", _told(told, "image_size", 224))
+        size = sides_of("image_size", _value(hf_config, "image_size", 224))
         state = read_weights(find, weights)
         classifier = any(key.startswith(("classifier.", "cls_classifier.")) for key in state)
         state = renamed(state)
-        config = _config(told, family, size, state, classifier)
-        state = _folded(state, config, told, family)
-        names = names_of(asked.labels, config.num_classes)
-        if names is None and classifier and told.get("id2label") is not None:
-            names = _id2label(told["id2label"], config.num_classes)
-        shown = asked.preprocess or _preprocess(find, family, config.in_chans)
+        config = _config(hf_config, family, size, state, classifier)
+        state = _folded(state, config, hf_config, family)
+        names = names_of(options.labels, config.num_classes)
+        if names is None and classifier and hf_config.get("id2label") is not None:
+            names = _id2label(hf_config["id2label"], config.num_classes)
+        shown = options.preprocess or _preprocess(find, family, config.in_chans)
     except WeightsError as error:
         raise WeightsError(f"{name} cannot be loaded: {error}") from error
     source = Message("models.of_transformers", name=name)
     head = head_of(names, config)
     card = ModelCard(name=name, source=source, config=config, labels=names, head=head)
     fixed = family.antialias is None
-    loaded = build(state, card, shown if fixed and asked.preprocess else replace(shown, size=size))
-    loaded = loaded if asked.pretrained else twin(loaded)
+    loaded = build(
+        state, card, shown if fixed and options.preprocess else replace(shown, size=size)
+    )
+    loaded = loaded if options.pretrained else twin(loaded)
     if fixed:
         return loaded
-    if asked.image_size is not None:
-        return resized(loaded, asked.image_size, antialias=bool(family.antialias))
+    if options.image_size is not None:
+        return resized(loaded, options.image_size, antialias=bool(family.antialias))
     (height, width), (ph, pw) = shown.size, config.patch_size
     size = (height // ph * ph, width // pw * pw)
     return replace(resized(loaded, size, antialias=bool(family.antialias)), preprocess=shown)
@@ -238,14 +240,14 @@ def _needed(find: Find, name: str) -> Path:
     return path
 
 
-def _told(told: Mapping[str, Any], key: str, default: Any) -> Any:
-    """A value of a config, which may leave it out or have null for it."""
-    value = told.get(key)
+def _value(hf_config: Mapping[str, Any], key: str, default: Any) -> Any:
+    """A value of config.json; the default if it is missing or null."""
+    value = hf_config.get(key)
     return default if value is None else value
 
 
 def read_weights(find: Find, chosen: Path | None = None) -> dict[str, Tensor]:
-    """All tensors of a model, of one file or of the files that an index lists."""
+    """All tensors of a model, from one file or from the files that an index lists."""
     if chosen is not None and not re.search(r"-\d+-of-\d+$", chosen.stem):
         return read_any(chosen)
     for name in WEIGHTS:
@@ -268,8 +270,8 @@ def read_weights(find: Find, chosen: Path | None = None) -> dict[str, Tensor]:
 
 
 def renamed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The parameters under our names. Raises `WeightsError` that names one that is not known, or
-    whose values are not all there.
+    """The parameters under our names. Raises `WeightsError` that names an unknown parameter, or one
+    whose values are incomplete.
     """
     found: dict[str, Tensor] = {}
     for theirs, value in state.items():
@@ -277,7 +279,7 @@ def renamed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         block = BLOCK.fullmatch(key)
         rules, inner = (_RULES, key) if block is None else (_RULES_OF_BLOCKS, block[2])
         match = next(
-            ((one, ours) for rule, ours in rules if (one := rule.fullmatch(inner)) is not None),
+            ((fit, ours) for rule, ours in rules if (fit := rule.fullmatch(inner)) is not None),
             None,
         )
         if match is None:
@@ -297,37 +299,41 @@ def renamed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _config(
-    told: Mapping[str, Any],
+    hf_config: Mapping[str, Any],
     family: Family,
     size: tuple[int, int],
     state: dict[str, Tensor],
     classifier: bool,
 ) -> ViTConfig:
-    """The config of weights under our names, which are brought into the form that our ViT has.
+    """The config of weights under our names; changes `state` into the form of our ViT.
 
-    What the weights themselves tell (classes, registers, the width of the MLP) is read off them.
+    Numbers of classes and registers and the width of the MLP are read off the weights.
     """
     _join(state)
-    switches = {**family.always, **(family.classifier if classifier else {}), **family.told(told)}
+    switches = {
+        **family.always,
+        **(family.classifier if classifier else {}),
+        **family.read_fields(hf_config),
+    }
     if switches.get("global_pool") == "map" and "attn_pool.latent" not in state:
         switches["global_pool"] = ""  # a tower without its head
-    for key in [*state]:  # what is there and not used for the answer of this model
+    for key in [*state]:  # parameters that this model's answer does not use
         unused = key.startswith("attn_pool.") and switches.get("global_pool") != "map"
         if unused or (key.startswith("norm.") and switches.get("final_norm") == "none"):
             del state[key]
     if "dist_token" in state and "head_dist.weight" not in state:
-        state["reg_token"] = state.pop("dist_token")  # no head reads it: it is a register
-    if switches.get("pos_embed_prefix") is False:  # of the prefix CLS alone has a position
+        state["reg_token"] = state.pop("dist_token")  # without a head it is a register
+    if switches.get("pos_embed_prefix") is False:  # CLS is the only prefix token with a position
         cls, positions = state.get("cls_token"), state.get("pos_embed")
         if cls is not None and positions is not None and cls.shape == positions[:, :1].shape:
             state |= {"cls_token": cls + positions[:, :1], "pos_embed": positions[:, 1:]}
     if "head.weight" in state and "head.bias" not in state:  # CLIP's projection
         state["head.bias"] = torch.zeros(state["head.weight"].shape[:1])
-    activation = _told(told, "hidden_act", family.activation)
-    if _told(told, "use_swiglu_ffn", False) is True:
+    activation = _value(hf_config, "hidden_act", family.activation)
+    if _value(hf_config, "use_swiglu_ffn", False) is True:
         apart = "blocks.0.mlp.fc1_g.weight" in state
         switches["mlp"], activation = "swiglu" if apart else "swiglu_packed", "silu"
-    if switches.get("mlp") == "mlp":  # a layer that has no gate is called as one beside a gate
+    if switches.get("mlp") == "mlp":  # the layer of a plain MLP has the name of a gated one
         state |= {key.replace("fc1_x", "fc1"): state.pop(key) for key in [*state] if "fc1_x" in key}
     if "reg_token" in state and not state["reg_token"].numel():
         del state["reg_token"]
@@ -335,67 +341,69 @@ def _config(
         raise WeightsError(
             f"its hidden_act is {short(activation)}; {', '.join(ACTIVATIONS)} are known"
         )
-    patch = sides_of("patch_size", _told(told, "patch_size", family.patch_size))
-    image = tuple(side // one * one for side, one in zip(size, patch, strict=True))
+    patch = sides_of("patch_size", _value(hf_config, "patch_size", family.patch_size))
+    image = tuple(side // p * p for side, p in zip(size, patch, strict=True))
     return ViTConfig(
         image_size=image,  # type: ignore[arg-type]
         patch_size=patch,
-        in_chans=_told(told, "num_channels", 3),
+        in_chans=_value(hf_config, "num_channels", 3),
         num_classes=_length(state, "head.weight", 0),
-        embed_dim=_told(told, "hidden_size", 768),
-        depth=_told(told, "num_hidden_layers", 12),
-        num_heads=_told(told, "num_attention_heads", 12),
+        embed_dim=_value(hf_config, "hidden_size", 768),
+        depth=_value(hf_config, "num_hidden_layers", 12),
+        num_heads=_value(hf_config, "num_attention_heads", 12),
         mlp_hidden_dim=_length(state, "blocks.0.mlp.fc2.weight", 1),
         dist_token="dist_token" in state,
         reg_tokens=_length(state, "reg_token", 1),
-        norm_eps=_told(told, "layer_norm_eps", family.norm_eps),
-        qkv_bias=any(_biases(told, family).values()),
+        norm_eps=_value(hf_config, "layer_norm_eps", family.norm_eps),
+        qkv_bias=any(_biases(hf_config, family).values()),
         activation=ACTIVATIONS[activation],  # type: ignore[arg-type]
         **switches,
     )
 
 
 def _length(state: Mapping[str, Tensor], key: str, axis: int) -> int:
-    """A size of a parameter; 0 where it is missing or has no such axis."""
+    """The size of a parameter along an axis; 0 if the parameter or the axis is missing."""
     shape = state[key].shape if key in state else ()
     return shape[axis] if len(shape) > axis else 0
 
 
-def _biases(told: Mapping[str, Any], family: Family) -> dict[str, bool]:
-    """Which of q, k and v have a bias."""
+def _biases(hf_config: Mapping[str, Any], family: Family) -> dict[str, bool]:
+    """Whether q, k and v have a bias, by letter."""
     names = {"q": "query_bias", "k": "key_bias", "v": "value_bias"}
-    whole = switch(told, "qkv_bias")
-    return {one: whole and switch(told, names[one], one in family.biases) for one in names}
+    whole = switch(hf_config, "qkv_bias")
+    return {part: whole and switch(hf_config, names[part], part in family.biases) for part in names}
 
 
 def _folded(
-    state: dict[str, Tensor], config: ViTConfig, told: Mapping[str, Any], family: Family
+    state: dict[str, Tensor], config: ViTConfig, hf_config: Mapping[str, Any], family: Family
 ) -> dict[str, Tensor]:
-    """The weights in our layout. What `folded` joins, or fills in where it is missing, must be
-    there as the config says. Raises `WeightsError` that names what is not.
+    """The weights in our layout. Raises `WeightsError` that names missing parameters: `folded`
+    would fill in some of them.
     """
     check_depth(state, config.depth, "it")
     dim, (rows, cols) = config.embed_dim, config.grid_size
-    block: dict[str, tuple[int, ...]] = {f"attn.{one}_proj.weight": (dim, dim) for one in "qkv"}
-    there = _biases(told, family)
-    block |= {f"attn.{one}_proj.bias": (dim,) for one in there if there[one]}
+    block: dict[str, tuple[int, ...]] = {f"attn.{part}_proj.weight": (dim, dim) for part in "qkv"}
+    there = _biases(hf_config, family)
+    block |= {f"attn.{part}_proj.bias": (dim,) for part in there if there[part]}
     if config.layer_scale:
         block |= {"ls1.gamma": (dim,), "ls2.gamma": (dim,)}
-    tables = [name for key, name in _TABLES.items() if switch(told, key, False)]
+    tables = [name for key, name in _TABLES.items() if switch(hf_config, key, False)]
     ways = ((2 * rows - 1) * (2 * cols - 1) + 3, config.num_heads)
     block |= {name: ways for name in tables if name.startswith("attn.")}
-    wanted = {f"blocks.{n}.{key}": one for n in range(config.depth) for key, one in block.items()}
+    wanted = {
+        f"blocks.{n}.{key}": shape for n in range(config.depth) for key, shape in block.items()
+    }
     wanted |= {name: ways for name in tables if not name.startswith("attn.")}
     joined = re.compile(r".*(\.[qkv]_proj\.|\.ls[12]\.|_bias_table).*")
     found = {key: value for key, value in state.items() if joined.fullmatch(key)}
-    shapes = {key: torch.empty(one, device="meta") for key, one in wanted.items()}
+    shapes = {key: torch.empty(shape, device="meta") for key, shape in wanted.items()}
     if wrong := misfits(shapes, found):
         raise WeightsError(f"its weights do not fit: {wrong}")
     return folded(state, config)
 
 
 def _join(state: dict[str, Tensor]) -> None:
-    """Put together what our ViT has in one tensor, and take apart what it has in two."""
+    """Split the pool's qkv into q and kv, and give CLS and positions the axes that our ViT has."""
     for kind in ("weight", "bias"):
         pool = state.pop(f"attn_pool.qkv.{kind}", None)
         if pool is not None and pool.ndim:
@@ -406,12 +414,14 @@ def _join(state: dict[str, Tensor]) -> None:
             state[key] = state[key][(None,) * (dims - state[key].ndim)]
 
 
-def _id2label(told: Any, num_classes: int) -> tuple[str, ...]:
+def _id2label(id2label: Any, num_classes: int) -> tuple[str, ...]:
     """The names of the classes. Raises `WeightsError` for a class without one."""
-    names = told if isinstance(told, dict) else {}
+    names = id2label if isinstance(id2label, dict) else {}
     found = [names.get(str(number)) for number in range(num_classes)]
-    if len(names) != num_classes or not all(isinstance(one, str) for one in found):
-        missing = next((n for n, one in enumerate(found) if not isinstance(one, str)), num_classes)
+    if len(names) != num_classes or not all(isinstance(name, str) for name in found):
+        missing = next(
+            (n for n, name in enumerate(found) if not isinstance(name, str)), num_classes
+        )
         raise WeightsError(
             f"id2label in {CONFIG} does not name each of its {num_classes} classes (see number "
             f"{missing}); labels=[...] names them"
@@ -420,12 +430,12 @@ def _id2label(told: Any, num_classes: int) -> tuple[str, ...]:
 
 
 def _preprocess(find: Find, family: Family, channels: int) -> Preprocess:
-    """How the model's pictures are made, by its own file or else as its family was published."""
-    told: Any = {}
+    """The preprocessing from the model's own file, or else the default of its family."""
+    processor: Any = {}
     if (path := find("preprocessor_config.json")) is not None:
-        told = read_object(path)
+        processor = read_object(path)
     elif (path := find("processor_config.json")) is not None:
-        told = read_object(path).get("image_processor") or {}
-    if not isinstance(told, dict):
-        raise WeightsError(f"image_processor must be a JSON object, got {short(told)}")
-    return preprocess_of(told, family.processor, channels)
+        processor = read_object(path).get("image_processor") or {}
+    if not isinstance(processor, dict):
+        raise WeightsError(f"image_processor must be a JSON object, got {short(processor)}")
+    return preprocess_of(processor, family.processor, channels)

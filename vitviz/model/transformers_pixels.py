@@ -1,4 +1,4 @@
-"""preprocessor_config.json of Hugging Face transformers as a `Preprocess`."""
+"""Read preprocessor_config.json of Hugging Face transformers as a `Preprocess`."""
 
 import math
 import re
@@ -15,9 +15,9 @@ _SQUARE = {"size": {"height": 224, "width": 224}, "image_mean": 0.5, "image_std"
 _CUT = {"do_center_crop": True, "crop_size": 224, "resample": 3}
 _CLIP = _CUT | {"size": {"shortest_edge": 224}, "image_mean": CLIP_MEAN, "image_std": CLIP_STD}
 _IMAGENET = {"image_mean": IMAGENET_MEAN, "image_std": IMAGENET_STD}
-# What a processor of transformers does where its file does not say, by its name. One number as the
-# size is the short side where the size is given so here, else both. The last is no processor, but
-# what DINOv2 was published with.
+# Defaults of transformers' processors, by their names. A single number as the size is the short
+# side if the default has a "shortest_edge", else both sides. "DINOv2" is no processor, but the
+# preprocessing that DINOv2 was published with.
 PROCESSORS: dict[str, dict[str, Any]] = {
     "ViT": _SQUARE | {"resample": 2},
     "Siglip": _SQUARE | {"resample": 3},
@@ -31,12 +31,15 @@ PROCESSORS: dict[str, dict[str, Any]] = {
 INTERPOLATIONS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pillow's numbers
 
 
-def preprocess_of(told: Mapping[str, Any], processor: str, channels: int) -> Preprocess:
-    """What a processor's file says, with the defaults of the one that it names, or of `processor`.
+def preprocess_of(settings: Mapping[str, Any], processor: str, channels: int) -> Preprocess:
+    """The preprocessing of a processor's file, with the defaults of the processor that the file
+    names, or else of `processor`.
 
-    Raises `WeightsError` for a processor that is not known, and for values that it cannot have.
+    Raises `WeightsError` for an unknown processor and for impossible values.
     """
-    name = told.get("image_processor_type") or told.get("feature_extractor_type") or processor
+    name = (
+        settings.get("image_processor_type") or settings.get("feature_extractor_type") or processor
+    )
     kind = re.sub("(ImageProcessor|FeatureExtractor)(Fast|Pil)?$", "", str(name))
     if kind not in PROCESSORS:
         raise WeightsError(
@@ -44,7 +47,7 @@ def preprocess_of(told: Mapping[str, Any], processor: str, channels: int) -> Pre
             "preprocess={...} says how they are"
         )
     default = {"do_center_crop": False, **PROCESSORS[kind]}
-    values = default | {key: value for key, value in told.items() if value is not None}
+    values = default | {key: value for key, value in settings.items() if value is not None}
     size = values["size"]
     edge = size if is_whole(size) and "shortest_edge" in default["size"] else None
     if isinstance(size, Mapping):
@@ -82,7 +85,7 @@ def preprocess_of(told: Mapping[str, Any], processor: str, channels: int) -> Pre
 
 
 def _crop_pct(crop: int, full: int) -> float:
-    """The share that `Preprocess` makes `full` pixels of again: it rounds downwards."""
+    """The `crop_pct` from which `Preprocess`, which rounds down, computes `full` pixels again."""
     share = crop / full
     return share if math.floor(crop / share) == full else math.nextafter(share, 0)
 
@@ -103,10 +106,10 @@ def _number(values: Mapping[str, Any], key: str, default: float) -> float:
 
 
 def _per_channel(value: Any, key: str, channels: int, scale: float) -> tuple[float, ...]:
-    """A number for each channel; of three for a grey model their average."""
+    """A number for each channel; for a grey model the average of three."""
     numbers = list(value) if isinstance(value, list | tuple) else [value]
-    if not numbers or not all(is_number(one, -1e6, 1e6) for one in numbers):
+    if not numbers or not all(is_number(number, -1e6, 1e6) for number in numbers):
         raise WeightsError(f"{key} must be numbers, got {short(value)}")
     if len(numbers) != channels:
         numbers = [sum(numbers) / len(numbers)] * channels
-    return tuple(one / scale for one in numbers)
+    return tuple(number / scale for number in numbers)

@@ -16,10 +16,10 @@ from .json_values import parse
 from .loaded import LoadedModel, build
 from .vit import ViT
 
-DEFAULT_SEED = 0  # of the twin where a model does not tell the seed of its training
+DEFAULT_SEED = 0  # of the twin of a model whose seed is not known
 
-# Details that hold for the twin too: its title, what its answers mean, what it was drawn from. What
-# training found out, and what it was shown, does not.
+# Details that hold for the twin too: title, meaning of its answers, origin of its weights; not the
+# results and the data of the training.
 KEPT_DETAILS = ("title", "groups", "recipe", "seed")
 
 
@@ -42,7 +42,7 @@ def twin(loaded: LoadedModel) -> LoadedModel:
 
 
 class _OwnGenerator(TorchFunctionMode):
-    """Gives one generator to everything that draws random numbers in this thread."""
+    """Passes one generator to all functions that draw random numbers in this thread."""
 
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__()
@@ -60,9 +60,8 @@ class _OwnGenerator(TorchFunctionMode):
 
 @contextmanager
 def drawn_with(seed: int) -> Iterator[None]:
-    """Inside, new weights are those of `torch.manual_seed(seed)`; the global state stays as it is.
-
-    An app loads models in several threads, which share torch's global generator.
+    """Draw new weights in this block as after `torch.manual_seed(seed)`, without changing torch's
+    global generator: an app loads models in several threads, which share it.
     """
     with _OwnGenerator(torch.Generator().manual_seed(seed)):
         yield
@@ -79,8 +78,8 @@ def draw(
 
 
 class _Heard(TorchDispatchMode):
-    """Notes what torch draws, in its order: place in memory, count, way, the two numbers that say
-    from where, and the first number that came out.
+    """Records every draw of torch in order: memory address, count, distribution, its two
+    parameters, and the first number drawn.
     """
 
     def __init__(self) -> None:
@@ -98,23 +97,28 @@ class _Heard(TorchDispatchMode):
         return result
 
 
-LEAST_DRAWN = 16  # of fewer normal numbers torch draws each in another way
+LEAST_DRAWN = 16  # torch draws fewer normal numbers than these by another method
 
 
 def draws(loaded: LoadedModel) -> dict[str, Any] | None:
-    """How the weights of `twin(loaded)` are drawn, for a page that has no torch, as JSON; None for
-    weights of another kind. maths/draws.js of the viewer draws them.
+    """Instructions, in JSON's types, to draw the weights of `twin(loaded)` without torch; None if
+    that is not possible. maths/draws.js of the viewer follows them.
 
-    seed: of torch's generator; shapes: of every weight; same: those that are all one number; steps:
-    in order, either `skip`, so many 32-bit words, or the weight `name`, `way` "normal" with `by`
-    mean and deviation or "uniform" with `by` least and most, times `factor`.
+    seed: seed of torch's generator. shapes: shape of every weight. same: weights that hold one
+    constant, with its value. steps, in order: either `skip`, a number of 32-bit words, or a weight
+    `name` with its distribution `way`, its parameters `by` ("normal": mean and deviation;
+    "uniform": least and most) and a `factor` to multiply with.
     """
     start, heard = start_of(loaded.card.details), _Heard()
     with heard:
         state = draw(loaded.card.config, **start)
     names = {weight.data_ptr(): name for name, weight in state.items()}
     last = {place: at for at, (place, *_) in enumerate(heard.draws)}
-    same = {name: float(one.flatten()[0]) for name, one in state.items() if one.min() == one.max()}
+    same = {
+        name: float(weight.flatten()[0])
+        for name, weight in state.items()
+        if weight.min() == weight.max()
+    }
     steps: list[dict[str, Any]] = []
     for at, (place, count, way, by, first) in enumerate(heard.draws):
         if way == "normal" and count < LEAST_DRAWN:
@@ -134,28 +138,28 @@ def draws(loaded: LoadedModel) -> dict[str, Any] | None:
 
 @torch.no_grad()
 def begin(vit: ViT, *, zero_head: bool, wide_start: bool) -> None:
-    """Make of new weights those that a recipe begins with.
+    """Change new weights into those that a recipe begins with.
 
     `wide_start`: the same draws, but matrices with deviation 1 / sqrt(fan in), as in "Efficient
     BackProp" (LeCun et al. 1998, section 4.6), and CLS, registers and positions with deviation .5.
-    .02 suits a width of many hundreds; what 48 numbers add up to is nearly nothing then.
+    .02 suits a width of many hundreds; sums of 48 numbers would be nearly 0 with it.
     """
     if wide_start:
         for name, module in vit.named_modules():
             if isinstance(module, nn.Linear) and not name.startswith("patch_embed"):
                 module.weight.mul_(module.in_features**-0.5 / 0.02)
-        for told in (vit.cls_token, vit.dist_token, vit.reg_token, vit.pos_embed):
-            if told is not None:
-                told.mul_(0.5 / 0.02)
+        for parameter in (vit.cls_token, vit.dist_token, vit.reg_token, vit.pos_embed):
+            if parameter is not None:
+                parameter.mul_(0.5 / 0.02)
     if zero_head and vit.config.num_classes:
         nn.init.zeros_(vit.get_parameter("head.weight"))
 
 
 def first_seed(details: Mapping[str, str]) -> int | None:
-    """The seed that a checkpoint's training began with; None where the file does not say.
+    """The seed that a checkpoint's training began with; None if the file does not say.
 
-    A run can begin with the weights of an earlier one (`start_from` in its recipe). "seed" is that
-    of the first run of the chain, whose random weights are the twin's.
+    A run can begin with the weights of an earlier run (`start_from` in its recipe). "seed" is the
+    seed of the first run of that chain, whose random weights are the twin's.
     """
     for text in (details.get("seed"), recipe_of(details).get("seed")):
         try:
@@ -166,8 +170,8 @@ def first_seed(details: Mapping[str, str]) -> int | None:
 
 
 def start_of(details: Mapping[str, str]) -> dict[str, Any]:
-    """How the first weights of a checkpoint were drawn, as `draw` takes it. `zero_head`: the
-    classifier began at zero, so that its first answers are uniform.
+    """Arguments of `draw` for the first weights of a checkpoint. `zero_head`: the classifier began
+    at zero, so that its first answers are uniform.
     """
     recipe, seed = recipe_of(details), first_seed(details)
     return {
@@ -178,7 +182,7 @@ def start_of(details: Mapping[str, str]) -> dict[str, Any]:
 
 
 def recipe_of(details: Mapping[str, str]) -> Mapping[str, Any]:
-    """The recipe that a checkpoint tells; {} if it tells none."""
+    """The recipe in a checkpoint's details; {} if there is none."""
     try:
         recipe = parse(details.get("recipe", "{}"))
     except ValueError:

@@ -36,7 +36,7 @@ class Tokens(NamedTuple):
     places: Places = None
 
     def take(self, kept: Tensor) -> "Tokens":
-        """Of each image the tokens with these indices. (B, m), from 0 to n - 1"""
+        """Select tokens of each image by their indices `kept`, (B, m), from 0 to n - 1."""
         image = torch.arange(len(self.x), device=kept.device)[:, None]
         places = kept if self.places is None else self.places[image, kept]
         return Tokens(self.x[image, kept], places)
@@ -85,7 +85,7 @@ class Tap(nn.Module):
 
 
 class ScoreBias(nn.Module):
-    """What is added to the scores, and a named place for a hook: where -inf, a key is not seen."""
+    """The bias added to the scores, and a named place for a hook; -inf hides a key from a query."""
 
     def __init__(self, config: ViTConfig) -> None:
         super().__init__()
@@ -101,8 +101,8 @@ class Attention(nn.Module):
     Appendix A of the paper, equations 5 to 8. Each head compares the query of a token with the
     keys of all tokens; softmax turns the comparisons into shares that sum to 1: one row of the
     attention map. The output is the values, mixed by these shares. H heads do this side by side
-    in d dimensions each, and `proj` joins what they found. `positions.py`: where a token stands can
-    be told here too. `n_queries`: as of `Block`.
+    in d dimensions each, and `proj` joins what they found. Rotary positions and a relative bias
+    (`positions.py`) make scores depend on where the tokens stand. `n_queries`: see `Block`.
     """
 
     def __init__(self, config: ViTConfig) -> None:
@@ -125,13 +125,13 @@ class Attention(nn.Module):
             self.qkv(x), "b n (three h d) -> three b h n d", three=3, h=self.num_heads
         )
         q, k = self.q_norm(q), self.k_norm(k)
-        if self.angles is not None:  # rotary positions: a patch tells its place to every block
+        if self.angles is not None:  # rotary positions: q and k turn with the place of their patch
             angles = self.angles(places, x.device)
             cos, sin = angles.cos(), angles.sin()
             q, k = turn(q, cos, sin), turn(k, cos, sin)
         q, k, v = self.tap(q, k, v, places)
         q, bias = q[:, :, :n_queries], self.score_bias(places, n_queries)
-        # softmax(q k^T * scale + bias) v without storing the map, which q and k suffice to compute
+        # softmax(q k^T * scale + bias) v, without storing the map: q and k suffice to compute it
         x = self.mixed(F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=self.scale))
         return self.proj(self.norm(rearrange(x, "b h n d -> b n (h d)")))
 
@@ -197,8 +197,8 @@ class Block(nn.Module):
     something onto it. That is why the same patch can be followed through all layers. The norm
     stands before each branch (pre-norm); with `post_norm` it stands after the branch.
 
-    `n_queries` leaves out what nobody asks for: only the first so many tokens come out, though they
-    still look at all that came in.
+    `n_queries`: compute only the first `n_queries` tokens of the output, to save work where only
+    they are needed. They still look at all tokens that came in. None: all tokens.
     """
 
     def __init__(self, config: ViTConfig, drop_path: float = 0.0) -> None:
@@ -239,8 +239,8 @@ class AttentionPool(nn.Module):
         self.mlp = Mlp(config, config.pool_hidden_dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        latent = repeat(self.latent, "1 one d -> b one d", b=len(x))
-        q = rearrange(self.q(latent), "b one (h d) -> b h one d", h=self.num_heads)
+        latent = repeat(self.latent, "1 query d -> b query d", b=len(x))
+        q = rearrange(self.q(latent), "b query (h d) -> b h query d", h=self.num_heads)
         k, v = rearrange(self.kv(x), "b n (two h d) -> two b h n d", two=2, h=self.num_heads)
         x = self.proj(rearrange(F.scaled_dot_product_attention(q, k, v), "b h 1 d -> b (h d)"))
         return x + self.mlp(self.norm(x))
@@ -297,13 +297,13 @@ class ViT(nn.Module):
         of torch; `nn.init.trunc_normal_` changed its method in 2.15.
         """
         if self.patch_embed.proj.weight.is_meta:
-            return  # shapes alone, and torch would load its compiler to draw none: seconds
+            return  # nothing to fill, and torch would spend seconds loading its compiler for it
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Conv2d):
                 nn.init.normal_(module.weight, std=0.02)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        # Xavier looks at the sizes of the matrix that the filters are: (D, C ph pw).
+        # Xavier depends on the sizes of a matrix: the filters as one, (D, C ph pw).
         nn.init.xavier_uniform_(self.patch_embed.proj.weight.data.flatten(1))
         for parameter in (self.cls_token, self.dist_token, self.reg_token, self.pos_embed):
             if parameter is not None:
@@ -322,7 +322,7 @@ class ViT(nn.Module):
         return self.encode(*self.tokenize(pixels))
 
     def tokenize(self, pixels: Tensor) -> Tokens:
-        """What enters the first block; in training without some of the patches. (B, C, h, w)"""
+        """The tokens that enter the first block; training may drop patches. (B, C, h, w)"""
         tokens = Tokens(self.norm_pre(self.embed(pixels)))
         if self.training and self.patch_keep < 1:
             return drop_patches(tokens, self.config.num_prefix_tokens, self.patch_keep)
@@ -339,7 +339,10 @@ class ViT(nn.Module):
         return self.join(self.patch_embed(pixels), self.pos_embed)
 
     def join(self, patches: Tensor, positions: Tensor | None) -> Tensor:
-        """Equation 1, from (B, P, D) on; positions (1, N or P, D) are of all or of patches."""
+        """Equation 1, from the projected patches on. (B, P, D) -> (B, N, D)
+
+        `positions` (1, N or P, D): of all tokens, or of the patches only.
+        """
         learned = (self.cls_token, self.dist_token, self.reg_token)
         prefix = [repeat(x, "1 n d -> b n d", b=len(patches)) for x in learned if x is not None]
         x = torch.cat([*prefix, patches], dim=1)
@@ -375,7 +378,7 @@ class ViT(nn.Module):
                 return x
 
     def forward_head(self, x: Tensor) -> Tensor:
-        """Logits, or features where there is no head. (B, N, D) -> (B, num_classes)
+        """Logits, or features if the model has no head. (B, N, D) -> (B, num_classes)
 
         Without pooling there are logits for each token: (B, N, num_classes).
         """
@@ -423,7 +426,7 @@ class QuickGELU(nn.Module):
 
 
 def make_drop_path(rate: float) -> nn.Module:
-    """Leave a branch out at random while training (arXiv:1603.09382); at rate 0 never."""
+    """Skip a branch at random in training (stochastic depth, arXiv:1603.09382); never at rate 0."""
     if rate == 0:
         return nn.Identity()
     from torchvision.ops import StochasticDepth  # takes a second, and only training needs it

@@ -1,4 +1,4 @@
-"""What a command line says of weights besides their name: options that `load` has too."""
+"""Command-line options for weights, which `load` takes too."""
 
 import argparse
 from pathlib import Path
@@ -9,7 +9,7 @@ from .labels import IMAGENET
 
 
 def add_weight_options(options: Any, action: str | type[argparse.Action] = "store") -> None:
-    """Add them to a parser or a group of it; `action` is what argparse does with each value."""
+    """Add the options to a parser or a group of it; `action`: argparse's action for each value."""
     add = options.add_argument
     add(
         "--arch",
@@ -40,13 +40,13 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
     )
 
 
-def weight_options(asked: argparse.Namespace) -> dict[str, Any]:
-    """Those that were given, as `load` takes them; None for the others."""
-    return {name: getattr(asked, name) for name in ("arch", "labels", "key", "preprocess")}
+def weight_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options as keyword arguments of `load`; None for those that were not given."""
+    return {name: getattr(arguments, name) for name in ("arch", "labels", "key", "preprocess")}
 
 
 def _lines(text: str) -> str | list[str]:
-    """The names in a file, or the word that `load` knows."""
+    """The names in a file, one a line; or the word "imagenet" itself."""
     if text == IMAGENET:
         return text
     try:

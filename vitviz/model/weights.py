@@ -1,4 +1,4 @@
-"""Where weights come from: `load` turns a name, a file, a timm name or a hub id into a model."""
+"""`load`: turn a name, a file, a folder, a timm name or a hub id into a model."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from .checkpoints import CHECKPOINT_SUFFIXES, load_own, save_checkpoint
 from .json_values import short
 from .key import ModelKey
 from .labels import Labels
-from .loaded import Asked, LoadedModel, ModelCard, told
+from .loaded import LoadedModel, LoadOptions, ModelCard, customized
 from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models, name_of
 from .preprocess import Preprocess, as_preprocess
 from .resize import resized
@@ -62,10 +62,10 @@ def load(
     or a file in it; any timm name; or `owner/name` of the Hugging Face hub, `hf-hub:owner/name` and
     `local-dir:folder`.
 
-    `arch` is timm's name of the architecture, such as "vit_small_patch16_224", of a file that does
-    not say; `key` the beginning of the names of its parameters, where it holds several models.
-    `labels` are the names of the classes, or "imagenet"; `preprocess` is how its pictures are made,
-    a `Preprocess` or its fields. Both stand in for those that a model has.
+    `arch` is timm's name of the architecture, such as "vit_small_patch16_224", for a file that does
+    not say; `key` is the beginning of the parameter names, for a file that holds several models.
+    `labels` are the names of the classes, or "imagenet"; `preprocess` is a `Preprocess` or its
+    fields. Both replace those of the model.
 
     `pretrained=False` gives the untrained twin, always the same one. The twin of a vitviz
     checkpoint has exactly the random weights that its training began with; where the training went
@@ -73,14 +73,13 @@ def load(
     other model has weights of a fixed seed. Nothing is downloaded, but for the weights of a model
     of transformers, which tell its sizes. Torch's random state is not touched.
 
-    `image_size` (pixels, height before width) is the size of the pictures that the model is to see,
-    in patches of the size it has: positions are resampled to the new grid (`resize.py`). Those of
-    the twin are drawn at the model's own size and resampled too, so the twin shows what resampling
-    alone does to positions.
+    `image_size` (pixels, height before width) is the size of the input pictures. The patch size
+    stays; positions are resampled to the new grid (`resize.py`). Positions of the twin are drawn at
+    the model's own size and resampled too, so the twin shows what resampling alone does to them.
 
     Raises `WeightsError`, whose sentence says what is missing, damaged or not supported.
     """
-    asked = Asked(
+    options = LoadOptions(
         arch=arch,
         key=key,
         labels=labels,
@@ -88,7 +87,7 @@ def load(
         pretrained=pretrained,
         image_size=image_size,
     )
-    loaded = _opened(source, asked)
+    loaded = _opened(source, options)
     if not pretrained and loaded.card.trained:
         loaded = twin(loaded)
     if image_size is not None:
@@ -106,28 +105,28 @@ def load(
 def load_key(
     key: ModelKey, /, *, device: str | torch.device | None = None, **options: Any
 ) -> LoadedModel:
-    """The model of a key, as `load` gives it with these options."""
+    """Load the model of a key; `options` are those of `load`."""
     size = key.image_size
     return load(key.name, pretrained=not key.untrained, image_size=size, device=device, **options)
 
 
 def is_file(source: str) -> bool:
-    """Whether `load` reads a model of this name from the disk, and not one that timm knows."""
+    """Whether `load` reads the model of this name from the disk, not from timm or the hub."""
     if source in list_models() or source.endswith(CHECKPOINT_SUFFIXES):
         return source not in CURATED
     return _is(Path.is_file, Path(source.removeprefix(LOCAL)) / CONFIG)
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
-    """`path.is_file()`, say; False for what no disk can have as a name."""
+    """`kind(path)`, such as `path.is_file()`; False for a name that no disk can hold."""
     try:
         return kind(path)
     except (OSError, ValueError):
         return False
 
 
-def _opened(source: str | Path, asked: Asked) -> LoadedModel:
-    """The model where it lies, with what is asked of it, at its own size."""
+def _opened(source: str | Path, options: LoadOptions) -> LoadedModel:
+    """Find the model of a source and load it with its options, at its own size."""
     name = str(source)
     path = Path(name.removeprefix(LOCAL))
     shipped = name in list_models() and name not in CURATED
@@ -140,46 +139,46 @@ def _opened(source: str | Path, asked: Asked) -> LoadedModel:
         if not _is(Path.is_file, path):
             raise WeightsError(f"there is no checkpoint file {path}")
         if (loaded := load_own(path, name_of(path))) is None:
-            return _of_others(path, asked)
-    if asked.arch or asked.key:
+            return _of_others(path, options)
+    if options.arch or options.key:
         raise WeightsError(
             f"arch and key are of a file that holds weights alone, and {short(name)} is none"
         )
     if loaded:
-        return told(loaded, asked)
+        return customized(loaded, options)
     if is_folder:
-        return _of_folder(path, asked)
+        return _of_folder(path, options)
     if name.startswith(HUB_IDS) or HUB_ID.fullmatch(name):
-        return _of_hub(name, asked)
-    return told(load_timm(name, asked.pretrained), asked)
+        return _of_hub(name, options)
+    return customized(load_timm(name, options.pretrained), options)
 
 
-def _of_folder(folder: Path, asked: Asked, weights: Path | None = None) -> LoadedModel:
+def _of_folder(folder: Path, options: LoadOptions, weights: Path | None = None) -> LoadedModel:
     """The model in a folder with a config.json, in transformers' format or timm's."""
     config = read_object(folder / CONFIG) if (folder / CONFIG).is_file() else {}
 
     def find(file: str) -> Path | None:
-        return one if (one := folder / file).is_file() else None  # links are followed
+        return path if (path := folder / file).is_file() else None  # links are followed
 
     if "model_type" in config:
-        return load_transformers(find, name_of(weights or folder), asked, weights)
+        return load_transformers(find, name_of(weights or folder), options, weights)
     if "architecture" in config:
-        return told(load_timm(f"{LOCAL}{folder}", asked.pretrained), asked)
+        return customized(load_timm(f"{LOCAL}{folder}", options.pretrained), options)
     raise WeightsError(
         f"the folder {folder} has no {CONFIG} of transformers or of timm; name a file in it"
     )
 
 
-def _of_others(path: Path, asked: Asked) -> LoadedModel:
+def _of_others(path: Path, options: LoadOptions) -> LoadedModel:
     """The model in a file that vitviz did not write."""
     beside = path.with_name(CONFIG)
-    config = read_object(beside) if asked.arch is None and beside.is_file() else {}
+    config = read_object(beside) if options.arch is None and beside.is_file() else {}
     if "model_type" in config:
-        return _of_folder(path.parent, asked, path)
-    state = unwrapped(read_any(path), path.name, asked.key)
+        return _of_folder(path.parent, options, path)
+    state = unwrapped(read_any(path), path.name, options.key)
     if "conv_proj.weight" in state:
-        return told(from_torchvision(state, path, name_of(path)), asked)
-    arch = f"{LOCAL}{path.parent}" if "architecture" in config else asked.arch
+        return customized(from_torchvision(state, path, name_of(path)), options)
+    arch = f"{LOCAL}{path.parent}" if "architecture" in config else options.arch
     if arch is None:
         raise WeightsError(
             f"{path.name} holds {len(state)} tensors but does not say which model they belong to: "
@@ -187,10 +186,10 @@ def _of_others(path: Path, asked: Asked) -> LoadedModel:
             f"(--arch on the command line), or put the {CONFIG} of its model beside it"
         )
     source = Message("models.of_timm_file", file=path.name)
-    return told(load_state(state, arch, name_of(path), source, path.name), asked)
+    return customized(load_state(state, arch, name_of(path), source, path.name), options)
 
 
-def _of_hub(name: str, asked: Asked) -> LoadedModel:
+def _of_hub(name: str, options: LoadOptions) -> LoadedModel:
     """A model of the Hugging Face hub, in transformers' format or timm's."""
     model_id = name.partition(":")[2] if name.startswith(HUB_IDS) else name
     if not model_id.startswith("timm/"):
@@ -199,10 +198,10 @@ def _of_hub(name: str, asked: Asked) -> LoadedModel:
             config = files.find(CONFIG)
             if config is not None and "model_type" in read_object(config):
                 if not files.online:
-                    hub.cached(model_id, *WEIGHTS, *(f"{one}.index.json" for one in WEIGHTS))
-                return load_transformers(files.find, model_id, asked)
+                    hub.cached(model_id, *WEIGHTS, *(f"{name}.index.json" for name in WEIGHTS))
+                return load_transformers(files.find, model_id, options)
         except WeightsError:
             raise
         except Exception as error:  # the hub's client and the network raise many types
-            raise WeightsError(why_not(name, asked.pretrained, error)) from error
-    return told(load_timm(f"{HUB_IDS[0]}{model_id}", asked.pretrained), asked)
+            raise WeightsError(why_not(name, options.pretrained, error)) from error
+    return customized(load_timm(f"{HUB_IDS[0]}{model_id}", options.pretrained), options)

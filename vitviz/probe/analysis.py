@@ -1,4 +1,4 @@
-"""Analysis: a model, a photo, and the pass of one through the other; `analyze` makes it."""
+"""Analysis: a model, a photo, and the pass of the photo through the model; `analyze` makes it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,22 +51,22 @@ from .measure.turning import Turn, turn_of
 from .summary import facts
 from .verify import is_of, verify
 
-Class = int | str | None  # its number or name; None: the one that the model answers
+Class = int | str | None  # number or name of a class; None: the model's answer
 Target = Class | tuple[Class, Class]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Analysis:
-    """What a model made of a photo. Every view, file and API reads its numbers from here.
+    """A model's pass on a photo, with all results. Every view, file and API reads its numbers here.
 
-    Of the model:
+    About the model:
     positions   the learned position embedding; None for a model without one
-    loaded      for what runs the model or reads its weights; None after reading a file
-    Of the photo:
+    loaded      the model itself, to run it or read its weights; None after reading a file
+    About the photo:
     inverted    whether light and dark were exchanged before the model saw it
     photograph  the part that the model saw, with finer pixels, for the eye; None if there are none
-    Of one through the other:
-    pass_       what was changed, and what the model computed; an experiment has another
+    About the pass:
+    pass_       its interventions, and the numbers that the model computed
     """
 
     card: ModelCard
@@ -107,7 +107,7 @@ class Analysis:
 
     @property
     def interventions(self) -> tuple[Intervention, ...]:
-        """What was changed in this pass, in order; () for the intact model."""
+        """The interventions of this pass, in order; () for the intact model."""
         return self.pass_.surgery.interventions
 
     def __repr__(self) -> str:
@@ -115,22 +115,22 @@ class Analysis:
         trace = self.trace
         sizes = f"{trace.depth} layers x {trace.num_heads} heads x {trace.num_tokens} tokens"
         if (answer := self.answer()) is None:
-            said = "no class names"
+            answer_text = "no class names"
         elif answer.known is False:
-            said = not_taught(answer, self.card)
+            answer_text = not_taught(answer, self.card)
         else:
             unsure = "not sure, " if answer.sure is False else ""
-            said = f'{unsure}"{answer.name}" {percent(answer.probability, 0)}'
-        said += f", {self.changes()}" if self.interventions else ""
+            answer_text = f'{unsure}"{answer.name}" {percent(answer.probability, 0)}'
+        answer_text += f", {self.changes()}" if self.interventions else ""
         photo = f"{self.photo_name or 'a photo'}{' inverted' if self.inverted else ''}"
-        line = f"Analysis({photo}, {self.card.name}: {sizes}, {said})"
+        line = f"Analysis({photo}, {self.card.name}: {sizes}, {answer_text})"
         return "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
 
     def changes(self) -> str:
-        """What was changed in this pass, as a caption; "" for the intact model."""
+        """A caption that names the changes of this pass; "" for the intact model."""
         if not self.interventions:
             return ""
-        changes = tuple(one.sentence() for one in self.interventions)
+        changes = tuple(change.sentence() for change in self.interventions)
         return Message("experiments.changed", changes=changes)
 
     @property
@@ -221,8 +221,8 @@ class Analysis:
         if head is not None:
             return self.trace.attention_of(layer, head)
         heads = range(self.trace.num_heads)  # one at a time: maps of many tokens are large
-        one_by_one = (self.trace.attention_of(layer, head) for head in heads)
-        return sum(one_by_one, torch.zeros(())) / len(heads)
+        maps = (self.trace.attention_of(layer, head) for head in heads)
+        return sum(maps, torch.zeros(())) / len(heads)
 
     def rollout(
         self,
@@ -242,11 +242,11 @@ class Analysis:
         )
 
     def mixing(self, layer: int, loaded: LoadedModel | None = None) -> Mixing:
-        """What the attention of a layer does to the tokens, head by head; see `Mixing`.
+        """The changes that the attention of a layer makes to the tokens, by head; see `Mixing`.
 
-        Raises `SelectionError` for a layer that the model does not have, and where
-        `changed_behind_the_mix`. An analysis read from a
-        file does not hold its model: pass it, or `VitvizError` is raised.
+        Raises `SelectionError` for a layer that the model does not have, and if
+        `changed_behind_the_mix`. An analysis read from a file does not hold its model: pass it, or
+        `VitvizError` is raised.
         """
         loaded = self._model(loaded, "mixing")
         if self.changed_behind_the_mix:
@@ -258,10 +258,10 @@ class Analysis:
     @property
     def changed_behind_the_mix(self) -> bool:
         """Whether an intervention changed what heads add to the tokens, which `mixing` refuses."""
-        return any(one.touches == "heads" for one in self.interventions)
+        return any(change.touches == "heads" for change in self.interventions)
 
     def mix(self, layer: int, head: int, token: int = 0, loaded: LoadedModel | None = None) -> Mix:
-        """What one head adds to a token and what all heads add to it; see `Mix`.
+        """The part of one head, and of all heads, in the change of a token; see `Mix`.
 
         Raises `SelectionError` for a layer, head or token that the model does not have, and
         `VitvizError` as `mixing` does.
@@ -280,10 +280,10 @@ class Analysis:
     ) -> Tensor:
         """How much every token matters, by one of `EXPLAINERS`. (N,)
 
-        token   whose view it is, where an explainer has a query token; 0 is CLS in most models.
-                Where an attention pool gathers the answer (SigLIP), it is that of the pool's query
-        target  the class that is explained, its number or name; None: the one the model answers;
-                two classes: the difference of their logits, the first minus the second
+        token   the query token, for explainers that have one; 0 is CLS in most models. If an
+                attention pool gathers the answer (SigLIP), its query is used instead
+        target  the class to explain, its number or name; None: the model's answer; two classes:
+                the difference of their logits, the first minus the second
         loaded  the model, for an analysis read from a file, which does not hold it
         options `layer` and `head` of attention; `head_fusion`, `residual`, `first` and `last` of
                 rollout; `layer` of grad_cam; `baseline` and `steps` of integrated_gradients
@@ -322,17 +322,17 @@ class Analysis:
         target: Target = None,
         loaded: LoadedModel | None = None,
     ) -> Case:
-        """All that these explainers look at (all explainers if none is named), after at most one
-        more pass of the model; then `EXPLAINERS[key](case, token)` computes values.
+        """Input of these explainers (all if none is named), made with at most one more pass of the
+        model; then `EXPLAINERS[key](case, token)` computes values.
 
         Raises as `explain` does.
         """
-        asked = [explainers.chosen(key) for key in keys or explainers.EXPLAINERS]
-        chosen = [one.within(self.card.config) for one in asked]
-        runs = any(one.runs_the_model for one in chosen)
+        requested = [explainers.chosen(key) for key in keys or explainers.EXPLAINERS]
+        chosen = [explainer.within(self.card.config) for explainer in requested]
+        runs = any(explainer.runs_the_model for explainer in chosen)
         loaded = self._model(loaded, "explain") if runs else None
         vit = loaded.vit if loaded else None
-        of_class = [one.key for one in chosen if "class" in one.needs]
+        of_class = [explainer.key for explainer in chosen if "class" in explainer.needs]
         both = target if isinstance(target, tuple) else (target, None)
         if len(both) != 2:
             raise SelectionError(f"target must be a class or two, got {short(both)}")
@@ -340,7 +340,7 @@ class Analysis:
         index = self.class_index(target, of_class[0]) if of_class else None
         other = self.class_index(second, of_class[0]) if of_class and second is not None else None
         trace = self.trace
-        needs = frozenset().union(*(one.needs for one in chosen))
+        needs = frozenset().union(*(explainer.needs for explainer in chosen))
         if loaded and ("gradients" in needs or ("values" in needs and trace.v is None)):
             wanted = index if "gradients" in needs else None
             trace = trace_with_values(loaded, self.pass_, wanted)
@@ -363,8 +363,8 @@ class Analysis:
     def class_index(self, target: int | str | None, key: str = "target") -> int:
         """The number of a class; None is the class that the model answers.
 
-        Raises `SelectionError` for a class that the model does not have, for a model without any,
-        and for None where classes have no names: the largest of them may be no answer.
+        Raises `SelectionError` for a class that the model does not have, for a model without
+        classes, and for None if classes have no names: the largest output may be no answer then.
         """
         number = class_named(self.card, target, key)
         return int(self.trace.logits.argmax()) if number is None else number
@@ -375,8 +375,8 @@ class Analysis:
         *,
         loaded: LoadedModel | None = None,
     ) -> "Analysis":
-        """The same photo in the same model, with what is changed in its pass; as
-        `analyze(..., interventions=...)` gives it, but the photo is not opened again.
+        """Run the same photo through the same model with interventions. Gives the result of
+        `analyze(..., interventions=...)`, without opening the photo again.
 
         Raises `SelectionError` as `analyze` does, and for an analysis that was changed already;
         `VitvizError` if the model is not at hand.
@@ -408,7 +408,7 @@ class Analysis:
         return self.grid.to_map(self.position_similarities()[row * self.grid.cols + col])
 
     def filters(self, loaded: LoadedModel | None = None) -> Filters:
-        """What the filters of the patch embedding look like together: their principal components.
+        """The principal components of the filters of the patch embedding.
 
         An analysis read from a file does not hold its model: pass it, or `VitvizError` is raised.
         """
@@ -429,7 +429,7 @@ class Analysis:
         return ways if token is None else inside.around(ways, self.grid.row_col(token))
 
     def bias_pictures(self, layer: int, *, token: int | None = None) -> Tensor:
-        """What a relative bias adds to scores, by the way from key to query, as in this pass.
+        """The relative bias added to scores in this pass, by the offset from key to query.
 
         (H, 2 rows - 1, 2 cols - 1), see `measure.inside.bias_pictures`, which names the errors;
         for the query of a patch token with each patch as the key: (H, rows, cols).
@@ -438,7 +438,7 @@ class Analysis:
         return ways if token is None else inside.around(ways, self.grid.row_col(token))
 
     def pooling_map(self, loaded: LoadedModel | None = None) -> Tensor:
-        """Where the learned query that pools the tokens looks. (H, N), rows sum to 1
+        """Attention of the learned query that pools the tokens. (H, N), rows sum to 1
 
         See `measure.inside.Pool`. Pass the model of an analysis read from a file, or
         `VitvizError` is raised; `SelectionError` for a model that pools in another way.
@@ -454,7 +454,7 @@ class Analysis:
         `VitvizError` for an analysis read from a file without its model: pass it.
         """
         loaded = self._model(loaded, "turn")
-        if any(one.kind == "positions" for one in self.interventions):
+        if any(change.kind == "positions" for change in self.interventions):
             raise SelectionError("positions were changed in this pass: it turned otherwise")
         return turn_of(loaded.vit, self.trace, layer, head, query, key)
 
@@ -502,8 +502,8 @@ class Analysis:
         return verify(self.pass_, self._model(loaded, "verify"))
 
     def _model(self, loaded: LoadedModel | None, method: str) -> LoadedModel:
-        """The model that `method` was given, or that this analysis holds. Raises `VitvizError` if
-        there is none, or it is another.
+        """The model passed to `method`, or the one that this analysis holds. Raises `VitvizError`
+        if there is none, or if it is not the model of this analysis.
         """
         if self.loaded is not None and loaded in (None, self.loaded):
             return self.loaded
@@ -549,13 +549,12 @@ def analyze(
     values: bool = False,
     interventions: Sequence[Intervention | Mapping[str, Any]] = (),
 ) -> Analysis:
-    """Run a model once on a photo, and keep the trace of the pass and what is read from it.
+    """Run a model once on a photo, and keep the trace of the pass with the results.
 
-    `image`: as of `open_photo`. `invert` exchanges light and dark first, for a dark digit on paper
+    `image`: see `open_photo`. `invert` exchanges light and dark first, for a dark digit on paper
     in a model that was taught white on black; the analysis notes it. `values`: the trace keeps v
-    beside q and k. `interventions`: what is changed in this pass (`intervention.py`), as values or
-    in JSON's types; patch numbers are places in the grid, and what is done to pixels is done in
-    order.
+    beside q and k. `interventions`: changes to this pass (`intervention.py`), as values or in
+    JSON's types; patch numbers are places in the grid, and changes of pixels are applied in order.
 
     Raises `ImageError` if the image cannot be read, `SelectionError` for interventions that this
     model has no place for or that contradict each other, and `CaptureError` if the model computes
@@ -569,8 +568,8 @@ def analyze(
 
 
 def seen(loaded: LoadedModel, photo: Photo, surgery: Surgery) -> tuple[dict[str, Any], Tensor]:
-    """All that an analysis holds besides its pass, by name, and the picture that the pass begins
-    with; see `picture_of`.
+    """The fields of an analysis besides its pass, by name, and the input picture of the pass; see
+    `picture_of`.
     """
     card, preprocess, pos_embed = loaded.card, loaded.preprocess, loaded.vit.pos_embed
     around = {
@@ -604,7 +603,7 @@ def picture_of(loaded: LoadedModel, photo: Photo) -> Tensor:
 
 
 def _notes(photo: Photo, card: ModelCard, preprocess: Preprocess) -> Iterator[Message]:
-    """What this model was shown in place of the photo."""
+    """Notes about differences between the photo and the picture that this model was shown."""
     if photo.inverted:
         yield Message("photo.inverted")
     if preprocess.channels == 1 and photo.has_colours():

@@ -43,7 +43,7 @@ class Maps:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """One class in both models: its label, and its probability, None in a model without it."""
+    """A class in both models: its label and probabilities, None in a model without the class."""
 
     label: str
     first: float | None
@@ -74,16 +74,16 @@ class Comparison:
         Raises `SelectionError` where the first has no such token, or the second no such prefix
         token.
         """
-        one, other = self.first.grid, self.second.grid
-        if one.is_patch(token):
-            row, col = one.row_col(token)
-            return other.token(
-                (2 * row + 1) * other.rows // (2 * one.rows),
-                (2 * col + 1) * other.cols // (2 * one.cols),
+        ours, theirs = self.first.grid, self.second.grid
+        if ours.is_patch(token):
+            row, col = ours.row_col(token)
+            return theirs.token(
+                (2 * row + 1) * theirs.rows // (2 * ours.rows),
+                (2 * col + 1) * theirs.cols // (2 * ours.cols),
             )
-        if token >= other.num_prefix_tokens:
+        if token >= theirs.num_prefix_tokens:
             raise SelectionError(
-                f"the second model has {other.num_prefix_tokens} prefix tokens, no token {token}"
+                f"the second model has {theirs.num_prefix_tokens} prefix tokens, no token {token}"
             )
         return token
 
@@ -128,9 +128,12 @@ class Comparison:
             if not every:
                 raise SelectionError(f"the {which} model, {of.card.name}, names no classes")
             known.append(every)
-        labels = dict.fromkeys(one.label for every in known for one in every[:count])
+        labels = dict.fromkeys(prediction.label for every in known for prediction in every[:count])
         # Several classes can have one name: the most probable, first in the order, is kept.
-        first, second = ({one.label: one.probability for one in every[::-1]} for every in known)
+        first, second = (
+            {prediction.label: prediction.probability for prediction in every[::-1]}
+            for every in known
+        )
         return tuple(Answers(label, first.get(label), second.get(label)) for label in labels)
 
     def _both(self, token: int, make: Callable[[Analysis, int], Tensor]) -> Maps:
@@ -144,12 +147,12 @@ class Comparison:
 def compare(first: Analysis, second: Analysis) -> Comparison:
     """Two analyses side by side: a trained model and its twin, two photos, two models.
 
-    Raises `SelectionError` for an argument that is no analysis. What one of the two does not have
-    raises only when it is asked for.
+    Raises `SelectionError` for an argument that is no analysis. A part that one of the two lacks
+    raises only when it is used.
     """
-    for which, one in (("first", first), ("second", second)):
-        if not isinstance(one, Analysis):
-            raise SelectionError(f"the {which} must be an Analysis, got {type(one).__name__}")
+    for which, analysis in (("first", first), ("second", second)):
+        if not isinstance(analysis, Analysis):
+            raise SelectionError(f"the {which} must be an Analysis, got {type(analysis).__name__}")
     return Comparison(first, second)
 
 

@@ -1,4 +1,4 @@
-"""Pass: one forward pass of a picture through a model, as interventions change it."""
+"""Pass: one forward pass of a picture through a model, with interventions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +19,9 @@ from .measure.lens import has_lens, logit_lens
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Pass:
-    """What is changed in one forward pass, and what the pass leaves behind.
+    """One forward pass: its interventions and its results.
 
-    surgery    the interventions, checked; none of them for the intact model
+    surgery    the checked interventions; empty for the intact model
     picture    (h, w, C) uint8    the photo as the model saw it: resized, cropped, then changed
     pixels     (C, h, w) float32  the same, normalised: what entered the model
     trace      the queries, keys and tokens of all layers, and the logits; see `Trace`
@@ -38,7 +38,7 @@ class Pass:
 
 
 def forward(loaded: LoadedModel, picture: Tensor, surgery: Surgery, *, values: bool) -> Pass:
-    """Run a model once on a picture, (h, w, C) uint8, as a surgery changes both.
+    """Run a model once on a picture, (h, w, C) uint8, with the interventions of a surgery.
 
     `values`: the trace keeps v. Raises `CaptureError` if the model computes numbers that are not
     finite.
@@ -48,7 +48,7 @@ def forward(loaded: LoadedModel, picture: Tensor, surgery: Surgery, *, values: b
 
 
 def sound(pass_: Pass, loaded: LoadedModel) -> Pass:
-    """The pass itself. Raises `CaptureError` if the model computed numbers that are not finite."""
+    """Return the pass. Raises `CaptureError` if it holds numbers that are not finite."""
     trace = pass_.trace
     v = [] if trace.v is None else [trace.v]
     if not all(map(is_sound, (trace.q, trace.k, trace.tokens, trace.logits, *v))):
@@ -59,13 +59,12 @@ def sound(pass_: Pass, loaded: LoadedModel) -> Pass:
 def forwards(
     loaded: LoadedModel, pictures: Sequence[Tensor], surgery: Surgery, *, values: bool
 ) -> Iterator[Pass]:
-    """Run a model on some pictures together; a pass of each, which nobody has checked (`sound`).
+    """Run a model on a batch of pictures; yield a pass for each, not checked yet (`sound`).
 
-    The passes come one by one, and of several each has memory of its own: whoever keeps one keeps
-    no other.
+    Each pass of several has its own memory, so that keeping one does not keep the others.
     """
-    pictures = [surgery.picture(one) for one in pictures]
-    pixels = torch.cat([loaded.preprocess.pixels(one) for one in pictures])
+    pictures = [surgery.picture(picture) for picture in pictures]
+    pixels = torch.cat([loaded.preprocess.pixels(picture) for picture in pictures])
     embedded: list[Tensor] = []
     with (
         torch.inference_mode(),
@@ -99,7 +98,7 @@ def forwards(
 
 
 def trace_with_values(loaded: LoadedModel, pass_: Pass, target: int | None) -> Trace:
-    """The trace of the same pass once more, with v; and with g if there is a target class."""
+    """Run the pass again for a trace with v, and with g if there is a target class."""
     surgery = pass_.surgery
     grad = torch.no_grad if target is None else torch.enable_grad
     with (
@@ -112,5 +111,7 @@ def trace_with_values(loaded: LoadedModel, pass_: Pass, target: int | None) -> T
     trace = surgery.traced(trace)
     if trace.g is None:
         return trace
-    gradients = [surgery.heads_off(layer, one[None])[0] for layer, one in enumerate(trace.g)]
+    gradients = [
+        surgery.heads_off(layer, gradient[None])[0] for layer, gradient in enumerate(trace.g)
+    ]
     return replace(trace, g=torch.stack(gradients))

@@ -73,10 +73,10 @@ def _parts(analysis: "Analysis") -> Parts:
     for name in PHOTOGRAPH if photograph else ():
         if (data := getattr(photograph, name)) is not None:
             tensors[f"photograph.{name}"] = torch.frombuffer(bytearray(data), dtype=torch.uint8)
-    for place, one in enumerate(analysis.interventions):
-        if isinstance(one, Transplant):
-            # Two can take tokens of one analysis: what shares memory cannot be saved.
-            tensors[f"donor.{place}"] = one.donor.tokens.clone()
+    for place, change in enumerate(analysis.interventions):
+        if isinstance(change, Transplant):
+            # Two can share the memory of one analysis, and shared memory cannot be saved.
+            tensors[f"donor.{place}"] = change.donor.tokens.clone()
     card = analysis.card
     text = {
         "version": OPERATED if analysis.interventions else VERSION,
@@ -91,17 +91,17 @@ def _parts(analysis: "Analysis") -> Parts:
         "messages": to_file([card.source, *card.details.values(), *analysis.notes]),
     }
     if analysis.interventions:
-        text["interventions"] = [one.to_dict() for one in analysis.interventions]
+        text["interventions"] = [change.to_dict() for change in analysis.interventions]
     return tensors, {FORMAT: json.dumps(text)}
 
 
 def read(kind: "type[Analysis]", path: str | Path) -> "Analysis":
-    """The analysis, of this class, in a file. Raises `VitvizError` if it is not a whole one."""
+    """Read an analysis of this class from a file. Raises `VitvizError` if it is incomplete."""
     return _checked(kind, str(path), lambda: read_tensors(path))
 
 
 def from_bytes(kind: "type[Analysis]", data: bytes) -> "Analysis":
-    """The analysis in the bytes of a file. Raises `VitvizError` as `read` does."""
+    """Read an analysis from the bytes of a file. Raises `VitvizError` as `read` does."""
     return _checked(kind, "this file", lambda: tensors_from_bytes(data))
 
 
@@ -182,14 +182,14 @@ def _photograph(tensors: dict[str, torch.Tensor], frame: Any) -> Photograph | No
 def _interventions(
     parsed: Any, tensors: dict[str, torch.Tensor]
 ) -> tuple[intervention.Intervention, ...]:
-    """The interventions of a file. Those that take tokens of another analysis find them there."""
+    """The interventions of a file, with the tensors of those that take tokens from elsewhere."""
     if not isinstance(parsed, list):
         raise VitvizError(f"its interventions are {short(parsed)}")
     values = []
-    for place, one in enumerate(parsed):
-        if isinstance(one, dict) and one.get("kind") == Transplant.kind:
-            one = {**one, "from": Donor(str(one["from"]), tensors[f"donor.{place}"])}
-        values.append(one)
+    for place, item in enumerate(parsed):
+        if isinstance(item, dict) and item.get("kind") == Transplant.kind:
+            item = {**item, "from": Donor(str(item["from"]), tensors[f"donor.{place}"])}
+        values.append(item)
     return intervention.read(values)
 
 

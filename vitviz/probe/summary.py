@@ -1,4 +1,4 @@
-"""The results of an analysis in JSON's types, as the API and a page of the viewer tell them."""
+"""The results of an analysis in JSON's types, for the API and the viewer."""
 
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 def facts(analysis: "Analysis", k: int) -> dict[str, Any]:
-    """Model, photo, sizes, shapes, and the k most probable classes and groups; no attention map is
-    made for it.
+    """Model, photo, sizes, shapes, and the k most probable classes and groups; computes no
+    attention map.
     """
     trace, grid = analysis.trace, analysis.grid
     card, answer = analysis.card, analysis.answer()
@@ -30,7 +30,7 @@ def facts(analysis: "Analysis", k: int) -> dict[str, Any]:
             "inverted": analysis.inverted,
             "dark_ink": analysis.dark_ink(),
         },
-        "interventions": [one.to_dict() for one in analysis.interventions],
+        "interventions": [change.to_dict() for change in analysis.interventions],
         "changes": analysis.changes(),
         "image_size": list(grid.image_size),
         "patch_size": list(grid.patch_size),
@@ -57,6 +57,6 @@ def _known_or_not(analysis: "Analysis", answer: Answer | None) -> dict[str, Any]
     return _fields(verdict) | {"sentence": sentence}
 
 
-def _fields(one: Prediction | Group | Answer | KnownOrNot) -> dict[str, Any]:
+def _fields(value: Prediction | Group | Answer | KnownOrNot) -> dict[str, Any]:
     """The fields by name; `dataclasses.asdict` would copy every number of them."""
-    return {field.name: getattr(one, field.name) for field in fields(one)}
+    return {field.name: getattr(value, field.name) for field in fields(value)}

@@ -1,4 +1,4 @@
-"""Whether a trace is of a model, and its attention what the blocks and the pool really use."""
+"""Verify a trace: it belongs to a model, and its attention is what blocks and pool really use."""
 
 import torch
 from einops import rearrange
@@ -12,8 +12,8 @@ from .measure.inside import pool_of
 
 @torch.inference_mode()
 def verify(pass_: Pass, loaded: LoadedModel) -> float:
-    """The largest difference between what the blocks compute and what follows from the trace; see
-    `Analysis.verify`.
+    """The largest difference between the outputs of the blocks and those computed from the trace;
+    see `Analysis.verify`.
     """
     outputs: dict[int, Tensor] = {}
     pooled: list[Tensor] = []
@@ -46,8 +46,8 @@ def verify(pass_: Pass, loaded: LoadedModel) -> float:
 
 @torch.inference_mode()
 def is_of(pass_: Pass, loaded: LoadedModel) -> bool:
-    """Whether these weights made a pass, by its two ends: what the first block makes of the tokens
-    that enter it, and what the head makes of the last ones. The blocks between are not run.
+    """Whether these weights made a pass. Only its two ends are compared: the output of the first
+    block, and the output of the head.
     """
     vit, tokens = loaded.vit, pass_.trace.tokens.to(loaded.device)
     with pass_.surgery.applied(vit):

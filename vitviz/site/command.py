@@ -1,4 +1,4 @@
-"""The door `vitviz site`: from its arguments to a folder of files, and what it says of them."""
+"""The command `vitviz site`: write a folder of files, and print a report on it."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ its index.html by a double click.
 
 
 def site(argv: Sequence[str]) -> None:
-    """Write the site, and print its size, the terms, and what it lacks."""
+    """Write the site, and print its size, the terms, and the features it lacks."""
     options = Arguments("vitviz site", description=DESCRIPTION)
     options.add_argument(
         "folder", metavar="FOLDER", help="new, empty, or with an older site, which is replaced"
@@ -30,9 +30,9 @@ def site(argv: Sequence[str]) -> None:
     options.add_argument(
         "--language", metavar="TAG", help="en or ko (default: that of the visitor's browser)"
     )
-    asked = options.parse_args(argv)
-    report = write_site(asked.folder, asked.model, asked.language)
-    print(f"{asked.folder}/index.html: the whole site has {report.size / 1e6:.1f} MB")
+    arguments = options.parse_args(argv)
+    report = write_site(arguments.folder, arguments.model, arguments.language)
+    print(f"{arguments.folder}/index.html: the whole site has {report.size / 1e6:.1f} MB")
     for line in report.terms:
         print(f"terms of {line}")
     for line in report.lacks:

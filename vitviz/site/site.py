@@ -37,16 +37,16 @@ from ..whole import others_write, partial_folder, write_text
 
 HERE = Path(__file__).resolve().parent
 FILES = "files"  # the folder of all that has a hash in its name
-LIST = "vitviz-site.json"  # of what was written: a folder that has it may be written anew
-MOST_INLINE_BYTES = 8000  # of a file that comes with its manifest: a request would take longer
-# The questions of a viewer that a page answers itself, see hosts/site.js.
+LIST = "vitviz-site.json"  # list of the written files; a folder with it may be overwritten
+MOST_INLINE_BYTES = 8000  # smaller files are put into the manifest: a request takes longer
+# The viewer's requests that a page answers itself, see hosts/site.js.
 ANSWERED = {"rollout", "late", "fair", "beside", "operate"}
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was written: bytes of all files, and one line for the terms of each model and of the
-    pictures, and for each thing that a server has and a site lacks.
+    """Report on a written site: bytes of all files; a line for the terms of each model and of the
+    pictures; and a line for each feature that needs a server.
     """
 
     size: int
@@ -57,19 +57,21 @@ class Report:
 def write_site(
     folder: str | Path, models: Sequence[str] = (), language: str | None = None
 ) -> Report:
-    """Write the site into a folder that is new, empty, or holds one; that one is replaced.
+    """Write the site into a folder that is new, empty, or holds an older site, which is replaced.
 
-    `models`: as `load` takes them, of which the first is shown first; by default the shipped ones.
-    `language`: what the page speaks until a visitor has chosen; by default that of the browser.
+    `models`: names for `load`; the first is shown first; by default the shipped models.
+    `language`: language of the page until a visitor chooses; by default that of the browser.
     Raises `WeightsError` for a model that no page can run, before anything is written, and
-    `VitvizError` for a folder that holds something else, into which another command writes one,
-    or where a file cannot be written; the site that the folder held is still there then.
+    `VitvizError` if the folder holds other files, if another command is writing into it, or if a
+    file cannot be written; an older site is still there then.
     """
     if language is not None and language not in languages():
         known = ", ".join(languages())
         raise VitvizError(f"the language must be one of {known}, got {language!r}")
     offered = _offered(models)
-    examples = [one for one in EXAMPLES if one.model is None or one.model in offered]
+    examples = [
+        example for example in EXAMPLES if example.model is None or example.model in offered
+    ]
     folder = Path(folder)
     new = not folder.exists()
     try:
@@ -98,11 +100,11 @@ def _written(
 ) -> Report:
     """Write all files."""
     default = next(iter(offered))
-    first = next((one for one in examples if one.model == default), examples[0])
-    told = {key: _model(writer, key, one, examples) for key, one in offered.items()}
+    first = next((example for example in examples if example.model == default), examples[0])
+    models = {key: _model(writer, key, loaded, examples) for key, loaded in offered.items()}
     site = {
-        "models": told,
-        "examples": {_key(one): _example(writer, one) for one in examples},
+        "models": models,
+        "examples": {_key(example): _example(writer, example) for example in examples},
         "start": {"model": default, "example": _key(first)},
         "links": True,
         "language": language,
@@ -119,21 +121,23 @@ def _written(
         "texts": in_page.texts(),
     }
     writer.write("index.html", _page(writer, site).encode())
-    terms = (*(f"{key}: {_terms(one)}" for key, one in offered.items()), _of_pictures())
-    lacks = tuple(str(Message(f"site.lacks_{one}")) for one in QUESTIONS if one not in ANSWERED)
+    terms = (*(f"{key}: {_terms(loaded)}" for key, loaded in offered.items()), _of_pictures())
+    lacks = tuple(
+        str(Message(f"site.lacks_{question}")) for question in QUESTIONS if question not in ANSWERED
+    )
     writer.write("README.md", _readme(terms, lacks, writer.size).encode())
     writer.write(LIST, json.dumps([*writer.written, LIST], indent=0).encode())
     return Report(writer.size, terms, lacks)
 
 
 class _Writer:
-    """Writes files into a folder, and knows which and how large they are."""
+    """Writes files into a folder; records their names and total size."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.written, self.size = folder, dict[str, None](), 0
 
     def write(self, path: str, data: bytes) -> None:
-        """A file with a name of its own; of a second one of the same path nothing is written."""
+        """Write a file, unless there is one of this path already."""
         if path in self.written:
             return
         (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -142,7 +146,7 @@ class _Writer:
         self.size += len(data)
 
     def add(self, name: str, data: bytes) -> str:
-        """A file whose name has the hash of its content; its path."""
+        """Write a file with the hash of its content in its name; return its path."""
         stem, _, ending = name.rpartition(".")
         path = f"{FILES}/{stem}-{hashlib.sha256(data).hexdigest()[:16]}.{ending}"
         self.write(path, data)
@@ -150,41 +154,43 @@ class _Writer:
 
 
 def _claimed(folder: Path) -> set[Path]:
-    """Check that a folder has nothing but a site, whose files are returned.
+    """Check that a folder holds nothing but an older site, and return the files of that site.
 
-    What is hidden may stay. Raises `VitvizError` for a folder with anything else in it.
+    Hidden files may stay. Raises `VitvizError` if there is any other file.
     """
     old: set[Path] = set()
     try:
         if (folder / LIST).is_file():
-            named = (folder / str(one) for one in json.loads((folder / LIST).read_text("utf-8")))
+            named = (folder / str(name) for name in json.loads((folder / LIST).read_text("utf-8")))
             inside = folder.resolve()
-            old = {one for one in named if one.is_file() and one.resolve().is_relative_to(inside)}
-        shown = [one for one in folder.iterdir() if not one.name.startswith(".")]
-        held = [one for one in shown if one.name != FILES] + [*(folder / FILES).glob("*")]
+            old = {
+                file for file in named if file.is_file() and file.resolve().is_relative_to(inside)
+            }
+        shown = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+        held = [entry for entry in shown if entry.name != FILES] + [*(folder / FILES).glob("*")]
     except (OSError, ValueError, TypeError) as error:
         raise VitvizError(f"the folder {folder} cannot be used: {error}") from error
-    if left := [one.relative_to(folder).as_posix() for one in held if one not in old]:
+    if left := [entry.relative_to(folder).as_posix() for entry in held if entry not in old]:
         raise VitvizError(f"{folder} holds {min(left)}, which is of no site; name another folder")
     return old
 
 
 def _replaced(folder: Path, partial: Path, old: set[Path]) -> None:
-    """Put what was written in the place of the old site; the list of both first."""
-    names = [one.relative_to(partial) for one in partial.rglob("*") if one.is_file()]
-    both = {*names, *(one.relative_to(folder) for one in old)}
-    write_text(folder / LIST, json.dumps([one.as_posix() for one in both]))
+    """Replace the old site by the new files; before that, write a list of both."""
+    names = [file.relative_to(partial) for file in partial.rglob("*") if file.is_file()]
+    both = {*names, *(path.relative_to(folder) for path in old)}
+    write_text(folder / LIST, json.dumps([path.as_posix() for path in both]))
     (folder / FILES).mkdir(exist_ok=True)
     for name in sorted(names, key=lambda name: name.name == LIST):
         (partial / name).replace(folder / name)
-    for one in old - {folder / name for name in names}:
-        one.unlink(missing_ok=True)
+    for path in old - {folder / name for name in names}:
+        path.unlink(missing_ok=True)
 
 
 def _offered(models: Sequence[str]) -> dict[str, LoadedModel]:
-    """The models by the names that pages know them by."""
+    """Load the models of the page, by name."""
     offered: dict[str, LoadedModel] = {}
-    for name in models or [one for one in list_models() if one not in CURATED]:
+    for name in models or [known for known in list_models() if known not in CURATED]:
         loaded = load(name, device="cpu")
         in_page.check(loaded.card)
         key = loaded.card.name
@@ -197,7 +203,7 @@ def _offered(models: Sequence[str]) -> dict[str, LoadedModel]:
 def _model(
     writer: _Writer, key: str, loaded: LoadedModel, examples: Sequence[Example]
 ) -> dict[str, Any]:
-    """What the page knows of a model at once, and the files of its weights and its examples."""
+    """The entry of a model in the page; writes the files of its weights and its examples."""
     vit = copy.deepcopy(loaded.vit).half().float()  # as the page will have it
     loaded, weights = replace(loaded, vit=vit), in_page.weights_of(loaded, torch.float16)
     stem, analyzed, subject = _stem(key), {}, {}
@@ -207,7 +213,7 @@ def _model(
         payload = pack(analyze(loaded, Path(example.path)), film=True, first=wanted)
         subject = _here(payload.manifest["model"])
         subject["key"]["name"] = key
-        sent = {name: one for name, one in payload.manifest.items() if name != "model"}
+        sent = {name: value for name, value in payload.manifest.items() if name != "model"}
         sent["pass"]["id"] = f"{key}/{_key(example)}"  # the same site whenever it is written
         sent["files"] = {
             name: {"late": True}
@@ -231,7 +237,7 @@ def _model(
 
 
 def _here(model: dict[str, Any]) -> dict[str, Any]:
-    """A model of a manifest, without what only a server has: other sizes, and some explainers."""
+    """A manifest's model without features that need a server: other sizes, some explainers."""
     explainers = explanations.without_host(model["explainers"])
     return {**model, "sizes": [], "explainers": explainers}
 
@@ -239,34 +245,34 @@ def _here(model: dict[str, Any]) -> dict[str, Any]:
 def _twin(
     writer: _Writer, key: str, loaded: LoadedModel, example: Example
 ) -> dict[str, str] | None:
-    """The untrained twin: what it is drawn from, and what is true of every picture in it."""
+    """The untrained twin: how to draw its weights, and a manifest that holds for every picture."""
     if (found := in_page.twin_of(loaded)) is None:
         return None
     (other, drawn), stem = found, f"{_stem(key)}-untrained"
     payload = pack(analyze(other, Path(example.path)))
-    told = payload.manifest
-    told["model"] = _here(told["model"])
-    told["model"]["key"]["name"] = key
-    told["files"] = {
+    manifest = payload.manifest
+    manifest["model"] = _here(manifest["model"])
+    manifest["model"]["key"]["name"] = key
+    manifest["files"] = {
         name: _placed(writer, f"{stem}-{name}.js", payload.files[file["path"]])
-        for name, file in told["files"].items()
+        for name, file in manifest["files"].items()
         if not in_page.NOT_OF_TWIN.fullmatch(name)
     }
     return {
         "draws": writer.add(f"{stem}-draws.js", value_file(drawn).encode()),
-        "like": writer.add(f"{stem}.js", value_file(told).encode()),
+        "like": writer.add(f"{stem}.js", value_file(manifest).encode()),
     }
 
 
 def _placed(writer: _Writer, name: str, data: bytes) -> dict[str, Any]:
-    """Where the page finds a file of a payload: in its manifest, or beside it."""
+    """Put a small file of a payload into the manifest; write a larger one beside it."""
     if len(data) <= MOST_INLINE_BYTES:
         return {"data": base64.b64encode(data).decode(), "size": len(data)}
     return {"path": writer.add(name, _in_base64(data)), "size": len(data)}
 
 
 def _in_base64(data: bytes) -> bytes:
-    """A file for pages of files, which can fetch no other."""
+    """Bytes as a script: pages opened as files can fetch nothing else."""
     return value_file(base64.b64encode(data).decode()).encode()
 
 
@@ -290,7 +296,7 @@ def _stem(key: str) -> str:
 
 
 def _page(writer: _Writer, site: dict[str, Any]) -> str:
-    """index.html: it asks at once for what it shows first."""
+    """index.html, with preload hints for the files that it shows first."""
     viewer = writer.add("vitviz.js", as_file().encode())
     style = writer.add("vitviz.css", f"{css()}\n{alone_css()}".encode())
     start = site["models"][site["start"]["model"]]
@@ -300,7 +306,7 @@ def _page(writer: _Writer, site: dict[str, Any]) -> str:
         title=html.escape(title),
         language=site["language"] or ENGLISH,
         style=style,
-        hints="\n".join(f'<link rel="preload" as="script" href="{one}">' for one in hints),
+        hints="\n".join(f'<link rel="preload" as="script" href="{hint}">' for hint in hints),
         site=json.dumps(site, ensure_ascii=True).replace("<", "\\u003c"),
         viewer=json.dumps(viewer),
         alone=alone(),
@@ -309,8 +315,8 @@ def _page(writer: _Writer, site: dict[str, Any]) -> str:
 
 def _terms(loaded: LoadedModel) -> str:
     details = loaded.card.details
-    told = details.get("terms") or details.get("license")
-    return str(told or "terms unknown: the owner of the weights says what may be done with them")
+    terms = details.get("terms") or details.get("license")
+    return str(terms or "terms unknown: the owner of the weights says what may be done with them")
 
 
 def _of_pictures() -> str:
@@ -323,5 +329,5 @@ def _readme(terms: Sequence[str], lacks: Sequence[str], size: int) -> str:
     """README.md of the site, with the head that makes a folder of files a Space."""
     text = Template((HERE / "space.txt").read_text(encoding="utf-8"))
     lists = {"terms": terms, "lacks": lacks}
-    items = {name: "\n".join(f"- {one}" for one in lines) for name, lines in lists.items()}
+    items = {name: "\n".join(f"- {line}" for line in lines) for name, lines in lists.items()}
     return text.substitute(items, size=f"{size / 1e6:.1f} MB")

@@ -47,7 +47,7 @@ def erase(x: Tensor, chance: float) -> Tensor:
     chosen = uniform(x, 0, 1) < chance
 
     def side(pixels: int, share: Tensor) -> Tensor:
-        """Which rows or cols the rectangle covers. (B, pixels) bool"""
+        """Mark the rows or cols that the rectangle covers. (B, pixels) bool"""
         length = (pixels * share.clamp(max=1)).round()
         first = (uniform(x, 0, 1) * (pixels - length + 1)).floor()
         place = torch.arange(pixels, device=x.device)

@@ -28,38 +28,42 @@ def attention_in_boxes(
     of a map's mass inside the box, divided by the share of the picture that the box covers,
     averaged over pictures: 1 is no better than chance. pointing is how often the largest patch of
     the map lies in the box (by more than half). Three maps that need no model (`baselines`) come
-    before those of `measured`: for the class that the model answers. Only what such a map says for
-    the class counts. Each map of an explainer also has "ahead": how many standard errors its
+    before those of `measured`: for the class that the model answers. Only positive values of such a
+    map count. Each map of an explainer also has "ahead": how many standard errors its
     pointing lies above that of "centre", compared picture by picture.
     """
-    asked = small_boxes(pictures)
-    if pictures.boxes is None or len(asked) == 0:
+    selected = small_boxes(pictures)
+    if pictures.boxes is None or len(selected) == 0:
         return {}
     grid = PatchGrid.of(vit.config)
     device = next(vit.parameters()).device
     explainers = measured()
-    maps: dict[str, list[Tensor]] = {one.key: [] for one in explainers}
-    for batch in pictures.images[asked].split(batch_size):
+    maps: dict[str, list[Tensor]] = {explainer.key: [] for explainer in explainers}
+    for batch in pictures.images[selected].split(batch_size):
         pixels = normalise(batch.to(device).float() / 255, mean, std)
         with torch.enable_grad(), capture(vit, target="answer") as recorder:
             traces = recorder.traces(vit(pixels))
-        for one, trace in zip(pixels.cpu(), traces, strict=True):
-            case = Case(trace=trace, grid=grid, pixels=one, vit=vit, target=trace.target)
+        for picture, trace in zip(pixels.cpu(), traces, strict=True):
+            case = Case(trace=trace, grid=grid, pixels=picture, vit=vit, target=trace.target)
             for explainer in explainers:
                 maps[explainer.key].append(grid.to_map(explainer(case)).relu())
-    guesses, inside = baselines(grid, len(asked)), box_cover(grid, pictures.boxes[asked])
+    guesses, inside = baselines(grid, len(selected)), box_cover(grid, pictures.boxes[selected])
     result = {name: hits(values, inside) for name, values in guesses.items()}
     centre = points(guesses["centre"], inside)
-    for name, one in maps.items():
-        values = torch.stack(one)
+    for name, tensors in maps.items():
+        values = torch.stack(tensors)
         ahead = standard_errors(points(values, inside) - centre)
         result[name] = hits(values, inside) | {"ahead": ahead}
     return result
 
 
 def measured() -> list[Explainer]:
-    """The explainers that a training can afford for every picture: none that needs many passes."""
-    return [one for one in EXPLAINERS.values() if "passes" not in one.needs and not one.baseline]
+    """The explainers that are cheap enough for every picture: they need at most one pass."""
+    return [
+        explainer
+        for explainer in EXPLAINERS.values()
+        if "passes" not in explainer.needs and not explainer.baseline
+    ]
 
 
 def small_boxes(pictures: Pictures) -> Tensor:

@@ -112,7 +112,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_run(options: Arguments) -> None:
-    """What a training reads, and where it writes."""
+    """Add the options for the input and output of a training."""
     options.add_argument(
         "--recipe", choices=RECIPES, default="mnist", help="(default: %(default)s)"
     )
@@ -155,7 +155,7 @@ def _add_run(options: Arguments) -> None:
 
 
 def _add_measuring(options: Arguments) -> None:
-    """What is measured of a model that is trained."""
+    """Add the options for measuring a trained model."""
     options.add_argument(
         "--evaluate",
         metavar="CHECKPOINT",
@@ -236,7 +236,7 @@ def _yes_or_no(text: str) -> bool:
 
 def chosen_recipe(args: argparse.Namespace) -> Recipe:
     """The named recipe, changed by the options of the command line."""
-    names = {one.name for one in fields(Recipe)} - {"name", "data", "others"}
+    names = {field.name for field in fields(Recipe)} - {"name", "data", "others"}
     changes = {name: value for name, value in vars(args).items() if name in names}
     if args.data:
         changes["data"] = Path(args.data).name
@@ -344,9 +344,8 @@ def save(
 
 
 def known_of(trained: Trained, others: Others) -> dict[str, Any]:
-    """The facts in a checkpoint about pictures of none of its classes: which of their labels were
-    trained on and which were kept out, and the log-sum-exp of the logits from which on a picture
-    counts as known.
+    """The facts in a checkpoint about pictures of none of its classes: the labels that were trained
+    on, those that were kept out, and the least log-sum-exp of the logits of a known picture.
     """
     facts: dict[str, Any] = {
         "data": others.taught.name,

@@ -59,9 +59,9 @@ def compare_explainers(
 ) -> dict[str, Any]:
     """Test explainers on `count` pictures, drawn with a fixed seed, for the class answered.
 
-    Writes FOLDER/table.md and table.json; when stopped (Ctrl-C), of the pictures so far, which
-    are a random sample too. Every picture's figures are kept in `RECORDS` as they are computed: the
-    same call goes on where it was stopped. Raises `TrainError` if the folder holds the records of
+    Writes FOLDER/table.md and table.json; if stopped (Ctrl-C), for the pictures so far, which are a
+    random sample too. Every picture's figures are saved in `RECORDS` at once, so that the same call
+    resumes where it was stopped. Raises `TrainError` if the folder holds the records of
     another test, or cannot be written.
     """
     for key in keys:
@@ -96,7 +96,7 @@ def compare_explainers(
 
 
 def _write(folder: Path, head: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The result of the rows that are there, also as the files of a table."""
+    """Make the result of these rows, and write it as table.json and table.md."""
     date = time.strftime("%Y-%m-%d", time.gmtime())
     result = {**head, "pictures": len(rows), "date": date, "table": table(rows, head["explainers"])}
     write_text(folder / "table.json", json.dumps(result, indent=1) + "\n")
@@ -105,7 +105,7 @@ def _write(folder: Path, head: dict[str, Any], rows: list[dict[str, Any]]) -> di
 
 
 def file_of(checkpoint: str | Path) -> Path:
-    """The file of a checkpoint, which can be named as the app names a shipped one."""
+    """The file of a checkpoint, given as a path or as the name of a shipped model."""
     shipped = WEIGHTS_DIR / f"{checkpoint}.safetensors"
     return shipped if not Path(checkpoint).is_file() and shipped.is_file() else Path(checkpoint)
 
@@ -183,22 +183,22 @@ def interval(values: Sequence[float]) -> dict[str, float]:
     """The mean and half of its 95 % interval, by the normal approximation."""
     n = len(values)
     mean = math.fsum(values) / n
-    variance = math.fsum((one - mean) ** 2 for one in values) / max(1, n - 1)
+    variance = math.fsum((value - mean) ** 2 for value in values) / max(1, n - 1)
     return {"mean": mean, "half": 1.96 * math.sqrt(variance / n), "pictures": n}
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """The table, the largest gain first, and what its columns are."""
+    """The table in Markdown, largest gain first, with a note on its columns."""
     rows = sorted(result["table"].items(), key=lambda item: -item[1]["gain"]["mean"])
-    there = [one for one in COLUMNS if any(one in figures for _, figures in rows)]
+    there = [figure for figure in COLUMNS if any(figure in figures for _, figures in rows)]
     lines = [
         f"{result['checkpoint']} on {result['pictures']} pictures of {result['data']}",
         "",
-        "| map | " + " | ".join(COLUMNS[one] for one in there) + " |",
+        "| map | " + " | ".join(COLUMNS[figure] for figure in there) + " |",
         "|---" * (len(there) + 1) + "|",
     ]
     for key, figures in rows:
-        cells = [_cell(one, figures.get(one)) for one in there]
+        cells = [_cell(figure, figures.get(figure)) for figure in there]
         lines.append(f"| {key} | " + " | ".join(cells) + " |")
     return "\n".join([*lines, "", NOTE, ""])
 

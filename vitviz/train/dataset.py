@@ -46,8 +46,8 @@ class Pictures:
 
     images uint8 (n, C, h, w); targets int64 (n,), index into `labels`; boxes float32 (n, 4) = left,
     top, right and bottom edge of the object in pixels of `images`, where the data set has them: a
-    box around one pixel is 1 wide; groups[label] = a coarser word; words = what labels and groups
-    are in other languages, as in `ModelCard`.
+    box around one pixel is 1 wide; groups[label] = a coarser word; words = translations of labels
+    and groups, as in `ModelCard`.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Pictures:
         return len(self.images)
 
     def missing(self) -> list[str]:
-        """The classes that no picture shows."""
+        """The classes without a picture."""
         shown = self.targets.bincount(minlength=len(self.labels)).tolist()
         return [label for label, number in zip(self.labels, shown, strict=True) if not number]
 
@@ -116,7 +116,7 @@ def read(
     `data` is "digits", which is always there, one of `TORCHVISION`'s names, kept in `data_dir`, or
     a path: a folder with one folder of pictures per class under train/ and val/, or a folder of
     .npz packs (`images` or `jpeg` + `offsets`, and `labels`) with a classes.json. A names.json in
-    it says what classes and groups are in other languages. A path wins over a name. Raises
+    it has the names of classes and groups in other languages. A path wins over a name. Raises
     `TrainError` if there is no such data.
     """
     path = next((p for p in (Path(data), Path(data_dir) / data) if p.is_dir()), None)
@@ -149,7 +149,7 @@ def read_sheet(sheet: Path, cut: Preprocess) -> Pictures:
 def read_torchvision(
     name: str, split: str, cut: Preprocess, data_dir: Path, download: bool
 ) -> Pictures:
-    """A torchvision data set from `data_dir`, downloaded only if asked for."""
+    """A torchvision data set from `data_dir`; `download`: fetch it if it is missing."""
     import torchvision
 
     kind = getattr(torchvision.datasets, TORCHVISION[name])

@@ -45,7 +45,7 @@ class Camera:
     def __init__(
         self, run: Run, folder: Path, pictures: Tensor, names: list[str], labels: tuple[str, ...]
     ) -> None:
-        """Frames of an earlier film in the folder are kept up to the step of the run."""
+        """Keep frames of an earlier film in the folder, up to the step of the run."""
         self.run, self.path, self.pictures = run, folder / FILM, pictures
         self.moments = set(moments(run.steps))
         self.facts: dict[str, Any] = {
@@ -71,7 +71,7 @@ class Camera:
         return self.run.step in self.moments and self.run.step > filmed
 
     def film(self, scores: Mapping[str, float], loss: float | None) -> None:
-        """Film this moment. `scores` are those that training measures on some test pictures."""
+        """Film this moment. `scores` are measured by the training on some test pictures."""
         run = self.run
         pixels = normalise(self.pictures.float() / 255, run.mean, run.std)
         moment = {

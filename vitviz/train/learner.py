@@ -14,7 +14,7 @@ CELLS = 2  # a neighbour is predicted as CELLS x CELLS mean colours
 
 
 class Outputs(NamedTuple):
-    """What a `Learner` computes for a batch: logits, and the outputs of the auxiliary heads."""
+    """Outputs of a `Learner` for a batch: logits, and the outputs of the auxiliary heads."""
 
     logits: Tensor  # (B, K)
     others: Tensor | None  # (B, classes of the others)

@@ -32,13 +32,13 @@ SAVE_EVERY = 10.0  # minutes
 
 
 class Stop(threading.Event):
-    """Set by the signal `number`, which asks a run to stop."""
+    """Set when the signal `number` arrives, to stop the run."""
 
     number = signal.SIGINT
 
 
 class Stopped(TrainError):
-    """Raised after the run was asked to stop by the signal `number`, and its state is saved."""
+    """Raised after the signal `number` has stopped the run, and its state is saved."""
 
     def __init__(self, sentence: str, number: int) -> None:
         super().__init__(sentence)
@@ -92,7 +92,7 @@ def train(
         folder.mkdir(parents=True, exist_ok=True)
     devices = range(torch.cuda.device_count())  # torch warns about several unless they are named
     with torch.random.fork_rng(devices), processes() as us:
-        with asked_to_stop(us.size) as stop:
+        with stop_signals(us.size) as stop:
             run = Run(recipe, pictures, device, us, others)
             if resume:
                 resume_from(run, folder)
@@ -173,7 +173,7 @@ def follow(
                 saved = time.monotonic()
             if run.step == last_high:
                 run.save(folder, HIGH)
-            if wanted(stop, us):
+            if must_stop(stop, us):
                 run.save(folder)
                 done = f"step {run.step} of {run.steps}"
                 raise Stopped(f"stopped after {done}, saved in {folder}", stop.number)
@@ -181,7 +181,7 @@ def follow(
 
 
 def _bar(run: Run) -> tqdm:
-    """How far the run is, in images."""
+    """The progress bar of the run, in images."""
     return tqdm(
         total=run.steps * run.recipe.batch_size,
         initial=run.step * run.recipe.batch_size,
@@ -241,15 +241,15 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
     )
 
 
-def wanted(stop: Stop, us: Processes) -> bool:
-    """Whether any process was asked to stop; all must stop after the same step."""
+def must_stop(stop: Stop, us: Processes) -> bool:
+    """Whether any process got a stop signal; all must stop after the same step."""
     if us.size == 1:
         return stop.is_set()
     return bool(us.add_up(torch.tensor(float(stop.is_set()), device=us.device)))
 
 
 @contextmanager
-def asked_to_stop(processes: int = 1) -> Iterator[Stop]:
+def stop_signals(processes: int = 1) -> Iterator[Stop]:
     """Turn Ctrl-C or SIGTERM into an event that the loop checks after each step.
 
     The second one interrupts as usual, if there is one process. Several processes get each Ctrl-C

@@ -56,7 +56,7 @@ def evaluate(args: argparse.Namespace) -> None:
 
 
 def write_json(path: Path | None, facts: dict[str, Any]) -> None:
-    """Write what was measured, where --json asks for it."""
+    """Write the measurements to the file of --json, if it is given."""
     if path:
         with writing(path):
             write_text(path, json.dumps(facts, indent=1) + "\n")
@@ -67,8 +67,8 @@ def photographs_of(
 ) -> tuple[dict[str, Any], float | None]:
     """The part of a report about --photographs, and the threshold that keeps its share of them.
 
-    ({}, None) without them. With --calibrate the part is what that threshold does, else what the
-    model's own does.
+    ({}, None) without --photographs. The part describes that threshold with --calibrate, else the
+    model's own threshold.
     """
     if not args.photographs:
         if args.calibrate:
@@ -78,19 +78,19 @@ def photographs_of(
     if own is None:
         raise TrainError(f"{loaded.card.name} has no threshold: it was not trained with --others")
     held_back = json.loads(loaded.card.details["others"]).get(HELD_BACK, own)
-    told = read_photographs(args.photographs, cut, loaded.card.labels or ())
+    photographs = read_photographs(args.photographs, cut, loaded.card.labels or ())
     known, strangers = (
         logits_of(loaded.vit, images, cut.mean, cut.std)
-        for images in (told.known.images, told.strangers)
+        for images in (photographs.known.images, photographs.strangers)
     )
     lower = lowered(held_back, known_or_not(known))
     limit = lower if args.calibrate else own
-    found = on_photographs(known, strangers, told.known.targets, limit, held_back)
+    found = on_photographs(known, strangers, photographs.known.targets, limit, held_back)
     return {"photographs": rounded(found)}, lower
 
 
 def calibrate(path: Path, limit: float, found: dict[str, Any]) -> None:
-    """Write a threshold, and all that was measured with it, into a checkpoint."""
+    """Write a threshold, and all measurements made with it, into a checkpoint."""
 
     def change(meta: dict[str, Any]) -> None:
         details = meta["details"]

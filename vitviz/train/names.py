@@ -1,7 +1,7 @@
-"""What classes and groups are called in other languages, for the checkpoint that answers with them.
+"""Names of classes and groups in other languages, for the checkpoint that answers with them.
 
 `python -m vitviz.train.names weights/photos.safetensors` writes the names that the dictionaries
-have today into checkpoints of before; their weights stay as they are, to the last bit.
+have today into older checkpoints; the weights keep every bit.
 """
 
 import json
@@ -21,7 +21,7 @@ Words = dict[str, dict[str, dict[str, str]]]
 
 
 def names_of(data: str, labels: Iterable[str], groups: Iterable[str] | None) -> Words:
-    """What the dictionaries call the classes and groups of a data set: `ModelCard.words`.
+    """The translations of the classes and groups of a data set: `ModelCard.words`.
 
     A data set has its names in `vitviz/languages`, in DATA-labels.json and DATA-groups.json. A name
     that is as it is in the data set is left out.

@@ -1,4 +1,4 @@
-"""The two optimisers, and what changes over the steps: the learning rate, the dropped patches."""
+"""The two optimisers, and the schedules of the learning rate and of the dropped patches."""
 
 import math
 
@@ -46,7 +46,9 @@ class Muon(torch.optim.Optimizer):
                 if p.grad is not None:
                     by_shape.setdefault(p.shape, []).append((p, p.grad))
             for shape, same in by_shape.items():
-                stacked = torch.stack([self._momentum(*one, group["momentum"]) for one in same])
+                stacked = torch.stack(
+                    [self._momentum(p, gradient, group["momentum"]) for p, gradient in same]
+                )
                 matrices = rearrange(
                     stacked, "n (p rows) cols -> (n p) rows cols", p=group["parts"]
                 )

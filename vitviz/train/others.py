@@ -86,7 +86,7 @@ def threshold(known: Tensor) -> float:
 
 
 def compare(known: Tensor, unknown: Tensor, temperature: float) -> dict[str, dict[str, float]]:
-    """How well each of `SCORES` tells known pictures from unknown ones, by their logits.
+    """How well each of `SCORES` separates known from unknown pictures, by their logits.
     (n, K), (m, K) -> {score: {"auroc", "refused"}}
 
     refused is the share of unknown pictures below the threshold that keeps `KEPT` of these known
@@ -103,7 +103,7 @@ def compare(known: Tensor, unknown: Tensor, temperature: float) -> dict[str, dic
 
 
 def at_threshold(known: Tensor, unknown: Tensor, limit: float) -> dict[str, float]:
-    """What a threshold of "known or not" does. (n, K), (m, K) -> {"threshold", "kept", "refused"}:
+    """Effect of a threshold of "known or not". (n, K), (m, K) -> {"threshold", "kept", "refused"}:
     the shares of known pictures at or above it, and of unknown ones below it.
     """
     kept = (known_or_not(known) >= limit).double().mean().item()
@@ -118,8 +118,8 @@ def in_words(found: dict[str, Any]) -> list[str]:
         f"it was never shown (AUROC, and refused where {KEPT:.0%} of the known are kept):"
     ]
     lines += [
-        f"  {name}: {one['auroc']:.3f}, {one['refused']:.1%}"
-        for name, one in found["scores"].items()
+        f"  {name}: {figures['auroc']:.3f}, {figures['refused']:.1%}"
+        for name, figures in found["scores"].items()
     ]
     if "chosen" in found:
         chosen = found["chosen"]

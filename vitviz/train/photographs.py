@@ -1,4 +1,4 @@
-"""Photographs as people bring them: which share of the known ones a model keeps, of strangers."""
+"""Photographs as people bring them: shares of known ones and strangers that a model keeps."""
 
 import json
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def read_photographs(folder: Path, cut: Preprocess, labels: tuple[str, ...]) -> 
     """
     try:
         listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
-        rows = [(str(one["file"]), one["index"]) for one in listed]
+        rows = [(str(row["file"]), row["index"]) for row in listed]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TrainError(f"{folder} needs {LIST}, a list of file and index: {error!r}") from error
     for name, index in rows:
@@ -63,7 +63,7 @@ def read_photographs(folder: Path, cut: Preprocess, labels: tuple[str, ...]) -> 
 
 
 def open_one(path: Path) -> Photo:
-    """`open_photo`, but the sentence of a file that is no picture names it."""
+    """`open_photo`, with the path in the message about a file that is no picture."""
     try:
         return open_photo(path)
     except ImageError as error:
@@ -80,7 +80,7 @@ def lowered(held_back: float, known: Tensor) -> float:
 def on_photographs(
     known: Tensor, strangers: Tensor, targets: Tensor, limit: float, held_back: float
 ) -> dict[str, Any]:
-    """What a threshold does with photographs. Logits (n, K), (m, K), classes (n,) -> {"known",
+    """Effect of a threshold on photographs. Logits (n, K), (m, K), classes (n,) -> {"known",
     "strangers", "top1", "top5", "auroc", "kept", "left_out", "refused"}
 
     known and strangers are counts, the rest lies in [0, 1]. kept is the share of the known that

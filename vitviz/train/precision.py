@@ -13,7 +13,7 @@ from ..probe.capture.score import scores
 
 
 class ExplicitAttention(TorchFunctionMode):
-    """Attention as the formula says, instead of torch's fused one, in bfloat16 on a CPU.
+    """Attention by its formula, instead of torch's fused version, in bfloat16 on a CPU.
 
     The backward pass of the fused attention is six times slower on a CPU in bfloat16 than in
     float32 (torch 2.15, 65 tokens). The formula keeps the maps until the backward pass, which for

@@ -26,7 +26,7 @@ class Processes:
 
     @property
     def device(self) -> torch.device:
-        """Where a tensor must be to be sent to the others: nccl only sends between GPUs."""
+        """The device from which tensors are sent to other processes: nccl only connects GPUs."""
         nccl = self.size > 1 and dist.get_backend() == "nccl"
         return own_device() if nccl else torch.device("cpu")
 
@@ -80,7 +80,7 @@ def processes() -> Iterator[Processes]:
 
 
 def first() -> bool:
-    """Whether this process is the one that prints, also before they join and after they leave."""
+    """Whether this process prints; works before the processes join and after they leave."""
     return os.environ.get("RANK", "0") == "0"
 
 

@@ -1,4 +1,4 @@
-"""Recipe: everything that decides what a training run computes, and nothing else, as a value."""
+"""Recipe: all settings that decide the result of a training run, as a value."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ def setting(default: Any, help: str, choices: tuple[str, ...] = ()) -> Any:
     return field(default=default, metadata={"help": help, "choices": choices})
 
 
-# What a field must be: the words of the refusal, the check, and the fields.
+# Bounds of the fields: words for the message, the check, and the names of the fields.
 BOUNDS: dict[str, tuple[Callable[[float], bool], str]] = {
     "more than 0": (lambda value: value > 0, "epochs batch_size lr muon_lr"),
     "0 or more": (
@@ -218,11 +218,11 @@ class Recipe:
             if not good:
                 raise TrainError(f"{name} must be {what}, got {getattr(self, name)!r}")
 
-        for one in fields(self):
-            if choices := one.metadata["choices"]:
-                check(getattr(self, one.name) in choices, one.name, " or ".join(choices))
-            elif isinstance(value := getattr(self, one.name), float):
-                check(math.isfinite(value), one.name, "a finite number")
+        for option in fields(self):
+            if choices := option.metadata["choices"]:
+                check(getattr(self, option.name) in choices, option.name, " or ".join(choices))
+            elif isinstance(value := getattr(self, option.name), float):
+                check(math.isfinite(value), option.name, "a finite number")
         for what, (good, names) in BOUNDS.items():
             for name in names.split():
                 check(good(getattr(self, name)), name, what)
@@ -243,7 +243,7 @@ class Recipe:
         )
 
     def cut(self) -> Preprocess:
-        """How a photo becomes a picture of this size; mean and std are computed from the data."""
+        """The preprocessing to this size; mean and std are computed from the data later."""
         half = (0.5,) * self.channels
         size = (self.image_size, self.image_size)
         return Preprocess(size=size, channels=self.channels, mean=half, std=half)
@@ -252,11 +252,11 @@ class Recipe:
         """The same recipe with some fields changed. Raises `TrainError` for a name it does not
         have.
         """
-        known = {one.name for one in fields(self)}
+        known = {field.name for field in fields(self)}
         if unknown := sorted(set(changes) - known):
             raise TrainError(f"a recipe has no field {', '.join(unknown)}")
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able; `Recipe(**values)` is the way back."""
+        """The fields in JSON's types; `Recipe(**values)` reads them."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""All that is measured of a finished model, in words and as the measurements in its file."""
+"""All measurements of a finished model, in words and as stored in its file."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def report(
     pictures, if already computed. `unseen`: pictures of none of its classes, which it was not
     trained on either; `limit`: the model's threshold of "known or not", if it has one.
 
-    The scores of `scores.score`; "confusion": {"names", "counts"}, counts[is][said], of groups,
+    The scores of `scores.score`; "confusion": {"names", "counts"}, counts[true][answer], of groups,
     or of classes where the data has no groups; "boxes" and "box_pictures", where the data has
     boxes and the model a CLS token; "distance": {"pixels", "uniform", "pictures"}, pixels[layer]
     [head] as `probe.heads` has it; "others", with `unseen`: {"pictures", "classes", "scores"}
@@ -54,9 +54,9 @@ def report(
         **score(logits, test.targets, test.groups, temperature),
         "confusion": {"names": list(names), "counts": counts.tolist()},
     }
-    if vit.config.class_token and len(asked := small_boxes(test)):
+    if vit.config.class_token and len(with_boxes := small_boxes(test)):
         result["boxes"] = attention_in_boxes(vit, test, mean, std)
-        result["box_pictures"] = len(asked)
+        result["box_pictures"] = len(with_boxes)
     some = test.some(DISTANCE_PICTURES)
     result["distance"] = {
         "pixels": mean_distances(vit, some, mean, std).tolist(),
@@ -86,8 +86,8 @@ def words(report: dict[str, Any], confusions: int = 5) -> list[str]:
     names, counts = report["confusion"]["names"], torch.tensor(report["confusion"]["counts"])
     worst = largest_confusions(counts, confusions)
     lines += [
-        f"{names[truth]} taken for {names[said]}: {n} of {all_of_it} ({n / all_of_it:.0%})"
-        for truth, said, n, all_of_it in worst
+        f"{names[truth]} taken for {names[answer]}: {n} of {all_of_it} ({n / all_of_it:.0%})"
+        for truth, answer, n, all_of_it in worst
     ]
     if "boxes" in report:
         lines.append(
@@ -161,9 +161,9 @@ def mean_distances(
 
 
 def rounded(value: Any) -> Any:
-    """Five significant digits are enough to read, and to tell two models apart."""
+    """Round floats to five significant digits: enough to read, and to compare two models."""
     if isinstance(value, dict):
-        return {name: rounded(one) for name, one in value.items()}
+        return {name: rounded(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [rounded(one) for one in value]
+        return [rounded(item) for item in value]
     return float(f"{value:.5g}") if isinstance(value, float) else value

@@ -95,7 +95,7 @@ class Run:
 
     @property
     def epoch(self) -> float:
-        """How often every picture has been seen so far; a fraction within an epoch."""
+        """Number of epochs so far; a fraction within an epoch."""
         return self.step / self.steps_per_epoch
 
     def batches(self) -> Iterator[tuple[Tensor, ...]]:
@@ -146,8 +146,8 @@ class Run:
         loss.backward()
         self.processes.mean_gradient(self.learner)
         norm = nn.utils.clip_grad_norm_(self.learner.parameters(), recipe.clip or float("inf"))
-        told = torch.stack([loss, *losses.values()]).detach()
-        loss, *parts = self.processes.add_up(told) / self.processes.size
+        own_losses = torch.stack([loss, *losses.values()]).detach()
+        loss, *parts = self.processes.add_up(own_losses) / self.processes.size
         if not (torch.isfinite(loss) and torch.isfinite(norm)):
             kept = f"the state of step {self.saved} is kept" if self.saved else "nothing was saved"
             raise TrainError(
@@ -182,8 +182,8 @@ class Run:
         losses = {"kinds": kinds * (known / every)}
         if names is not None:
             is_known = (torch.arange(every, device=x.device) < known).float()
-            told = F.binary_cross_entropy_with_logits(known_or_not(logits), is_known)
-            losses["known"] = recipe.others_weight * told
+            known_loss = F.binary_cross_entropy_with_logits(known_or_not(logits), is_known)
+            losses["known"] = recipe.others_weight * known_loss
         if names is not None and outputs.others is not None:
             named = F.cross_entropy(outputs.others[known:].float(), names)
             losses["others"] = recipe.others_names * named * (1 - known / every)
@@ -226,11 +226,11 @@ class Run:
     def take_up(self, state: dict[str, Any]) -> None:
         """Go on from a saved state. Raises `TrainError` if it is of another run.
 
-        Only its title, its number of epochs and of pictures watched may differ; and the end of its
-        sparse epochs, while it is still in them.
+        Only the title, the number of epochs and of evaluated pictures may differ; and the end of
+        the sparse epochs, while the run is still in them.
         """
         # Fields that the recipe did not have at that time get their defaults, which change nothing.
-        before = {one.name: one.default for one in fields(Recipe)} | state["recipe"]
+        before = {field.name: field.default for field in fields(Recipe)} | state["recipe"]
         may_change = {"title", "epochs", "eval_pictures"}
         sparse = min(before["sparse_epochs"], self.recipe.sparse_epochs)
         if state["step"] <= sparse * self.steps_per_epoch:
@@ -276,7 +276,7 @@ def running_mean(vit: ViT, memory: float) -> Any:
 
 
 def add_dropout(vit: ViT, rate: float) -> None:
-    """Zero a random share of what attention and MLP add to the tokens, in training mode (Srivastava
+    """Dropout in training mode: zero a random share of the output of attention and MLP (Srivastava
     et al. 2014).
     """
     if rate:

@@ -1,4 +1,4 @@
-"""Begin a run with the weights of another, resampled to finer patches if the recipe says so."""
+"""Begin a run with the weights of another run, resampled if the recipe has other sizes."""
 
 import hashlib
 from pathlib import Path
@@ -13,7 +13,7 @@ from .errors import TrainError
 def begin_with(vit: ViT, loaded: LoadedModel) -> None:
     """Give `vit` the weights of a trained model of the same width, depth and classes.
 
-    Where sizes differ, its filters and positions are resampled (`model/resize.py`). Raises
+    If sizes differ, filters and positions are resampled (`model/resize.py`). Raises
     `TrainError` if anything else differs.
     """
     state = resample(loaded.vit.state_dict(), loaded.card.config, vit.config)
@@ -29,13 +29,13 @@ def begin_with(vit: ViT, loaded: LoadedModel) -> None:
 def origin(loaded: LoadedModel, path: str) -> str:
     """The first weights of a run, in words: name, training and SHA-256 of the checkpoint."""
     details = loaded.card.details
-    told: list[str] = [
+    facts: list[str] = [
         Message(f"training.origin_{key}", value=details[name])
         for key, name in (("commit", "commit"), ("images", "images seen"), ("time", "wall time"))
         if name in details
     ]
     file = Path(path)
     if file.is_file():
-        told.append(f"SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()[:16]}")
+        facts.append(f"SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()[:16]}")
     name = loaded.card.name
-    return Message("training.origin", name=name, facts=tuple(told)) if told else name
+    return Message("training.origin", name=name, facts=tuple(facts)) if facts else name

@@ -1,4 +1,4 @@
-"""Bias: what a model adds to its scores, as the numbers it has learned; a map of it costs N^2."""
+"""Bias: the learned numbers that a model adds to its scores; maps of them would cost N^2."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ from ...model.vit import ViT
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Bias:
-    """A relative position bias of all layers (arXiv:2106.08254), with its scores' units.
+    """The relative position bias of all layers (arXiv:2106.08254), in units of the scores.
 
     tables     (L, ways, H)  a number for every way between two tokens, see `way_between`
     grid_size  (rows, cols) of the patches
-    places     (N,)          the token in whose place each one stands; None: each in its own
-    queries    (L, N)        the token whose row each query has, -1: it has none, and all keys are
-                             alike; None: each its own
+    places     (N,)          the token whose place each token has; None: its own
+    queries    (L, N)        the token whose row each query has; -1: no row, all keys are alike;
+                             None: its own
     """
 
     tables: Tensor
@@ -28,13 +28,15 @@ class Bias:
 
     @classmethod
     def of(cls, vit: ViT) -> "Bias | None":
-        """That of a model; None if it has none."""
+        """The bias of a model; None if it has none."""
         found = [block.attn.score_bias.relative for block in vit.blocks]
-        tables = [one.table.detach().float().cpu() for one in found if one is not None]
+        tables = [
+            relative.table.detach().float().cpu() for relative in found if relative is not None
+        ]
         return cls(torch.stack(tables), vit.config.grid_size) if tables else None
 
     def scores(self, layer: int, heads: slice, rows: slice) -> Tensor:
-        """What is added to the scores of some heads and queries. (heads, rows, N)"""
+        """The bias added to the scores of some heads and queries. (heads, rows, N)"""
         count = 1 + self.grid_size[0] * self.grid_size[1]
         places = torch.arange(count) if self.places is None else self.places
         asking = torch.arange(count) if self.queries is None else self.queries[layer]

@@ -1,4 +1,4 @@
-"""Cuts: edges of attention that a pass did not have, as masks that are made when asked for."""
+"""Cuts: edges of attention that a pass did not have, as masks made on demand."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class Edges:
     heads: tuple[int, ...] | None = None
 
     def mask(self) -> Tensor:
-        """(N, N) bool, or edge by edge nothing: `add_to` writes them."""
+        """The edges between all `queries` and `keys`, if these are bool. (N, N) bool"""
         both = self.queries[:, None] & self.keys
         return both.fill_diagonal_(False)
 
@@ -37,9 +37,9 @@ class Edges:
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """What tokens could not look at in a pass.
+    """Edges of attention that a pass did not have.
 
-    removed  (N,) bool  tokens taken out: they look at themselves alone, and nobody looks at them
+    removed  (N,) bool  tokens taken out: each attends to itself alone, and no other token to it
     """
 
     removed: Tensor
@@ -48,14 +48,14 @@ class Cuts:
 
     def mask(self, layer: int) -> Tensor | None:
         """True where the edge is cut; None if the layer has all of its edges. (H or 1, N, N)"""
-        here = [one for one in self.edges if one.layers is None or layer in one.layers]
+        here = [edges for edges in self.edges if edges.layers is None or layer in edges.layers]
         if not here and not self.removed.any():
             return None
         n = len(self.removed)
-        heads = 1 if all(one.heads is None for one in here) else self.num_heads
+        heads = 1 if all(edges.heads is None for edges in here) else self.num_heads
         mask = torch.zeros(heads, n, n, dtype=torch.bool)
-        for one in here:
-            one.add_to(mask)
+        for edges in here:
+            edges.add_to(mask)
         mask[:, :, self.removed] = True
         mask[:, self.removed] = True
         alone = self.removed.nonzero().view(-1)
@@ -63,7 +63,7 @@ class Cuts:
         return mask
 
     def blind(self, layer: int) -> int | None:
-        """A token that could look at nothing at all in this layer; None if there is none."""
+        """A token that has no edge left in this layer; None if every token has some."""
         mask = self.mask(layer)
         if mask is None or not (rows := mask.all(dim=-1).any(dim=0)).any():
             return None

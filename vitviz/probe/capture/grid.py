@@ -66,7 +66,7 @@ class PatchGrid:
         return self.num_prefix_tokens + y * self.cols + x
 
     def row_col(self, token: int) -> tuple[int, int]:
-        """Where the patch of a token is: (row, col).
+        """The place of the patch of a token: (row, col).
 
         Raises `SelectionError` for a prefix token: it has no place.
         """

@@ -14,7 +14,7 @@ from .bias import Bias
 from .selection import choose
 from .trace import Trace
 
-ANSWER: Final = "answer"  # as a target: the class with the largest logit, of each image its own
+ANSWER: Final = "answer"  # as a target: for each image the class with its largest logit
 Target = int | Sequence[int] | Literal["answer"] | None
 
 
@@ -28,7 +28,7 @@ class Recorder:
         self.scale = vit.blocks[0].attn.scale
         self.bias = Bias.of(vit)
         self.qkv: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
-        self.mixed: dict[int, Tensor] = {}  # what the heads gathered, (B, H, N, d); with a target
+        self.mixed: dict[int, Tensor] = {}  # output of the heads, (B, H, N, d); with a target
         self.tokens: dict[int, Tensor] = {}  # 0: after embedding; layer + 1: after that block
 
     def trace(self, logits: Tensor) -> Trace:
@@ -98,14 +98,14 @@ class Recorder:
         if logits.ndim != 2:
             raise SelectionError("a model that does not pool has no logit of a class")
         count = logits.shape[1]
-        asked: Sequence[int]
+        classes: Sequence[int]
         if self.target is None or self.target == ANSWER:
-            asked = logits.argmax(dim=1).tolist()
+            classes = logits.argmax(dim=1).tolist()
         elif isinstance(self.target, list | tuple):
-            asked = self.target
-        else:  # a number of numpy too; `choose` refuses what is none
-            asked = [self.target] * len(logits)  # type: ignore[list-item]
-        targets = [choose("target", one, count) for one in asked]
+            classes = self.target
+        else:  # also a number of numpy; `choose` refuses other values
+            classes = [self.target] * len(logits)  # type: ignore[list-item]
+        targets = [choose("target", target, count) for target in classes]
         if not logits.requires_grad:
             raise CaptureError(
                 "gradients need a pass outside of torch.no_grad() and inference_mode"
@@ -122,15 +122,15 @@ _registering = threading.Lock()
 
 @contextmanager
 def listening() -> Iterator[Callable[..., None]]:
-    """Hooks that hear this thread alone and are removed at the end, after an exception too.
+    """Register hooks that react to this thread alone; remove them at the end, also after an error.
 
         with listening() as listen:
             listen(module.register_forward_hook, hook)
             module(x)
 
     Hooks belong to a module, and an app runs one model for many visitors at once: a hook that heard
-    every thread would mix their pictures. What a hook returns replaces what it heard; None leaves
-    it.
+    every thread would mix their pictures. The result of a hook replaces the value it was given,
+    unless it is None.
     """
     listener = threading.get_ident()
     handles = []

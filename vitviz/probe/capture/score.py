@@ -9,8 +9,8 @@ def scores(
 ) -> Tensor:
     """scale q k^T + bias, -inf where an edge is cut. (..., n, d), (..., m, d) -> (..., n, m)
 
-    arXiv:2010.11929, equation 6. `bias` is what a model adds to its scores, None: nothing; `cut` is
-    True where the query could not look at the key. Both have a shape that fits (..., n, m).
+    arXiv:2010.11929, equation 6. `bias` is added to the scores, None: nothing; `cut` is True where
+    the query could not attend to the key. Both must broadcast to (..., n, m).
     """
     score = (q * scale) @ k.mT
     if bias is not None:

@@ -1,4 +1,4 @@
-"""Trace: what one forward pass of one image left behind, and the attention that follows from it."""
+"""Trace: the tensors recorded in one forward pass of one image, and the attention they give."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from .cuts import Cuts
 from .score import scores
 from .selection import choose
 
-LARGEST = 1e15  # bound of what a sound model computes; float32 ends at 3.4e38
+LARGEST = 1e15  # bound of a sound model's values; float32 ends at 3.4e38
 
 # How many numbers of an attention map are worked on at a time: half a megabyte, which fits into the
 # processor's cache. Maps of up to 362 tokens fit whole; at 1,370 tokens this saves a third of the
@@ -37,14 +37,14 @@ class RoundedLayer:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Trace:
-    """What one forward pass of one image left behind. On the CPU, no batch axis, never mutated.
+    """The tensors recorded in one forward pass of one image: on the CPU, no batch axis, read-only.
 
     q, k     (L, H, N, d)   as attention really uses them: after q/k norm and rotary positions,
                             before scaling
     tokens   (L + 1, N, D)  the residual stream: after embedding, and after each block
     logits   (C,)           the model's answer; features where the model has no head; (N, C) where
                             it does not pool and answers for each token
-    scale    what q k^T is multiplied with before the softmax, 1 / sqrt(d)
+    scale    factor of q k^T before the softmax, 1 / sqrt(d)
     v        (L, H, N, d)   the values that the attention mixes; None unless they were asked for
     g        (L, H, N, d)   d logits[target] / d (attention v): how much the logit of the class
                             `target` rises with what each head gathered; None without a target
@@ -84,10 +84,10 @@ class Trace:
         return self.q.shape[3]
 
     def copy(self) -> "Trace":
-        """The same numbers in memory of their own, for one of several that share theirs."""
+        """A copy with its own memory, for a trace that shares its memory with others."""
         parts = {name: getattr(self, name) for name in ("q", "k", "tokens", "logits", "v", "g")}
         return replace(
-            self, **{name: one.clone() for name, one in parts.items() if one is not None}
+            self, **{name: part.clone() for name, part in parts.items() if part is not None}
         )
 
     def attention(self, layer: int) -> Tensor:
@@ -104,13 +104,13 @@ class Trace:
         return self.scores(layer, slice(head, head + 1)).softmax(dim=-1)[0]
 
     def attention_from(self, layer: int, token: int) -> Tensor:
-        """Where `token` looks: its row in every head. (H, N), each row sums to 1"""
+        """The attention of `token`: its row in every head. (H, N), each row sums to 1"""
         layer, token = self.check_layer(layer), self.check_token(token)
         row = slice(token, token + 1)
         return self.scores(layer, slice(None), row).softmax(dim=-1).squeeze(1)
 
     def attention_to(self, layer: int, token: int) -> Tensor:
-        """Who looks at `token`: its column in every head. (H, N); a column does not sum to 1"""
+        """The attention to `token`: its column in every head. (H, N); columns do not sum to 1"""
         layer, token = self.check_layer(layer), self.check_token(token)
         return self.attention(layer)[..., token]
 
@@ -129,9 +129,9 @@ class Trace:
     def attention_gradient(self, layer: int) -> Tensor:
         """d logits[target] / d attention of a layer: g v^T. (H, N, N), [head, query, key]
 
-        What a head gathers is attention times values, so the gradient of one attention value is the
-        dot product of what the logit wants of the query, g, with the value of the key, v. No map
-        takes part in the backward pass. Raises `CaptureError` for a trace without gradients.
+        The output of a head is attention times values, so the gradient of one attention value is
+        the dot product of the gradient at the query, g, with the value of the key, v. No map takes
+        part in the backward pass. Raises `CaptureError` for a trace without gradients.
         """
         layer = self.check_layer(layer)
         g, v = self._gradients()
@@ -168,14 +168,14 @@ class Trace:
         return RoundedLayer(q, k, lse)
 
     def rounded_from(self, layer: int, token: int) -> Tensor:
-        """Where `token` looks, as a browser finds it in `rounded`. (H, N); errors are the same."""
+        """The attention of `token` as computed from `rounded`. (H, N); raises the same errors."""
         layer, token = self.check_layer(layer), self.check_token(token)
         _, _, q, k = self._halved(layer)
         rows = self._scores(q, k, layer, slice(None), slice(token, token + 1))
         return rows.softmax(dim=-1).squeeze(1)
 
     def _halved(self, layer: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """q and k of a layer in half precision, and both rounded so in float32. (H, N, d) each"""
+        """q and k of a layer in half precision, and these again in float32. (H, N, d) each"""
         q, k = self.q[layer].half(), self.k[layer].half()
         rounded = q.float(), k.float()
         if not all(map(is_sound, rounded)):  # too large for half precision becomes infinite

@@ -1,4 +1,4 @@
-"""Case: one picture in one model and one class, all that an explainer may look at."""
+"""Case: the input of an explainer: a picture, a model, and the class to explain."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -18,26 +18,26 @@ from ..capture.trace import Trace
 from ..intervene.surgery import Surgery
 from ..measure.inside import Pool, pool_of
 
-# Tokens that go through the model at a time: with fewer, calls cost more than products; more only
-# leave the caches. A graph for a backward pass keeps some ten times as much of each.
+# Tokens that go through the model at a time. With fewer, calls cost more than products; more do not
+# fit into the caches. A graph for a backward pass takes some ten times as much memory per token.
 TOGETHER = 2**12
 TOGETHER_WITH_GRAPH = 2**11
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Case:
-    """What one explanation is made from.
+    """The input of one explanation.
 
     trace   the pass of the picture; with v where an explainer needs "values", with v and g where it
             needs "gradients"
     vit     the model; None for explainers that need the trace alone
     pixels  (C, h, w), what entered the model
     target  the class that is explained; None for explainers that know no class
-    other   another class: what is explained is the difference of both logits, target minus other
-    preprocess  how pixels are made of a picture, for baselines; None for explainers without
+    other   another class, to explain the difference of both logits, target minus other
+    preprocess  converts pictures to pixels, for baselines; None for explainers without a baseline
     surgery the interventions of the pass; None: none
-    seed    of the random map. It is 0 for every picture that a page shows: a number made of pixels
-            would turn with each of them that another decoder rounds otherwise
+    seed    seed of the random map. It is 0 for every picture that a page shows: a seed made of
+            pixels would change with the rounding of another image decoder
     """
 
     trace: Trace
@@ -52,22 +52,22 @@ class Case:
 
     @property
     def model(self) -> ViT:
-        """`vit`, for what runs it. Raises `CaptureError` where the case was made without."""
+        """`vit`, if there is one. Raises `CaptureError` for a case without a model."""
         if self.vit is None:
             raise CaptureError("this case has no model; Case(vit=...) gives it one")
         return self.vit
 
     @property
     def class_index(self) -> int:
-        """`target`, for what explains a class. Raises `CaptureError` where the case names none."""
+        """`target`, if there is one. Raises `CaptureError` for a case without a class."""
         if self.target is None:
             raise CaptureError("this case has no class; Case(target=...) names one")
         return self.target
 
     def score(self, logits: Tensor) -> Tensor:
-        """What is explained: the logit of `target`, or of it minus `other`. (..., C) -> (...)
+        """The explained score: the logit of `target`, minus that of `other`. (..., C) -> (...)
 
-        Raises `CaptureError` where the case names no class.
+        Raises `CaptureError` for a case without a class.
         """
         score = logits[..., self.class_index]
         return score if self.other is None else score - logits[..., self.other]
@@ -79,13 +79,13 @@ class Case:
 
     @cached_property
     def pool(self) -> Pool | None:
-        """What gathers the answer, where a learned query does; None in other models."""
+        """The attention pool that gathers the answer; None in models without one."""
         gathers = self.vit is not None and self.vit.attn_pool is not None
         return pool_of(self.model, self.trace) if gathers else None
 
     @cached_property
     def pool_gradient(self) -> Tensor:
-        """d score / d shares of `pool`, by one way back through the head alone. (H, N)
+        """d score / d shares of `pool`, by a backward pass through the head alone. (H, N)
 
         Raises `CaptureError` where there is no pool.
         """
@@ -109,14 +109,14 @@ class Case:
         return torch.einsum("hd,hnd->hn", wanted, self.pool.values)
 
     def operated(self) -> AbstractContextManager[None]:
-        """Passes go as the interventions say, as in `Surgery.applied`."""
+        """Apply the interventions to passes in this block, as `Surgery.applied` does."""
         return self.surgery.applied(self.model) if self.surgery else nullcontext()
 
     def answer(self, x: Tensor, places: Places = None) -> Tensor:
         """The logits of tokens that enter the first block, in `operated`. (B, n, D) -> (B, C)
 
-        Without interventions nothing is computed that the logits do not depend on: most heads read
-        CLS alone, and what else the last of six blocks computes is a seventh of the work.
+        Without interventions the last block computes only the tokens that the head reads: CLS alone
+        in most models. That saves a seventh of the work of six blocks.
         """
         operated = self.surgery and self.surgery.interventions
         n_queries = None if operated else self.model.config.tokens_read
@@ -127,8 +127,8 @@ class Case:
     def logits_with(self, kept: Tensor) -> Tensor:
         """The logits when only some tokens are in the sequence. (B, n) token indices -> (B, C)
 
-        The other tokens are really taken out, after positions were added: a ViT can do that, and
-        what is gone costs nothing. Prefix tokens are tokens too: who wants them names them.
+        The other tokens are really taken out, after positions were added: a ViT can do without
+        them, and they cost nothing then. Prefix tokens must be listed to stay.
         """
         device = next(self.model.parameters()).device
         whole = Tokens(self.trace.tokens[:1].to(device))
@@ -142,8 +142,8 @@ class Case:
         Sequences of one length go through the model together.
         """
         logits: dict[int, Tensor] = {}
-        for length in sorted({len(one) for one in kept}):
-            places = [place for place, one in enumerate(kept) if len(one) == length]
+        for length in sorted({len(patches) for patches in kept}):
+            places = [place for place, patches in enumerate(kept) if len(patches) == length]
             batch = self.logits_with(self.with_patches(torch.stack([kept[i] for i in places])))
             logits |= dict(zip(places, batch, strict=True))
         return torch.stack([logits[place] for place in range(len(kept))])

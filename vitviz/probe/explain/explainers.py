@@ -1,4 +1,4 @@
-"""EXPLAINERS: the one list of functions that say how much every token matters."""
+"""EXPLAINERS: the list of all functions that estimate how much every token matters."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -97,7 +97,7 @@ def rollout_matrix(
 def _steps(
     trace: Trace, head_fusion: str, residual: float, first: int, last: int | None
 ) -> Iterator[Callable[[], Tensor]]:
-    """A function for each layer, first to last, that makes A_l: one matrix is held at a time."""
+    """Functions that make A_l, first layer to last, so that one matrix is held at a time."""
     if head_fusion not in ("mean", "max", "min"):
         raise SelectionError(f'head_fusion must be "mean", "max" or "min", got {head_fusion!r}')
     if not (isinstance(residual, SupportsFloat) and 0 <= residual <= 1):
@@ -130,7 +130,7 @@ def _fused(heads: Tensor, head_fusion: str) -> Tensor:
 def _of_attention(
     case: Case, token: int | None, *, layer: int | None = None, head: int | None = None
 ) -> Tensor:
-    """`attention` of a token; of no token that of the pool, which has no layer."""
+    """`attention` of a token; without a token that of the pool, which has no layer."""
     if token is None and case.pool:
         if layer is not None:
             raise SelectionError(Message("experiments.pool_has_no_layer"))
@@ -148,7 +148,7 @@ def _of_rollout(
     first: int = 0,
     last: int | None = None,
 ) -> Tensor:
-    """`rollout` to a token; to no token: to the pool, which has no residual path around it."""
+    """`rollout` to a token; without a token to the pool, which has no residual path around it."""
     if token is None and case.pool:
         steps = list(_steps(case.trace, head_fusion, residual, first, last))
         return _rolled(_fused(case.pool.shares, head_fusion), steps)
@@ -172,7 +172,7 @@ def centre(case: Case, _token: int | None) -> Tensor:
 
 
 def random(case: Case, _token: int | None) -> Tensor:
-    """Noise from 0 to 1, which the seed of the case alone decides. (N,); prefix tokens get 0"""
+    """Noise from 0 to 1, drawn with the seed of the case. (N,); prefix tokens get 0"""
     noise = Chance(case.seed, "random map").uniforms(case.grid.num_patches)
     return _placed(case.grid, noise.float())
 
@@ -183,20 +183,19 @@ def _placed(grid: PatchGrid, patches: Tensor) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True)
 class Explainer:
-    """One way to say how much every token matters.
+    """A method that estimates how much every token matters.
 
     function  (case, token, *, options) -> (N,); the docstring defines it. Without the need "token"
               it is a map of patches, and prefix tokens get 0; patches that were taken out of the
               pass are not among `case.patches`
-    needs     "token": the values are those for one query token; "pool": for the query that gathers
-              the answer, and the model is at hand (see `within`); "class": for one class; "values",
-              "gradients": the trace of the case holds v, or v and g; "pass": it runs the model
-              once itself, forward and back; "passes": many times, so it costs as much as many
-              analyses
-    runs      how many forward passes those of "passes" take, a backward pass counting as two
+    needs     "token": a query token; "pool": the query that gathers the answer, and the model (see
+              `within`); "class": a class; "values", "gradients": v, or v and g, in the trace of the
+              case; "pass": one pass of the model, forward and back; "passes": many passes, so it
+              costs as much as many analyses
+    runs      number of forward passes if it needs "passes"; a backward pass counts as two
     signed    whether values can be negative: they then speak against the class
-    baseline  whether it is made without looking at the picture: what the others have to beat
-    paper     where it is from: an arXiv number, "" for what has no paper
+    baseline  whether the map ignores the picture: other maps have to be better
+    paper     arXiv number of the source; "" if there is no paper
     """
 
     key: str
@@ -209,47 +208,49 @@ class Explainer:
 
     @property
     def name(self) -> Message:
-        """What it is called, in few words."""
-        return self._said("name")
+        """The name of the explainer."""
+        return self._text("name")
 
     @property
     def sentence(self) -> Message:
-        """What its values are, in one sentence."""
-        return self._said("explainer")
+        """A sentence that defines its values."""
+        return self._text("explainer")
 
-    def _said(self, what: str) -> Message:
-        """A text of it; of a pool its own, where there is one."""
+    def _text(self, what: str) -> Message:
+        """A text about it; if it starts at a pool, the text for pools, if there is one."""
         pooled = f"pooled_{what}_{self.key}"
         has_own = "pool" in self.needs and pooled in dictionary(ENGLISH, "experiments")
         return Message(f"experiments.{pooled if has_own else f'{what}_{self.key}'}")
 
     @property
     def runs_the_model(self) -> bool:
-        """Whether the trace of an analysis is not enough."""
+        """Whether the model has to run: the trace of an analysis is not enough."""
         return not self.needs.isdisjoint({"pool", "values", "gradients", "pass", "passes"})
 
     def within(self, config: ViTConfig) -> "Explainer":
-        """As it is in one model: where a pool gathers the answer it begins there, with no token."""
+        """The explainer for one model: with an attention pool it starts there, not at a token."""
         if "token" not in self.needs or config.global_pool != "map":
             return self
         return replace(self, needs=self.needs - {"token"} | {"pool"})
 
     def passes(self, grid: PatchGrid) -> int:
-        """How many forward passes it takes by its definition, a backward pass counting as two."""
+        """Number of forward passes by its definition; a backward pass counts as two."""
         if self.runs:
             return self.runs(grid)
         return 3 if self.needs & {"gradients", "pass"} else int("values" in self.needs)
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The names of what may be chosen besides the token and the class."""
+        """The names of its options besides the token and the class."""
         found = signature(self.function).parameters.values()
-        return tuple(one.name for one in found if one.kind is one.KEYWORD_ONLY)
+        return tuple(
+            parameter.name for parameter in found if parameter.kind is parameter.KEYWORD_ONLY
+        )
 
     def __call__(self, case: Case, token: int = 0, **options: Any) -> Tensor:
-        """The values of all tokens. (N,) `token` is of no use where the case has a pool.
+        """The values of all tokens. (N,) `token` is ignored if the case has a pool.
 
-        Raises `SelectionError` for a token or an option that is not there.
+        Raises `SelectionError` for an unknown token or option.
         """
         for name in options:
             if name not in self.options:
@@ -264,8 +265,8 @@ def _needs(*needs: Need) -> frozenset[Need]:
 
 
 EXPLAINERS: dict[str, Explainer] = {
-    one.key: one
-    for one in (
+    explainer.key: explainer
+    for explainer in (
         Explainer(
             key="attention",
             function=_of_attention,

@@ -1,4 +1,4 @@
-"""Explanation: the values of one explainer, and what they cost here."""
+"""Explanation: the values of an explainer, and their cost on this machine."""
 
 import time
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Explanation:
-    """What `Analysis.explain` gives, with its cost on this machine.
+    """The values of `Analysis.explain`, with their cost on this machine.
 
     values    (N,)
     forward   forward passes of the whole picture; a block over fewer tokens counts for less
@@ -42,7 +42,7 @@ class _Count:
 def explained(
     analysis: "Analysis", key: str, token: int = 0, target: int | str | None = None
 ) -> Explanation:
-    """The same values as `Analysis.explain`, with what they cost. Raises as that does."""
+    """The same values as `Analysis.explain`, with their cost. Raises the same errors."""
     runs = chosen(key).within(analysis.card.config).runs_the_model
     vit = analysis.loaded.vit if analysis.loaded and runs else None
     with _counting(vit, analysis.grid.num_tokens) as count:
@@ -56,7 +56,7 @@ def explained(
 
 @contextmanager
 def _counting(vit: ViT | None, num_tokens: int) -> Iterator[_Count]:
-    """Count what this thread does with the model; nothing where there is none."""
+    """Count the passes of the model in this thread; nothing without a model."""
     count = _Count()
     with listening() as listen:
         blocks = vit.blocks if vit else ()

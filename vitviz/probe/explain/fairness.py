@@ -1,4 +1,4 @@
-"""Fair tests of maps: what becomes of the answer when patches are taken out in their order.
+"""Fair tests of maps: how the answer changes when patches are taken out in the map's order.
 
 One curve proves nothing: a random order can look good on one picture. So beside every map stand
 random orders, and the centre of the picture.
@@ -29,13 +29,13 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Removal:
-    """How probable the class stays while patches are taken out of the sequence, by several orders.
+    """Probabilities of the class while patches are taken out of the sequence, in several orders.
 
     removed  (S,)          the share of patches that is gone at each step, from 0
     first    {key: (S,)}   probability of the class, the most important patches gone first
     last     {key: (S,)}   the same, the least important gone first
     random   (orders, S)   the same by random orders; order i + orders / 2 is order i backwards
-    saco     {key: float}  {} if no groups were asked for; see `saco_of`
+    saco     {key: float}  {} without groups; see `saco_of`
     """
 
     target: int
@@ -46,7 +46,7 @@ class Removal:
     saco: Mapping[str, float]
 
     def band(self) -> tuple[Tensor, Tensor]:
-        """Between which values 90 % of the random orders lie at each step. (S,) twice"""
+        """The range that holds 90 % of the random orders at each step: low, high. (S,) each"""
         low, high = self.random.quantile(torch.tensor(BAND), dim=0)
         return low, high
 
@@ -68,11 +68,11 @@ class Removal:
         return areas.roll(len(areas) // 2) - areas
 
     def beaten(self, key: str) -> int:
-        """How many of the random orders have a smaller gain than the map."""
+        """Number of random orders with a smaller gain than the map."""
         return int((self.random_gains() < self.gain(key)).sum())
 
     def sentence(self, key: str) -> Message:
-        """What the figures of this picture say about the map, and no more."""
+        """A sentence about the map, from the figures of this picture alone."""
         name = EXPLAINERS[key].name if key in EXPLAINERS else key
         beaten, orders = self.beaten(key), len(self.random)
         if beaten < SURE * orders:
@@ -160,7 +160,7 @@ def removal(
         falls = []
         for group in some:
             check()
-            kept = torch.cat([one for one in some if one is not group])[None]
+            kept = torch.cat([other for other in some if other is not group])[None]
             falls.append(float(whole - _probabilities(case, kept, temperature)[0]))
             report(1)
         values = case.grid.patches(plan.maps[key])[case.patches]
@@ -170,7 +170,7 @@ def removal(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Plan:
-    """The orders of a fair test, whose steps can be computed one by one, each with `column`.
+    """The orders of a fair test. `column` computes the steps one at a time.
 
     maps    {key: (N,) or (P,)}, with the centre
     ways    (W, n) places in `case.patches`: the orders of the maps, most important first; the same
@@ -191,17 +191,17 @@ class Plan:
         if step == 0:
             whole = (case.trace.logits / temperature).softmax(dim=-1)[case.class_index]
             return whole.expand(len(self.ways))
-        # Which patches stay matters and not their order, but a sorted sequence rounds as the
-        # model's own does.
+        # The order of the patches that stay does not matter, but a sorted sequence is rounded as in
+        # the model's own pass.
         kept = self.ways[:, self.counts[step] :].sort(dim=1).values
-        if not kept.shape[1]:  # the same of all orders
+        if not kept.shape[1]:  # all orders give the same result
             return _probabilities(case, kept[:1], temperature).expand(len(kept))
         return _probabilities(case, kept, temperature)
 
     def removal(
         self, case: Case, columns: Sequence[Tensor], saco: Mapping[str, float] | None = None
     ) -> "Removal":
-        """The result, of the columns of all steps."""
+        """The result, from the columns of all steps."""
         curves, names = torch.stack(list(columns), dim=1), len(self.names)
         return Removal(
             target=case.class_index,
@@ -226,10 +226,15 @@ def plan_of(
     patches, grid = case.patches, case.grid
     maps = {"centre": centre_map(grid).flatten(), **maps}
     chance = Chance(seed, "orders")
-    ties = chance.permutation(len(patches))  # one for all maps: none depends on those beside it
+    ties = chance.permutation(len(patches))  # shared, so that no map depends on the others
     drawn = [chance.permutation(len(patches)) for _ in range(pairs)]
-    first = [_order(grid.patches(one)[patches], ties) for one in maps.values()]
-    ways = [*first, *(one.flip(0) for one in first), *drawn, *(one.flip(0) for one in drawn)]
+    first = [_order(grid.patches(values)[patches], ties) for values in maps.values()]
+    ways = [
+        *first,
+        *(order.flip(0) for order in first),
+        *drawn,
+        *(order.flip(0) for order in drawn),
+    ]
     reads_patches = case.model.config.global_pool != "token"
     most = len(patches) - reads_patches
     counts = sorted({round(step * most / steps) for step in range(steps + 1)})
@@ -237,8 +242,8 @@ def plan_of(
 
 
 def passes_of(maps: int, steps: int = STEPS, orders: int = ORDERS) -> int:
-    """About how many passes of the whole picture a test of so many maps takes, the centre one of
-    them: on average half of the patches are gone.
+    """Approximate number of passes of the whole picture for a test of `maps` maps, the centre
+    included: on average half of the patches are gone.
     """
     return (2 * maps + orders) * steps // 2
 
@@ -252,9 +257,10 @@ def _probabilities(case: Case, kept: Tensor, temperature: float) -> Tensor:
 def saco_of(salience: list[float], falls: list[float]) -> float:
     """SaCo: do more salient groups of patches make the answer fall further? In [-1, 1]
 
-    Of each pair of groups the difference of their saliences counts, for the map where the more
-    salient one has the larger fall or an equal one, against it otherwise; divided by the sum of all
-    differences. 0 where all are alike. Wu et al. 2024, arXiv:2404.01415, algorithm 1.
+    For each pair of groups, the difference of their saliences counts for the map if the more
+    salient group has at least the fall of the other, and against the map otherwise. The sum is
+    divided by the sum of all differences; 0 if all are alike. Wu et al. 2024, arXiv:2404.01415,
+    algorithm 1.
     """
     signed = total = 0.0
     order = sorted(range(len(salience)), key=lambda i: -salience[i])
@@ -267,5 +273,5 @@ def saco_of(salience: list[float], falls: list[float]) -> float:
 
 
 def _order(values: Tensor, ties: Tensor) -> Tensor:
-    """The indices of values, the largest first; equal ones as in `ties`. (n,), (n,) -> (n,)"""
+    """Indices of the values, largest first; equal values in the order of `ties`. (n,) -> (n,)"""
     return ties[values[ties].argsort(descending=True, stable=True)]

@@ -1,4 +1,4 @@
-"""Explainers that look at values and gradients: what attention moves, and what a class wants of it.
+"""Explainers that use values and gradients: the effect of attention on tokens and on a class.
 
 `A` is an attention map, `dA` its gradient for the logit of the class (`Trace.attention_gradient`).
 """
@@ -15,9 +15,9 @@ from .case import Case
 
 
 def attention_norm(case: Case, token: int | None) -> Tensor:
-    """Length of what the last layer's attention brings `token` from each token. (N,), none negative
+    """Length of the vector that `token` gets from each token in the last layer. (N,), none negative
 
-    `token` None, here and below: what the query of the pool is brought, and looks at.
+    `token` None, here and below: the query of the pool.
     The norm of sum over heads of A[h, i, j] v[h, j] W_o, where W_o is the projection after the
     attention: a large attention to a value that is almost zero moves nothing. Kobayashi et al.
     2020, arXiv:2004.10102, equation 7. Raises `SelectionError` for a model with a norm between
@@ -35,13 +35,13 @@ def attention_norm(case: Case, token: int | None) -> Tensor:
 
 
 def _brought(shares: Tensor, values: Tensor, weight: Tensor) -> Tensor:
-    """Length of each token's part of what is projected. (H, N), (H, N, d), (D, D) -> (N,)"""
+    """Length of each token's part of the projected output. (H, N), (H, N, d), (D, D) -> (N,)"""
     moved = (shares[..., None] * values).transpose(0, 1).flatten(1)  # (N, H d)
     return (moved @ weight.float().cpu().T).norm(dim=-1)
 
 
 def attention_gradient(case: Case, token: int | None) -> Tensor:
-    """What cutting each edge from `token` would cost the class, to first order. (N,), signed
+    """First-order estimate of the class's loss if each edge from `token` is cut. (N,), signed
 
     sum over layers and heads of (A * dA)[token, j]: attribution patching (Nanda 2023), of the edges
     of one row.
@@ -73,7 +73,7 @@ def generic(case: Case, token: int | None) -> Tensor:
 def gradient_rollout(case: Case, token: int | None) -> Tensor:
     """Rollout over relu(A * dA) in place of A. (N,), none negative, sums to 1
 
-    Of a pool it is 0 where nothing that the pool looks at speaks for the class.
+    With a pool, all values are 0 if no token that the pool attends to speaks for the class.
 
     In each layer the mean over heads of relu(A * dA) is scaled to rows that sum to 1, a row of
     zeros becoming the token itself; half of it and half the identity make one step, and the steps
@@ -91,8 +91,8 @@ def gradient_rollout(case: Case, token: int | None) -> Tensor:
 def grad_cam(case: Case, _token: int | None, *, layer: int | None = None) -> Tensor:
     """relu of the channels of each patch, weighted with their mean gradients. (N,), none negative
 
-    Read where the attention of a layer begins, after its norm. `layer` None: the last one; behind
-    it the patches of a model that answers from CLS have no gradient at all. Prefix tokens, which
+    Read at the input of a layer's attention, after its norm. `layer` None: the last one; after it
+    the patches of a model that answers from CLS have no gradient at all. Prefix tokens, which
     have no place, get 0. Selvaraju et al. 2016, arXiv:1610.02391, equations 1 and 2.
     """
     at = -1 if layer is None else case.trace.check_layer(layer)
@@ -115,7 +115,7 @@ def grad_cam(case: Case, _token: int | None, *, layer: int | None = None) -> Ten
 
 
 def _start(case: Case, token: int | None) -> Tensor:
-    """What the way down begins with: the token itself, or what the pool takes of each. (N,)"""
+    """The start vector: 1 at the token, or the relevance of each token for the pool. (N,)"""
     if token is None and case.pool:
         return (case.pool.shares * case.pool_gradient).relu().mean(dim=0)
     row = torch.zeros(case.trace.num_tokens)

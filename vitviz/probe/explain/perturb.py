@@ -15,7 +15,7 @@ STEPS = 32  # of integrated gradients; the sum is then right to about a percent
 
 
 def windows_of(grid: PatchGrid) -> int:
-    """How many windows occlusion takes out, one after another."""
+    """Number of windows that occlusion takes out, one after another."""
     return sum(
         (grid.rows - min(side, grid.rows) + 1) * (grid.cols - min(side, grid.cols) + 1)
         for side in WINDOWS
@@ -44,7 +44,7 @@ def occlusion(case: Case, _token: int) -> Tensor:
         gone = gone[gone.any(dim=1) & (gone.sum(dim=1) < there.sum())]
         if not len(gone):
             continue
-        kept = [(there & ~one).nonzero().view(-1) for one in gone]
+        kept = [(there & ~window_gone).nonzero().view(-1) for window_gone in gone]
         fall = whole - case.score(case.logits_with_patches(kept))
         shared = gone * (fall / gone.sum(dim=1))[:, None]
         means.append(shared.sum(dim=0) / gone.sum(dim=0).clamp(min=1))
@@ -57,7 +57,7 @@ def occlusion(case: Case, _token: int) -> Tensor:
 def integrated_gradients(
     case: Case, _token: int, *, baseline: str | Tensor = "mean", steps: int = STEPS
 ) -> Tensor:
-    """The gradients of the pixels on a straight way to the picture. (N,), signed; prefix get 0
+    """Gradients of the pixels along a straight path to the picture. (N,), signed; prefix get 0
 
     (x - x0) times the mean gradient of the logit at `steps` places between x0 and x; summed over
     the pixels of each patch. All patches together give the logit of x minus that of x0.
@@ -90,7 +90,7 @@ def integrated_gradients(
 
 
 def _baseline(case: Case, baseline: str | Tensor) -> Tensor:
-    """The pixels that the way begins with. (C, h, w)"""
+    """The pixels that the path starts from. (C, h, w)"""
     shape = case.pixels.shape
     if isinstance(baseline, Tensor):
         if baseline.shape != shape:

@@ -1,4 +1,4 @@
-"""Chance: numbers drawn with a seed, where they decide what a link means; a page draws the same.
+"""Chance: seeded random numbers that are the same in Python and in the page, so links can use them.
 
 The integers are those of Philox4x32-10 (Salmon et al. 2011, doi:10.1145/2063384.2063405), which
 turns a counter and a key into four words of 32 bits: any word can be computed without those before
@@ -14,8 +14,8 @@ from torch import Tensor
 
 from ..capture.selection import choose
 
-# What is drawn with a seed. The place of a word is half of the key, so that two of them have
-# unrelated draws with one seed; a new one comes last.
+# Purposes of draws. The index of a purpose is half of the key, so that two purposes have unrelated
+# draws with one seed; append new ones at the end.
 USES = ("shuffle", "positions", "scramble", "noise", "orders", "random map", "hidden patches")
 WORDS = 2**32
 LAST = WORDS - 1
@@ -36,7 +36,7 @@ def philox(counter: np.ndarray, key: tuple[int, int]) -> np.ndarray:
 
 
 class Chance:
-    """What is drawn for one use with one seed; every call goes on where the last one ended.
+    """The random numbers of one use and one seed; each call continues where the last one ended.
 
     Key: (seed, place of the use). Counters: (0, 0, 0, 0), (1, 0, 0, 0) and so on, each with four
     words. Raises `SelectionError` for a seed that is no whole number from 0 to 2**32 - 1.

@@ -1,4 +1,4 @@
-"""Forms: what a field of an intervention may hold, told once for Python, JSON and the page."""
+"""Forms: the values that a field of an intervention may hold, for Python, JSON and the page."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -45,20 +45,20 @@ NEEDS = {
 
 
 class FormError(ValueError):
-    """A value of another form; whoever reads it says which form was wanted."""
+    """A value of another form; the caller adds which form is expected."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """What a field may hold: numbers in a shape, or one of some words in their place.
+    """The values that a field may hold: numbers in some shape, or words in place of numbers.
 
     shape  "number", "list" (different numbers, at least one), "pairs" (at least one), "word" (no
            number), or "picture" (whose tokens are taken: the name of a picture or an analysis)
-    of     what the numbers count: one of `COUNTS`, or else "cells", "seeds"
-    words  the words that may stand in place of numbers
-    past   how many more there may be than the model has of these: behind the last block is a place
-    count  how many numbers a list must have; None: any number of them
-    needs  what the model must have for a word, by the names of `NEEDS`
+    of     the kind of thing that the numbers count: one of `COUNTS`, or "cells", "seeds"
+    words  the words allowed in place of numbers
+    past   added to the bound of the numbers: layer L, after the last block, is a place too
+    count  required length of a list; None: any
+    needs  requirements of a word on the model, by the names of `NEEDS`
     """
 
     shape: Literal["number", "list", "pairs", "word", "picture"]
@@ -88,7 +88,7 @@ class Form:
                 _not_empty(numbers, kind, name)
                 times = Counter(numbers)
                 if len(times) < len(numbers):
-                    twice = next(one for one in numbers if times[one] > 1)
+                    twice = next(number for number in numbers if times[number] > 1)
                     raise SelectionError(
                         Message("experiments.twice", kind=kind, what=name, number=twice)
                     )
@@ -110,11 +110,11 @@ class Form:
             case int():
                 return (value,)
             case tuple():
-                return tuple(one for part in value for one in self.numbers(part))
+                return tuple(number for part in value for number in self.numbers(part))
         return ()
 
     def end(self, config: ViTConfig) -> int | None:
-        """What the numbers must be smaller than in this model; None: the model sets no bound."""
+        """Upper bound (exclusive) of the numbers in this model; None: the model sets no bound."""
         return getattr(config, COUNTS[self.of]) + self.past if self.of in COUNTS else None
 
     def need(self, value: Any) -> Need | None:

@@ -45,17 +45,17 @@ Some = tuple[int, ...] | Literal["all"]
 
 @dataclass(frozen=True)
 class Intervention:
-    """What all kinds have in common. Raises `SelectionError` for values of a wrong form.
+    """Base class of all kinds. Raises `SelectionError` for values of a wrong form.
 
-    kind      its name
-    touches   what it changes in the pass: "pixels", "tokens", "edges" or "heads"
-    example   in JSON, for whoever wrote another form
-    told_by   the field whose value ends the key of its sentence; "": the kind alone
-    same      two that agree in these fields contradict each other, or with `again` are done one
-              after the other; on a page the newer one takes the place of the older. None: any two
-              go together
-    again     whether two of the `same` may stand in a list
-    joins     on a page, strokes of one kind that follow each other are one
+    kind      name of the kind
+    touches   the part of the pass that it changes: "pixels", "tokens", "edges" or "heads"
+    example   JSON shown in the message about a wrong form
+    told_by   the field whose value ends the text key of its sentence; "": the kind alone
+    same      two interventions with equal values of these fields contradict each other, or with
+              `again` are applied one after the other; on a page the newer replaces the older.
+              None: any two go together
+    again     whether a list may hold two with the `same` fields
+    joins     whether a page merges consecutive strokes of this kind
     """
 
     kind: ClassVar[str]
@@ -76,8 +76,8 @@ class Intervention:
 
     @classmethod
     def forms(cls) -> dict[str, Form]:
-        """What each field may hold, in their order."""
-        return {one.name: one.metadata["form"] for one in fields(cls)}
+        """The form of each field, in order."""
+        return {item.name: item.metadata["form"] for item in fields(cls)}
 
     @classmethod
     def described(cls) -> dict[str, Any]:
@@ -87,9 +87,9 @@ class Intervention:
         """
         names = ("touches", "example", "told_by", "same", "again", "joins")
         forms = {
-            _outside(one.name): one.metadata["form"].to_dict()
-            | {"default": None if one.default is MISSING else one.default}
-            for one in fields(cls)
+            _outside(item.name): item.metadata["form"].to_dict()
+            | {"default": None if item.default is MISSING else item.default}
+            for item in fields(cls)
         }
         return {name: getattr(cls, name) for name in names} | {"fields": forms}
 
@@ -99,12 +99,12 @@ class Intervention:
         return {"kind": self.kind, **json.loads(json.dumps(values))}
 
     def sentence(self) -> Message:
-        """What it does, in few words, for a caption."""
-        end = f"_{_told(self.told_by, getattr(self, self.told_by))}" if self.told_by else ""
+        """A caption that describes the intervention."""
+        end = f"_{_key_end(self.told_by, getattr(self, self.told_by))}" if self.told_by else ""
         return Message(f"experiments.did_{self.kind}{end}", **self._values())
 
     def _values(self) -> dict[str, Any]:
-        """What a sentence may name. `where`: the layers and heads."""
+        """The values for the sentence; `where` describes the layers and heads."""
         values: dict[str, Any] = {}
         for name, form in self.forms().items():
             value = getattr(self, name)
@@ -120,7 +120,7 @@ class Intervention:
         return values
 
     def check(self, config: ViTConfig) -> None:
-        """Raise `SelectionError` if a model of this form has not what the intervention names."""
+        """Raise `SelectionError` if the intervention names something that the model lacks."""
         for name, form in self.forms().items():
             if (end := form.end(config)) is not None:
                 self._check_range(name, form.numbers(getattr(self, name)), end)
@@ -134,7 +134,7 @@ class Intervention:
         return _malformed(type(self), {"kind": self.kind, **given})
 
     def numbers(self, of: str) -> tuple[int, ...]:
-        """All numbers that it names of these: "patches", "tokens", "layers" or "heads"."""
+        """All numbers of one kind in its fields: "patches", "tokens", "layers" or "heads"."""
         forms = self.forms().items()
         return tuple(
             n for name, form in forms if form.of == of for n in form.numbers(getattr(self, name))
@@ -156,7 +156,7 @@ class Intervention:
 
 @dataclass(frozen=True)
 class Remove(Intervention):
-    """Patches taken out: nobody looks at them, they look at nobody, and pooling skips them."""
+    """Take patches out: no other token attends to them, nor they to others; pooling skips them."""
 
     patches: tuple[int, ...] = numbers("patches")
 
@@ -166,7 +166,7 @@ class Remove(Intervention):
 
 @dataclass(frozen=True)
 class Keep(Intervention):
-    """All other patches taken out."""
+    """Take all other patches out."""
 
     patches: tuple[int, ...] = numbers("patches")
 
@@ -176,7 +176,7 @@ class Keep(Intervention):
 
 @dataclass(frozen=True)
 class Replace(Intervention):
-    """The pixels of patches replaced: black, the picture's mean colour, blurred, or noise."""
+    """Replace the pixels of patches: black, the picture's mean colour, blurred, or noise."""
 
     patches: tuple[int, ...] = numbers("patches")
     by: Literal["black", "mean", "blur", "noise"] = word("black", "mean", "blur", "noise")
@@ -188,7 +188,7 @@ class Replace(Intervention):
 
 @dataclass(frozen=True)
 class Shuffle(Intervention):
-    """The picture cut into cells of `cells` x `cells` patches, and these shuffled."""
+    """Shuffle the picture in cells of `cells` x `cells` patches."""
 
     cells: int = number("cells")
     seed: int = number("seeds", default=0)
@@ -207,7 +207,7 @@ class Shuffle(Intervention):
 
 @dataclass(frozen=True)
 class Swap(Intervention):
-    """The pixels of two patches, each in the place of the other."""
+    """Exchange the pixels of two patches."""
 
     patches: tuple[int, ...] = numbers("patches", count=2)
 
@@ -217,11 +217,11 @@ class Swap(Intervention):
 
 @dataclass(frozen=True)
 class ChangePositions(Intervention):
-    """No positions ("off", of prefix tokens neither), or those of the patches shuffled.
+    """Switch positions off ("off", also for prefix tokens), or shuffle those of the patches.
 
-    All that a model has are meant: learned ones are not added, rotary ones turn nothing, a relative
-    bias adds nothing to the scores; shuffled, a patch has all of them from one other place.
-    "learned off" and "rotary off" switch off one of two.
+    This concerns all kinds of positions that a model has: learned ones are not added, rotary ones
+    turn nothing, a relative bias adds nothing to the scores. Shuffled, a patch gets all of them
+    from one other place. "learned off" and "rotary off" switch off one kind.
     """
 
     by: Literal["off", "shuffled", "learned off", "rotary off"] = word(
@@ -239,7 +239,7 @@ class ChangePositions(Intervention):
 
 @dataclass(frozen=True)
 class Head(Intervention):
-    """What a head gathers set to zero, or for every token to the mean over the tokens."""
+    """Set the output of a head to zero, or for every token to the mean over the tokens."""
 
     layer: int = number("layers")
     head: int = number("heads")
@@ -251,7 +251,7 @@ class Head(Intervention):
 
 @dataclass(frozen=True)
 class Branch(Intervention):
-    """What the attention or the MLP of a block adds to the tokens left out."""
+    """Leave out the attention or the MLP of a block, so that it adds nothing to the tokens."""
 
     layer: int = number("layers")
     branch: Literal["attention", "mlp"] = word("attention", "mlp")
@@ -262,7 +262,7 @@ class Branch(Intervention):
 
 @dataclass(frozen=True)
 class Cut(Intervention):
-    """Edges of attention cut: a query can no longer look at a key; its row still sums to 1.
+    """Cut edges of attention: a query can no longer look at a key; its row still sums to 1.
 
     "patches to prefix": patches cannot look at prefix tokens; "prefix to patches": prefix tokens
     cannot look at patches; "patches to others": a patch cannot look at another patch.
@@ -284,7 +284,7 @@ class Cut(Intervention):
 
 @dataclass(frozen=True)
 class Even(Intervention):
-    """Tokens look at all tokens alike: rows of the attention map made even (q set to 0)."""
+    """Make rows of the attention map even (q set to 0): tokens look at all tokens alike."""
 
     rows: Literal["cls", "patches", "all"] = word("cls", "patches", "all", needs={"cls": "cls"})
     layers: Some = numbers("layers", "all", default="all")
@@ -295,7 +295,7 @@ class Even(Intervention):
 
 @dataclass(frozen=True)
 class Scramble(Intervention):
-    """Each patch looks where another patch would have looked: rows of the map shuffled."""
+    """Shuffle rows of the map: each patch looks where another patch would have looked."""
 
     rows: Literal["patches"] = word("patches", default="patches")
     layers: Some = numbers("layers", "all", default="all")
@@ -310,9 +310,9 @@ DONOR_SIDE = 72  # pixels of the picture of a donor, at most
 
 @dataclass(frozen=True, eq=False)
 class Donor:
-    """The tokens of another analysis, before a layer: all of them, (N, D), and whose they are.
+    """All tokens of another analysis before a layer, (N, D), and the name of that analysis.
 
-    `picture`: every so many pixels of its picture, for the eye; None where a file is read.
+    `picture`: its picture with fewer pixels, for the eye; None if read from a file.
     """
 
     name: str
@@ -333,9 +333,9 @@ class Donor:
 
 @dataclass(frozen=True)
 class Transplant(Intervention):
-    """Tokens of another analysis put in before block `layer`; before the head at layer L.
+    """Put in tokens of another analysis before block `layer`; before the head if it is L.
 
-    Those of some patches, of CLS alone, or all of them, CLS too.
+    The tokens of some patches, of CLS alone, or all of them with CLS.
     """
 
     patches: tuple[int, ...] | Literal["cls", "all"] = numbers(
@@ -383,8 +383,8 @@ class Transplant(Intervention):
 
 
 KINDS: dict[str, type[Intervention]] = {
-    one.kind: one
-    for one in (
+    kind.kind: kind
+    for kind in (
         Remove, Keep, Replace, Shuffle, Swap, ChangePositions, Head, Branch, Cut, Even, Scramble,
         Transplant,
     )
@@ -400,7 +400,7 @@ def read(values: Any, donors: Mapping[str, Any] | None = None) -> tuple[Interven
         raise SelectionError(Message("experiments.no_list", value=short(values)))
     if len(values) > MOST:
         raise SelectionError(Message("experiments.many", most=MOST, count=len(values)))
-    return tuple(_read(one, donors or {}) for one in values)
+    return tuple(_read(value, donors or {}) for value in values)
 
 
 def _read(value: Any, donors: Mapping[str, Any]) -> Intervention:
@@ -409,7 +409,7 @@ def _read(value: Any, donors: Mapping[str, Any]) -> Intervention:
     kind = value.get("kind") if isinstance(value, Mapping) else None
     if not isinstance(kind, str) or kind not in KINDS:
         raise SelectionError(Message("experiments.no_kind", kinds=tuple(KINDS), value=short(value)))
-    made, given = KINDS[kind], {name: one for name, one in value.items() if name != "kind"}
+    made, given = KINDS[kind], {name: item for name, item in value.items() if name != "kind"}
     if made is Transplant and "from" in given:
         donor = given.pop("from")
         given["donor"] = donors.get(donor) if isinstance(donor, str) else donor
@@ -426,12 +426,12 @@ def _malformed(kind: type[Intervention], given: Any) -> SelectionError:
 
 
 def _outside(name: str) -> str:
-    """A field as JSON calls it: "from" is a word of Python's."""
+    """The JSON name of a field: "from" is a keyword of Python."""
     return "from" if name == "donor" else name
 
 
-def _told(name: str, value: Any) -> str:
-    """The end of the key of a sentence: the word that a field holds, or what else is in it."""
+def _key_end(name: str, value: Any) -> str:
+    """The end of a sentence's text key: the word in a field, or else the name of the field."""
     if isinstance(value, str):
         return value.replace(" ", "_")
     return name[:-1] if name == "edges" and len(value) == 1 else name

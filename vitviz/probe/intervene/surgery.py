@@ -53,26 +53,28 @@ class Surgery:
     cuts: Cuts | None = field(init=False)
 
     def __post_init__(self) -> None:
-        for one in self.interventions:
-            one.check(self.config)
+        for intervention in self.interventions:
+            intervention.check(self.config)
         object.__setattr__(self, "removed", self._removed())
         self._check_contradictions()
         object.__setattr__(self, "cuts", self._cuts())
 
     @property
     def present(self) -> Tensor:
-        """The patches that are not taken out. (n,) indices of patches"""
+        """Indices of the patches that are not taken out. (n,)"""
         return (~self.removed).nonzero().view(-1)
 
     @property
     def changes_pixels(self) -> bool:
         """Whether some pixels are no longer those of the photo."""
-        return any(one.touches == "pixels" for one in self.interventions)
+        return any(intervention.touches == "pixels" for intervention in self.interventions)
 
     # --- checks ---
 
     def _of(self, kind: type[Kind]) -> list[Kind]:
-        return [one for one in self.interventions if isinstance(one, kind)]
+        return [
+            intervention for intervention in self.interventions if isinstance(intervention, kind)
+        ]
 
     def _removed(self) -> Tensor:
         removed = torch.zeros(self.config.num_patches, dtype=torch.bool)
@@ -91,22 +93,24 @@ class Surgery:
 
     def _check_contradictions(self) -> None:
         before: set[tuple[object, ...]] = set()
-        for one in self.interventions:
-            if not isinstance(one, Remove | Keep):
-                for patch in one.numbers("patches"):
+        for intervention in self.interventions:
+            if not isinstance(intervention, Remove | Keep):
+                for patch in intervention.numbers("patches"):
                     if self.removed[patch]:
-                        raise _contradiction("removed_and", patch=patch, kind=one.kind)
-            if one.same is not None and not one.again:
-                fields = {name: getattr(one, name) for name in one.same}
-                if (one.kind, *fields.values()) in before:
-                    raise _contradiction(f"{one.kind}_twice", **fields)
-                before.add((one.kind, *fields.values()))
-        for off in (one.layer for one in self._of(Branch) if one.branch == "attention"):
-            for one in self.interventions:
-                # What is meant for all layers may meet one that is off; a layer named may not.
-                in_attention = one.touches in ("edges", "heads") and not isinstance(one, Branch)
-                if in_attention and off in one.numbers("layers"):
-                    raise _contradiction("branch_off", layer=off, kind=one.kind)
+                        raise _contradiction("removed_and", patch=patch, kind=intervention.kind)
+            if intervention.same is not None and not intervention.again:
+                fields = {name: getattr(intervention, name) for name in intervention.same}
+                if (intervention.kind, *fields.values()) in before:
+                    raise _contradiction(f"{intervention.kind}_twice", **fields)
+                before.add((intervention.kind, *fields.values()))
+        for off in (branch.layer for branch in self._of(Branch) if branch.branch == "attention"):
+            for intervention in self.interventions:
+                # An intervention in all layers may include one that is off; a named layer may not.
+                in_attention = intervention.touches in ("edges", "heads") and not isinstance(
+                    intervention, Branch
+                )
+                if in_attention and off in intervention.numbers("layers"):
+                    raise _contradiction("branch_off", layer=off, kind=intervention.kind)
 
     def _cuts(self) -> Cuts | None:
         config, n = self.config, self.config.num_tokens
@@ -117,13 +121,13 @@ class Surgery:
             "patches to others": (patch, patch),
         }
         edges = []
-        for one in self._of(Cut):
-            if isinstance(one.edges, str):
-                queries, keys = sides[one.edges]
+        for cut in self._of(Cut):
+            if isinstance(cut.edges, str):
+                queries, keys = sides[cut.edges]
             else:
-                queries, keys = torch.tensor(one.edges).unbind(1)
-            layers = None if one.layers == "all" else frozenset(one.layers)
-            edges.append(Edges(queries, keys, layers, None if one.heads == "all" else one.heads))
+                queries, keys = torch.tensor(cut.edges).unbind(1)
+            layers = None if cut.layers == "all" else frozenset(cut.layers)
+            edges.append(Edges(queries, keys, layers, None if cut.heads == "all" else cut.heads))
         if not edges and not self.removed.any():
             return None
         prefix = torch.zeros(config.num_prefix_tokens, dtype=torch.bool)
@@ -133,37 +137,37 @@ class Surgery:
                 raise SelectionError(Message("experiments.blind", token=token, layer=layer))
         return cuts
 
-    # --- what is done to the picture ---
+    # --- changes of the picture ---
 
     def picture(self, picture: Tensor) -> Tensor:
-        """The picture with what is done to its pixels, one intervention after the other.
+        """Apply all changes of pixels to the picture, one intervention after the other.
 
         uint8 (h, w, C) -> the same.
         """
         grid = PatchGrid.of(self.config)
-        for one in self.interventions:
-            if one.touches != "pixels":
+        for intervention in self.interventions:
+            if intervention.touches != "pixels":
                 continue
             before, picture = picture, picture.clone()
 
             def patch(image: Tensor, index: int) -> Tensor:
                 return grid.patch(image, grid.num_prefix_tokens + index)
 
-            match one:
+            match intervention:
                 case Replace():
-                    source = _source(before, one, grid)
-                    moves = [(source, index, index) for index in one.patches]
+                    source = _source(before, intervention, grid)
+                    moves = [(source, index, index) for index in intervention.patches]
                 case Swap(patches=(a, b)):
                     moves = [(before, a, b), (before, b, a)]
                 case Shuffle():
-                    order = _shuffled(grid, one)
+                    order = _shuffled(grid, intervention)
                     moves = [(before, int(index), place) for place, index in enumerate(order)]
             for source, index, place in moves:
                 patch(picture, place).copy_(patch(source, index))
         return picture
 
     def photograph(self, photograph: Photograph | None) -> Photograph | None:
-        """Without its crop if pixels are changed: it would show the patches as they were."""
+        """Drop the crop of a photograph if pixels are changed: it would show the old patches."""
         return replace(photograph, crop=None) if photograph and self.changes_pixels else photograph
 
     def positions(self, pos_embed: Tensor) -> Tensor:
@@ -178,48 +182,50 @@ class Surgery:
 
     @property
     def places(self) -> Tensor | None:
-        """The token whose position each token has in this pass. (N,); None: each its own"""
-        for one in self._of(ChangePositions):
-            if one.by == "shuffled":
-                order = Chance(one.seed, "positions").permutation(self.config.num_patches)
+        """Index of the token whose position each token has. (N,); None: its own"""
+        for change in self._of(ChangePositions):
+            if change.by == "shuffled":
+                order = Chance(change.seed, "positions").permutation(self.config.num_patches)
                 first = self.config.num_prefix_tokens
                 return torch.cat([torch.arange(first), first + order])
         return None
 
     def _without(self, part: str) -> bool:
-        """Whether positions of one kind are off, by this name or with all others."""
-        return any(one.by in ("off", part) for one in self._of(ChangePositions))
+        """Whether positions of this kind are off, alone or with all others."""
+        return any(change.by in ("off", part) for change in self._of(ChangePositions))
 
     def traced(self, trace: Trace) -> Trace:
-        """The trace of a pass, with the edges that it did not have and the bias that it had."""
+        """The trace of a pass, with its cut edges and its changed bias."""
         bias = None if self._without("bias off") else trace.bias
         if bias is not None:
             queries = None
-            if any(map(self._asking, range(trace.depth))):
+            if any(map(self._query_edits, range(trace.depth))):
                 layers = range(trace.depth)
-                # Counted from 1, so that 0 is a row that was set to 0.
+                # Counted from 1, because 0 stands for a row that was set to 0.
                 rows = torch.arange(1, trace.num_tokens + 1).view(1, 1, -1, 1)
-                queries = torch.stack([self._asked(i, rows, None).flatten() - 1 for i in layers])
+                queries = torch.stack(
+                    [self._edit_queries(i, rows, None).flatten() - 1 for i in layers]
+                )
             bias = replace(bias, places=self.places, queries=queries)
         return replace(trace, cuts=self.cuts, bias=bias)
 
-    # --- what is done to the pass ---
+    # --- changes of the pass ---
 
     @contextmanager
     def applied(self, vit: ViT) -> Iterator[None]:
-        """Passes of this thread go as the interventions say, until the block ends.
+        """Apply the interventions to passes of this thread, until the block ends.
 
-        Patches that are removed are masked where all tokens go through the blocks. Where tokens
-        come with their places, those that are removed must not be among them.
+        If all tokens go through the blocks, removed patches are masked. If tokens come with their
+        places, removed patches must not be among them.
         """
         device = next(vit.parameters()).device
         with listening() as listen:
-            for one in self.interventions:
-                if isinstance(one, ChangePositions):
+            for intervention in self.interventions:
+                if isinstance(intervention, ChangePositions):
                     self._listen_to_embedding(vit, listen)
                     self._listen_to_places(vit, listen)
-                elif isinstance(one, Transplant):
-                    self._listen_for_transplant(vit, listen, one, device)
+                elif isinstance(intervention, Transplant):
+                    self._listen_for_transplant(vit, listen, intervention, device)
             for layer in range(self.config.depth):
                 self._listen_to_attention(vit, listen, layer)
             for branch in self._of(Branch):
@@ -227,7 +233,7 @@ class Surgery:
                 first, second = (
                     (block.norm1, block.norm2) if block.post_norm else (block.ls1, block.ls2)
                 )
-                # Times 0 and not zeros: the graph of a backward pass goes on through it.
+                # Times 0 instead of zeros, so that the graph of a backward pass stays connected.
                 listen(
                     (first if branch.branch == "attention" else second).register_forward_hook,
                     lambda _module, _args, out: out * 0,
@@ -237,7 +243,7 @@ class Surgery:
             yield
 
     def _listen_to_embedding(self, vit: ViT, listen: Callable[..., None]) -> None:
-        """Add other positions: the sum is made again, from what was there before positions."""
+        """Add other positions: redo the sum with the patches before positions were added."""
         patches: list[Tensor] = []
 
         def hear_patches(_module: object, _args: object, out: Tensor) -> None:
@@ -251,7 +257,7 @@ class Surgery:
         listen(vit.norm_pre.register_forward_pre_hook, place)
 
     def _listen_to_places(self, vit: ViT, listen: Callable[..., None]) -> None:
-        """Other angles and another bias, or none, where attention asks for those of its tokens."""
+        """Change or switch off the rotary angles and the relative bias of the tokens."""
 
         def moved(_module: object, args: Any) -> Any:
             order = cast(Tensor, self.places).to(vit.blocks[0].attn.qkv.weight.device)
@@ -268,19 +274,20 @@ class Surgery:
                     listen(part.register_forward_pre_hook, moved)
 
     def _listen_for_transplant(
-        self, vit: ViT, listen: Callable[..., None], one: Transplant, device: torch.device
+        self, vit: ViT, listen: Callable[..., None], transplanted: Transplant, device: torch.device
     ) -> None:
         n, first = self.config.num_tokens, self.config.num_prefix_tokens
         taken = torch.zeros(n, dtype=torch.bool)
-        if one.patches == "cls":
+        if transplanted.patches == "cls":
             taken[0] = True
-        elif one.patches == "all":
+        elif transplanted.patches == "all":
             taken[:] = True
         else:
-            taken[[first + patch for patch in one.patches]] = True
+            taken[[first + patch for patch in transplanted.patches]] = True
         donor = torch.zeros(n, self.config.embed_dim)
-        rows = min(n, len(one.donor.tokens))
-        donor[:rows] = one.donor.tokens[:rows]  # of another number of patches only CLS is taken
+        rows = min(n, len(transplanted.donor.tokens))
+        # With another number of patches only CLS is taken.
+        donor[:rows] = transplanted.donor.tokens[:rows]
         taken, donor = taken[:, None].to(device), donor.to(device)
 
         def transplant(_module: object, args: Any, out: Tensor) -> Tensor:
@@ -289,7 +296,7 @@ class Surgery:
             return torch.where(taken[some], donor[some].to(out.dtype), out)
 
         # Behind the module before the layer, so that a trace hears what really enters it.
-        before = vit.blocks[one.layer - 1] if one.layer else vit.norm_pre
+        before = vit.blocks[transplanted.layer - 1] if transplanted.layer else vit.norm_pre
         listen(before.register_forward_hook, transplant)
 
     def _listen_to_attention(self, vit: ViT, listen: Callable[..., None], layer: int) -> None:
@@ -298,12 +305,12 @@ class Surgery:
 
         def ask(_module: object, args: Any, qkv: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             (q, k, v), places = qkv, args[3]
-            return self._asked(layer, q, places), k, v
+            return self._edit_queries(layer, q, places), k, v
 
         def add(_module: object, args: Any, bias: Tensor) -> Tensor:
-            return self._asked(layer, bias, args[0])
+            return self._edit_queries(layer, bias, args[0])
 
-        if self._asking(layer):
+        if self._query_edits(layer):
             listen(attn.tap.register_forward_hook, ask)
             if attn.score_bias.relative is not None:
                 listen(attn.score_bias.register_forward_hook, add)
@@ -318,32 +325,34 @@ class Surgery:
                 return edges if bias is None else edges + bias
 
             listen(attn.score_bias.register_forward_hook, cut)
-        if any(one.layer == layer for one in self._of(Head)):
+        if any(edit.layer == layer for edit in self._of(Head)):
             listen(
                 attn.mixed.register_forward_hook,
                 lambda _module, _args, mixed: self.heads_off(layer, mixed),
             )
 
-    def _asking(self, layer: int) -> list[Even | Scramble]:
-        kinds = (one for one in self.interventions if isinstance(one, Even | Scramble))
-        return [one for one in kinds if _has(one.layers, layer)]
+    def _query_edits(self, layer: int) -> list[Even | Scramble]:
+        kinds = (edit for edit in self.interventions if isinstance(edit, Even | Scramble))
+        return [edit for edit in kinds if _has(edit.layers, layer)]
 
-    def _asked(self, layer: int, rows: Tensor, places: Places) -> Tensor:
-        """What belongs to the queries of a layer, as they are in this pass. (B, H, n, ...)"""
-        for one in self._asking(layer):
-            rows = self._queries(one, rows, places)
+    def _edit_queries(self, layer: int, rows: Tensor, places: Places) -> Tensor:
+        """Apply the row edits of a layer to a tensor with one row per query. (B, H, n, ...)"""
+        for edit in self._query_edits(layer):
+            rows = self._queries(edit, rows, places)
         return rows
 
-    def _queries(self, one: Even | Scramble, q: Tensor, places: Places) -> Tensor:
-        """q of a layer with some rows set to 0, or in another order. (B, H, n, d)"""
+    def _queries(self, edit: Even | Scramble, q: Tensor, places: Places) -> Tensor:
+        """Set some rows of q to 0, or reorder the rows of the patches. (B, H, n, d)"""
         first = self.config.num_prefix_tokens
-        if isinstance(one, Even):
-            rows = {"cls": slice(0, 1), "patches": slice(first, None), "all": slice(None)}[one.rows]
+        if isinstance(edit, Even):
+            rows = {"cls": slice(0, 1), "patches": slice(first, None), "all": slice(None)}[
+                edit.rows
+            ]
             q = q.clone()
             q[:, :, rows] = 0
             return q
-        # Each patch has a random rank; those that stay go by theirs.
-        ranks = Chance(one.seed, "scramble").permutation(self.config.num_patches)
+        # Each patch has a random rank; the patches that stay are ordered by it.
+        ranks = Chance(edit.seed, "scramble").permutation(self.config.num_patches)
         ranks = torch.where(self.removed, len(ranks), ranks)
         index = (
             torch.arange(len(ranks))[None] if places is None else places[:, first:].cpu() - first
@@ -358,23 +367,23 @@ class Surgery:
         return torch.cat([q[:, :, :first], q[:, :, first:].gather(2, order)], dim=2)
 
     def heads_off(self, layer: int, mixed: Tensor) -> Tensor:
-        """What the heads of a layer gathered, without those that are off. (B, H, n, d)
+        """Apply the `Head` interventions of a layer to the output of its heads. (B, H, n, d)
 
-        The same is done to gradients: of a head that is off nothing matters, of one set to its mean
-        only the sum over the tokens.
+        The same applies to their gradients: 0 for a head that is off; for a head set to its mean,
+        only the mean over the tokens counts.
         """
-        for one in self._of(Head):
-            if one.layer != layer:
+        for edit in self._of(Head):
+            if edit.layer != layer:
                 continue
-            mixed, alone = mixed.clone(), mixed[:, one.head]
-            if one.by == "zero":
-                mixed[:, one.head] = 0
+            mixed, alone = mixed.clone(), mixed[:, edit.head]
+            if edit.by == "zero":
+                mixed[:, edit.head] = 0
             else:
-                mixed[:, one.head] = self._stay(alone).mean(dim=1, keepdim=True)
+                mixed[:, edit.head] = self._stay(alone).mean(dim=1, keepdim=True)
         return mixed
 
     def _stay(self, x: Tensor) -> Tensor:
-        """The tokens that are not removed; a shorter sequence holds no others. (B, n, D)"""
+        """The tokens that are not removed; a shorter sequence has none of those. (B, n, D)"""
         if x.shape[1] < self.config.num_tokens:
             return x
         prefix = torch.ones(self.config.num_prefix_tokens, dtype=torch.bool)
@@ -389,9 +398,9 @@ def _has(layers: Some, layer: int) -> bool:
     return layers == "all" or layer in layers
 
 
-def _source(picture: Tensor, one: Replace, grid: PatchGrid) -> Tensor:
-    """A picture of the same size, that patches are replaced from. uint8 (h, w, C)"""
-    match one.by:
+def _source(picture: Tensor, change: Replace, grid: PatchGrid) -> Tensor:
+    """A picture of the same size, from which patches are copied. uint8 (h, w, C)"""
+    match change.by:
         case "black":
             return torch.zeros_like(picture)
         case "mean":
@@ -404,15 +413,15 @@ def _source(picture: Tensor, one: Replace, grid: PatchGrid) -> Tensor:
                 picture
             )
         case _:
-            noise = Chance(one.seed, "noise").below([256] * picture.numel())
+            noise = Chance(change.seed, "noise").below([256] * picture.numel())
             return noise.to(torch.uint8).view_as(picture)
 
 
-def _shuffled(grid: PatchGrid, one: Shuffle) -> Iterable[int]:
-    """Which patch comes to each place, when the cells of the picture are shuffled. (P,)"""
-    rows, cols, side = grid.rows, grid.cols, one.cells
+def _shuffled(grid: PatchGrid, change: Shuffle) -> Iterable[int]:
+    """Index of the patch that moves to each place when cells are shuffled. (P,)"""
+    rows, cols, side = grid.rows, grid.cols, change.cells
     places = torch.arange(rows * cols).view(rows // side, side, cols // side, side)
     cells = places.permute(0, 2, 1, 3).reshape(-1, side, side)  # (cells, side, side)
-    order = Chance(one.seed, "shuffle").permutation(len(cells))
+    order = Chance(change.seed, "shuffle").permutation(len(cells))
     moved = cells[order].view(rows // side, cols // side, side, side)
     return moved.permute(0, 2, 1, 3).flatten()

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...model.vit import ViT
 
-COUNT = 24  # how many of the D filters are kept: enough to see what filters look like
+COUNT = 24  # number of filters (of D) that are kept: enough to see what filters look like
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -33,10 +33,9 @@ class Embedding:
     def of(
         cls, vit: ViT, patches: Tensor, count: int = COUNT, positions: Tensor | None = None
     ) -> "Embedding":
-        """Keep the first `count` numbers of `patches`, (P, D), which the patch embedding of the
-        model gave for one picture.
+        """Keep the first `count` numbers of `patches`, (P, D), the patch embedding of a picture.
 
-        `positions`: what an intervention adds in place of the learned position embedding.
+        `positions`: replaces the learned position embedding, for an intervention.
         """
         some = slice(0, min(count, vit.config.embed_dim))
         proj = vit.patch_embed.proj

@@ -63,7 +63,7 @@ def norms(tokens: Tensor) -> Tensor:
 
 
 def outliers(patch_norms: Tensor, times: float = OUTLIER_TIMES) -> Tensor:
-    """Which patches are longer than `times` the median of all patches. (P,) -> (P,) bool
+    """Mark patches that are longer than `times` the median of all patches. (P,) -> (P,) bool
 
     Large trained models use a few patches of dull background as registers: they hold what
     concerns the whole picture, and their norms stand out (arXiv:2309.16588).

@@ -25,7 +25,7 @@ TENSORS = ("pixels", "positions", "attention", "probabilities")
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """What a model looked like at some moments of its training, always on the same pictures.
+    """Attention, positions and answers at moments of a training, always for the same pictures.
 
     pixels         uint8 (pictures, h, w, C)   the pictures, before normalisation
     positions      float16 (moments, P, P)     cosine similarity of the patches' learned positions,
@@ -81,7 +81,7 @@ class Film:
 
 
 def facts_of(path: str | Path) -> dict[str, Any]:
-    """The facts of a film without its tensors; {} for a file that is no film of this version."""
+    """The facts of a film, without reading its tensors; {} if it is no film of this version."""
     try:
         return _facts(read_metadata(path)[FORMAT])
     except (OSError, KeyError, ValueError):
@@ -107,7 +107,7 @@ def _facts(text: str) -> dict[str, Any]:
         ("cols", is_whole(facts.get("cols"))),
         ("num_prefix_tokens", is_whole(facts.get("num_prefix_tokens"))),
         ("labels", are_texts(facts.get("labels"))),
-        ("pictures", all(isinstance(one.get("name"), str) for one in each("pictures"))),
+        ("pictures", all(isinstance(picture.get("name"), str) for picture in each("pictures"))),
         ("moments", all(map(_is_moment, each("moments")))),
     ):
         if not right:
@@ -116,7 +116,7 @@ def _facts(text: str) -> dict[str, Any]:
 
 
 def _is_moment(facts: dict[str, Any]) -> bool:
-    """Whether these are the facts of one moment; only the loss may be None."""
+    """Whether these are the facts of a moment; only the loss may be None."""
     counts = all(is_number(facts.get(name), 0, MOST) for name in ("step", "epoch", "images"))
     loss = facts.get("loss") is None or is_number(facts["loss"], -MOST, MOST)
     shares = all(is_number(facts.get(name), 0, 1) for name in ("top1", "top5"))

@@ -1,4 +1,4 @@
-"""Filters: the principal components of the patch embedding, and what they look like in numbers."""
+"""Filters: the principal components of the patch embedding, and their colour and smoothness."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ COUNT = 28  # as in figure 7 of the paper
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Filters:
-    """What the D filters of a patch embedding look like, all together.
+    """The D filters of a patch embedding: principal components, colour and smoothness.
 
     components (n, C, ph, pw)  their first principal components, of length 1, the largest first; the
                                largest weight of each is positive
@@ -35,7 +35,7 @@ class Filters:
 
     @classmethod
     def of(cls, weight: Tensor, count: int = COUNT) -> "Filters":
-        """Of the weight of a patch embedding (D, C, ph, pw); at most `count` components.
+        """Analyze the weight of a patch embedding (D, C, ph, pw); at most `count` components.
 
         Figure 7 (left) of arXiv:2010.11929. Shares are of the sum of squares.
         """
@@ -72,12 +72,12 @@ def cosines(n: int) -> Tensor:
 
 
 def left_of_start(loaded: LoadedModel) -> float:
-    """The share of a model's filters that is still what its untrained twin has: the square of the
-    cosine between the two. From 0 to 1; about 0 for a model whose twin is not what its training
-    began with, and 1 for the twin.
+    """The share of a model's filters that is left from its untrained twin: the squared cosine
+    between the two, from 0 to 1. About 0 if the training began with other weights than the twin's;
+    1 for the twin itself.
     """
     ours, first = (
-        one.vit.patch_embed.proj.weight.detach().double().cpu().flatten()
-        for one in (loaded, twin(loaded))
+        model.vit.patch_embed.proj.weight.detach().double().cpu().flatten()
+        for model in (loaded, twin(loaded))
     )
     return (torch.dot(ours, first).square() / (ours.square().sum() * first.square().sum())).item()

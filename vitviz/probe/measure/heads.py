@@ -1,4 +1,4 @@
-"""Statistics of the heads on one photo: how widely each looks (entropy), and how far (distance)."""
+"""Statistics of the heads on one photo: how widely they look (entropy), and how far (distance)."""
 
 from dataclasses import dataclass
 

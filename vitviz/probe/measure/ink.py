@@ -1,4 +1,4 @@
-"""Ink: which strokes a model of digits was taught, light or dark, and where they lay."""
+"""Ink: whether a model of digits was taught light or dark strokes, and where digits lay."""
 
 import torch
 from torch import Tensor
@@ -38,7 +38,7 @@ def _level(values: Tensor, share: float) -> int:
 def taught_light_ink_only(card: ModelCard, preprocess: Preprocess) -> bool:
     """Whether a model was trained on light strokes on a dark ground, and never on the opposite.
 
-    False where the checkpoint does not tell its recipe: nobody knows then.
+    False if the checkpoint does not hold its recipe.
     """
     recipe = recipe_of(card.details)
     never = bool(recipe) and recipe.get("invert", 0) == 0  # older recipes do not have it
@@ -47,19 +47,18 @@ def taught_light_ink_only(card: ModelCard, preprocess: Preprocess) -> bool:
 
 
 def taught_place(card: ModelCard) -> dict[str, float] | None:
-    """Where the digits lay that a model was trained on, as shares of a side of its pictures.
+    """Size and place of the digits that a model was trained on, as shares of a picture's side.
 
-    "side": of their longer side; "least" and "most": of it, as the training zoomed; "off": how far
-    from the middle their centre of mass was moved. A digit of MNIST has this centre in the middle
-    (Y. LeCun, C. Cortes and C. Burges). None for models of anything else, and where the recipe of
-    the training does not tell.
+    "side": their longer side; "least" and "most": its range, as the training zoomed; "off": largest
+    shift of their centre of mass from the middle, where MNIST has it (Y. LeCun, C. Cortes and C.
+    Burges). None for models of other data, and if the recipe is not known.
     """
     recipe = recipe_of(card.details)
     if not card.trained or recipe.get("data") != "mnist":
         return None
-    told = [recipe.get(name) for name in ("zoom", "shift", "image_size")]
-    numbers = [one for one in told if isinstance(one, int | float)]
-    if len(numbers) < len(told):
+    settings = [recipe.get(name) for name in ("zoom", "shift", "image_size")]
+    numbers = [value for value in settings if isinstance(value, int | float)]
+    if len(numbers) < len(settings):
         return None
     zoom, shift, pixels = numbers
     if not (0 <= zoom < 1 and 0 <= shift < pixels):  # NaN too

@@ -1,4 +1,4 @@
-"""What positions inside attention do by themselves, and where the query of a pool looks."""
+"""Effects of positions inside attention by themselves, and the attention of a pool's query."""
 
 from dataclasses import dataclass
 
@@ -18,23 +18,25 @@ from .turning import angles_of
 def rotary_damping(vit: ViT, layer: int) -> Tensor:
     """The factor by which rotary positions damp the score of equal content at every distance.
 
-    s(down, right) = (2 / d) sum over pairs of cos(difference of their angles), in [-1, 1]: what is
-    left of the score of a key that equals the query when it stands so far away, where all pairs are
-    of one length (arXiv:2104.09864, section 3.4.3). (1 or H, 2 rows - 1, 2 cols - 1), 1 in the
-    middle; one map for all heads where the frequencies are not learned. Raises `SelectionError` for
-    a model without rotary positions.
+    s(down, right) = (2 / d) sum over pairs of cos(difference of their angles), in [-1, 1]: the
+    share of the score that remains if a key equals the query and is that far away, provided that
+    all pairs have one length (arXiv:2104.09864, section 3.4.3). (1 or H, 2 rows - 1, 2 cols - 1), 1
+    in the middle; one map for all heads where the frequencies are not learned. Raises
+    `SelectionError` for a model without rotary positions.
     """
     rows, prefix = vit.config.grid_size[0], vit.config.num_prefix_tokens
     angles = angles_of(vit, layer)[:, prefix:]
     grid = rearrange(angles, "h (rows cols) m -> rows cols h m", rows=rows)
     # An angle is a sum of one for the row and one for the column, so a difference is one too.
     down, right = grid[:, 0] - grid[0, 0], grid[0] - grid[0, 0]
-    down, right = (torch.cat([-one[1:].flip(0), one]) for one in (down, right))
+    down, right = (
+        torch.cat([-angles_of_axis[1:].flip(0), angles_of_axis]) for angles_of_axis in (down, right)
+    )
     return rearrange((down[:, None] + right[None]).cos().mean(dim=-1), "y x h -> h y x")
 
 
 def bias_pictures(bias: Bias | None, layer: int) -> Tensor:
-    """What a relative bias adds to the score of a query for a key, by the way from key to query.
+    """The relative bias in the score of a query and a key, by the offset from key to query.
 
     (H, 2 rows - 1, 2 cols - 1), in the units of scores (natural logarithms of shares): the entry
     (rows - 1 + y, cols - 1 + x) is for a query y rows below and x columns right of the key. The
@@ -47,7 +49,7 @@ def bias_pictures(bias: Bias | None, layer: int) -> Tensor:
 
 
 def around(ways: Tensor, place: tuple[int, int]) -> Tensor:
-    """What lies on the ways to a query in this row and column, from each patch.
+    """Select the values for a query in this row and column and each patch as the key.
 
     (H, 2 rows - 1, 2 cols - 1), by the way from key to query -> (H, rows, cols)
     """
@@ -58,11 +60,11 @@ def around(ways: Tensor, place: tuple[int, int]) -> Tensor:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pool:
-    """What the learned query of an attention pool gathers the answer from (arXiv:2106.04560).
+    """Attention and values of the learned query of an attention pool (arXiv:2106.04560).
 
-    shares  (H, N)     where it looks: rows sum to 1, and 0 for tokens that it does not read and for
-                       those taken out
-    values  (H, N, d)  what it gathers there
+    shares  (H, N)     attention of the query: rows sum to 1; 0 for tokens that it does not read and
+                       for tokens taken out
+    values  (H, N, d)  values of the tokens
     """
 
     shares: Tensor
@@ -70,7 +72,7 @@ class Pool:
 
     @property
     def gathered(self) -> Tensor:
-        """What each head gathered, one after the other, as the pool's projection takes it. (D,)"""
+        """The outputs of all heads, concatenated: the input of the pool's projection. (D,)"""
         return torch.einsum("hn,hnd->hd", self.shares, self.values).flatten()
 
 

@@ -1,4 +1,4 @@
-"""The logit lens: what the model would answer if it ended after an earlier block."""
+"""The logit lens: the model's answer if it ended after an earlier block."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Line:
 
 
 def has_lens(vit: ViT) -> bool:
-    """Whether the model pools its tokens and has a classifier; else there is nothing to apply."""
+    """Whether the model pools its tokens and has a classifier, as the lens requires."""
     return vit.config.num_classes > 0 and vit.config.global_pool != ""
 
 

@@ -1,4 +1,4 @@
-"""What a checkpoint says was measured of it: how often it is right, and what else it can do."""
+"""Read the measurements in a checkpoint: accuracy, box hits, refusals of unknown pictures."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,23 +14,22 @@ BOX_NUMBERS = ("energy", "pointing")
 FAIR_FIGURES = ("gain", "over_centre", "deletion", "insertion", "beaten", "saco")
 PHOTOGRAPHS = ("known", "strangers")  # their counts
 MOST = 1e15  # bound of every number
-SCORE = "known or not"  # the one of the measured scores that `Analysis.known_or_not` uses
+SCORE = "known or not"  # the measured score that `Analysis.known_or_not` uses
 
 
 def measurements_of(card: ModelCard) -> dict[str, Any]:
     """Some of `NUMBERS`, "watched", "boxes", "others" and "photographs", from details of a card.
 
-    "watched" is how many of the "pictures" training itself looked at after each epoch: the figures
-    of its film are of those.
+    "watched" is the number of the "pictures" that training evaluated after each epoch; the figures
+    of its film are for those.
     "boxes" is {map: {"energy", "pointing"}}.
-    "others" tells how well `Analysis.known_or_not` finds pictures of none of the classes, on
+    "others" measures how well `Analysis.known_or_not` finds pictures of none of the classes, on
     "pictures" of "classes" kinds of things that the model was never shown: "auroc"; "refused", the
-    share of them below the threshold that keeps 95 % of the test pictures; and with the model's own
-    threshold the shares "own_kept" of the test pictures and "own_refused" of the others. "kept" is
-    those 95 %.
-    "photographs" tells the same of "known" large photographs of the classes and "strangers" of
+    share of them below the threshold that keeps 95 % of the test pictures ("kept"); and with the
+    model's own threshold the shares "own_kept" of the test pictures and "own_refused" of the rest.
+    "photographs" measures the same on "known" large photographs of the classes and "strangers" of
     other things: "kept" and "refused", the shares that the model's own threshold keeps and refuses;
-    "left_out", what it would keep if each had had no part in setting it; and "auroc".
+    "left_out", the share it would keep if set without the photograph in question; and "auroc".
 
     Shares lie in [0, 1]. An entry that is not a number, or whose name is not known here, is left
     out. {} for a model that carries no measurements.
@@ -49,11 +48,11 @@ def measurements_of(card: ModelCard) -> dict[str, Any]:
     boxes = parsed.get("boxes")
     if isinstance(boxes, dict):
         maps = {
-            str(name): _numbers(one, BOX_NUMBERS)
-            for name, one in boxes.items()
-            if isinstance(one, dict)
+            str(name): _numbers(figures_of_map, BOX_NUMBERS)
+            for name, figures_of_map in boxes.items()
+            if isinstance(figures_of_map, dict)
         }
-        whole = {name: one for name, one in maps.items() if len(one) == len(BOX_NUMBERS)}
+        whole = {name: values for name, values in maps.items() if len(values) == len(BOX_NUMBERS)}
         figures |= {"boxes": whole} if whole else {}
     others, photographs = _others(parsed.get("others")), _photographs(parsed.get("photographs"))
     figures |= {"others": others} if others else {}
@@ -61,7 +60,7 @@ def measurements_of(card: ModelCard) -> dict[str, Any]:
 
 
 def fair_tests_of(card: ModelCard) -> dict[str, Any]:
-    """What fair tests of the explainers on many pictures found, from "explainers" in the details of
+    """Results of fair tests of the explainers on many pictures, from "explainers" in the details of
     a card: the head and table of `--evaluate --explainers`, as JSON.
 
     {"pictures", "data", "date", "explainers": {key: {figure: {"mean", "half"}}}}; "half" is half of
@@ -88,7 +87,7 @@ def fair_tests_of(card: ModelCard) -> dict[str, Any]:
 
 
 def _is_interval(value: Any) -> bool:
-    """Whether it has a finite mean and half of an interval."""
+    """Whether a value has a finite mean and half of an interval."""
     parts = [value.get(name) for name in ("mean", "half")] if isinstance(value, dict) else [None]
     return all(is_number(part, -1e6, 1e6) for part in parts)
 

@@ -1,4 +1,4 @@
-"""Mixing: from shares and values to what attention adds to a token, head by head."""
+"""Mixing: the change that attention makes to a token, split by head."""
 
 from dataclasses import dataclass
 
@@ -19,11 +19,11 @@ class Mixing:
     `after` is what the MLP of the block gets (arXiv:2010.11929, equation 2).
 
     before  (N, D)       the tokens as they enter the block
-    normed  (N, D)       what q, k and v are computed from: `before` after the block's norm
+    normed  (N, D)       input of q, k and v: `before` after the block's norm
     v       (H, N, d)    the values
-    out     (H, D, d)    the columns of `proj` that belong to each head. What stands around it is
-                         folded in: layer scale, and the gains of a norm before or after it
-    rest    (1 or N, D)  what is added whatever the heads find: biases
+    out     (H, D, d)    the columns of `proj` that belong to each head, with layer scale and the
+                         gains of a norm before or after it folded in
+    rest    (1 or N, D)  the part that does not depend on the heads: biases
     gain    (N,)         1, unless a norm stands before or after `proj`: such a norm divides all
                          heads of a token by the same length
     """
@@ -38,14 +38,14 @@ class Mixing:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Mix:
-    """What one head adds to one token, and what all heads add to it.
+    """The change of one token by one head, and by all heads.
 
     attention  (N,)    the shares of the query, sum to 1
     v          (N, d)  the values of every token in this head
-    mixed      (d,)    attention @ v: the mix that this head gathers
-    parts      (H, D)  what each head adds to the token, through `proj`; `added` is this head's
-    rest       (D,)    what is added besides: biases
-    change     (D,)    all together: the sum of `parts`, plus `rest`
+    mixed      (d,)    attention @ v: the output of this head
+    parts      (H, D)  the change of the token by each head, through `proj`; `added` is this head's
+    rest       (D,)    the change by biases
+    change     (D,)    the whole change: the sum of `parts`, plus `rest`
     before     (D,)    the token as it enters the block
     after      (D,)    before + change, before the MLP
     normed     (D,)    `before` after the block's norm, from which q, k and v of the token are made
@@ -71,7 +71,7 @@ class Mix:
 
 @torch.inference_mode()
 def mixing(trace: Trace, vit: ViT, layer: int) -> Mixing:
-    """What the attention of a layer does to the tokens of a trace. On the CPU.
+    """The changes that the attention of a layer makes to the tokens of a trace. On the CPU.
 
     `vit` is the model that left the trace. If the trace kept its values they are taken; else they
     are computed from its tokens. Raises `SelectionError` for a layer that the trace does not have.
@@ -91,7 +91,7 @@ def mixing(trace: Trace, vit: ViT, layer: int) -> Mixing:
 
 
 def mix(trace: Trace, mixing: Mixing, layer: int, head: int, token: int) -> Mix:
-    """What `head` adds to `token`, of the mixing of this layer.
+    """The change of `token` by `head`, from the mixing of this layer.
 
     Raises `SelectionError` for a layer, head or token that the trace does not have.
     """
@@ -120,10 +120,10 @@ def mix(trace: Trace, mixing: Mixing, layer: int, head: int, token: int) -> Mix:
 
 
 def _linear(block: Block, trace: Trace, layer: int, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """What follows the mix of the heads, as matrix, rest and gain. (D, D), (1 or N, D), (N,)
+    """The linear map after the heads, as matrix, rest and gain. (D, D), (1 or N, D), (N,)
 
     A norm is linear once the length that it divides by is known. That is one number for each token,
-    so the heads of a token can still be told apart.
+    so the parts of the heads of a token stay separate.
     """
     attn = block.attn
     out, gain = attn.proj.weight, v.new_ones(v.shape[1])
@@ -149,7 +149,7 @@ def _linear(block: Block, trace: Trace, layer: int, v: Tensor) -> tuple[Tensor, 
 
 
 def _gain(norm: nn.LayerNorm | nn.RMSNorm, x: Tensor) -> Tensor:
-    """One divided by the length that a norm divides each row by. (N, D) -> (N,)"""
+    """The factor by which a norm scales each row. (N, D) -> (N,)"""
     centred = _centred(norm, x, dim=1)
     eps = torch.finfo(x.dtype).eps if norm.eps is None else norm.eps  # as RMSNorm itself does
     return (centred.square().mean(dim=1) + eps).rsqrt()

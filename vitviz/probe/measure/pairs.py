@@ -11,7 +11,7 @@ from ..capture.trace import Trace
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pair:
-    """How much one token attends to another in one head, and every number it is computed from.
+    """The attention of one token to another in one head, and every number behind it.
 
     q, k       (d,)  the query of the first token, the key of the second
     products   (d,)  q * k, elementwise; `sum` is their sum, q . k

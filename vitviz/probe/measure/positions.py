@@ -1,4 +1,4 @@
-"""Positions: which patches the learned position embedding makes similar to each other."""
+"""Positions: the learned position embedding, and the similarity of patches by it."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -35,11 +35,11 @@ class Positions:
 def untrained_positions(
     config: ViTConfig, resized_from: tuple[int, int] | None = None, **start: Any
 ) -> Positions:
-    """The positions that a training run begins with; `start`: as of `draw`. They take half a second
-    to draw and are cached.
+    """The positions that a training run begins with; `start`: see `draw`. Cached, because drawing
+    takes half a second.
 
     Any two are nearly orthogonal. For a model that was `resized_from` another image size they are
-    resampled as the model's own were, which makes neighbours similar.
+    resampled like the model's own, which makes neighbours similar.
     """
     drawn = replace(config, image_size=resized_from or config.image_size)
     pos_embed = resample_positions(draw(drawn, **start)["pos_embed"], drawn, config)

@@ -1,4 +1,4 @@
-"""Predictions: probabilities of classes and groups, and whether the answer is one at all."""
+"""Predictions: probabilities of classes and groups, and whether the picture shows any of them."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -28,11 +28,11 @@ HOLDS_ITS_GROUP = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """What a model says of its classes: with the logits, all that an answer follows from.
+    """The facts about a model's classes that, with the logits, determine an answer.
 
-    `labels` has one name for each class, and none for a model that names no classes; `groups` one
-    word for each, or None. `calibrated`: whether `temperature` was fitted. `threshold`: from which
-    score on a picture counts as known; None for a model that was not trained to tell.
+    `labels` has a name for each class, and is empty for a model that names no classes; `groups` has
+    a word for each, or is None. `calibrated`: whether `temperature` was fitted. `threshold`: least
+    score of a picture that counts as known; None for a model that was not trained for that.
     """
 
     labels: tuple[str, ...]
@@ -66,12 +66,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model says in one phrase: the most probable group, or class where there are none, or
-    where one class holds nearly all of its group (`HOLDS_ITS_GROUP`).
+    """The model's answer in one phrase: the most probable group; or the most probable class, if
+    there are no groups or if it holds nearly all of its group (`HOLDS_ITS_GROUP`).
 
-    `sure` is None where no temperature was fitted: uncalibrated percentages mean nothing. `known`
-    is that of `KnownOrNot`: where it is False, the picture shows none of the classes, and the
-    answer is only the nearest of them; None where the model was not trained to tell.
+    `sure` is None if no temperature was fitted: uncalibrated percentages mean nothing. `known` is
+    that of `KnownOrNot`: if False, the picture shows none of the classes, and the answer is only
+    the nearest of them; None if the model was not trained to tell.
     """
 
     kind: Literal["group", "class"]
@@ -101,7 +101,7 @@ def known_or_not(logits: Tensor) -> Tensor:
     """The log-odds that a picture shows one of the classes, as the log-sum-exp of its logits.
     (..., K) -> (...)
 
-    The odds are against one more class in the softmax, "none of these", whose logit is always 0.
+    The odds are against an extra class in the softmax, "none of these", whose logit is always 0.
     The energy of arXiv:2010.03759 is minus this, of a model that was trained without such pictures.
     The logits are those without temperature: training has fixed their level.
     """
@@ -135,7 +135,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def groups_of(card: ModelCard) -> tuple[str, ...] | None:
-    """The group of every class; None unless the checkpoint names one for each."""
+    """The group of every class; None unless the checkpoint names a group for each."""
     try:
         words = parse(card.details["groups"])
     except (KeyError, ValueError):
@@ -145,7 +145,7 @@ def groups_of(card: ModelCard) -> tuple[str, ...] | None:
 
 
 def classes_of(card: ModelCard) -> Classes:
-    """What the checkpoint says of its classes; without labels where it names none."""
+    """The facts about classes in a checkpoint; no labels if it names no classes."""
     named = card.head == "classes"
     return Classes(
         labels=card.labels or () if named else (),
@@ -159,8 +159,8 @@ def classes_of(card: ModelCard) -> Classes:
 def class_named(card: ModelCard, target: int | str | None, key: str) -> int | None:
     """The number of a class; None for None, which is the class that the model answers.
 
-    `target`: its number, its label, or what it is called in any language, as the page says it.
-    `key`: what asks for it. Raises `SelectionError` as `Analysis.class_index` does.
+    `target`: its number, its label, or its name in any language of the page. `key`: the caller, for
+    the message. Raises `SelectionError` as `Analysis.class_index` does.
     """
     labels, count = card.labels or (), card.config.num_classes
     if card.head not in ("classes", "embedding"):
@@ -171,8 +171,8 @@ def class_named(card: ModelCard, target: int | str | None, key: str) -> int | No
                 Message("experiments.no_names", name=card.name, key=key, last=count - 1)
             )
         return None
-    said = (words.get("labels", {}) for words in card.words.values())
-    called = {name: label for names in said for label, name in names.items()}
+    translations = (words.get("labels", {}) for words in card.words.values())
+    called = {name: label for names in translations for label, name in names.items()}
     label = target if target in labels else called.get(str(target))
     number = labels.index(label) if label in labels else whole(target)
     if number is None or not 0 <= number < count:
@@ -185,7 +185,7 @@ def class_named(card: ModelCard, target: int | str | None, key: str) -> int | No
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All that follows from the logits of a pass; empty for a model that names no classes."""
+    """Everything derived from the logits of a pass; empty for a model that names no classes."""
 
     predictions: tuple[Prediction, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -222,9 +222,9 @@ def softmax(logits: Tensor, temperature: float) -> Tensor:
 
 
 def most_probable(logits: Tensor, k: int) -> Tensor:
-    """Indices of the k largest logits, largest first, of equal ones the first. (..., C) -> (..., k)
+    """Indices of the k largest logits, largest first, ties by index. (..., C) -> (..., k)
 
-    `topk` promises no order of equal ones.
+    `topk` promises no order of ties.
     """
     return logits.sort(dim=-1, descending=True, stable=True).indices[..., :k]
 

@@ -10,10 +10,10 @@ from ...model.config import ViTConfig
 class Step:
     """One tensor of the forward pass of one image.
 
-    `name` says what the tensor is, `module` which module makes it ("" if none of its own does;
-    `blocks.*` is every block), and `shape` is its size with the batch axis. `tokens` is the range
-    (start, stop) of the tokens it belongs to, None for the picture as a whole. `in_block` is True
-    where every block makes such a tensor.
+    `name` names the tensor, `module` the module that makes it ("" if there is none; `blocks.*` is
+    every block), and `shape` is its size with the batch axis. `tokens` is the range (start, stop)
+    of its tokens, None for the picture as a whole. `in_block`: whether every block makes such a
+    tensor.
     """
 
     name: str
@@ -75,7 +75,7 @@ def steps(config: ViTConfig) -> tuple[Step, ...]:
 def pooled_tokens(config: ViTConfig) -> tuple[int, int]:
     """The range (start, stop) of the tokens that the logits are computed from.
 
-    "token_avg" leaves out the registers, which lie inside of it.
+    With "token_avg" the range includes the registers, though they are not used.
     """
     if config.dist_token:  # DeiT reads cls_token and dist_token
         return (0, 2)

@@ -15,11 +15,11 @@ from ..capture.trace import Trace
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Turn:
-    """What the places of two tokens do to the product of query and key (arXiv:2104.09864).
+    """Effect of the places of two tokens on the product of query and key (arXiv:2104.09864).
 
     q, k              (d,)      before the turn
-    angle_q, angle_k  (d / 2,)  how far the pair of channels m and m + d / 2 is turned, in radians:
-                                0 for prefix tokens, which have no place
+    angle_q, angle_k  (d / 2,)  angle of the pair of channels m and m + d / 2, in radians: 0 for
+                                prefix tokens, which have no place
     before, after     (d / 2,)  q . k of each pair, without the turn and with it; `after` sums to
                                 `Pair.sum`
     """
@@ -50,7 +50,7 @@ def turn_of(vit: ViT, trace: Trace, layer: int, head: int, query: int, key: int)
 
 
 def angles_of(vit: ViT, layer: int) -> Tensor:
-    """How far the tokens are turned in each of their own places. (1 or H, N, d / 2)
+    """The angles by which tokens are turned in their own places. (1 or H, N, d / 2)
 
     Raises `SelectionError` for a model without rotary positions.
     """
@@ -61,7 +61,7 @@ def angles_of(vit: ViT, layer: int) -> Tensor:
 
 
 def turns(vit: ViT, layer: int) -> Tensor:
-    """The angle of the upper left patch, and what one row and one column more add to it.
+    """The angle of the upper left patch, and the steps to the next row and the next column.
 
     (3, 1 or H, d / 2), in radians. Raises as `angles_of` does.
     """
