@@ -1,4 +1,4 @@
-/** Where: which machine computed what is shown. */
+/** Texts that tell which machine computed the analysis on the page. */
 
 import { percent } from "../maths/numbers.js";
 import { questionOf, shownExplainers } from "../state/explaining.js";
@@ -40,7 +40,7 @@ export function whereExplained({ t, runner, here, selection, source, source: { m
   if (!here.explains(manifest) || !state || state === "failed" || state === "slow") return "";
   if (
     shownExplainers(selection, source).some(
-      (one) => explanations.of(questionOf(selection, source, one)).file?.there,
+      (explainer) => explanations.of(questionOf(selection, source, explainer)).file?.there,
     )
   )
     return "";
