@@ -282,7 +282,7 @@ test("predictions say when the answer was settled, and before that is known how 
 test("maps agree on so many of the tenth of the squares that matters most in each", () => {
   const wide = { ...app("en"), source: { grid: { rows: 4, cols: 5, prefix: 1, tokens: 21 }, manifest: {} } };
   const map = (name, ...best) => ({
-    one: { name, names: {} },
+    explainer: { name, names: {} },
     values: Float32Array.from({ length: 21 }, (_, at) => (best.includes(at) ? 9 : at / 100)),
   });
   const say = (...maps) => explainFinding(wide, maps);
@@ -292,7 +292,7 @@ test("maps agree on so many of the tenth of the squares that matters most in eac
   );
   assert.equal(say(map("a", 3)), "By “a” the square that matters most is row 0, col 2.");
   assert.equal(
-    say(map("a", 3), { one: { name: "b", names: {} }, values: new Float32Array(21) }),
+    say(map("a", 3), { explainer: { name: "b", names: {} }, values: new Float32Array(21) }),
     "“b” finds no square more important than another.",
   );
   assert.equal(say(), "");

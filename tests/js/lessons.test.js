@@ -14,7 +14,7 @@ import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
 import { push, startHistory, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
-import { optionText, said, written } from "../../vitviz/viewer/text/lesson.js";
+import { optionText, stepText, written } from "../../vitviz/viewer/text/lesson.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES, assertClose, sourceOf, storageOf, until } from "./fixture.js";
 import { appOf, openStep, visitStep } from "./walk.js";
@@ -654,7 +654,7 @@ test("a lesson begins with what is recalled, and closes with what was found", as
   const where = LESSONS.find(({ id }) => id === "where");
   course.start("where");
   assert.deepEqual([course.number(), course.step().id, course.closed()], [0, "recall", false]);
-  assert.match(said(app, "question"), /How many patches/);
+  assert.match(stepText(app, "question"), /How many patches/);
   assert.equal(
     course.truth(),
     source.grid.rows * source.grid.cols,
@@ -680,7 +680,7 @@ test("a lesson begins with what is recalled, and closes with what was found", as
     { guess: "a", shown: true, told: ["Whose?", "You: A"], because: "I saw it" },
   ]);
   assert.equal(course.following().id, "shuffle");
-  assert.match(said(app, ""), /was learned/);
+  assert.match(stepText(app, ""), /was learned/);
   course.go(course.number() + 1);
   assert.equal(course.number(), where.steps.length + 1, "nothing is behind it");
   course.start("cut");

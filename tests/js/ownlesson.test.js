@@ -25,7 +25,7 @@ import { createShelf } from "../../vitviz/viewer/lessons/shelf.js";
 import { lessonBook } from "../../vitviz/viewer/state/memory.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { codeOf } from "../../vitviz/viewer/lessons/codes.js";
-import { gapText, optionText, said, titleOf } from "../../vitviz/viewer/text/lesson.js";
+import { gapText, optionText, stepText, titleOf } from "../../vitviz/viewer/text/lesson.js";
 import { sourceOf, storageOf } from "./fixture.js";
 import { appOf } from "./walk.js";
 
@@ -217,16 +217,16 @@ test("an own lesson is played: words are kept, a patch is compared with the trut
   );
   assert.match(gapText(app, app.course.truth()), /times/);
   app.course.go(2);
-  assert.equal(said(app, "question"), "Why?");
+  assert.equal(stepText(app, "question"), "Why?");
   app.course.reveal();
   assert.equal(app.course.revealed(), false, "nothing was written yet");
   app.course.put("fur");
   app.course.reveal();
   assert.match(gapText(app, app.course.truth()), /fur/);
-  assert.equal(said(app, "why"), "Because.");
+  assert.equal(stepText(app, "why"), "Because.");
   app.course.go(3);
   assert.deepEqual(
-    [said(app, ""), app.course.question(), app.selection.overlay],
+    [stepText(app, ""), app.course.question(), app.selection.overlay],
     ["Look.", null, "attention"],
   );
   assert.equal(new Set(own.steps.map(({ id }) => id)).size, 5, "guesses stay with their questions");

@@ -6,7 +6,7 @@ import { optionsOf, paintable } from "../../vitviz/viewer/lessons/steps.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
-import { gapText, optionText, said, sayings } from "../../vitviz/viewer/text/lesson.js";
+import { gapText, optionText, stepText, sayings } from "../../vitviz/viewer/text/lesson.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 
 /** An app as the course and the texts of lessons see it; `travelled` has the steps that it was sent to. */
@@ -106,12 +106,12 @@ export async function visitStep(app, lesson, number) {
       : (value ?? null);
     found.asked.push({ truth: operand.truth, at: course.at(operand.at), value: told });
   }
-  const words = { says: said(app, "") };
+  const words = { says: stepText(app, "") };
   if (course.question()) {
     const truth = await truthOf(app);
     found.truth = found.asked[0].value;
     if (step.claim) found.holds = (await truthOf(app, () => course.holds())) ?? null;
-    words.question = said(app, "question");
+    words.question = stepText(app, "question");
     if (course.question().options)
       words.options = optionsOf(course.question(), app.source)
         .map((option) => optionText(app, option))

@@ -13,7 +13,7 @@ export const ROUNDS = /** @type {const} */ (["before", "after"]);
 export const FORMS = /** @type {const} */ (["a", "b"]);
 /** How sure one is of an answer: the last one counts as sure. */
 export const LEVELS = /** @type {const} */ (["guess", "rather", "sure"]);
-/** Where it lies among the guesses of lessons. */
+/** Key of the self-check in the storage for guesses. */
 const KEPT = "check/kept";
 
 /**
@@ -42,7 +42,10 @@ const count =
 const PATCH = /** @type {[number, number]} */ ([0.37, 0.45]);
 const LAST = { layer: "last", head: "mean" };
 
-/** What A takes from B; B asks back with a query of its own. @param {any} state @returns {Form} */
+/**
+ * A form of the question how much A takes from B. B asks in return with a query of its own.
+ * @param {any} state @returns {Form}
+ */
 function pairOf(state) {
   const share = ({ value }) => percent(value("pairShare"));
   return {
@@ -55,7 +58,7 @@ function pairOf(state) {
 }
 
 /**
- * What an answer loses without the patch that is brightest, or darkest, in a map.
+ * A form of the question how much an answer loses without the patch that is brightest, or darkest, in a map.
  * @param {1|-1} sign
  * @returns {Form}
  */
@@ -210,7 +213,10 @@ export const isRight = ({ answer, reason }) => answer && reason;
 /** @param {Mark} mark */
 export const isSureAndWrong = (mark) => mark.sure === LEVELS.length - 1 && !isRight(mark);
 
-/** Of all questions together, and of the one that no lesson teaches. @param {Mark[]} marks */
+/**
+ * The score over all questions, and on the control question, which no lesson teaches.
+ * @param {Mark[]} marks
+ */
 export const scoreOf = (marks) => ({
   right: marks.filter(isRight).length,
   sureWrong: marks.filter(isSureAndWrong).length,
@@ -220,7 +226,7 @@ export const scoreOf = (marks) => ({
 /** @typedef {ReturnType<typeof createCheck>} Check */
 
 /**
- * What was answered, as it is kept on the device.
+ * The answers of a self-check, stored on the device.
  * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void}} book
  * @param {() => number} [lot]  draws the form of the first round
  */
@@ -229,7 +235,7 @@ export function createCheck(book, lot = Math.random) {
   const drawn = () => ({ form: FORMS[lot() < 0.5 ? 0 : 1], before: empty(), after: empty() });
   let fresh = drawn();
   const form = (/** @type {Round} */ round) =>
-    round === "before" ? kept().form : FORMS.find((one) => one !== kept().form);
+    round === "before" ? kept().form : FORMS.find((other) => other !== kept().form);
   const check = {
     form,
     begun: () => book.recall(KEPT) !== undefined,
@@ -245,7 +251,7 @@ export function createCheck(book, lot = Math.random) {
     /** @param {Round} round @param {number} at */
     complete: (round, at) =>
       [check.entry(round, at)].every(({ answer, reason, sure }) =>
-        [answer, reason, sure].every((one) => one !== undefined),
+        [answer, reason, sure].every((value) => value !== undefined),
       ),
     /**
      * Compares an entry with what is right now.
@@ -280,18 +286,18 @@ export function createCheck(book, lot = Math.random) {
   function kept() {
     const found = book.recall(KEPT);
     if (!found || !FORMS.includes(found.form)) return fresh;
-    const other = FORMS.find((one) => one !== found.form);
+    const other = FORMS.find((other) => other !== found.form);
     const entries = (round, own) => ITEMS.map((item, at) => checked(found[round]?.[at], item, own));
     return { form: found.form, before: entries("before", found.form), after: entries("after", other) };
   }
 
   function write(round, at, entry) {
     const now = kept();
-    book.keep(KEPT, { ...now, [round]: now[round].map((one, place) => (place === at ? entry : one)) });
+    book.keep(KEPT, { ...now, [round]: now[round].map((old, place) => (place === at ? entry : old)) });
   }
 }
 
-/** What the device kept may be damaged, or of another version. @returns {Entry} */
+/** Drops parts of a stored entry that are damaged, or of another version. @returns {Entry} */
 function checked(found, item, form) {
   const { answer, reason, sure, right } = found ?? {};
   const entry = {
@@ -299,7 +305,7 @@ function checked(found, item, form) {
     reason: item.reasons.includes(reason) ? reason : undefined,
     sure: Number.isInteger(sure) && Object.hasOwn(LEVELS, sure) ? sure : undefined,
   };
-  const whole = Object.values(entry).every((one) => one !== undefined);
+  const whole = Object.values(entry).every((value) => value !== undefined);
   return {
     ...entry,
     right: whole && Array.isArray(right) && right.length === 2 ? right.map(Boolean) : undefined,

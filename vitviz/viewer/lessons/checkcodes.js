@@ -25,18 +25,18 @@ export function checkCode({ form, before, after }) {
       sum * BigInt(STATES) + BigInt((2 * Number(answer) + Number(reason)) * LEVELS.length + sure),
     BigInt(FORMS.indexOf(form)),
   );
-  const told = NAME + written(number, LETTERS);
-  return grouped(told + sealOf(told));
+  const letters = NAME + written(number, LETTERS);
+  return grouped(letters + sealOf(letters));
 }
 
 /** The result in a code. Throws a `Misfit`. @param {string} code @returns {Result} */
 export function resultOf(code) {
   const letters = lettersIn(code);
-  const told = letters.slice(0, -SEAL);
+  const body = letters.slice(0, -SEAL);
   if (letters.length <= 2 * SEAL) throw new Misfit("pollNoCode");
-  if (sealOf(told) !== letters.slice(-SEAL)) throw new Misfit("pollSlip");
+  if (sealOf(body) !== letters.slice(-SEAL)) throw new Misfit("pollSlip");
   let number =
-    told.length === NAME.length + LETTERS && told.startsWith(NAME) ? numberIn(told.slice(NAME.length)) : SIZE;
+    body.length === NAME.length + LETTERS && body.startsWith(NAME) ? numberIn(body.slice(NAME.length)) : SIZE;
   if (number >= SIZE) throw new Misfit("pollOther");
   const marks = Array.from({ length: ROUNDS.length * ITEMS.length }, () => {
     const [right, sure] = [
@@ -65,7 +65,7 @@ export const readResults = (text) =>
  * @param {Result[]} results
  */
 export function classOf(results) {
-  const times = (round, at, fits) => results.filter((one) => fits(one[round][at])).length;
+  const times = (round, at, fits) => results.filter((result) => fits(result[round][at])).length;
   const both = (at, fits) => ({ before: times("before", at, fits), after: times("after", at, fits) });
   return ITEMS.map((_item, at) => ({ right: both(at, isRight), sureWrong: both(at, isSureAndWrong) }));
 }
@@ -87,13 +87,13 @@ export function tableOf(results) {
         round + "_sure_wrong",
       ]),
     ],
-    rows: results.map((one) => [
-      one.code,
-      one.form.toUpperCase(),
+    rows: results.map((result) => [
+      result.code,
+      result.form.toUpperCase(),
       ...of((round) => [
-        ...one[round].flatMap(({ answer, reason, sure }) => [Number(answer), Number(reason), sure]),
-        scoreOf(one[round]).right,
-        scoreOf(one[round]).sureWrong,
+        ...result[round].flatMap(({ answer, reason, sure }) => [Number(answer), Number(reason), sure]),
+        scoreOf(result[round]).right,
+        scoreOf(result[round]).sureWrong,
       ]),
     ]),
   };

@@ -107,7 +107,7 @@ function numbering(question, source) {
   };
 }
 
-/** What a code belongs to: one question about one picture in one model. */
+/** Identity of a code: one question about one picture in one model. */
 function nameOf({ course, source: { manifest, grid } }) {
   return [
     course.lesson().id,
@@ -140,8 +140,8 @@ export function lengthOf({ course, source }) {
  */
 export function codeOf(app, guess) {
   const { size, number } = numbering(app.course.question(), app.source);
-  const told = written(number(guess), lettersFor(size));
-  return grouped(told + checkOf(nameOf(app), told));
+  const letters = written(number(guess), lettersFor(size));
+  return grouped(letters + checkOf(nameOf(app), letters));
 }
 
 /**
@@ -155,10 +155,10 @@ export function guessOf(app, code) {
   const plain = lettersIn(code);
   const { size, guess } = numbering(app.course.question(), app.source);
   const count = lettersFor(size);
-  const told = plain.slice(0, count);
+  const letters = plain.slice(0, count);
   const alone = app.course.question().kind === "choose" && count === 1 && plain.length === 1;
-  if (!alone && plain !== told + checkOf(nameOf(app), told)) throw new Misfit("pollOther");
-  const found = numberIn(told) < size ? guess(numberIn(told)) : undefined;
+  if (!alone && plain !== letters + checkOf(nameOf(app), letters)) throw new Misfit("pollOther");
+  const found = numberIn(letters) < size ? guess(numberIn(letters)) : undefined;
   if (found === undefined) throw new Misfit("pollOther");
   return found;
 }

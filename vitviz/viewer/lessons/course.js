@@ -55,7 +55,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     value,
     /** @param {string} name  of a truth */
     unit: (name) => TRUTHS[name].unit,
-    /** What the truths of the step are asked about. @param {any} [more]  fields of one of them */
+    /** The arguments for the truths of the step. @param {any} [more]  fields of one of them */
     at: (more) => atOf(step(), app.source, app.shape(), more),
     count: () => lesson()?.steps.length ?? 0,
     first: () => firstOf(lesson()),
@@ -106,15 +106,15 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
       return there;
     },
     /**
-     * What came of the experiments of all steps about this picture, by their texts: null while one is worked
-     * out.
+     * The passes after the experiments of all steps about this picture, by their texts: null while one is
+     * computed.
      * @returns {Record<string, import("./outcomes.js").Outcome["manifest"]["pass"]>|null}
      */
     outcomes: () =>
       outcomesOf(
         lesson()
-          .steps.filter((one) => isShown(originOf(lesson(), one)))
-          .flatMap((one) => experimentsOf(one, app.source.manifest.model)),
+          .steps.filter((lessonStep) => isShown(originOf(lesson(), lessonStep)))
+          .flatMap((lessonStep) => experimentsOf(lessonStep, app.source.manifest.model)),
         outcomeOf,
       ),
     /**
@@ -145,10 +145,10 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
         kind === "patch" ? token : painted(course.guess() ?? [], token, paintable(question(), app.source)),
       );
     },
-    /** @param {[string, string]} [told]  the question and the gap, in words for the end of the lesson */
-    reveal(told) {
+    /** @param {[string, string]} [words]  the question and the gap, in words for the end of the lesson */
+    reveal(words) {
       if (!course.complete()) return;
-      notebook.keep(key(), { guess: course.guess(), shown: true, ...(told ? { told } : {}) });
+      notebook.keep(key(), { guess: course.guess(), shown: true, ...(words ? { told: words } : {}) });
       app.select(shownState() ?? {});
       render();
     },
@@ -162,9 +162,9 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     go(wanted) {
       open(lesson(), Math.min(course.count() + 1, Math.max(course.first(), wanted)));
     },
-    start(id, at = firstOf(lessons.find((one) => one.id === id))) {
+    start(id, at = firstOf(lessons.find((wanted) => wanted.id === id))) {
       open(
-        lessons.find((one) => one.id === id),
+        lessons.find((wanted) => wanted.id === id),
         at,
       );
     },
@@ -179,7 +179,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
   return course;
 
   /**
-   * What the truths of the step compare the analysis with: what came of its experiment, or what stands
+   * The analysis that the truths of the step compare with: the outcome of its experiment, or the analysis
    * beside.
    */
   function other() {
@@ -240,7 +240,7 @@ export function changesPhoto(lesson, number) {
 /** An example that no step of a lesson is about, where the host has one. @returns {{example?: string}} */
 function unusedIn(lesson, { besides }) {
   const used = [null, ...lesson.steps].map((step) => "example-" + originOf(lesson, step).example);
-  const [key] = besides.filter((one) => one.startsWith("example-") && !used.includes(one));
+  const [key] = besides.filter((name) => name.startsWith("example-") && !used.includes(name));
   return key ? { example: key.slice("example-".length) } : {};
 }
 
@@ -264,12 +264,12 @@ function outcomesOf(texts, outcomeOf) {
 }
 
 /**
- * What was asked and told in each step whose truth was shown, in its words then, and why the pupil thinks it
- * is so.
+ * The entries of the steps whose truth was revealed: question and answer in the words of that moment, and the
+ * pupil's own reason.
  * @returns {{told: [string, string], because?: string}[]}
  */
 function foundIn({ id, steps }, notebook) {
-  const entries = Object.entries(notebook.of(id)).filter(([, { told }]) => Array.isArray(told));
+  const entries = Object.entries(notebook.of(id)).filter(([, { told: words }]) => Array.isArray(words));
   return steps.map((step) => entries.findLast(([key]) => key.split("/")[1] === step.id)?.[1]).filter(Boolean);
 }
 

@@ -3,7 +3,7 @@
 import { strongest } from "../maths/attention.js";
 import { Chance } from "../maths/chance.js";
 
-/** Of the patches, this part is hidden where a step asks for the first ones of a map. */
+/** Share of the patches that is hidden where a step names the first ones of a map. */
 const HIDDEN = 1 / 5;
 
 /** How many patches a step hides that asks for the first ones of a map. */
@@ -40,10 +40,10 @@ export function experimentIn(text, source) {
  */
 export function experimentsOf({ state = {}, question = null, claim = null, values = {} }, { depth }) {
   const bounds = [claim?.above, claim?.below].filter((bound) => typeof bound === "object");
-  const asked = [question, claim, ...bounds, ...Object.values(values)].map((operand) => operand?.at ?? {});
+  const operands = [question, claim, ...bounds, ...Object.values(values)].map((operand) => operand?.at ?? {});
   const all = [
     state.experiment,
-    ...asked.flatMap(({ experiment, experiments = {} }) => [
+    ...operands.flatMap(({ experiment, experiments = {} }) => [
       experiment,
       ...Object.values(experiments).flat(),
     ]),
@@ -78,11 +78,11 @@ const lotOf = (seed, grid) =>
  * The patches that an explainer puts first for CLS and the most probable class, in order of their numbers.
  */
 function firstOf(key, { explanations, grid, manifest }) {
-  const one = explanations.named(key);
+  const explainer = explanations.named(key);
   const { predictions } = manifest.pass;
   if (!predictions) return null; // the logits are not here yet
   const [best] = predictions;
-  if (!one || !best || manifest.model.prefix_tokens[0] !== "cls_token") return undefined;
+  if (!explainer || !best || manifest.model.prefix_tokens[0] !== "cls_token") return undefined;
   const file = explanations.of({ key, token: 0, target: best.index });
   if (!file.exists || file.error) return undefined;
   const found = file.get();

@@ -28,7 +28,7 @@ export function createOutcomes(operate, brought, onProgress) {
 
   return {
     /**
-     * What comes of an experiment: null while it is worked out, undefined where it cannot be.
+     * The outcome of an experiment: null while it is computed, undefined where it cannot be.
      * @param {string} text  as a step has it
      * @param {import("../data/source.js").Source} source
      * @returns {Outcome|null|undefined}

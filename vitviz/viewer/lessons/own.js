@@ -3,7 +3,7 @@
  */
 
 export const OWN = "own";
-/** What an own lesson may hold; more is refused with a sentence, for it comes from files and links. */
+/** Limits of an own lesson. It comes from files and links, so more is refused with a sentence. */
 export const MOST = {
   steps: 30,
   title: 80,
@@ -20,9 +20,9 @@ export const MOST = {
  * patch, by choosing, with a number.
  */
 export const WAYS = ["look", "write", "patch", "choose", "number"];
-/** What stands before the right one of the choices. */
+/** Mark in front of the right choice. */
 const RIGHT = "*";
-/** What is seen of a view, when it is seen. */
+/** Parts of the page that a step with a view shows. */
 const SHOWN = ["title", "panel", "readout", "legend", "layer", "head"];
 const KIND = "vitviz lesson";
 
@@ -132,8 +132,8 @@ export function withMoved({ steps, ...rest }, from, to) {
 }
 
 /**
- * What a step asks, and the texts of its options; in words where what is right is not said, or not said
- * clearly.
+ * The question of a step, and the texts of its options. It becomes a question in free words where the right
+ * answer is missing, or not clear.
  * @param {OwnStep} step
  * @returns {{question: import("./steps.js").Question, options?: Record<string, string>}}
  */
@@ -189,7 +189,7 @@ export function played({ title, steps }) {
     example: String(first.example),
     steps: steps.map((step) => {
       const { view, text, question, answer, way } = step;
-      const { question: asked, options = {} } = askedBy(step);
+      const { question: prompt, options = {} } = askedBy(step);
       const texts = { "": text, question, why: answer, ...options };
       const id = markOf(JSON.stringify(step));
       if (!question) return { id, texts, state: view, shows: SHOWN };
@@ -199,7 +199,7 @@ export function played({ title, steps }) {
         texts,
         state: open ? view : { ...view, overlay: "none", beside: "" },
         shows: open ? SHOWN : [],
-        question: asked,
+        question: prompt,
         reveal: { state: { overlay: view.overlay ?? "attention", beside: view.beside ?? "" }, shows: SHOWN },
       };
     }),

@@ -36,7 +36,7 @@ export function createShelf(notebook, href, fixed) {
       draft = lesson;
       notebook.keep(lesson);
     },
-    /** What is played: the lesson that was brought, else the collected one; null if there is neither. */
+    /** The own lesson to play: the one that was brought, else the collected one; null if there is neither. */
     played: () => played(brought ?? draft),
   };
 }

@@ -13,9 +13,7 @@ import { TRUTHS } from "./truths.js";
  */
 const WITHIN = { worked: { right: 0.005, close: 0.05 }, guessed: { right: 0.02, close: 0.1 } };
 
-/**
- * What is counted or summed up can be larger than the line, with other models; so many times, and no more.
- */
+/** Factor that widens the range of counts and sums: other models can have larger ones. */
 const LARGER = 10;
 
 /** The id of the step behind the last one. */
@@ -63,7 +61,7 @@ export const MOST_LETTERS = 1000;
 export const firstOf = ({ recall }) => (recall ? 0 : 1);
 
 /**
- * What stands behind the last step: what was guessed and found in the lesson, over the picture of that step.
+ * The card after the last step: guesses and findings of the lesson, over the picture of the last step.
  * @param {Lesson} lesson
  * @returns {Step}
  */
@@ -117,7 +115,10 @@ function tokenAtPlace([down, right], grid) {
   );
 }
 
-/** What a step puts beside: another example than the one that it names where that is the picture itself. */
+/**
+ * The analysis that a step puts beside. If it names the example that is open already, another example takes
+ * its place.
+ */
 export const besideOf = ({ beside = "" }, besides) =>
   beside.startsWith("example-") && !besides.includes(beside)
     ? (besides.find((key) => key.startsWith("example-")) ?? beside)
@@ -178,7 +179,7 @@ function strongestFrom({ store, maps, grid }, { layer, head, token }) {
 }
 
 /**
- * What the truths of a step are asked about.
+ * The arguments for the truths of a step.
  * @param {Step} step
  * @param {any} [more]  fields of a question, a value or a claim
  * @returns {import("./truths.js").At}
@@ -229,7 +230,7 @@ export function isGuess(question, guess, source) {
   return typeof guess === "number" && guess >= low && guess <= high;
 }
 
-/** What can be guessed: nothing outside of shares and cosines. @param {Question} question */
+/** The range of possible guesses; shares and cosines have limits of their own. @param {Question} question */
 export function rangeOf({
   truth,
   min = -Infinity,
@@ -251,7 +252,7 @@ export function paintable({ count = 1 }, { grid }) {
  * painted.
  */
 export function painted(before, token, most) {
-  if (before.includes(token)) return before.filter((one) => one !== token);
+  if (before.includes(token)) return before.filter((other) => other !== token);
   return [...before, token].slice(-most);
 }
 

@@ -11,9 +11,8 @@ import { patchValues } from "../maths/patch.js";
 import { similarities } from "../data/maps.js";
 
 /**
- * What a truth is asked about: tokens, a layer, a head, a moment of the film; `to` and `marks` are other
- * tokens; `experiment` and `experiments` are texts of steps, these by the keys of options, several draws in a
- * list.
+ * The arguments of a truth: tokens, a layer, a head, a moment of the film; `to` and `marks` are other tokens;
+ * `experiment` and `experiments` are texts of steps, these by the keys of options, several draws in a list.
  * @typedef
  *   {{token: number, partner: number, layer: number, head: number|"mean", to?: number, marks?: number[],
  *   moment?: number|"last", given?: number, experiment?: string, experiments?: Record<string,
@@ -52,13 +51,16 @@ function pairAt(source, { layer, head, token, partner }) {
   return decoded && pairOf(decoded, head, token, partner);
 }
 
-/** What a layer makes of shares and values; null while a file is loading, undefined for a mean of heads. */
+/**
+ * Reads the mixing of a layer (shares and values); null while a file is loading, undefined for a mean of
+ * heads.
+ */
 const mixingAt = (source, at, read) =>
   at.head === "mean"
     ? undefined
     : withinAll([layerOf(source, at.layer), fetched(source.mixing(at.layer))], ([, mixing]) => read(mixing));
 
-/** What attention adds to the token. */
+/** Reads the vector that attention adds to the token. */
 const mixAt = (source, at, read) =>
   mixingAt(source, at, (mixing) =>
     read(mixOf(mixing, source.maps.of(at.layer, at.token, "from").rows, at.head, at.token)),
@@ -88,10 +90,10 @@ const shareIn = (
     },
   },
   { index },
-) => predictions.find((one) => one.index === index)?.probability ?? probabilities?.[index];
+) => predictions.find((row) => row.index === index)?.probability ?? probabilities?.[index];
 
 /**
- * What several experiments leave of the most probable class.
+ * Reads the probabilities of the most probable class after several experiments.
  * @param {Source} source
  * @param {string[]} experiments
  * @param {OutcomeOf} outcomeOf
@@ -108,7 +110,9 @@ const sharesAfter = (
   experiments,
   outcomeOf,
   read,
-) => own && withinAll(experiments.map(outcomeOf), (found) => read(found.map((one) => shareIn(one, own))));
+) =>
+  own &&
+  withinAll(experiments.map(outcomeOf), (found) => read(found.map((outcome) => shareIn(outcome, own))));
 const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 /** @param {At} at */
 const textsOf = ({ experiments = {} }) => Object.values(experiments).flat();
@@ -136,7 +140,7 @@ function positionsFrom(source, token) {
 }
 
 /**
- * What positions inside attention do to the score of a patch with another, on the mean of the heads of a
+ * The effect of positions inside attention on the score of a patch with another: the mean over the heads of a
  * layer.
  */
 const toldPlace = ({ inside: file, grid }, { token, layer }, to) =>
@@ -247,12 +251,12 @@ export const TRUTHS = {
       if (source.grid.prefix === 0 || other === undefined) return undefined;
       const layers = other && [layerOf(source, 0), layerOf(other, 0)];
       if (!layers || layers.includes(null)) return null;
-      const [one, two] = layers;
-      if (one.k.length !== two.k.length) return "different";
-      for (let head = 0; head < one.heads; head++) {
-        const start = head * one.tokens * one.dim;
-        for (let i = start; i < start + one.dim; i++)
-          if (Math.abs(one.k[i] - two.k[i]) > 1e-3) return "different";
+      const [first, two] = layers;
+      if (first.k.length !== two.k.length) return "different";
+      for (let head = 0; head < first.heads; head++) {
+        const start = head * first.tokens * first.dim;
+        for (let i = start; i < start + first.dim; i++)
+          if (Math.abs(first.k[i] - two.k[i]) > 1e-3) return "different";
       }
       return "same";
     },
@@ -272,7 +276,7 @@ export const TRUTHS = {
         (rows) => similarities(rows, token - source.grid.prefix, patchesOf(source))[to - source.grid.prefix],
       ),
   },
-  /** Which of two marked patches has the position that is more like the one of the token. */
+  /** The one of two marked patches whose position is more like that of the token. */
   moreAlike: {
     unit: "which",
     of: (source, { token, marks: [a, b] }) =>
@@ -289,7 +293,7 @@ export const TRUTHS = {
       ),
   },
 
-  /** What positions inside attention do to the score of a pair of patches, whatever they show. */
+  /** The effect of positions inside attention on the score of a pair of patches, whatever they show. */
   toldPlace: { unit: "cosine", of: (source, at) => toldPlace(source, at, at.to) },
   toldMap: {
     unit: "map",
@@ -365,7 +369,7 @@ export const TRUTHS = {
     of: (source, at) =>
       within(pairAt(source, at), ({ share }) => (share * Math.E) / (share * Math.E + 1 - share)),
   },
-  /** What becomes of the shares of all other tokens then. */
+  /** The change in the shares of all other tokens then. */
   raisedOthers: {
     unit: "which",
     of: (source, at) =>
@@ -431,7 +435,7 @@ export const TRUTHS = {
     unit: "cosine",
     of: (source, at) => mixAt(source, at, ({ before, after }) => 1 - cosineDistance(before, after)),
   },
-  /** What a norm makes of a token that is twice as long. */
+  /** The effect of a norm on a token that is twice as long. */
   normOfTwice: {
     unit: "which",
     of: (source, at) =>
@@ -726,20 +730,17 @@ export const TRUTHS = {
           }).length,
       ),
   },
-  /**
-   * Which of some experiments leaves least of the most probable class; of several draws their mean counts.
-   */
+  /** The experiment that leaves least of the most probable class; several draws count by their mean. */
   hurtsMost: {
     unit: "which",
     of: (source, { experiments }, _other, outcomeOf) =>
       withinAll(
-        Object.values(experiments).map((one) => sharesAfter(source, [one].flat(), outcomeOf, meanOf)),
+        Object.values(experiments).map((texts) => sharesAfter(source, [texts].flat(), outcomeOf, meanOf)),
         (left) => Object.keys(experiments)[best(left.map((share) => -share))],
       ),
   },
   /**
-   * Whose answer the model gives when it has something of another picture: its own, that picture's, or a
-   * third.
+   * The answer of the model when it has something of another picture: its own, that picture's, or a third.
    */
   whoseWord: {
     unit: "which",
@@ -757,7 +758,7 @@ export const TRUTHS = {
     ) =>
       own &&
       withinAll([other, outcomeOf(experiment)], ([now, donor]) => {
-        const [said, theirs] = [now, donor].map(
+        const [answer, theirs] = [now, donor].map(
           ({
             manifest: {
               pass: {
@@ -766,7 +767,7 @@ export const TRUTHS = {
             },
           }) => first?.index,
         );
-        return said === own.index ? "own" : said === theirs ? "donor" : "third";
+        return answer === own.index ? "own" : answer === theirs ? "donor" : "third";
       }),
   },
   /**
@@ -872,7 +873,10 @@ export function truthOf(name, source, at, other, outcomeOf = () => undefined) {
 export function holds(claim, value) {
   const bound = (wanted) =>
     typeof wanted === "object" ? within(value(wanted), (found) => found * (wanted.times ?? 1)) : wanted;
-  const found = [value(claim), ...[claim.above, claim.below].filter((one) => one !== undefined).map(bound)];
+  const found = [
+    value(claim),
+    ...[claim.above, claim.below].filter((limit) => limit !== undefined).map(bound),
+  ];
   if (found.includes(undefined)) return undefined;
   if (found.includes(null)) return null;
   const [own] = found;

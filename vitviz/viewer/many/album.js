@@ -46,7 +46,7 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
   /** @type {Item[]} */
   let items = [];
   let [running, stopped, over] = [false, false, 0];
-  const of = (state) => items.filter((one) => one.state === state);
+  const of = (state) => items.filter((item) => item.state === state);
   return {
     /**
      * Takes pictures, as many as there is room for, and looks at them.
@@ -54,7 +54,9 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
      */
     add(more) {
       const room = MOST - items.length;
-      items.push(...more.slice(0, room).map((one) => ({ ...one, state: /** @type {const} */ ("waiting") })));
+      items.push(
+        ...more.slice(0, room).map((item) => ({ ...item, state: /** @type {const} */ ("waiting") })),
+      );
       over = Math.max(0, more.length - room);
       return go();
     },
@@ -82,8 +84,8 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
     if (running) return;
     running = true;
     try {
-      for (let one = next(); one; one = next()) {
-        Object.assign(one, await looked(one));
+      for (let item = next(); item; item = next()) {
+        Object.assign(item, await looked(item));
         changed();
       }
     } finally {
@@ -96,20 +98,20 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
     return stopped ? undefined : items.find(({ state }) => state === "waiting");
   }
 
-  /** @param {Item} one @returns {Promise<Partial<Item>>} */
-  async function looked(one) {
+  /** @param {Item} item @returns {Promise<Partial<Item>>} */
+  async function looked(item) {
     let picture;
     try {
-      picture = one.manifest
-        ? await pixelsOf(await one.manifest())
-        : await seen(/** @type {File} */ (one.file), one.name);
+      picture = item.manifest
+        ? await pixelsOf(await item.manifest())
+        : await seen(/** @type {File} */ (item.file), item.name);
     } catch (error) {
-      return { state: "broken", told: error.told ?? { key: "many_lost", values: { name: one.name } } };
+      return { state: "broken", told: error.told ?? { key: "many_lost", values: { name: item.name } } };
     }
-    if (!picture) return { state: "broken", told: { key: "many_host", values: { name: one.name } } };
+    if (!picture) return { state: "broken", told: { key: "many_host", values: { name: item.name } } };
     const { logits, layers } = await engine.run({ picture, lane: "many" });
     if (!logits.every(Number.isFinite))
-      return { state: "broken", told: { key: "many_unsound", values: { name: one.name } } };
+      return { state: "broken", told: { key: "many_unsound", values: { name: item.name } } };
     const layerOf = (layer) => ({
       .../** @type {any} */ (layers)[layer],
       heads,
@@ -163,7 +165,7 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
 }
 
 /**
- * What is true of all of them; null before one is done.
+ * Statistics over all finished pictures; null before the first one is done.
  * @param {Item[]} done
  * @param {import("../types.js").Model} model
  */
@@ -178,7 +180,7 @@ export function together(done, { depth, num_heads: heads }) {
     distance: byLayer(far.mean),
     error: byLayer(far.error),
     map: meanAndError(maps).mean,
-    common: new Map(done.map((one, at) => [one, common[at]])),
+    common: new Map(done.map((item, at) => [item, common[at]])),
   };
 }
 

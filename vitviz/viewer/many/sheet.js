@@ -9,15 +9,15 @@ import { createSummary } from "./summary.js";
 import { createTile } from "./tile.js";
 
 /**
- * What the sheet can be sorted by; a number for each picture, the least first.
- * @type {Record<string, (one: import("./album.js").Item, common: number) => number|string>}
+ * Orders of the sheet: each gives a number for each picture, the least first.
+ * @type {Record<string, (item: import("./album.js").Item, common: number) => number|string>}
  */
 const ORDERS = {
   order: () => 0,
   sure: ({ results }) => -(results?.answer?.probability ?? 0),
   answer: ({ results }) => results?.answer?.name ?? "",
   far: ({ distance }) => -meanOf(distance ?? []),
-  unlike: (one, common) => common,
+  unlike: (_item, common) => common,
 };
 
 /**
@@ -43,7 +43,7 @@ export function createMany(app, runner) {
     );
   const album = app.album;
   const named = model.head === "classes";
-  let [sorted, failed, asked] = ["order", false, false];
+  let [sorted, failed, wanted] = ["order", false, false];
   const tiles = /** @type {Map<import("./album.js").Item, HTMLElement>} */ (new Map());
   const input = fileField("image/*", take, true);
   const tools = {
@@ -128,14 +128,14 @@ export function createMany(app, runner) {
 
   /** The pictures that the page brings along, and of them the one that is shown. */
   async function addExamples() {
-    if (asked) return;
-    asked = true;
+    if (wanted) return;
+    wanted = true;
     const { itself } = app.source.manifest;
     const keys = [
       ...(itself?.kind === "example" ? [itself] : []),
       ...app.besides().filter(({ kind }) => kind === "example"),
     ];
-    const fresh = keys.filter(({ key }) => !album.items().some((one) => one.key === key));
+    const fresh = keys.filter(({ key }) => !album.items().some((item) => item.key === key));
     const manifestOf = (key) =>
       key === itself?.key ? Promise.resolve(app.source.manifest) : app.manifestOf(key);
     await add(
@@ -145,7 +145,7 @@ export function createMany(app, runner) {
         manifest: () => manifestOf(key),
       })),
     ).finally(() => {
-      asked = false;
+      wanted = false;
     });
   }
 
@@ -159,7 +159,7 @@ export function createMany(app, runner) {
     const busy = running && waiting > 0;
     for (const [name, useful] of Object.entries({
       choose: total < MOST,
-      examples: total < MOST && !asked && app.besides().some(({ kind }) => kind === "example"),
+      examples: total < MOST && !wanted && app.besides().some(({ kind }) => kind === "example"),
       stop: busy,
       go: waiting > 0 && !running,
       clear: total > 0,
@@ -182,19 +182,23 @@ export function createMany(app, runner) {
       sheet.replaceChildren();
       return;
     }
-    const placed = done.map((one, at) => ({ one, at, by: ORDERS[sorted](one, all.common.get(one) ?? 0) }));
+    const placed = done.map((item, at) => ({
+      item,
+      at,
+      by: ORDERS[sorted](item, all.common.get(item) ?? 0),
+    }));
     placed.sort((a, b) => (a.by < b.by ? -1 : a.by > b.by ? 1 : a.at - b.at));
-    placed.forEach(({ one }, at) => {
+    placed.forEach(({ item }, at) => {
       // what stays in its place keeps the focus
-      if (sheet.children[at] !== tileOf(one)) sheet.insertBefore(tileOf(one), sheet.children[at] ?? null);
+      if (sheet.children[at] !== tileOf(item)) sheet.insertBefore(tileOf(item), sheet.children[at] ?? null);
     });
     while (sheet.children.length > placed.length) sheet.lastChild.remove();
     if (!busy) summary.render(done, all);
   }
 
-  function tileOf(one) {
-    const tile = tiles.get(one) ?? createTile(app, one, say);
-    tiles.set(one, tile);
+  function tileOf(item) {
+    const tile = tiles.get(item) ?? createTile(app, item, say);
+    tiles.set(item, tile);
     return tile;
   }
 }

@@ -124,7 +124,7 @@ function createAnswers(app) {
   };
 }
 
-/** What was done, each entry removable. */
+/** The list of the interventions, with a button to remove each. */
 function createLog(app) {
   const { t, bench } = app;
   const id = freshId("done");
@@ -169,20 +169,20 @@ function createLog(app) {
       const all = bench.list();
       show(none, all.length === 0);
       show(list, all.length > 0);
-      const held = [...list.children].findIndex((one) => one.contains(document.activeElement));
+      const held = [...list.children].findIndex((item) => item.contains(document.activeElement));
       list.replaceChildren(
-        ...all.map((one, at) => {
-          const said = changeName(one, app);
+        ...all.map((change, at) => {
+          const name = changeName(change, app);
           return el(
             "li",
             {},
-            el("span", { text: said }),
+            el("span", { text: name }),
             el("button", {
               type: "button",
               class: "vv-button",
               text: "✕",
               title: t("experimentDrop"),
-              "aria-label": t("experimentDrop") + ": " + said,
+              "aria-label": t("experimentDrop") + ": " + name,
               onclick: () => bench.drop(at),
             }),
           );
@@ -305,7 +305,7 @@ function createPictureControls(app) {
   const ways = [
     "off",
     "shuffled",
-    ...(kinds.length > 1 ? kinds.filter((one) => one !== "bias").map((one) => one + " off") : []),
+    ...(kinds.length > 1 ? kinds.filter((kind) => kind !== "bias").map((kind) => kind + " off") : []),
   ];
   const positions = ways.map((by) =>
     button({
@@ -386,7 +386,7 @@ function createEdgeControls(app) {
       onClick: () => bench.add({ kind: "cut", edges, layers: inLayers(), heads: inHeads() }),
     }),
   );
-  const one = button({
+  const cutPair = button({
     text: t("experimentCutPair"),
     title: t("experimentCutTitle"),
     onClick: () => {
@@ -423,7 +423,7 @@ function createEdgeControls(app) {
     { class: "vv-sections" },
     layers.root,
     place,
-    group("experimentCut", ...cut, one),
+    group("experimentCut", ...cut, cutPair),
     pair,
     group("experimentEven", ...even),
     group("experimentRows", scramble),
@@ -433,13 +433,13 @@ function createEdgeControls(app) {
     render() {
       layers.set(where);
       const { layer, head } = app.selection;
-      const told =
+      const phrase =
         where === "layer"
           ? "experimentPlaceLayer"
           : head === "mean"
             ? "experimentPlaceMean"
             : "experimentPlaceHead";
-      setText(place, where === "all" ? "" : t(told, { layer, head: headName(head, app) }));
+      setText(place, where === "all" ? "" : t(phrase, { layer, head: headName(head, app) }));
       show(place, where !== "all");
       const { query, key } = app.pair();
       setText(pair, t("experimentPair", { query: tokenName(query, app), key: tokenName(key, app) }));
@@ -509,7 +509,7 @@ function createTransplantControls(app) {
       written = keys;
       const { value } = donor;
       donor.replaceChildren(
-        ...all.map((one) => el("option", { value: one.key, text: besideName(one, app) })),
+        ...all.map((beside) => el("option", { value: beside.key, text: besideName(beside, app) })),
       );
       if (all.some(({ key }) => key === value)) donor.value = value;
     },
@@ -523,13 +523,13 @@ function saves(app) {
   if (second.key !== OPERATED || !second.app || second.coming || done.length === 0)
     return { tables: {}, figures: [] };
   const [before, after] = [app, second.app].map(({ source }) => source.manifest.pass.predictions);
-  const names = new Map([...before, ...after].map((one) => [one.index, one.label]));
-  const of = (list, index) => list.find((one) => one.index === index)?.probability ?? "";
+  const names = new Map([...before, ...after].map((row) => [row.index, row.label]));
+  const of = (list, index) => list.find((row) => row.index === index)?.probability ?? "";
   const changes = {
     columns: ["number", "change", "intervention"],
-    rows: done.map((one, at) => [at + 1, changeName(one, app), JSON.stringify(one)]),
+    rows: done.map((change, at) => [at + 1, changeName(change, app), JSON.stringify(change)]),
   };
-  const all = done.map((one) => changeName(one, app)).join("; ");
+  const all = done.map((change) => changeName(change, app)).join("; ");
   const answers = {
     columns: ["class", "label", "before", "after", "changed"],
     rows: [...names].map(([index, label]) => [index, label, of(before, index), of(after, index), all]),

@@ -55,9 +55,9 @@ function create(app) {
     render(view) {
       const target = targetOf(app.selection, app.source);
       const shown = shownExplainers(app.selection, app.source);
-      const here = shown.map((one) => ({
-        one,
-        values: app.source.explanations.of(questionOf(app.selection, app.source, one)).here?.values,
+      const here = shown.map((explainer) => ({
+        explainer,
+        values: app.source.explanations.of(questionOf(app.selection, app.source, explainer)).here?.values,
       }));
       setText(found, here.every(({ values }) => values) ? explainFinding(app, here) : "");
       const token = shown.some(gathers) ? t("explainPool") : tokenName(app.selection.token, app);
@@ -103,9 +103,9 @@ function saves(app) {
   const { source, selection } = app;
   const columns = {};
   const shown = shownExplainers(selection, source);
-  for (const one of [...shown, mainExplainer(selection, source)]) {
-    const found = source.explanations.of(questionOf(selection, source, one)).here;
-    if (found) columns[one.key] = found.values;
+  for (const explainer of [...shown, mainExplainer(selection, source)]) {
+    const found = source.explanations.of(questionOf(selection, source, explainer)).here;
+    if (found) columns[explainer.key] = found.values;
   }
   const known = Object.keys(columns).length > 0;
   // A figure does not begin what nobody has looked at: some maps cost hundreds of passes.

@@ -20,7 +20,7 @@ import { featuresFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 
-/** What lies over the picture: the PCA as colours, or the similarity to one token. */
+/** Values on the picture: the PCA as colours, or the similarity to one token. */
 const PAINTED = ["colours", "similarity"];
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -137,22 +137,22 @@ function create(app) {
   }
 
   function renderLayer(summary, layer, scale) {
-    const one = layerFeatures(summary, layer, manifest);
-    const patchNorms = one.norms.subarray(grid.prefix);
+    const features = layerFeatures(summary, layer, manifest);
+    const patchNorms = features.norms.subarray(grid.prefix);
     const { median, above } = outliers(patchNorms, times);
-    shown = { layer, table: app.taste.colours, ...scale, norms: one.norms, median };
-    colours.drawColours(one.colours);
-    const share = (axis) => percent(one.explained[axis]);
+    shown = { layer, table: app.taste.colours, ...scale, norms: features.norms, median };
+    colours.drawColours(features.colours);
+    const share = (axis) => percent(features.explained[axis]);
     setText(
       explained,
       t("featuresExplained", {
         red: share(0),
         green: share(1),
         blue: share(2),
-        sum: percent(one.explained[0] + one.explained[1] + one.explained[2]),
+        sum: percent(features.explained[0] + features.explained[1] + features.explained[2]),
       }),
     );
-    norms.draw(one.norms, grid.prefix, scale, colourTable(app.taste.colours));
+    norms.draw(features.norms, grid.prefix, scale, colourTable(app.taste.colours));
     normLegend.render({ scale, colours: app.taste.colours, uniform: null, ends: digits });
     norms.outline(above, (patch) =>
       t("featuresOutlier", {
@@ -176,7 +176,7 @@ function create(app) {
       t("featuresPrefix", {
         norms: manifest.model.prefix_tokens
           .map((_, token) =>
-            t("featuresPrefixNorm", { name: tokenName(token, app), norm: digits(one.norms[token]) }),
+            t("featuresPrefixNorm", { name: tokenName(token, app), norm: digits(features.norms[token]) }),
           )
           .join(" · "),
       }),
@@ -291,9 +291,9 @@ function createStrip(app, times) {
       if (drawn) return;
       drawn = true;
       for (const { map, note, spoken, layer } of steps) {
-        const one = layerFeatures(summary, layer, manifest);
-        const { median, above } = outliers(one.norms.subarray(grid.prefix), times);
-        map.drawColours(one.colours);
+        const features = layerFeatures(summary, layer, manifest);
+        const { median, above } = outliers(features.norms.subarray(grid.prefix), times);
+        map.drawColours(features.colours);
         setText(note, t("featuresLayerNote", { median: digits(median), count: above.length }));
         setText(spoken, t("featuresLayer", { layer, count: above.length }));
       }

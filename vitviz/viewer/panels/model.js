@@ -163,9 +163,9 @@ function looks(app) {
   const maps = Object.entries(boxes);
   const pointed = percents(maps.map(([, { pointing }]) => pointing));
   const name = (map) => {
-    const one = explainers.find(({ key }) => key === map);
-    const said = one ? explainerName(one, app) : map === "uniform" ? t("boxes_uniform") : map;
-    return map === "uniform" || one?.baseline ? t("boxesWithoutModel", { map: said }) : said;
+    const explainer = explainers.find(({ key }) => key === map);
+    const title = explainer ? explainerName(explainer, app) : map === "uniform" ? t("boxes_uniform") : map;
+    return map === "uniform" || explainer?.baseline ? t("boxesWithoutModel", { map: title }) : title;
   };
   return createFold(
     app,

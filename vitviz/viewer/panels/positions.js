@@ -45,15 +45,15 @@ export const positions = {
  */
 function code({ token, layer }, { manifest, grid }) {
   const {
-    files: { positions: learned, inside: told },
+    files: { positions: learned, inside: turned },
     model: { position_kinds: kinds },
   } = manifest;
   if (!placeOf(token, grid)) return learned ? codeOf(manifest, "positions_all", {}) : null;
   const cells = [
     learned ? "positions" : "no_positions",
-    ...(told ? [kinds.includes("rotary") ? "positions_rotary" : "positions_bias"] : []),
+    ...(turned ? [kinds.includes("rotary") ? "positions_rotary" : "positions_bias"] : []),
   ];
-  return learned || told ? codeOf(manifest, { vitviz: cells, torch: cells }, { token, layer }) : null;
+  return learned || turned ? codeOf(manifest, { vitviz: cells, torch: cells }, { token, layer }) : null;
 }
 
 const SCALE = { min: -1, max: 1 };
@@ -100,7 +100,7 @@ function create(app) {
     {},
     found,
     intro,
-    el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)),
+    el("div", { class: "vv-figures" }, ...ones.map((part) => part.root)),
     value,
     loading.root,
     waiting.root,
@@ -130,7 +130,7 @@ function create(app) {
         ? t("positionsIntro", { token: tokenTitle(token, app) })
         : t("positionsPrefix", { token: tokenTitle(token, app) }),
     );
-    for (const one of ones) one.render(token);
+    for (const part of ones) part.render(token);
     legend.render({ scale: SCALE, colours: "diverging", uniform: null, note: t("scale_positions") });
     const place = placeOf(token, grid);
     for (const curve of curves) show(curve.root, similar !== null);
@@ -167,7 +167,7 @@ function create(app) {
   }
 }
 
-/** What follows where nothing tells a place: the order of the patches does not count. */
+/** The consequence of a model without positions: the order of the patches does not count. */
 function blindNodes(app) {
   const { t, bench } = app;
   const shuffle = button({

@@ -32,7 +32,7 @@ export const rollout = {
   code,
 };
 
-/** What a token has from every other one, through the layers. */
+/** Code for the shares of all tokens in one token, through the layers. */
 function code({ token, layer, first, residual, fusion }, { manifest }) {
   return codeOf(manifest, "rollout", { token, layer, first, residual, fusion });
 }
@@ -208,7 +208,7 @@ function createStrip(app) {
   const root = createGallery({
     grid,
     label: app.t("rolloutStrip"),
-    maps: layers.map((one) => one.root),
+    maps: layers.map((layer) => layer.root),
     most: 6,
     least: "4.5em",
   });

@@ -35,7 +35,7 @@ export const training = {
   code,
 };
 
-/** Which end of the film the large picture is of. */
+/** Says whether the large picture is the start or the end of the film. */
 function stageNote({
   t,
   source: {
@@ -46,7 +46,7 @@ function stageNote({
   return film.exists ? t(model.trained === false ? "filmStageBefore" : "filmStage") : "";
 }
 
-/** Where CLS looks in the pictures of the film, at the selected moment. */
+/** Code for the attention of CLS in the pictures of the film, at the selected moment. */
 function code({ moment, layer, head }, { manifest, film: { here } }) {
   const last = here && here.moments.length - 1;
   return (
@@ -207,7 +207,8 @@ function createPlayer(app, last, { onMoment, onEnd, onLeave }) {
 }
 
 /**
- * Of how many pictures the figures of a film are: the finished model may be measured on more, in panel Model.
+ * Number of pictures behind the figures of a film. The finished model may be measured on more, in panel
+ * Model.
  */
 function measuredOn({
   t,
@@ -303,7 +304,7 @@ function createLooks(app, film) {
     { class: "vv-film" },
     title,
     layer || head ? el("div", { class: "vv-knobs" }, layer && layer.root, head && head.root) : null,
-    el("div", { class: "vv-figures vv-thirds" }, ...pictures.map((one) => one.root)),
+    el("div", { class: "vv-figures vv-thirds" }, ...pictures.map((picture) => picture.root)),
     el("p", { class: "vv-note", text: t("filmLooksNote") }),
   );
   return {
@@ -316,7 +317,7 @@ function createLooks(app, film) {
       setText(title, t("filmLooks", chosen));
       layer?.set(chosen.layer);
       head?.set(chosen.head);
-      for (const one of pictures) one.render(moment, chosen);
+      for (const picture of pictures) picture.render(moment, chosen);
     },
   };
 }
@@ -380,7 +381,7 @@ function createPlaces(app, film) {
     patchHeight: height / rows,
     patchWidth: width / cols,
   };
-  const one = createPatchMap(filmed);
+  const map = createPatchMap(filmed);
   const title = el("figcaption");
   const label = t("positionsAll", { count: rows * cols });
   const mosaic = createMosaic({
@@ -398,8 +399,8 @@ function createPlaces(app, film) {
     app.select({ token: tokenOf(row, col, grid), pinned: true });
   };
   mosaic.frame.addEventListener("click", (event) => go(mosaic.cellAt(event)));
-  one.frame.addEventListener("click", (event) => {
-    const patch = one.tokenOf(event);
+  map.frame.addEventListener("click", (event) => {
+    const patch = map.tokenOf(event);
     if (patch !== null) go(placeOf(patch, filmed));
   });
   const root = el(
@@ -409,7 +410,7 @@ function createPlaces(app, film) {
     el(
       "div",
       { class: "vv-figures" },
-      el("figure", { class: "vv-figure" }, one.frame, title),
+      el("figure", { class: "vv-figure" }, map.frame, title),
       el("figure", { class: "vv-figure" }, mosaic.frame, el("figcaption", { text: label })),
     ),
     legend.root,
@@ -421,8 +422,8 @@ function createPlaces(app, film) {
       const table = colourTable("diverging");
       const place = samePlace(placeOf(token, grid) ?? placeOf(middleToken(grid), grid), grid, film);
       const patch = tokenOf(place.row, place.col, filmed);
-      one.draw(similarityAt(film, moment, patch), 0, COSINES, table);
-      one.mark(patch);
+      map.draw(similarityAt(film, moment, patch), 0, COSINES, table);
+      map.mark(patch);
       setText(title, t("filmPosition", counted(place, app)));
       mosaic.mark(place);
       legend.render({ scale: COSINES, colours: "diverging", uniform: null, note: t("scale_positions") });

@@ -28,7 +28,7 @@ export function createCode(app, panel) {
     role: "group",
     "aria-label": t("code"),
   });
-  const said = el("p", { class: "vv-note vv-said", role: "status" });
+  const status = el("p", { class: "vv-note vv-said", role: "status" });
   const none = el("p", { class: "vv-note", text: t("codeNone") });
   const body = el(
     "div",
@@ -36,7 +36,7 @@ export function createCode(app, panel) {
     el("div", { class: "vv-pair vv-on-a-line" }, which.root, button({ text: t("codeCopy"), onClick: copy })),
     text,
     el("p", { class: "vv-note", text: t("codeNote") }),
-    said,
+    status,
   );
   const root = el(
     "details",
@@ -53,14 +53,14 @@ export function createCode(app, panel) {
     const selection = { ...app.selection, token: app.shownToken(), partner: app.shownPartner() };
     const { changes } = app.source.manifest.pass;
     const { key, app: changed, coming } = app.second;
-    const told = panel.code(
+    const snippet = panel.code(
       selection,
       app.source,
       app.taste,
       key === OPERATED && changed && !coming ? changed.source.manifest.pass.changes : null,
     );
     // In plain PyTorch a snippet runs the intact model alone.
-    const code = told && { ...told, torch: changes.length > 0 ? null : told.torch };
+    const code = snippet && { ...snippet, torch: changes.length > 0 ? null : snippet.torch };
     if (code && code[kind] === null) kind = KINDS[0];
     which.set(kind);
     show(which.root, Boolean(code?.torch));
@@ -68,18 +68,18 @@ export function createCode(app, panel) {
     show(body, code !== null);
     if (!code || text.textContent === code[kind]) return;
     setText(text, code[kind]);
-    setText(said, "");
+    setText(status, "");
   }
 
   async function copy() {
     try {
       await navigator.clipboard.writeText(text.textContent);
-      setText(said, t("codeCopied"));
+      setText(status, t("codeCopied"));
     } catch {
       // Without https or permission a page cannot write to the clipboard: the visitor copies by hand.
       text.focus();
       document.getSelection().selectAllChildren(text);
-      setText(said, t("codeSelected"));
+      setText(status, t("codeSelected"));
     }
   }
 }

@@ -6,7 +6,7 @@
 import { el } from "./dom.js";
 
 /**
- * What a button clicks to have files chosen; the same ones can be chosen again.
+ * A hidden file field that a button clicks; the same files can be chosen again.
  * @param {string} accept
  * @param {(files: File[]) => void} take  at least one
  */
@@ -26,7 +26,7 @@ export function fileField(accept, take, multiple = false) {
 }
 
 /**
- * Of files that come at once where one photo is taken: the first that is a picture by its name.
+ * Picks one photo from files that come together: the first that is a picture by its type.
  * @param {FileList} files
  */
 export const photoAmong = (files) => [...files].find(({ type }) => type.startsWith("image/")) ?? files[0];

@@ -22,7 +22,7 @@ export function createFold(app, name, title, ...nodes) {
   );
   root.open = opened().includes(name);
   root.addEventListener("toggle", () => {
-    const others = opened().filter((one) => one !== name);
+    const others = opened().filter((other) => other !== name);
     if (others.length < opened().length !== root.open)
       app.prefer({ opened: [...others, ...(root.open ? [name] : [])].join(" ") });
   });

@@ -41,7 +41,7 @@ export function createGlossary(app, places) {
   function mark(place) {
     const known = new Set(
       [...place.querySelectorAll(".vv-term")]
-        .filter((one) => !one.closest("[hidden]"))
+        .filter((node) => !node.closest("[hidden]"))
         .map(({ dataset }) => dataset.term),
     );
     for (const node of textsOf(place)) {

@@ -70,7 +70,7 @@ export function createFileWaiting(app, fileOf, loading, { none = "", lost = "", 
 }
 
 /**
- * What shows one file: the line about it, and what is made of it once it is here.
+ * A view of one file: the line about its loading, and the view made of the file once it is here.
  * @template T
  * @template {{root: HTMLElement, render: (...shown: any[]) => void}} View
  * @param {import("../main.js").App} app

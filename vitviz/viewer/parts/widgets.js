@@ -26,8 +26,8 @@ export function choice({ label, options, onChoose, wrap = false }) {
     root,
     set(value, useful) {
       const at = options.findIndex((option) => option.value === value);
-      inputs.forEach((input, one) => {
-        if (input.checked !== (one === at)) input.checked = one === at;
+      inputs.forEach((input, index) => {
+        if (input.checked !== (index === at)) input.checked = index === at;
       });
       if (useful !== undefined) show(root, useful);
     },

@@ -124,8 +124,8 @@ export function positionsOf({ tensors, dim, prefix }) {
 }
 
 /**
- * What a step down and right turns q and k by, and what that leaves of equal content, as vitviz/probe/measure
- * has them.
+ * The angles by which a step down and a step right turn q and k, and the similarity left to equal content, as
+ * vitviz/probe/measure has them.
  */
 function rotaryOf({ rotary, rows, cols, head_dim: dim }) {
   const half = dim / 2;

@@ -38,8 +38,9 @@ export function createCarrying(runs, digits, adopt) {
   return { look, show, save, load, stop: () => looking?.stop() };
 
   /**
-   * What is inside a run, if there is news, somebody sees it (`isSeen` is asked last: the page is laid out
-   * for it), and the last look is some time ago; null: there is not.
+   * A pass of the model of a run for the panel "inside", at most every few seconds while the run learns. null
+   * if nothing is new, or nobody sees the panel (`isSeen` is called last, because it makes the browser
+   * compute the layout).
    * @param {import("./runs.js").Run} run @param {Shown} shown @param {() => boolean} isSeen
    * @returns {Promise<import("./inside.js").Looked|null>}
    */

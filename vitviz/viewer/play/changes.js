@@ -10,12 +10,12 @@ import { CHANGES, called } from "./settings.js";
  * @param {(parts: Partial<import("./settings.js").Settings>) => void} change
  */
 export function createChanges(say, fixed, change) {
-  const controls = CHANGES.filter(({ field }) => !fixed.includes(field)).map((one) => {
-    const { field, name, watch, options } = one;
+  const controls = CHANGES.filter(({ field }) => !fixed.includes(field)).map((setting) => {
+    const { field, name, watch, options } = setting;
     const { root, set } = choice({
       label: say(name),
       wrap: true,
-      options: options.map(({ value }) => ({ value, text: called(one, value, say) })),
+      options: options.map(({ value }) => ({ value, text: called(setting, value, say) })),
       onChoose: (value) => change({ [field]: value }),
     });
     return {
@@ -29,7 +29,7 @@ export function createChanges(say, fixed, change) {
     { class: "vv-play-changes", "aria-label": say("changes") },
     el("h3", { text: say("changes") }),
     el("p", { class: "vv-note", text: say("changesNote") }),
-    ...controls.map((one) => one.root),
+    ...controls.map((control) => control.root),
   );
   return {
     root,

@@ -103,7 +103,7 @@ export function averaged(points, most = MOST_POINTS) {
   if (size <= 1) return points;
   return Array.from({ length: Math.ceil(points.length / size) }, (_, at) => {
     const part = points.slice(at * size, (at + 1) * size);
-    const mean = (of) => part.reduce((sum, one) => sum + of(one), 0) / part.length;
+    const mean = (of) => part.reduce((sum, point) => sum + of(point), 0) / part.length;
     return { step: mean(({ step }) => step), value: mean(({ value }) => value) };
   });
 }

@@ -16,7 +16,7 @@ const FILTERS_ACROSS = 12;
 const MOST_PAIRS = 5;
 
 /**
- * What was looked at: a model, its pass of a digit, and at which step, if it is known.
+ * A model, its pass of a digit, and the step of its training, if known.
  * @typedef {{known: any, pass: import("../engine/core.js").Pass, step: number|null}} Looked
  */
 
@@ -26,11 +26,11 @@ const MOST_PAIRS = 5;
  */
 export function createInside({ test, classes }, say) {
   const figure = (title, note) => {
-    const [place, told] = [
+    const [place, caption] = [
       el("div", { class: "vv-play-map" }),
       el("p", { class: "vv-note", text: say(note) }),
     ];
-    return { place, told, root: el("figure", {}, el("h4", { text: say(title) }), place, told) };
+    return { place, caption, root: el("figure", {}, el("h4", { text: say(title) }), place, caption) };
   };
   const filters = figure("filters", "filtersNote");
   const positions = figure("similarity", "similarityNote");
@@ -80,14 +80,14 @@ export function createInside({ test, classes }, say) {
       ratio: 1,
       label: say("filters"),
     });
-    for (let one = 0; one < dim; one++) {
-      const own = weights.subarray(one * height * width, (one + 1) * height * width);
+    for (let filter = 0; filter < dim; filter++) {
+      const own = weights.subarray(filter * height * width, (filter + 1) * height * width);
       const most = largestSize(own);
-      shown.place(Math.floor(one / across), one % across, own, 0, { min: -most, max: most }, diverging);
+      shown.place(Math.floor(filter / across), filter % across, own, 0, { min: -most, max: most }, diverging);
     }
     put(filters, shown);
     setText(
-      positions.told,
+      positions.caption,
       say(config.pos_embed ? "similarityNote" : config.rotary ? "similarityRotary" : "similarityNone"),
     );
     show(positions.place, config.pos_embed);
@@ -109,7 +109,7 @@ export function createInside({ test, classes }, say) {
       }
       put(positions, maps);
     }
-    setText(attention.told, say(config.class_token ? "looksNote" : "looksNone"));
+    setText(attention.caption, say(config.class_token ? "looksNote" : "looksNone"));
     show(attention.place, config.class_token);
     if (!config.class_token || !pass.layers) return;
     const maps = createMosaic({
@@ -147,7 +147,9 @@ export function createInside({ test, classes }, say) {
     drawn = answers;
     const count = classes.length;
     const { counts, pairs: found } = confusions(answers, test.labels, count);
-    const wrong = Float32Array.from(counts, (one, at) => (Math.floor(at / count) === at % count ? 0 : one));
+    const wrong = Float32Array.from(counts, (times, at) =>
+      Math.floor(at / count) === at % count ? 0 : times,
+    );
     const map = createMosaic({
       outerRows: 1,
       outerCols: 1,

@@ -18,7 +18,7 @@ const NAMES = ["A", "B", "C", "D"];
 
 /** @typedef {import("./signs.js").Kind} Kind @typedef {ReturnType<typeof createKinds>} Kinds */
 
-/** Those of this tab, which a reload brings back; two empty ones at first. @returns {Kind[]} */
+/** The kinds that this tab keeps over a reload; two empty ones at first. @returns {Kind[]} */
 function recalled() {
   try {
     return filled(readFile(sessionStorage.getItem(KEPT) ?? ""));
@@ -65,9 +65,9 @@ export function createKinds(changed) {
       if (drawings.length === WANTED && next >= 0) at = next;
       keep();
     },
-    /** @param {Kind} kind @param {number} one  its drawing */
-    drop(kind, one) {
-      kind.drawings.splice(one, 1);
+    /** @param {Kind} kind @param {number} index  its drawing */
+    drop(kind, index) {
+      kind.drawings.splice(index, 1);
       keep();
     },
     more() {

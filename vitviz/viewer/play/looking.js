@@ -12,7 +12,7 @@ const PATCHES = CHANGES.find(({ field }) => field === "patch").options.map(
 );
 
 /**
- * What is looked at in one go.
+ * A model that was read for inspection.
  * @typedef {{facts: import("../engine/core.js").Facts, described: any,
  *   tensors: Record<string, import("../maths/safetensors.js").Tensor>}} Known
  */
@@ -45,7 +45,7 @@ export function createLooking() {
     /** A model, and its pass of a digit. @param {ArrayBuffer} buffer @param {Uint8Array} picture */
     look: (buffer, picture) =>
       alone(async () => ({ known: await load(buffer), pass: await engine.run({ picture }) })),
-    /** What a model is. @param {ArrayBuffer} buffer */
+    /** Reads a model file. @param {ArrayBuffer} buffer */
     read: (buffer) => alone(() => load(buffer)),
     /**
      * The answers of a model to digits, (digits x classes). Rejected with a FormatError for one of something
@@ -67,7 +67,7 @@ export function createLooking() {
             "patches of " +
               patch.join(" x ") +
               "; not of " +
-              PATCHES.map((one) => one.replace(",", " x ")).join(" or "),
+              PATCHES.map((size) => size.replace(",", " x ")).join(" or "),
           );
         const answers = new Float32Array(test.labels.length * count);
         for (let at = 0; at < test.labels.length; at++) {

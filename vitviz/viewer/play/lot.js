@@ -12,10 +12,10 @@ import { Runs } from "./runs.js";
 /**
  * @param {import("./playground.js").Digits} digits @param {import("../learn/trainer.js").Settings} settings
  * @param {{adopt: (adopted: import("../session/playing.js").Adopted) => Promise<any>, changed: () => void,
- *   asked: () => void}} on
- *   changed: hears that a run has news; asked: that something was begun or ended by hand
+ *   request: () => void}} on
+ *   changed: hears that a run has news; request: that something was begun or ended by hand
  */
-export function createLot(digits, settings, { adopt, changed, asked }) {
+export function createLot(digits, settings, { adopt, changed, request }) {
   const runs = new Runs({ digits, createLearner, changed }, settings);
   const carrying = createCarrying(runs, digits, adopt);
   let hidden = false;
@@ -39,13 +39,13 @@ export function createLot(digits, settings, { adopt, changed, asked }) {
       hidden = false;
       runs.start(wanted, beside);
       if (goesOn) runs.play();
-      asked();
+      request();
     },
     play() {
       hidden = false;
       if (runs.playing) runs.pause();
       else runs.play();
-      asked();
+      request();
     },
     save: () => carrying.save(runs.current),
     /** It is looked at in the viewer. @param {import("./carrying.js").Shown} shown  with it */

@@ -164,7 +164,7 @@ export function createPage({ say, digits, runs, fixed, on }) {
     dressed = playing;
     allow(player, playing || runs.all.some(runs.canLearn));
     allow(step, runs.canLearn(run));
-    for (const one of taking) allow(one, hasModel(run));
+    for (const control of taking) allow(control, hasModel(run));
     speed.set(runs.pace);
     show(again, run.name === null);
     setText(big, run.right === null ? "–" : percent(run.right));
@@ -182,21 +182,21 @@ export function createPage({ say, digits, runs, fixed, on }) {
             })
           : say("beginning"),
     );
-    const said = run.name === null ? { ready: "ready", done: "done", failed: "failed" }[run.state] : "ofFile";
+    const key = run.name === null ? { ready: "ready", done: "done", failed: "failed" }[run.state] : "ofFile";
     const now = nowOf(run);
     if (now !== last) [heard, last] = ["", now];
-    setText(note, heard || (hidden ? say("hidden") : said ? say(said, { why: run.why }) : ""));
+    setText(note, heard || (hidden ? say("hidden") : key ? say(key, { why: run.why }) : ""));
     renderRuns(run);
-    const steps = Math.max(...runs.all.map((one) => one.steps));
+    const steps = Math.max(...runs.all.map((other) => other.steps));
     const lines = (of_) =>
-      runs.all.map((one) => ({ number: one.number, points: of_(one), lit: one === run }));
+      runs.all.map((other) => ({ number: other.number, points: of_(other), lit: other === run }));
     rights.render(
-      lines((one) => one.rights),
+      lines((other) => other.rights),
       steps,
       ["0", grouped(steps)],
     );
     losses.render(
-      lines((one) => one.losses),
+      lines((other) => other.losses),
       steps,
       ["0", grouped(steps)],
     );

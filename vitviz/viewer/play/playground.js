@@ -49,7 +49,8 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
   );
   element.append(dialog);
   const digits = once(() => fetchDigits().then(readDigits));
-  const lotOf = (pictures, settings) => createLot(pictures, settings, { adopt, changed: soon, asked: later });
+  const lotOf = (pictures, settings) =>
+    createLot(pictures, settings, { adopt, changed: soon, request: later });
   const lots = /** @type {Record<Subject, import("./lot.js").Lot|null>} */ ({ digits: null, signs: null });
   let subject = /** @type {Subject} */ ("digits");
   const [lot, take] = [
@@ -62,7 +63,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
       null,
       null,
     ]);
-  let [chosen, spokenAt, failure, told] = [0, 0, "", /** @type {string|null|undefined} */ (undefined)];
+  let [chosen, spokenAt, failure, linked] = [0, 0, "", /** @type {string|null|undefined} */ (undefined)];
   const picture = () => pictureIn(lot().digits, chosen, subject === SIGNS ? signing : null);
   const show = () => {
     dialog.close();
@@ -101,17 +102,17 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     }
     failure = ""; // of the last time
     build();
-    const asked = wanted ?? (address && new URL(address.read()).searchParams.get(PLAY));
+    const request = wanted ?? (address && new URL(address.read()).searchParams.get(PLAY));
     try {
       const pictures = await digits();
       if (gone.signal.aborted) return;
-      lots.digits ??= lotOf(pictures, read(asked ?? ""));
+      lots.digits ??= lotOf(pictures, read(request ?? ""));
     } catch (error) {
       failure = error.message;
       build();
       return;
     }
-    turn(asked === SIGNS ? SIGNS : "digits");
+    turn(request === SIGNS ? SIGNS : "digits");
     dialog.querySelector(".vv-play-player").focus(); // what had the focus while the digits came is gone
   }
 
@@ -119,13 +120,13 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
   function leave() {
     lot()?.runs.pause();
     document.documentElement.classList.remove("vv-plays");
-    tell(address, (told = null));
+    tell(address, (linked = null));
   }
 
   function destroy() {
     gone.abort();
     surroundings.stop();
-    for (const one of Object.values(lots)) one?.stop();
+    for (const running of Object.values(lots)) running?.stop();
     Object.assign(lots, { digits: null, signs: null });
     dialog.close();
     dialog.remove();
@@ -134,18 +135,18 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
   function build() {
     say = sayingIn(dialog.lang, subject === SIGNS);
     dialog.setAttribute("aria-label", say("title"));
-    const one = lot();
+    const current = lot();
     page =
-      one &&
+      current &&
       createPage({
         say,
-        digits: one.digits,
-        runs: one.runs,
+        digits: current.digits,
+        runs: current.runs,
         fixed: subject === SIGNS ? ["train"] : [],
         on: {
-          start: one.start,
-          play: one.play,
-          save: one.save,
+          start: current.start,
+          play: current.play,
+          save: current.save,
           show,
           load: take,
           choose: (at) => {
@@ -155,7 +156,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
           link: () => copyLink(say).then(page.hear),
         },
       });
-    if (subject === SIGNS) signing ??= createSigning({ learn, asked: later });
+    if (subject === SIGNS) signing ??= createSigning({ learn, request: later });
     const waiting = el("p", {
       role: "status",
       text: failure ? say("lost", { why: failure }) : say("coming"),
@@ -194,25 +195,25 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
 
   function render() {
     if (!dialog.open) return;
-    const one = lot();
-    const run = one?.runs.current;
+    const current = lot();
+    const run = current?.runs.current;
     const name = subject === SIGNS ? SIGNS : run?.name === null ? written(run.settings) : null;
-    if (lots.digits && name !== told) tell(address, (told = name));
+    if (lots.digits && name !== linked) tell(address, (linked = name));
     if (!page || !run) return;
-    page.render({ run, chosen, hidden: one.hidden() });
+    page.render({ run, chosen, hidden: current.hidden() });
     const shown = picture();
     if (subject === SIGNS && !shown.own) signing.answer(null);
-    one.carrying
+    current.carrying
       .look(run, shown, () => shown.own || page.showsInside())
       .then(
         (found) => {
-          if (!found || lot() !== one) return;
+          if (!found || lot() !== current) return;
           // A drawing may have been taken back before its answer came.
-          if (shown.own && picture().key === shown.key) signing.answer(sharesOf(found, one.digits));
+          if (shown.own && picture().key === shown.key) signing.answer(sharesOf(found, current.digits));
           if (page.showsInside()) page.inside.draw(found);
         },
         (error) => {
-          if (lot() === one) throw error;
+          if (lot() === current) throw error;
         },
       );
     const now = performance.now();
@@ -223,7 +224,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
 }
 
 /**
- * What is made for the first who asks is everybody's; after a failure it is made anew.
+ * Memoizes an async factory; after a failure the next call tries again.
  * @template Made
  * @param {() => Promise<Made>} make
  */
@@ -241,8 +242,8 @@ const sharesOf = ({ pass }, { classes }) =>
   [...softmax(pass.logits, 1)].map((share, label) => ({ name: classes[label], share }));
 
 /**
- * What draws with the next frame, however often there is news. `soon`: for news that nobody waits for, not so
- * often that the pointer would wait.
+ * Batches calls of `draw` into one for each frame. `soon` is for news that nobody waits for: it draws less
+ * often, so that the pointer stays responsive.
  * @param {() => void} draw
  */
 function inFrames(draw) {
@@ -293,8 +294,8 @@ function pictureIn({ test, classes }, chosen, signing) {
 }
 
 /**
- * Of files, chosen or dropped, the first that is a model by its name; nothing where none is dropped, or
- * nothing learns yet.
+ * Loads the first file (chosen or dropped) that has the name of a model. Does nothing without a file, or
+ * before anything learns.
  * @param {File[]} files
  * @param {import("./lot.js").Lot|null} lot
  * @param {import("./saying.js").Say} say
@@ -361,7 +362,8 @@ function tell(address, text) {
 }
 
 /**
- * What is said once the link is on the clipboard; where it may not be, the link itself.
+ * Copies the link to the page. Resolves with a message, or with the link itself where the clipboard is
+ * refused.
  * @param {import("./saying.js").Say} say
  */
 async function copyLink(say) {

@@ -1,5 +1,5 @@
 /**
- * What the playground says, by language: `play.json`, and of `viewer.json` what it says, too; bundle.py
+ * The texts of the playground, by language: all of `play.json`, and a few of `viewer.json`; bundle.py
  * replaces this module.
  */
 

@@ -31,7 +31,7 @@ const asLong = (settings) => ({ ...settings, epochs: (settings.epochs * USUAL.tr
 export class Runs {
   /** @type {Run[]} */
   all = [];
-  /** What is looked at. @type {Run} */
+  /** The selected run. @type {Run} */
   current;
   /** Steps a second at most; null: as fast as it can. @type {number|null} */
   pace = null;
@@ -113,7 +113,7 @@ export class Runs {
 
   /** @param {Partial<Run>} parts @returns {Run} */
   #made(parts) {
-    const number = this.all.reduce((next, one) => Math.max(next, one.number + 1), 0);
+    const number = this.all.reduce((next, run) => Math.max(next, run.number + 1), 0);
     /** @type {Run} */
     const run = {
       number,
@@ -139,7 +139,7 @@ export class Runs {
     this.current = run;
     this.all.push(run);
     while (this.all.length > MOST_RUNS)
-      this.#drop(this.all.find((one) => one !== run && one.state !== "playing") ?? this.all[0]);
+      this.#drop(this.all.find((other) => other !== run && other.state !== "playing") ?? this.all[0]);
     this.#of.changed(run);
     return run;
   }
@@ -148,7 +148,10 @@ export class Runs {
   canLearn = ({ learner, kept, state, step, steps }) =>
     (learner !== null && !["done", "failed"].includes(state)) || (kept !== null && step < steps);
 
-  /** What is looked at learns, with any other that has a learner; one without goes on where it was kept. */
+  /**
+   * Lets the selected run learn, and all others that have a learner; a run without one goes on from its saved
+   * state.
+   */
   play() {
     if (!this.canLearn(this.current)) this.current = this.#learning().findLast(this.canLearn) ?? this.current;
     if (!this.current.learner && this.canLearn(this.current)) this.#wake(this.current);
@@ -230,7 +233,7 @@ export class Runs {
   }
 
   /**
-   * What the learner tells, some ten times a second.
+   * Handles a progress report of the learner, which comes some ten times a second.
    * @param {Run} run
    * @param {import("../learn/client.js").Told} facts
    */
@@ -251,7 +254,7 @@ export class Runs {
   }
 
   /**
-   * What was measured; a point of the curve where every run of these settings has one.
+   * Stores a measurement; adds a point to the curve at the steps where every run with these settings has one.
    * @param {Run} run
    * @param {import("../learn/trainer.js").Measured} found
    */
@@ -301,7 +304,7 @@ export class Runs {
     const { learner } = run;
     Object.assign(run, { learner: null, goes: false });
     learner?.stop();
-    this.all = this.all.filter((one) => one !== run);
+    this.all = this.all.filter((other) => other !== run);
   }
 }
 
@@ -318,7 +321,7 @@ export function guessOf(answers, at, classes) {
 }
 
 /**
- * What is taken for what, the most frequent first.
+ * The confused pairs of classes, most frequent first.
  * @param {Float32Array} answers
  * @param {Uint8Array} labels
  * @param {number} classes

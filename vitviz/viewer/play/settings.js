@@ -130,7 +130,10 @@ export function nameOf(settings, say) {
   );
 }
 
-/** What differs from the standard, for a link: "positions_none*seed_1". @param {Settings} settings */
+/**
+ * The differences from the standard settings, for a link: "positions_none*seed_1".
+ * @param {Settings} settings
+ */
 export function written(settings) {
   return (
     CHANGES.filter(({ field }) => settings[field] !== USUAL[field])
@@ -149,7 +152,7 @@ export function read(text) {
   for (const part of text.split("*")) {
     const [field, value] = part.split("_");
     const option = CHANGES.find((change) => change.field === field)?.options.find(
-      (one) => String(one.value) === value,
+      (option) => String(option.value) === value,
     );
     if (option) Object.assign(settings, { [field]: option.value });
   }

@@ -23,12 +23,11 @@ import {
 } from "./signs.js";
 
 /**
- * What is drawn stays when the language changes.
- * on: learn: hears the kinds that are to be learned; asked: what is in the field has changed, and is to be
- * answered
- * @param {{learn: (kinds: import("./signs.js").Kind[]) => void, asked: () => void}} on
+ * The page on which a visitor draws signs; the drawings stay when the language changes. `learn` is called
+ * with the kinds to be learned; `request` is called when the field has changed and needs an answer.
+ * @param {{learn: (kinds: import("./signs.js").Kind[]) => void, request: () => void}} on
  */
-export function createSigning({ learn, asked }) {
+export function createSigning({ learn, request }) {
   const kinds = createKinds(() => {
     note = "";
     render();
@@ -49,10 +48,10 @@ export function createSigning({ learn, asked }) {
   );
   return {
     build,
-    /** What is in the field, and a number that no other has had; null: nothing. */
+    /** The picture in the field, with a number of its own; null if the field is empty. */
     picture: () => shown && { number: asks, pixels: shown },
     /**
-     * What the model says to it; null: nothing.
+     * Shows the answer of the model to the field; null removes the rows.
      * @param {{name: string, share: number}[]|null} found  of each kind
      */
     answer: (found) => parts?.answers.replaceChildren(...answerRows(found ?? [])),
@@ -62,7 +61,7 @@ export function createSigning({ learn, asked }) {
   function ask() {
     asks += 1;
     shown = field.empty() ? null : pixelsOf(kept(field.strokes()));
-    asked();
+    request();
   }
 
   /** Makes all anew, in a language. @param {import("./saying.js").Say} language */
@@ -75,7 +74,7 @@ export function createSigning({ learn, asked }) {
       help,
     } = field.build();
     field.divide({ rows: 4, cols: 4 });
-    for (const one of [back, clear]) one.addEventListener("click", ask);
+    for (const control of [back, clear]) control.addEventListener("click", ask);
     node.addEventListener("keydown", onKey);
     const keep = button({ title: say("signsKeepTitle"), onClick: add });
     const more = button({
@@ -103,12 +102,12 @@ export function createSigning({ learn, asked }) {
       title: say("signsLoadTitle"),
       onClick: () => input.click(),
     });
-    const [list, answers, told] = [
+    const [list, answers, message] = [
       el("div", { class: "vv-signs-kinds", role: "group", "aria-label": say("signsKinds") }),
       el("ol", { class: "vv-signs-answers" }),
       el("p", { class: "vv-play-note", role: "status" }),
     ];
-    parts = { list, answers, told, keep, more, go, save };
+    parts = { list, answers, message, keep, more, go, save };
     render();
     return el(
       "section",
@@ -130,7 +129,7 @@ export function createSigning({ learn, asked }) {
           { class: "vv-signs-side" },
           list,
           el("div", { class: "vv-play-buttons" }, go, more),
-          told,
+          message,
           el("div", { class: "vv-play-buttons" }, save, load, input),
           el("p", { class: "vv-note", text: say("signsHere") }),
           help,
@@ -153,7 +152,7 @@ export function createSigning({ learn, asked }) {
     event.preventDefault();
   }
 
-  /** What is in the field belongs to the kind that is chosen. */
+  /** Adds the drawing in the field to the chosen kind. */
   function add() {
     if (field.empty()) {
       hear("signsEmpty");
@@ -184,9 +183,9 @@ export function createSigning({ learn, asked }) {
 
   function render() {
     if (!parts) return;
-    const { list, told, keep, more, go, save } = parts;
+    const { list, message, keep, more, go, save } = parts;
     const all = kinds.all();
-    setText(told, note);
+    setText(message, note);
     allow(more, all.length < MOST_KINDS);
     allow(go, isEnough(all));
     allow(
@@ -221,10 +220,10 @@ export function createSigning({ learn, asked }) {
     });
     const gone = button({ text: "✕", title: say("signsGone", { name }), onClick: () => kinds.remove(kind) });
     show(gone, kinds.all().length > FEWEST_KINDS);
-    const shownDrawings = drawings.map((drawing, one) => {
+    const shownDrawings = drawings.map((drawing, index) => {
       const node = button({
-        title: say("signsDrop", { number: one + 1, name }),
-        onClick: () => kinds.drop(kind, one),
+        title: say("signsDrop", { number: index + 1, name }),
+        onClick: () => kinds.drop(kind, index),
       });
       node.classList.add("vv-signs-drawing");
       node.append(pictureOf(pixelsOf(drawing)));

@@ -82,9 +82,9 @@ function lay(ink, radius, from, to) {
   const [x0, y0, x1, y1] = [...from, ...to].map((share) => SIDE * share);
   const [across, down] = [x1 - x0, y1 - y0];
   const length = across * across + down * down;
-  const span = (one, other) => [
-    Math.max(0, Math.floor(Math.min(one, other) - radius - 1)),
-    Math.min(SIDE - 1, Math.ceil(Math.max(one, other) + radius + 1)),
+  const span = (a, other) => [
+    Math.max(0, Math.floor(Math.min(a, other) - radius - 1)),
+    Math.min(SIDE - 1, Math.ceil(Math.max(a, other) + radius + 1)),
   ];
   const [[left, right], [top, bottom]] = [span(x0, x1), span(y0, y1)];
   for (let row = top; row <= bottom; row++) {
@@ -118,7 +118,7 @@ export function varied(drawing, by) {
   }));
 }
 
-/** Of so many drawings of a kind the last few are never trained on. @param {number} count */
+/** Number of drawings of a kind that are held out: the last few, never trained on. @param {number} count */
 const heldOut = (count) => Math.max(1, Math.floor(count / 4));
 
 /**
@@ -129,8 +129,8 @@ export const isEnough = (kinds) =>
   kinds.length >= FEWEST_KINDS && kinds.every(({ drawings }) => drawings.length >= 2);
 
 /**
- * What a run learns from: of each kind as many pictures, each a drawing that is varied; and the drawings that
- * it never trains on, as they are, one of each kind after the other. The same kinds make the same pictures.
+ * The data set of a run. Training: the same number of pictures for each kind, every one a varied drawing.
+ * Test: the held-out drawings unchanged, one of each kind in turn. The same kinds give the same pictures.
  * @param {Kind[]} kinds  that are enough @returns {import("./playground.js").Digits}
  */
 export function setOf(kinds) {
@@ -176,13 +176,13 @@ export const fileOf = (kinds) =>
  */
 export function readFile(text) {
   if (text.length > MOST_BYTES) throw new SignsError("signsLong", { most: MOST_BYTES >> 20 });
-  let told = null;
+  let content = null;
   try {
-    told = JSON.parse(text);
+    content = JSON.parse(text);
   } catch {
     // said below
   }
-  const kinds = told?.vitviz === "signs" && Array.isArray(told.kinds) ? told.kinds : null;
+  const kinds = content?.vitviz === "signs" && Array.isArray(content.kinds) ? content.kinds : null;
   if (!kinds || kinds.length < 1) throw new SignsError("signsNone");
   if (kinds.length > MOST_KINDS) throw new SignsError("signsTooManyKinds", { most: MOST_KINDS });
   const names = new Set();
@@ -246,8 +246,8 @@ export function joined(kinds, others) {
     .map(({ name, drawings }) => ({ name, drawings: [...drawings] }));
   for (const { name, drawings } of others) {
     const known = all.find((kind) => kind.name === name) ?? all[all.push({ name, drawings: [] }) - 1];
-    const written = new Set(known.drawings.map((one) => JSON.stringify(one)));
-    known.drawings.push(...drawings.filter((one) => !written.has(JSON.stringify(one))));
+    const written = new Set(known.drawings.map((drawing) => JSON.stringify(drawing)));
+    known.drawings.push(...drawings.filter((drawing) => !written.has(JSON.stringify(drawing))));
     if (known.drawings.length > MOST_DRAWINGS)
       throw new SignsError("signsMany", { name, most: MOST_DRAWINGS });
   }

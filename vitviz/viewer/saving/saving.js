@@ -36,8 +36,8 @@ export function createSaving(app, look) {
   const { manifest } = app.source;
   const ofModel = [manifest.model.name, sizeOf(manifest.model.key)];
   const list = el("div", { class: "vv-save-list" });
-  const said = el("p", { class: "vv-note", role: "status" });
-  const dialog = createDialog(t, t("save"), "vv-help vv-save", list, said);
+  const status = el("p", { class: "vv-note", role: "status" });
+  const dialog = createDialog(t, t("save"), "vv-help vv-save", list, status);
   return { button: button({ text: t("saveButton"), title: t("save"), onClick: open }), dialog };
 
   function open() {
@@ -132,8 +132,8 @@ export function createSaving(app, look) {
   }
 
   /**
-   * What figures of a kind are drawn of: the analysis, and the one beside it; with their names where there
-   * are both.
+   * The analyses that figures of a kind are drawn from: this one, and the one beside it; with their names if
+   * there are both.
    */
   function sidesOf(kind) {
     const other = app.second.coming ? null : app.second.app;
@@ -182,8 +182,8 @@ export function createSaving(app, look) {
   }
 
   function say(text) {
-    setText(said, text);
-    show(said, text !== "");
+    setText(status, text);
+    show(status, text !== "");
   }
 }
 
@@ -216,7 +216,7 @@ export function captionOf(app, { view, about }) {
   ];
 }
 
-/** What was changed in the analyses of a picture, or in the one beside it. @returns {string[]} */
+/** The interventions in this analysis and in the one beside it, in words. @returns {string[]} */
 function toldOf(app) {
   const [own, other] = [app, app.facing?.()].map(
     (side) => side && changesOf({ ...side, t: app.t, source: side.source }),

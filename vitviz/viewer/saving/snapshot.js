@@ -17,7 +17,7 @@ const MOST_PIXELS = 32e6;
 export async function snapshot(node, caption) {
   const root = node.closest(".vitviz");
   // On a phone only the children of the stage have boxes (display: contents).
-  const width = Math.max(...[node, ...node.children].map((one) => one.getBoundingClientRect().width));
+  const width = Math.max(...[node, ...node.children].map((part) => part.getBoundingClientRect().width));
   const sheet = copyOf(node);
   const frame = document.createElement("div");
   frame.className = "vv-snapshot";

@@ -12,7 +12,9 @@ import { sheetIsReady, worksheet } from "../teaching/worksheet.js";
 
 /** Letters of a note. */
 const MOST_NOTE = 2000;
-/** Of more tokens than these, only the shown layer, the last and those of the lesson are chosen at first. */
+/**
+ * With more tokens than these, only the shown layer, the last and those of the lesson are chosen at first.
+ */
 const MANY_TOKENS = 400;
 /** The viewer itself in such a page, and what late files and lists have besides. */
 const SHELL_BYTES = 1.1e6;
@@ -20,9 +22,9 @@ const SHELL_BYTES = 1.1e6;
 const ENGINE_BYTES = 2.05e6;
 /** Late files of the values are only in pages of small models: as in payload.py. */
 const MOST_MIXING_BYTES = 1e7;
-/** What is still worked out is waited for, up to half a minute. */
+/** Waiting for values that are still being computed: the pause in ms, and the most tries (half a minute). */
 const [TRY_MS, MOST_TRIES] = [100, 300];
-/** Where the page waits for what is put into it: as in page.html. */
+/** The gap in the page for its content: as in page.html. */
 const [OPENING, CLOSING] = ['<script type="application/json" id="taken">', "<" + "/script>"];
 
 /**
@@ -52,22 +54,22 @@ export function createTakeHome(app, download, nameOf) {
   let film = showsFilm(selection) || taught.film;
   let engine = false;
   const note = el("textarea", { rows: 3, maxlength: MOST_NOTE });
-  const said = el("p", { class: "vv-note", role: "status" });
+  const status = el("p", { class: "vv-note", role: "status" });
   const size = el("p", { class: "vv-note" });
   const boxes = [...Array(manifest.model.depth).keys()].map((layer) => {
-    const one = toggle({
+    const box = toggle({
       label: String(layer),
       onSwitch(on) {
         if (on) layers.add(layer);
         else layers.delete(layer);
-        one.set(layers.has(layer));
+        box.set(layers.has(layer));
         tell();
       },
     });
-    one.set(layers.has(layer));
+    box.set(layers.has(layer));
     // what is shown is in it
-    /** @type {HTMLInputElement} */ (one.root.querySelector("input")).disabled = layer === selection.layer;
-    return one.root;
+    /** @type {HTMLInputElement} */ (box.root.querySelector("input")).disabled = layer === selection.layer;
+    return box.root;
   });
   const filmed = manifest.files.film
     ? toggle({
@@ -106,7 +108,7 @@ export function createTakeHome(app, download, nameOf) {
     runs?.root ?? null,
     size,
     el("div", { class: "vv-save-items" }, make),
-    said,
+    status,
   );
 
   function tell() {
@@ -122,7 +124,7 @@ export function createTakeHome(app, download, nameOf) {
   }
 
   async function save() {
-    setText(said, t("takeBusy"));
+    setText(status, t("takeBusy"));
     try {
       const outcomes = app.course.lesson()
         ? await settled(() => sheetIsReady(app) && app.course.outcomes())
@@ -130,13 +132,13 @@ export function createTakeHome(app, download, nameOf) {
       const { html } = await app.backend.takeHome({ ...app.source.asked, layers: [...layers], film, engine });
       const page = filled(html, taken(outcomes));
       download(new Blob([page], { type: "text/html;charset=utf-8" }), nameOf());
-      setText(said, t("takeDone", { size: megabytes(new TextEncoder().encode(page).length) }));
+      setText(status, t("takeDone", { size: megabytes(new TextEncoder().encode(page).length) }));
     } catch (error) {
-      setText(said, t("saveFailed", { reason: reasonOf(error, app.language) }));
+      setText(status, t("saveFailed", { reason: reasonOf(error, app.language) }));
     }
   }
 
-  /** What stays in this browser until it is in the file. */
+  /** The contents of this browser that go into the file. */
   function taken(outcomes) {
     const open = app.course.lesson();
     return {
@@ -151,7 +153,7 @@ export function createTakeHome(app, download, nameOf) {
   }
 }
 
-/** What `read` gives, once that is something: the host may be busy. */
+/** Waits for `read` to return a value. It can take some time, because the host may be busy. */
 async function settled(read) {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const found = read();
@@ -164,7 +166,7 @@ async function settled(read) {
 }
 
 /**
- * What the open lesson needs at home: the layers of its steps, and whether the film.
+ * The layers that the steps of the open lesson need at home, and whether they need the film.
  * @param {{course: import("../lessons/course.js").Course}} app
  * @returns {{layers: number[], film: boolean}}
  */

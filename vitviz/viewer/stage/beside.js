@@ -58,7 +58,7 @@ export function createBesideChoice(app) {
       show(root, all.length > 0);
       if (written !== keys) {
         written = keys;
-        const option = (one) => el("option", { value: one.key, text: besideName(one, app) });
+        const option = (beside) => el("option", { value: beside.key, text: besideName(beside, app) });
         select.replaceChildren(
           el("option", { value: "", text: t("besideNothing") }),
           ...GROUPS.flatMap((kinds, at) => {
@@ -171,14 +171,14 @@ function createMaps(app, other) {
     render(view, theirs) {
       const both = [view, theirs];
       sides.forEach((side, at) => side.render(both[at]));
-      const [one, two] = both.map(({ shown }) => shown.values);
-      const known = Boolean(one && two);
+      const [left, two] = both.map(({ shown }) => shown.values);
+      const known = Boolean(left && two);
       show(difference, equal && known);
       const flows = known && view.shown.uniform !== null;
       setText(note, !known ? "" : equal ? t("besideScale") : t("besideGrids", sizes()));
       show(common, equal && known);
       if (!equal || !known) return;
-      const values = differenceOf(one, two);
+      const values = differenceOf(left, two);
       const scale = evenScale(values, grid);
       const read = view.pointer ?? view.token;
       map.draw(values, grid.prefix, scale, colourTable("diverging"));
@@ -201,7 +201,7 @@ function createMaps(app, other) {
       setText(
         common,
         [
-          flows ? t("compareCommon", { share: percent(overlap(one, two)) }) : null,
+          flows ? t("compareCommon", { share: percent(overlap(left, two)) }) : null,
           t("besideMost", { name: tokenName(most, app), value: plus(values[most]) }),
         ]
           .filter(Boolean)

@@ -34,7 +34,7 @@ export function createBrush(app) {
   root.addEventListener("pointermove", (event) => {
     if (!stroke) return; // the patch under the pointer is read as ever
     event.stopPropagation();
-    if (event.pointerId === stroke.id) for (const one of event.getCoalescedEvents?.() ?? [event]) go(one);
+    if (event.pointerId === stroke.id) for (const move of event.getCoalescedEvents?.() ?? [event]) go(move);
   });
   root.addEventListener("pointerup", (event) => {
     event.stopPropagation();

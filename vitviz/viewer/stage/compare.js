@@ -43,12 +43,12 @@ export function createCompare(app) {
     if (!first?.values) return;
     const second = pointed === null || pointed === selection.token ? null : ofToken(pointed, shown);
     const both = second?.values ? second : null;
-    const one = { ...first, scale: spanOf(first.scale, both?.scale) };
-    kept.render(selection.token, one);
-    other.render(both && pointed, both && { ...both, scale: one.scale });
+    const scaled = { ...first, scale: spanOf(first.scale, both?.scale) };
+    kept.render(selection.token, scaled);
+    other.render(both && pointed, both && { ...both, scale: scaled.scale });
     show(hint, !both);
     for (const line of [common, between, scale]) show(line, both !== null);
-    if (both) write(selection.token, pointed, first, both, one.scale);
+    if (both) write(selection.token, pointed, first, both, scaled.scale);
   }
 
   function write(token, pointed, first, second, { min, max }) {

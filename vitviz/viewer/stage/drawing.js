@@ -31,7 +31,7 @@ export function createDrawing(app, send) {
   const turn = newestOf(async () => root.dataset.sent || patiently(ask));
   // the analysis of the page when the drawing was asked; what hears that another is here
   let [before, answered] = [null, () => {}];
-  let [said, placing] = [null, null]; // the answer is written here, and where the digit should lie
+  let [reply, placing] = [null, null]; // the answer is written here, and where the digit should lie
   let opener = null; // what had the focus before
   const root = el("section", { class: "vv-drawing", hidden: true });
   // The keys of the viewer mean something else here.
@@ -72,7 +72,7 @@ export function createDrawing(app, send) {
   function build() {
     const { t } = app;
     const { node, tools, thick, where, help } = field.build();
-    said = el("div", { class: "vv-drawing-answer" });
+    reply = el("div", { class: "vv-drawing-answer" });
     placing = createPlacing(app, field);
     root.replaceChildren(
       headOf(t, t("draw"), close),
@@ -83,7 +83,7 @@ export function createDrawing(app, send) {
         el(
           "div",
           { class: "vv-drawing-side" },
-          said,
+          reply,
           placing.root,
           el("div", { class: "vv-drawing-tools" }, ...tools),
           thick,
@@ -133,7 +133,7 @@ export function createDrawing(app, send) {
   }
 
   function answer() {
-    if (!said) return;
+    if (!reply) return;
     if (field.empty() || !isDrawing()) {
       tell(el("p", { class: "vv-note", text: app.t("drawStart") }));
       if (app.source) placing.render("");
@@ -149,19 +149,19 @@ export function createDrawing(app, send) {
     if (name === nameOf(sent) && root.dataset.shown !== name) {
       root.dataset.ms = String(Math.round(performance.now() - movedAt)); // since the pen moved last
     }
-    const nodes = told(app);
+    const nodes = answerLines(app);
     tell(...nodes);
     if (name === root.dataset.sent) placing.render(nodes[0].textContent); // nothing was drawn since
     root.dataset.shown = name;
   }
 
   function tell(...nodes) {
-    said.replaceChildren(...nodes);
+    reply.replaceChildren(...nodes);
   }
 }
 
-/** What the model says to a drawing: its answer, the next ones, and how little it sees. */
-function told(app) {
+/** The answer of the model to a drawing: its class, the next ones, and the pixels and patches that it sees. */
+function answerLines(app) {
   const {
     manifest: {
       model: {

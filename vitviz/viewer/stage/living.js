@@ -92,7 +92,7 @@ export function createLiving(app, { runner, take, close }) {
       back: field.out.size > 0,
     };
     const held = /** @type {HTMLElement|null} */ (document.activeElement);
-    for (const [name, one] of Object.entries(possible)) show(tools[name], Boolean(one));
+    for (const [name, offered] of Object.entries(possible)) show(tools[name], Boolean(offered));
     // a hidden button has no focus
     if (held?.hidden && Object.values(tools).includes(held)) field.root.focus({ preventScroll: true });
   }
@@ -287,8 +287,8 @@ function createField(app, say, changed) {
     if (across === 0 || video.readyState < video.HAVE_CURRENT_DATA) return null;
     const scale = Math.min(across / model.image.width, down / model.image.height);
     const [width, height] = [Math.floor(scale * model.image.width), Math.floor(scale * model.image.height)];
-    for (const one of [shot, view])
-      if (one.width !== width || one.height !== height) Object.assign(one, { width, height });
+    for (const canvas of [shot, view])
+      if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     pen.drawImage(video, Math.floor((width - across) / 2), Math.floor((height - down) / 2));
     return pen.getImageData(0, 0, width, height);
   }
@@ -311,8 +311,8 @@ function createField(app, say, changed) {
   }
 
   /**
-   * Where a token looks: CLS at the end, on the mean of its heads, or what is selected on the page; null:
-   * nothing is to be seen.
+   * The attention map to show: of CLS at the end, on the mean of its heads, or of the token selected on the
+   * page; null: no map.
    */
   function mapOf({ layers, removed }) {
     const {

@@ -45,15 +45,15 @@ export function createModes(app) {
   // What is pressed here is not the picture.
   for (const kind of ["pointerdown", "pointermove", "pointerup", "click"])
     root.addEventListener(kind, (event) => event.stopPropagation());
-  let [asked, waited] = [0, 0]; // since when an answer is on its way, and how long the last one took
+  let [since, waited] = [0, 0]; // since when an answer is on its way, and how long the last one took
   let drawn = []; // the badges that stand there
   return { root, render };
 
   function render() {
     const changes = bench.list();
     const { coming } = app.sketching.answered();
-    if (coming && !asked) asked = performance.now();
-    if (!coming && asked) [asked, waited] = [0, performance.now() - asked];
+    if (coming && !since) since = performance.now();
+    if (!coming && since) [since, waited] = [0, performance.now() - since];
     show(mode.root, app.backend.changes);
     mode.set(bench.paints());
     show(side.root, changes.length > 0 && bench.marks());
@@ -61,24 +61,26 @@ export function createModes(app) {
     // Where it is about heads, edges, positions or tokens of another picture, words have to say it.
     const { donors = {} } = (app.second.key === OPERATED && app.second.app?.source.manifest.pass) || {};
     const unseen = changes
-      .map((one, at) => ({ one, donor: donors[at] ?? null }))
-      .filter(({ one }) => !touches([one], "pixels") && removedIn([one], grid.rows * grid.cols).size === 0);
-    const told =
+      .map((change, at) => ({ change, donor: donors[at] ?? null }))
+      .filter(
+        ({ change }) => !touches([change], "pixels") && removedIn([change], grid.rows * grid.cols).size === 0,
+      );
+    const labels =
       bench.marks() && bench.shows === "after"
-        ? unseen.map(({ one, donor }) => ({ text: changeName(one, app), donor }))
+        ? unseen.map(({ change, donor }) => ({ text: changeName(change, app), donor }))
         : [];
     if (
-      told.length !== badges.children.length ||
-      told.some(({ text, donor }, at) => text !== drawn[at]?.text || donor !== drawn[at].donor)
+      labels.length !== badges.children.length ||
+      labels.some(({ text, donor }, at) => text !== drawn[at]?.text || donor !== drawn[at].donor)
     ) {
       badges.replaceChildren(
-        ...told.map(({ text, donor }) =>
+        ...labels.map(({ text, donor }) =>
           el("li", {}, donor && pictureCanvas(donor.rgba, donor.height, donor.width, "vv-donor"), text),
         ),
       );
-      drawn = told;
+      drawn = labels;
     }
-    show(badges, told.length > 0);
+    show(badges, labels.length > 0);
     show(finding, bench.erases());
     if (!bench.erases()) return;
     const { counted, now, dare } = found(changes);
@@ -86,7 +88,7 @@ export function createModes(app) {
     if (!bench.underWay()) setText(heard, [counted, now, dare].join(" ")); // when the hand rests
   }
 
-  /** What erasing shows of a model that has no answer here which one could keep. */
+  /** A note about erasing for a model whose pass has no answer that could be kept. */
   function without() {
     if (manifest.model.trained === false) return t("eraseTwin");
     return manifest.pass.answer
@@ -103,8 +105,8 @@ export function createModes(app) {
     const answered = app.sketching.answered();
     const other = answered.coming ? null : answered.app;
     const counted = out === 0 ? t("eraseStart") : t("erased", { out, patches });
-    const said = other && (answerOf(other)?.line ?? movedText(app, other));
-    const now = said ? t("erasedNow", { answer: said }) : "";
+    const answer = other && (answerOf(other)?.line ?? movedText(app, other));
+    const now = answer ? t("erasedNow", { answer: answer }) : "";
     if (!isAnswer(app.source)) return { counted, now, dare: without() };
     const [before, after] = [manifest.pass.answer, other?.source.manifest.pass.answer];
     // Only what takes patches out counts. A photo of one's own often has the name of another: it is known by
@@ -114,7 +116,7 @@ export function createModes(app) {
       after?.kind === before.kind &&
       after.name === before.name &&
       isAnswer(other.source) &&
-      changes.every((one) => removedIn([one], patches).size > 0);
+      changes.every((change) => removedIn([change], patches).size > 0);
     const { model, photo, pass, upload } = manifest;
     const best = app.records.best(
       [model.name, upload ? pass.id : photo.name, grid.tokens, before.name].join("/"),

@@ -120,7 +120,9 @@ export function createPenField(app, onChange, onLift) {
       if (writing !== event.pointerId) return;
       // A browser gathers fast moves into one event.
       const moves = event.getCoalescedEvents?.() ?? [];
-      change((moves.length > 0 ? moves : [event]).reduce((all, one) => extended(all, placeOf(one)), strokes));
+      change(
+        (moves.length > 0 ? moves : [event]).reduce((all, move) => extended(all, placeOf(move)), strokes),
+      );
     });
     for (const kind of ["pointerup", "pointercancel"]) {
       field.addEventListener(kind, (event) => {

@@ -15,7 +15,7 @@ import { broughtTo, liesElsewhere } from "../state/strokes.js";
 export function createPlacing(app, field) {
   const { t } = app;
   let moved = null; // {strokes, answer}: after a move, and the answer before it
-  let said = "";
+  let latest = "";
   const note = el("span");
   const move = button({
     text: t("drawMove"),
@@ -23,25 +23,25 @@ export function createPlacing(app, field) {
     onClick() {
       const strokes = broughtTo(field.strokes(), app.source.manifest.model.taught_place);
       field.replace(strokes);
-      moved = { strokes, answer: said };
+      moved = { strokes, answer: latest };
     },
   });
   const root = el("p", { class: "vv-note", role: "status" }, note, " ", move);
   return { root, render };
 
   function render(answer) {
-    said = answer;
+    latest = answer;
     const strokes = field.strokes();
     const taught = app.source.manifest.model.taught_place;
     const elsewhere = taught !== null && strokes.length > 0 && liesElsewhere(strokes, taught);
-    const told =
+    const message =
       moved?.strokes === strokes
         ? t("drawMoved", { before: moved.answer, after: answer })
         : elsewhere
           ? t("drawElsewhere", { share: Math.round(100 * taught.side) })
           : "";
-    setText(note, told);
+    setText(note, message);
     show(move, elsewhere);
-    show(root, told !== "");
+    show(root, message !== "");
   }
 }

@@ -182,7 +182,7 @@ export function createStage(app) {
     });
   }
 
-  /** What the spotlight does to the picture, in words. @returns {string[]} */
+  /** Explains how the spotlight changes the picture. @returns {string[]} */
   function lightOf(shown) {
     if (shown.colours !== SPOTLIGHT) return [];
     const { height, width } = manifest.model.image;

@@ -67,7 +67,7 @@ export function createSteering(app) {
       // Values with a sign have colours of their own.
       const onPicture =
         shown.colours === "diverging"
-          ? { ...drawn, controls: drawn.controls.filter((one) => one !== "colours") }
+          ? { ...drawn, controls: drawn.controls.filter((control) => control !== "colours") }
           : drawn;
       const here = [onPicture, overlayNamed(app.panel().overlay ?? "none")].filter(
         ({ possible }) => !possible || possible(app.source),

@@ -11,13 +11,13 @@ const FAILURES = {
 };
 
 /**
- * @param {(state: string) => void} told  hears "asking", "on", and why there is no picture: "insecure",
+ * @param {(state: string) => void} report  hears "asking", "on", and why there is no picture: "insecure",
  *   "refused", "none", "busy", "failed", "stopped", "hidden", "lost"
  * @returns {{video: HTMLVideoElement, start: (camera?: string) => Promise<void>, stop: () => void,
  *   isOn: () => boolean, others: () => string[], end: () => void}}
  *   start: by default the camera that looks at the person; others: the cameras after this one
  */
-export function createStream(told) {
+export function createStream(report) {
   const video = document.createElement("video");
   Object.assign(video, { muted: true, playsInline: true, tabIndex: -1, ariaHidden: "true" });
   let turn = 0; // of what is wanted
@@ -70,7 +70,7 @@ export function createStream(told) {
       await video.play();
       const devices = await navigator.mediaDevices.enumerateDevices();
       cameras = devices.filter(({ kind }) => kind === "videoinput").map(({ deviceId }) => deviceId);
-      if (mine === turn) told("on");
+      if (mine === turn) report("on");
     } catch (error) {
       if (mine !== turn) return;
       off(FAILURES[error.name] ?? "failed");
@@ -83,7 +83,7 @@ export function createStream(told) {
     turn += 1;
     close(stream);
     stream = video.srcObject = null;
-    told(why);
+    report(why);
   }
 }
 

@@ -7,20 +7,19 @@ import { optionText, written } from "../text/lesson.js";
 
 /**
  * @param {import("../main.js").App} app
- * @param {any} asked  the question of a step
+ * @param {any} question  the question of a step
  * @returns {{root: HTMLElement, render: (revealed: boolean) => void}}
  *   root: for a guess on the picture, a line that counts
  */
-export function createInput(app, asked) {
-  return { choose: chooser, number: numberLine, patch: counter, patches: counter, write: writer }[asked.kind](
-    app,
-    asked,
-  );
+export function createInput(app, question) {
+  return { choose: chooser, number: numberLine, patch: counter, patches: counter, write: writer }[
+    question.kind
+  ](app, question);
 }
 
-function chooser(app, asked) {
+function chooser(app, question) {
   const { t, course } = app;
-  const options = optionsOf(asked, app.source);
+  const options = optionsOf(question, app.source);
   const bar = choice({
     label: t("lessonYour"),
     wrap: true,
@@ -28,7 +27,7 @@ function chooser(app, asked) {
     options: options.map((key) => ({ value: key, text: optionText(app, key) })),
   });
   bar.root.classList.add("vv-lesson-options");
-  bar.root.classList.toggle("vv-lesson-sentences", Array.isArray(asked.options)); // one below the other
+  bar.root.classList.toggle("vv-lesson-sentences", Array.isArray(question.options)); // one below the other
   const labels = [...bar.root.querySelectorAll("label")];
   return {
     root: bar.root,
@@ -43,20 +42,20 @@ function chooser(app, asked) {
   };
 }
 
-function numberLine(app, asked) {
+function numberLine(app, question) {
   const { t, course } = app;
-  const factor = asked.percent ? 100 : 1;
-  const { low, high } = rangeOf(asked);
+  const factor = question.percent ? 100 : 1;
+  const { low, high } = rangeOf(question);
   const line = createNumberLine({
     t,
     low: low * factor,
     high: high * factor,
-    min: asked.min * factor,
-    max: asked.max * factor,
-    percent: Boolean(asked.percent),
-    worked: Boolean(asked.worked),
+    min: question.min * factor,
+    max: question.max * factor,
+    percent: Boolean(question.percent),
+    worked: Boolean(question.worked),
     onPut: (number) => course.put(number === undefined ? undefined : number / factor),
-    format: (number) => written(app, asked, number / factor),
+    format: (number) => written(app, question, number / factor),
   });
   return {
     root: line.root,
@@ -84,19 +83,22 @@ function writer({ t, course }) {
   };
 }
 
-function counter(app, asked) {
+function counter(app, question) {
   const { t, course } = app;
   const line = el("p", { class: "vv-note", "aria-live": "polite" });
   return {
     root: line,
     render(revealed) {
       const guess = course.guess();
-      const done = asked.kind === "patch" ? Number(course.complete()) : (guess ?? []).length;
+      const done = question.kind === "patch" ? Number(course.complete()) : (guess ?? []).length;
       setText(
         line,
         revealed
           ? ""
-          : t("lessonPainted", { done, count: asked.kind === "patch" ? 1 : paintable(asked, app.source) }),
+          : t("lessonPainted", {
+              done,
+              count: question.kind === "patch" ? 1 : paintable(question, app.source),
+            }),
       );
     },
   };

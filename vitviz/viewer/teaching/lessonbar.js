@@ -9,7 +9,7 @@ import { createInput } from "./inputs.js";
 import { openPaper } from "./paper.js";
 import { createPoll } from "./poll.js";
 import { createBallot } from "./room.js";
-import { gapText, said, sayings, titleOf } from "../text/lesson.js";
+import { gapText, stepText, sayings, titleOf } from "../text/lesson.js";
 import { allow, button } from "../parts/widgets.js";
 import { keyIsReady, sheetIsReady, worksheet } from "./worksheet.js";
 
@@ -98,8 +98,8 @@ export function createLessonBar(app) {
   }
 
   function renderStep(lesson) {
-    const [step, asked] = [course.step(), course.question()];
-    const value = asked && course.truth();
+    const [step, current] = [course.step(), course.question()];
+    const value = current && course.truth();
     const revealed = course.revealed() && value !== null && value !== undefined;
     setText(title, titleOf(app, lesson));
     setText(where, placeText(app));
@@ -113,29 +113,29 @@ export function createLessonBar(app) {
     );
     show(elsewhere, elsewhere.textContent !== "");
     show(home, !course.atHome() && app.travels);
-    paragraphs(text, said(app, "") ?? t("lessonLoading"));
+    paragraphs(text, stepText(app, "") ?? t("lessonLoading"));
     card.render();
     if (renderPhoto(framing, course, revealed)) arrive(); // it has pushed the question down
     setText(lines, CODE[step.code] ?? "");
     show(lines, step.code !== undefined);
-    setText(question, (asked && said(app, "question")) ?? "");
-    show(question, asked !== null && value !== undefined);
-    build(lesson, step, asked);
-    show(answer, asked !== null && value !== undefined && input !== null);
+    setText(question, (current && stepText(app, "question")) ?? "");
+    show(question, current !== null && value !== undefined);
+    build(lesson, step, current);
+    show(answer, current !== null && value !== undefined && input !== null);
     input?.render(revealed);
     show(play, Boolean(step.play && app.play));
     setText(
       waiting,
-      value === undefined && asked
+      value === undefined && current
         ? t("lessonCannot")
-        : value === null && asked && course.complete()
+        : value === null && current && course.complete()
           ? t("lessonWaiting")
           : "",
     );
     show(waiting, waiting.textContent !== "");
     ballot.render();
     renderTruth(revealed, value);
-    renderButtons(asked, revealed, value);
+    renderButtons(current, revealed, value);
     teacher.render();
   }
 
@@ -149,8 +149,8 @@ export function createLessonBar(app) {
     if (document.activeElement !== because) because.value = course.because();
   }
 
-  function renderButtons(asked, revealed, value) {
-    const open = asked !== null && value !== undefined && !revealed;
+  function renderButtons(current, revealed, value) {
+    const open = current !== null && value !== undefined && !revealed;
     const held = document.activeElement === reveal;
     show(others, course.closed());
     show(back, course.number() > course.first());
@@ -167,11 +167,11 @@ export function createLessonBar(app) {
   }
 
   /** Makes the input of a step; the one of the picture needs none but a line that counts. */
-  function build(lesson, step, asked) {
+  function build(lesson, step, current) {
     const key = [lesson.id, step.id, app.source.manifest.pass.id].join("/");
     if (key === drawn) return;
     drawn = key;
-    input = asked && createInput(app, asked);
+    input = current && createInput(app, current);
     answer.replaceChildren(...(input ? [input.root] : []));
     arrive();
   }
@@ -186,7 +186,7 @@ export function createLessonBar(app) {
  * the next frame.
  */
 function onScreen(nodes) {
-  requestAnimationFrame(() => nodes.forEach((one) => one.scrollIntoView({ block: "nearest" })));
+  requestAnimationFrame(() => nodes.forEach((node) => node.scrollIntoView({ block: "nearest" })));
 }
 
 /**
@@ -202,7 +202,7 @@ function renderPhoto({ root, render }, course, revealed) {
   return hidden && !root.hidden;
 }
 
-/** Where in its lesson a step stands. */
+/** The place of a step in its lesson, in words. */
 function placeText({ t, course }) {
   if (course.closed()) return t("lessonFound");
   return course.number() === 0
@@ -210,7 +210,7 @@ function placeText({ t, course }) {
     : t("lessonStep", { step: course.number(), count: course.count() });
 }
 
-/** What comes next: a step, the card behind the last one, or another lesson. */
+/** The text of the button that goes on: to a step, the card after the last one, or another lesson. */
 function onwardText(app, open) {
   const { t, course } = app;
   if (!course.closed()) return t(open ? "lessonSkip" : "lessonNext");
@@ -221,8 +221,8 @@ function onwardText(app, open) {
 
 function paragraphs(node, words) {
   const wanted = words.split("\n");
-  if ([...node.children].map((one) => one.textContent).join("\n") === wanted.join("\n")) return;
-  node.replaceChildren(...wanted.map((one) => el("p", { text: one })));
+  if ([...node.children].map((child) => child.textContent).join("\n") === wanted.join("\n")) return;
+  node.replaceChildren(...wanted.map((text) => el("p", { text: text })));
 }
 
 /** The card at the end: each question with what was guessed, what is, and the pupil's own reason. */
@@ -234,11 +234,11 @@ function createCard({ t, course }) {
     const entries = course.closed() ? course.found() : [];
     show(root, entries.length > 0);
     root.replaceChildren(
-      ...entries.map(({ told: [asked, gap], because }) =>
+      ...entries.map(({ told: [question, gap], because }) =>
         el(
           "li",
           {},
-          el("p", { class: "vv-note", text: asked }),
+          el("p", { class: "vv-note", text: question }),
           el("p", { text: gap }),
           because ? el("p", { class: "vv-note", text: t("lessonOwn", { because }) }) : null,
         ),
@@ -247,7 +247,7 @@ function createCard({ t, course }) {
   }
 }
 
-/** What a teacher needs: the lesson on paper, and its key. */
+/** Buttons for teachers: the lesson on paper, and its key. */
 function createTeacher(app) {
   const { t } = app;
   const make = (text, title, key) =>

@@ -93,7 +93,7 @@ export function createLessonList(app, lessons, linkTo) {
 
   /** The link to a part of a plan, if it is a lesson. */
   function planned(id, step) {
-    const lesson = lessons.find((one) => one.id === id);
+    const lesson = lessons.find((other) => other.id === id);
     return lesson ? linkOf(lesson, step ?? firstOf(lesson)) : null;
   }
 

@@ -29,7 +29,7 @@ import { allow, button } from "../parts/widgets.js";
  */
 export function createOwnLesson(app, linkTo, start) {
   const { t, shelf } = app;
-  const said = el("p", { class: "vv-note", role: "status" });
+  const status = el("p", { class: "vv-note", role: "status" });
   const title = el("input", {
     type: "text",
     maxlength: MOST.title,
@@ -90,7 +90,7 @@ export function createOwnLesson(app, linkTo, start) {
     ),
     link,
     file,
-    said,
+    status,
   );
   draw();
   return root;
@@ -112,7 +112,7 @@ export function createOwnLesson(app, linkTo, start) {
     const change = (more) =>
       app.collect({
         ...shelf.draft(),
-        steps: shelf.draft().steps.map((one, place) => (place === at ? { ...one, ...more } : one)),
+        steps: shelf.draft().steps.map((step, place) => (place === at ? { ...step, ...more } : step)),
       });
     const written = (name, rows) =>
       el(
@@ -219,7 +219,7 @@ export function createOwnLesson(app, linkTo, start) {
   }
 
   function say(text) {
-    setText(said, text);
+    setText(status, text);
   }
 }
 
@@ -252,13 +252,13 @@ function createWay({ t }, right, now, change) {
 
   function draw() {
     const { way } = now();
-    const told = way === "choose" || way === "number";
-    show(right, told);
-    setText(lacks, told && askedBy(now()).question.kind === "write" ? t("ownLacks_" + way) : "");
+    const hasAnswer = way === "choose" || way === "number";
+    show(right, hasAnswer);
+    setText(lacks, hasAnswer && askedBy(now()).question.kind === "write" ? t("ownLacks_" + way) : "");
   }
 }
 
-/** Where a view was taken, in short: picture, model, panel, layer and head. */
+/** A short name of a saved view: picture, model, panel, layer and head. */
 function viewName({ t, panels }, { model, example, panel, layer, head }) {
   const parts = [String(example).replaceAll("-", " "), model];
   if (panels.some(({ id }) => id === panel)) parts.push(t("panel_" + panel));

@@ -6,7 +6,7 @@ import { createDialog } from "../parts/dialog.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createMarked } from "../parts/marked.js";
 import { strongest } from "../maths/attention.js";
-import { optionText, said, titleOf, written } from "../text/lesson.js";
+import { optionText, stepText, titleOf, written } from "../text/lesson.js";
 import { button } from "../parts/widgets.js";
 import { createGathering } from "./room.js";
 
@@ -50,7 +50,7 @@ export function createPoll(app) {
     "vv-help vv-poll",
     el("p", {
       class: "vv-lesson-question",
-      text: titleOf(app, course.lesson()) + ": " + (said(app, "question") ?? ""),
+      text: titleOf(app, course.lesson()) + ": " + (stepText(app, "question") ?? ""),
     }),
     ...(room ? [room.root, count, figure, typed, wrong] : [typed, count, wrong, figure]),
     el("div", { class: "vv-lesson-buttons" }, truth),
@@ -91,7 +91,7 @@ export function createPoll(app) {
     return el("p", { class: "vv-poll-score", text: words });
   }
 
-  /** Where the class guessed, and beside it what is true, each patch as bright as it was often guessed. */
+  /** Two maps: how often the class guessed each patch, and beside it the truth. */
   function maps(guesses, known) {
     const { grid } = app.source;
     const counts = countsOf(guesses, grid);

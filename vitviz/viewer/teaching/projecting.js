@@ -1,4 +1,4 @@
-/** What a teacher does to the picture on the wall: freeze it, draw on it, cover it before a reveal. */
+/** Tools of a teacher for the picture on the wall: freeze it, draw on it, cover it before a reveal. */
 
 import { el, show } from "../parts/dom.js";
 import { svg } from "../parts/svg.js";

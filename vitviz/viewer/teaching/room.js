@@ -20,8 +20,8 @@ const LOOK_MS = 1000;
 const MARGIN = 4;
 
 /**
- * What takes a pupil's guess to the class: its code, and in a room the line that says what became of it. A
- * guess that the device remembers from an earlier visit is not sent.
+ * Hands a pupil's guess to the class: shows its code, and in a room a line about the delivery. A guess that
+ * the device remembers from an earlier visit is not sent.
  * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, render: () => void}}
  */
@@ -73,7 +73,7 @@ export function createBallot(app) {
 }
 
 /**
- * What the teacher's page has of the class beside typed codes, for as long as a dialog is open.
+ * The vote on the teacher's page, beside typed codes, for as long as a dialog is open.
  * @param {import("../main.js").App} app  in the step whose guesses are collected
  * @param {() => void} draw  the guesses have changed
  * @returns {{root: HTMLElement, guesses: () => any[], stop: () => void}}
@@ -94,7 +94,7 @@ export function createGathering(app, draw) {
     { class: "vv-poll-room" },
     el("div", {}, state, el("div", { class: "vv-lesson-buttons" }, turn, empty), way),
   );
-  let [open, guesses, last, timer, asked, ended] = [true, /** @type {any[]} */ ([]), "", 0, 0, false];
+  let [open, guesses, last, timer, requests, ended] = [true, /** @type {any[]} */ ([]), "", 0, 0, false];
   document.addEventListener("visibilitychange", again);
   look("tally");
   room
@@ -116,11 +116,11 @@ export function createGathering(app, draw) {
   /** Asks how the vote stands, after what is done to it; and again, as long as somebody sees it. */
   async function look(what) {
     clearTimeout(timer);
-    asked += 1;
-    const mine = asked;
+    requests += 1;
+    const mine = requests;
     const reply = await room.ask({ do: what, teacher: room.teacher, question }).catch(() => null);
     if (!root.isConnected) stop(); // where the board is made anew, no dialog is closed
-    if (ended || mine !== asked) return; // what was done meanwhile is newer
+    if (ended || mine !== requests) return; // what was done meanwhile is newer
     if (!document.hidden) timer = setTimeout(look, LOOK_MS, "tally");
     const now = JSON.stringify(reply);
     if (now === last) return;
@@ -131,7 +131,7 @@ export function createGathering(app, draw) {
 
   function take(reply) {
     open = reply.open;
-    guesses = reply.guesses.map((one) => guessFrom(app, one)).filter((one) => one !== undefined);
+    guesses = reply.guesses.map((plain) => guessFrom(app, plain)).filter((guess) => guess !== undefined);
     setText(state, t(open ? "roomOpen" : "roomClosed"));
     const [text, title] = open
       ? [t("roomClose"), t("roomCloseTitle")]

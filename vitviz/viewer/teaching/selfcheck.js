@@ -48,7 +48,7 @@ export function createCheckLine(app, open) {
     check.clear();
     ask(false);
   });
-  const asked = el(
+  const confirmation = el(
     "div",
     { role: "alert", hidden: true },
     el("p", { text: t("check.againAsk") }),
@@ -67,7 +67,7 @@ export function createCheckLine(app, open) {
     el("p", { class: "vv-note", text: t("check.intro") }),
     el("div", { class: "vv-lesson-buttons" }, rounds.before, rounds.after, again),
     first,
-    asked,
+    confirmation,
   );
   draw();
   return root;
@@ -77,7 +77,7 @@ export function createCheckLine(app, open) {
   }
 
   function ask(asking) {
-    show(asked, asking);
+    show(confirmation, asking);
     draw();
     (asking ? yes : rounds.before).focus();
   }
@@ -141,7 +141,9 @@ function createSelfCheck(app, round) {
 
   /** On a small screen it may lie below. */
   function missing() {
-    const first = [...body.querySelectorAll("fieldset")].find((one) => !one.querySelector(":checked"));
+    const first = [...body.querySelectorAll("fieldset")].find(
+      (fieldset) => !fieldset.querySelector(":checked"),
+    );
     first.scrollIntoView({ block: "nearest" });
     first.querySelector("input").focus();
   }
@@ -209,7 +211,7 @@ function createSelfCheck(app, round) {
     const [before, after] = ROUNDS.map(check.marks);
     const [first, last] = [before, after].map(scoreOf);
     const code = checkCode({ form: check.form("before"), before, after });
-    const told = {
+    const words = {
       count: ITEMS.length,
       before: first.right,
       after: last.right,
@@ -219,7 +221,7 @@ function createSelfCheck(app, round) {
       controlAfter: last.control,
     };
     return [
-      el("p", { class: "vv-lesson-gap", role: "status", text: t("check.result", told) }),
+      el("p", { class: "vv-lesson-gap", role: "status", text: t("check.result", words) }),
       el("p", { class: "vv-note", text: t("check.resultHelp") }),
       el("ol", {}, ...ITEMS.map((item, place) => answered(item, before[place], after[place]))),
       el("p", {}, t("check.code") + " ", el("output", { class: "vv-lesson-code", text: code })),
@@ -229,7 +231,7 @@ function createSelfCheck(app, round) {
 
   function answered(item, before, after) {
     const form = check.form("after");
-    const { question: asked, options, reasons, key } = wordsOf(app, item, form);
+    const { question: title, options, reasons, key } = wordsOf(app, item, form);
     const named = (list, wanted) => list.find(({ value }) => value === wanted).text;
     const lesson = LESSONS.find(({ id }) => id === item.lesson);
     const open = () => {
@@ -240,7 +242,7 @@ function createSelfCheck(app, round) {
       "li",
       {},
       el("b", { text: itemTitle(app, item) }),
-      el("p", { text: asked }),
+      el("p", { text: title }),
       el("p", { class: "vv-check-right", text: t("check.right", { answer: named(options, key) }) }),
       el("p", { text: t("check.because", { reason: named(reasons, reasonOf(item, key)) }) }),
       el("p", {
@@ -259,7 +261,7 @@ function createSelfCheck(app, round) {
 }
 
 /**
- * What a question is called, and whether it asks for what no lesson has shown.
+ * The title of a question; it says so if the question is about something that no lesson has shown.
  * @param {App} app
  * @param {import("../lessons/check.js").Item} item
  */
@@ -299,7 +301,7 @@ export function wordsOf(app, item, name) {
   };
 }
 
-/** What the model saw, with letters on the patches that are asked about. */
+/** The picture that the model saw, with letters on the patches of the question. */
 function picture({ source }, tokens) {
   const root = createMarked(
     source,

@@ -6,7 +6,7 @@ import { el } from "../parts/dom.js";
 import { percentBox } from "../maths/geometry.js";
 import { paper } from "./paper.js";
 import { strongest } from "../maths/attention.js";
-import { goalOf, optionText, said, sayings, titleOf, written } from "../text/lesson.js";
+import { goalOf, optionText, stepText, sayings, titleOf, written } from "../text/lesson.js";
 import { experimentIn } from "../lessons/experiments.js";
 import { optionsOf, paintable } from "../lessons/steps.js";
 import { read, removedIn, touchedIn } from "../state/experiment.js";
@@ -37,12 +37,12 @@ function stepsOn(app) {
  * @param {ReturnType<typeof stepsOn>} steps
  */
 function veilOf(steps) {
-  const asked = steps.filter(
+  const numeric = steps.filter(
     ({ there, here }) =>
       here && there.course.question()?.kind === "number" && there.course.truth() !== undefined,
   );
   const lines = new Map(
-    asked.map(({ there }) => [
+    numeric.map(({ there }) => [
       written(there, there.course.question(), there.course.truth()),
       there.t("lessonBlank", { step: there.course.number() }),
     ]),
@@ -70,8 +70,8 @@ const asks = (there) => Boolean(there.course.question()) && there.course.truth()
 export function sheetIsReady(app) {
   const says = (there) =>
     isPlaced(there) &&
-    said(there, "") !== null &&
-    (!asks(there) || (there.course.truth() !== null && said(there, "question") !== null));
+    stepText(there, "") !== null &&
+    (!asks(there) || (there.course.truth() !== null && stepText(there, "question") !== null));
   return app.source.picture.get() !== null && stepsOn(app).every(({ there, here }) => !here || says(there));
 }
 
@@ -79,7 +79,7 @@ export function sheetIsReady(app) {
 export function keyIsReady(app) {
   return (
     sheetIsReady(app) &&
-    stepsOn(app).every(({ there, here }) => !here || !asks(there) || said(there, "why") !== null)
+    stepsOn(app).every(({ there, here }) => !here || !asks(there) || stepText(there, "why") !== null)
   );
 }
 
@@ -105,14 +105,14 @@ export function worksheet(app, key) {
 const sectionOf = ({ course }, ...inside) =>
   el("section", {}, el("h2", { text: String(course.number()) }), ...inside);
 
-/** What the key says of each step that asks. */
+/** The answers in the key, for each step that asks. */
 function answersOf(steps) {
   return steps
     .filter(({ there, here }) => here && asks(there))
     .map(({ there }) => {
       const question = there.course.question();
       const words = [
-        el("p", { text: said(there, "question") ?? "" }),
+        el("p", { text: stepText(there, "question") ?? "" }),
         question.kind === "write"
           ? null
           : el("p", {
@@ -138,7 +138,7 @@ function answersOf(steps) {
 /** Lines for who writes, the steps, and a table to fill in. */
 function sheetOf({ t }, steps) {
   const veil = veilOf(steps);
-  const asked = steps.filter(
+  const questions = steps.filter(
     ({ there }) => there.course.question() && there.course.question().kind !== "write",
   );
   const row = (kind, texts) => el("tr", {}, ...texts.map((text) => el(kind, { text })));
@@ -156,13 +156,13 @@ function sheetOf({ t }, steps) {
           : el("p", { text: t(there.course.step().late ? "sheetLate" : "lessonOnPage") }),
       ),
     ),
-    ...(asked.length > 0
+    ...(questions.length > 0
       ? [
           el(
             "table",
             { class: "score" },
             row("th", [t("sheetStep"), t("sheetMine"), t("sheetModel"), t("sheetGap")]),
-            ...asked.map(({ there }) => row("td", [String(there.course.number()), "", "", ""])),
+            ...questions.map(({ there }) => row("td", [String(there.course.number()), "", "", ""])),
           ),
         ]
       : []),
@@ -174,10 +174,10 @@ function onPaper(there, veil) {
   const { course } = there;
   const question = asks(there) ? course.question() : null;
   /** @type {(HTMLElement|null)[]} */
-  const words = (said(there, "", veil) ?? "").split("\n").map((text) => el("p", { text }));
+  const words = (stepText(there, "", veil) ?? "").split("\n").map((text) => el("p", { text }));
   if (course.step().code) words.push(el("pre", { text: CODE[course.step().code] }));
   if (question) {
-    words.push(el("p", { class: "question", text: said(there, "question", veil) ?? "" }));
+    words.push(el("p", { class: "question", text: stepText(there, "question", veil) ?? "" }));
     if (question.kind === "choose")
       words.push(
         ...optionsOf(question, there.source).map((option) =>
@@ -207,7 +207,7 @@ function onPaper(there, veil) {
 /** Whether patches are marked in the picture, which is large then. */
 const isMarked = (question) => ["patch", "patches"].includes(question?.kind);
 
-/** What the experiment of a step does to patches, each with its class. */
+/** The patches that the experiment of a step changes, each with its kind ("gone" or "changed"). */
 function touched({ course, selection, source: { grid } }) {
   if (!course.step().state?.experiment) return [];
   const list = read(selection.experiment) ?? [];

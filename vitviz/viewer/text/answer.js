@@ -23,11 +23,11 @@ export function answerOf(app) {
   if (!answer) return null;
   const name = nameOf(answer, app);
   const [share] = percents([answer.probability]);
-  const told = (text, note = "") => ({ text, note, line: text });
-  if (model.trained === false) return told(t("noAnswer"), t("noAnswerWhy"));
+  const line = (text, note = "") => ({ text, note, line: text });
+  if (model.trained === false) return line(t("noAnswer"), t("noAnswerWhy"));
   if (answer.known === false) return none();
-  if (answer.sure === false) return told(t("notSure"), t("notSureWhy", { name, share }));
-  return told(t("answer", { name, share }));
+  if (answer.sure === false) return line(t("notSure"), t("notSureWhy", { name, share }));
+  return line(t("answer", { name, share }));
 
   /** Without a percentage: it would say that the model is sure of what it has just refused. */
   function none() {
@@ -43,9 +43,7 @@ export function answerOf(app) {
 export const nameOf = ({ kind, name }, app) =>
   kind === "group" ? groupName(name, app) : labelName(name, app);
 
-/**
- * What a model without names for classes gives in place of an answer, in words: its CLS token, or a vector.
- */
+/** The output of a model without class names, in words: its CLS token, or a vector. */
 export const vectorName = ({
   t,
   source: {
@@ -83,7 +81,7 @@ export const refuses = ({
   },
 }) => answer?.known === false && model.trained !== false;
 
-/** What is less than this was cut to something else: a square out of an ordinary photo of 4 : 3 has 75 %. */
+/** Threshold below which the crop is mentioned. A square cut from an ordinary 4 : 3 photo keeps 75 %. */
 const NEARLY_ALL = 0.85;
 
 /** How much of the photo the model saw, in words; "" where that was nearly all of it, or nobody knows. */
@@ -119,7 +117,7 @@ export function rivalsOf(app) {
       ? groups.map(({ name, probability }) => ({ name: groupName(name, app), probability }))
       : predictions.map(({ label, probability }) => ({ name: labelName(label, app), probability }));
   const shares = percents(named.map(({ probability }) => probability));
-  return named.map((one, at) => ({ ...one, text: shares[at] })).slice(1, 1 + RIVALS);
+  return named.map((row, at) => ({ ...row, text: shares[at] })).slice(1, 1 + RIVALS);
 }
 
 /**
@@ -133,23 +131,23 @@ export function moved(app, changed) {
   if (app.source.manifest.model.trained === false) return [];
   const sides = [app, changed].map(({ source }) => source.manifest.pass);
   const groups = sides.every(({ answer }) => answer?.kind === "group");
-  const firsts = sides.map(({ groups: [group], predictions: [one] }) => (groups ? group.name : one.index));
-  const shareIn = (pass, one) =>
-    groups ? (pass.groups.find(({ name }) => name === one)?.probability ?? 0) : pass.probabilities[one];
-  const named = (one) =>
+  const firsts = sides.map(({ groups: [group], predictions: [top] }) => (groups ? group.name : top.index));
+  const shareIn = (pass, key) =>
+    groups ? (pass.groups.find(({ name }) => name === key)?.probability ?? 0) : pass.probabilities[key];
+  const named = (key) =>
     groups
-      ? groupName(one, app)
+      ? groupName(key, app)
       : labelName(
-          sides.flatMap(({ predictions }) => predictions).find(({ index }) => index === one).label,
+          sides.flatMap(({ predictions }) => predictions).find(({ index }) => index === key).label,
           app,
         );
   const all = [...new Set(firsts)];
-  const shares = sides.map((pass) => all.map((one) => shareIn(pass, one)));
+  const shares = sides.map((pass) => all.map((key) => shareIn(pass, key)));
   const [before, after] = shares.map((side, at) =>
     refuses([app, changed][at].source) ? side.map(() => app.t("noShare")) : percents(side),
   );
-  return all.map((one, at) => ({
-    name: named(one),
+  return all.map((key, at) => ({
+    name: named(key),
     before: shares[0][at],
     probability: shares[1][at],
     text: before[at] + " → " + after[at],

@@ -1,25 +1,29 @@
-/** What an intervention does, in few words: the sentences of vitviz/probe/intervene/intervention.py. */
+/** Short sentences for interventions: the same as in vitviz/probe/intervene/intervention.py. */
 
 import { KINDS, LIMITS } from "../engine/tables.js";
 
 const SQUARES = 3; // so many squares are named; of more, their number
 
 /**
- * @param {import("../state/experiment.js").Intervention} one  with all of its fields, as in a manifest
+ * @param {import("../state/experiment.js").Intervention} change  with all of its fields, as in a manifest
  * @param {(key: string, values?: any) => string} t
  * @param {{square: (patch: number) => string, token: (token: number) => string}|null} names  of squares and
  *   tokens on the page; null: by their numbers, as in Python
  * @returns {string}
  */
-export function changeText(one, t, names = null) {
+export function changeText(change, t, names = null) {
   const say = (key, values = {}) => t("experiment." + key, values);
-  const { told_by: by, fields } = KINDS[one.kind];
-  const values = { ...one };
-  if (Array.isArray(one.patches)) values.patches = named(one.patches, say, names);
-  if (one.layers) values.where = where(one.layers, one.heads ?? "all", say);
+  const { told_by: by, fields } = KINDS[change.kind];
+  const values = { ...change };
+  if (Array.isArray(change.patches)) values.patches = named(change.patches, say, names);
+  if (change.layers) values.where = where(change.layers, change.heads ?? "all", say);
   for (const [name, { shape }] of Object.entries(fields)) {
-    if (shape === "pairs" && Array.isArray(one[name]))
-      Object.assign(values, { query: one[name][0][0], key: one[name][0][1], count: one[name].length });
+    if (shape === "pairs" && Array.isArray(change[name]))
+      Object.assign(values, {
+        query: change[name][0][0],
+        key: change[name][0][1],
+        count: change[name].length,
+      });
   }
   if (names && values.count === 1)
     return t("cutEdge", {
@@ -27,7 +31,7 @@ export function changeText(one, t, names = null) {
       key: names.token(values.key),
       where: values.where,
     });
-  return say("did_" + one.kind + (by && "_" + ending(by, one[by])), values);
+  return say("did_" + change.kind + (by && "_" + ending(by, change[by])), values);
 }
 
 /** The end of the key of a sentence: the word that a field holds, or what else is in it. */

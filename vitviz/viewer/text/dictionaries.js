@@ -12,7 +12,7 @@ const LANGUAGES = readdirSync(FOLDER, { withFileTypes: true })
   .map(({ name }) => name);
 
 /**
- * What a language says in one of its dictionaries; {} where it has none.
+ * The texts of a language in one of its dictionaries; {} if it has none.
  * @param {string} language
  * @param {string} subject
  * @returns {Record<string, string>}
@@ -23,7 +23,7 @@ export function dictionary(language, subject) {
 }
 
 /**
- * What is made of each language.
+ * Calls `make` for each language, and returns the results by language.
  * @template Made
  * @param {(language: string) => Made} make
  * @returns {Record<string, Made>}
@@ -33,11 +33,11 @@ export const byLanguage = (make) => Object.fromEntries(LANGUAGES.map((name) => [
 /**
  * Texts with a prefix, so that none can have the name of another text: all of them, or some by their names.
  * @param {string} prefix
- * @param {Record<string, string>} said
+ * @param {Record<string, string>} texts
  */
-export const prefixed = (prefix, said, named = /./) =>
+export const prefixed = (prefix, texts, named = /./) =>
   Object.fromEntries(
-    Object.entries(said)
+    Object.entries(texts)
       .filter(([key]) => named.test(key))
       .map(([key, text]) => [prefix + key, text]),
   );

@@ -10,7 +10,7 @@ export function explainerName({ name, names }, { language }) {
   return names[languageOf(language)] ?? name;
 }
 
-/** What its values are, in one sentence. @param {import("../types.js").Explainer} one */
+/** A sentence about the values of an explainer. @param {import("../types.js").Explainer} one */
 export function explainerSentence({ sentence, sentences }, { language }) {
   return sentences[languageOf(language)] ?? sentence;
 }
@@ -27,30 +27,34 @@ export function className(index, app) {
 }
 
 /**
- * What is over the picture, as a caption says it: the explainer, the class if it knows one, and whose view it
- * is.
+ * Names the explanation on the picture for a caption: the explainer, the class if it depends on one, and the
+ * token that it is computed for.
  * @param {import("../main.js").App} app
  */
 export function aboutExplained(app) {
   const { t, source, selection } = app;
-  const one = mainExplainer(selection, source);
+  const explainer = mainExplainer(selection, source);
   const target = targetOf(selection, source);
   return [
-    explainerName(one, app),
-    ...(one.needs.includes("class") ? [t("explainFor", { label: className(target, app) })] : []),
-    ...(one.needs.includes("pool") ? [t("explainSeenPool")] : []),
-    ...(one.needs.includes("token") ? [t("explainSeen", { token: tokenName(selection.token, app) })] : []),
+    explainerName(explainer, app),
+    ...(explainer.needs.includes("class") ? [t("explainFor", { label: className(target, app) })] : []),
+    ...(explainer.needs.includes("pool") ? [t("explainSeenPool")] : []),
+    ...(explainer.needs.includes("token")
+      ? [t("explainSeen", { token: tokenName(selection.token, app) })]
+      : []),
   ].join(" · ");
 }
 
 /**
- * What an explainer costs: by its definition before it ran, else what was counted and how long it took.
- * @param {import("../types.js").Explainer} one
+ * The cost of an explainer: by its definition before it ran, afterwards the counted passes and the seconds.
+ * @param {import("../types.js").Explainer} explainer
  * @param {import("../data/explanations.js").Explanation|null} found
  */
-export function costText(one, found, t) {
+export function costText(explainer, found, t) {
   if (!found)
-    return t(one.passes === 0 ? "explainCostNothing" : "explainCostBefore", { passes: grouped(one.passes) });
+    return t(explainer.passes === 0 ? "explainCostNothing" : "explainCostBefore", {
+      passes: grouped(explainer.passes),
+    });
   const { forward, backward, seconds } = found;
   const passes = forward + 2 * backward;
   const count = passes < 9.95 ? passes.toFixed(1).replace(".0", "") : grouped(Math.round(passes));
@@ -62,7 +66,7 @@ export function costText(one, found, t) {
 const SURE = 0.95;
 
 /**
- * What the figures of a fair test say about one of its maps; see `Removal.sentence` in Python.
+ * A sentence about one map of a fair test, from its figures; see `Removal.sentence` in Python.
  * @param {string} key
  * @param {string} name
  * @param {import("../data/fairtest.js").Result} result

@@ -77,7 +77,8 @@ function roughly(share) {
 }
 
 /**
- * Where a token looks, or how much it is looked at; "" where there is one square alone, or it is out.
+ * A sentence about the attention of a token, given or received; "" if only one square is left, or the token
+ * is removed.
  * @param {import("../main.js").App} app
  * @param {Float32Array} values  of all tokens: a row, which sums to 1, or a column, which does so on the
  *   average of all tokens
@@ -92,13 +93,13 @@ export function attentionFinding(app, values, token) {
   if (isAlone(app, squares, token)) return "";
   const [all, taken] = [squares.length, squares.map((at) => values[at])];
   const best = squares[strongest(taken, 1)[0]];
-  const told = { who: thisOne(app, token), all, name: best === token ? t("itself") : tokenName(best, app) };
+  const words = { who: thisOne(app, token), all, name: best === token ? t("itself") : tokenName(best, app) };
   const sum = (list) => list.reduce((total, value) => total + value, 0);
-  if (direction === "to") return t("attentionReceived", { ...told, times: multiple(sum(values)) });
+  if (direction === "to") return t("attentionReceived", { ...words, times: multiple(sum(values)) });
   const inside = sum(taken);
-  if (inside < 0.5) return t("attentionOutside", { ...told, share: percent(1 - inside) });
+  if (inside < 0.5) return t("attentionOutside", { ...words, share: percent(1 - inside) });
   const count = holdingHalf(taken);
-  return t(count >= ALIKE * all ? "attentionFlat" : "attentionHalf", { ...told, count });
+  return t(count >= ALIKE * all ? "attentionFlat" : "attentionHalf", { ...words, count });
 }
 
 /**
@@ -114,7 +115,7 @@ export function headsFinding({ t, source: { grid } }, found) {
 }
 
 /**
- * What the model gets in place of a picture; "" for a token that is no square.
+ * A sentence about the numbers that the model gets for a square; "" for a token that is no square.
  * @param {import("../main.js").App} app
  * @param {Uint8Array|null} raw  the numbers of the square
  */
@@ -130,7 +131,7 @@ export function patchFinding({ t, source: { grid } }, raw) {
 }
 
 /**
- * Which square has become most like the selected one, and which least.
+ * Names the squares that are most and least like the selected one.
  * @param {import("../main.js").App} app
  * @param {Float32Array} values  of all tokens
  * @param {number} token
@@ -141,18 +142,18 @@ export function featuresFinding(app, values, token) {
   const others = squares.filter((at) => at !== token).sort((a, b) => values[b] - values[a]);
   if (others.length < 2 || isAlone(app, squares, token)) return "";
   const [best, worst] = [others[0], others[others.length - 1]];
-  const told = {
+  const words = {
     who: thisOne(app, token),
     name: tokenName(best, app),
     other: tokenName(worst, app),
     most: signed(values[best]).trim(),
     least: signed(values[worst]).trim(),
   };
-  return t(values[best] - values[worst] < APART ? "featuresAlike" : "featuresUnlike", told);
+  return t(values[best] - values[worst] < APART ? "featuresAlike" : "featuresUnlike", words);
 }
 
 /**
- * What a token takes from another one.
+ * A sentence about the share that one token takes from another.
  * @param {import("../main.js").App} app
  * @param {{query: number, key: number}} pair
  * @param {{share: number, cut: boolean}} found
@@ -163,10 +164,10 @@ export function pairFinding(app, { query, key }, { share, cut }) {
     source: { grid },
   } = app;
   const [from, to] = [query, key].map((token) => plainName(app, token, tokenName(token, app)));
-  const told = { query: from, key: query === key ? t("itself") : to };
+  const words = { query: from, key: query === key ? t("itself") : to };
   return cut
-    ? t("pairFoundCut", told)
-    : t("pairFound", { ...told, share: percent(share), times: multiple(share * grid.tokens) });
+    ? t("pairFoundCut", words)
+    : t("pairFound", { ...words, share: percent(share), times: multiple(share * grid.tokens) });
 }
 
 /**
@@ -210,31 +211,31 @@ function settled(app, lens, final, name) {
   while (step > 0 && firstAfter(lens, step - 1) === final) step -= 1;
   if (step === 0) return t("predictionsAtOnce", { name, depth });
   const before = firstAfter(lens, step - 1);
-  const told = { name, depth, step: step + 1, before: step, other: before && labelName(before.label, app) };
-  return t(before ? "predictionsSettled" : "predictionsFromNothing", told);
+  const words = { name, depth, step: step + 1, before: step, other: before && labelName(before.label, app) };
+  return t(before ? "predictionsSettled" : "predictionsFromNothing", words);
 }
 
 /**
  * How far the maps side by side agree on the tenth of the squares that matters most.
  * @param {import("../main.js").App} app
- * @param {{one: import("../types.js").Explainer, values: Float32Array}[]} maps  all that are here
+ * @param {{explainer: import("../types.js").Explainer, values: Float32Array}[]} maps  all that are here
  */
 export function explainFinding(app, maps) {
   const { t } = app;
-  const ranked = maps.map(({ one, values }) => ({
-    one,
+  const ranked = maps.map(({ explainer, values }) => ({
+    explainer,
     values,
     squares: squaresOf(app).filter((at) => Number.isFinite(values[at])),
   }));
   const even = ranked.find(({ values, squares }) => squares.every((at) => values[at] === values[squares[0]]));
   if (ranked.length === 0 || ranked[0].squares.length < 2) return "";
-  if (even) return t("explainEven", { map: explainerName(even.one, app) });
+  if (even) return t("explainEven", { map: explainerName(even.explainer, app) });
   const count = Math.ceil(ranked[0].squares.length / 10);
   const [first, ...others] = ranked.map(({ values, squares }) =>
     squares.sort((a, b) => values[b] - values[a]).slice(0, count),
   );
   if (others.length === 0)
-    return t("explainOne", { map: explainerName(ranked[0].one, app), name: tokenName(first[0], app) });
+    return t("explainOne", { map: explainerName(ranked[0].explainer, app), name: tokenName(first[0], app) });
   const common = first.filter((at) => others.every((list) => list.includes(at))).length;
   return t("explainAgree", { maps: maps.length, count, common });
 }
@@ -250,16 +251,16 @@ export function fairFinding(app, result, maps) {
   const { target, removed, band, maps: curves } = result;
   const at = quarterOf(removed);
   const order = byFall(result, maps);
-  const said = ({ key, name }) => name + " " + roughly(curves[key].first[at]);
+  const nameAndShare = ({ key, name }) => name + " " + roughly(curves[key].first[at]);
   const [best] = order;
   const { [0]: whole, [at]: left } = curves[best.key].first;
-  const told = {
+  const words = {
     name: best.name,
     label: className(target, app),
     gone: roughly(removed[at]),
     whole: roughly(whole),
     left: roughly(left),
-    others: order.slice(1).map(said).join(", "),
+    others: order.slice(1).map(nameAndShare).join(", "),
     low: roughly(band[0][at]),
     high: roughly(band[1][at]),
   };
@@ -272,12 +273,12 @@ export function fairFinding(app, result, maps) {
         : best === centre
           ? "fairMiddle"
           : "fairBest";
-  return app.t(key, told);
+  return app.t(key, words);
 }
 
 /**
- * What a rollout says of the patches, but for the one that is asked about: it takes most from itself. ""
- * where there is no other one, or it is out.
+ * A sentence about the patches in a rollout, except the selected one: it takes most from itself. "" if there
+ * is no other patch, or the selected one is removed.
  * @param {import("../main.js").App} app
  * @param {Float32Array} values  of all tokens; they sum to 1, so their mean is 1 / N
  * @param {number} token
@@ -299,8 +300,8 @@ export function rolloutFinding(app, values, token) {
 }
 
 /**
- * What positions inside attention do to the score of a square, right beside it and as far from it as the
- * picture goes.
+ * A sentence about the effect of positions inside attention on the score of a square: with the one right
+ * beside it, and with the farthest in the picture.
  * @param {import("../main.js").App} app
  * @param {import("../maths/inside.js").Inside} inside
  * @param {{row: number, col: number}} place
@@ -339,7 +340,8 @@ export function poolFinding(app, values) {
 }
 
 /**
- * What the positions know of rows and columns; "" for a prefix token, and where a line has all patches.
+ * A sentence about the rows and columns that positions encode; "" for a prefix token, or if one line has all
+ * patches.
  * @param {import("../main.js").App} app
  * @param {ArrayLike<number>|null} similar  the similarities of a position to those of all patches
  * @param {number} token

@@ -10,15 +10,15 @@ const DECIMALS = [2, 3, 4, 5];
  * @returns {{verdict: string, about: string[]}|null}  null if the model was not trained to tell
  */
 export function knownTexts({ t, source: { manifest } }) {
-  const told = manifest.pass.known_or_not;
-  if (!told) return null;
-  const [score, threshold] = apart(told.score, told.threshold);
+  const result = manifest.pass.known_or_not;
+  if (!result) return null;
+  const [score, threshold] = apart(result.score, result.threshold);
   const { others, photographs } = manifest.model.measurements;
   const measured = others && "own_refused" in others && "pictures" in others && "classes" in others;
   return {
-    verdict: t(told.known ? "knownYes" : "knownNo", { score, threshold }),
+    verdict: t(result.known ? "knownYes" : "knownNo", { score, threshold }),
     about: [
-      t("knownKeeps", { kept: whole(told.kept) }),
+      t("knownKeeps", { kept: whole(result.kept) }),
       measured ? catches(others, t) : "",
       photographs ? t("knownPhotographs", inTexts(photographs)) : "",
       t("knownScore"),
@@ -27,7 +27,7 @@ export function knownTexts({ t, source: { manifest } }) {
 }
 
 /**
- * What the threshold catches and lets through, as measured.
+ * The measured rates of the threshold: pictures caught and let through.
  * @param {Record<string, number>} others
  */
 function catches(others, t) {
@@ -41,7 +41,7 @@ function catches(others, t) {
 }
 
 /**
- * What was measured on photographs, as texts.
+ * The measurements on photographs, as texts.
  * @param {Record<string, number>} photographs  of `model.measurements`
  */
 function inTexts({ known, strangers, kept, refused }) {
@@ -84,8 +84,8 @@ export function othersRows({ others = {}, photographs = {} }, t) {
   return rows.filter(({ share }) => share !== undefined);
 }
 
-function apart(one, other) {
-  const texts = DECIMALS.map((decimals) => [one, other].map((value) => signed(value, decimals).trim()));
+function apart(first, second) {
+  const texts = DECIMALS.map((decimals) => [first, second].map((value) => signed(value, decimals).trim()));
   return texts.find(([a, b]) => a !== b) ?? texts[0];
 }
 

@@ -18,8 +18,8 @@ export function languageOf(tag) {
     .toLowerCase();
   const parts = text.length > TAG_LETTERS ? [] : text.split(/[-_]/);
   for (let count = parts.length; count > 0; count--) {
-    const asked = parts.slice(0, count).join("-");
-    const found = Object.keys(STRINGS).find((language) => language.toLowerCase() === asked);
+    const candidate = parts.slice(0, count).join("-");
+    const found = Object.keys(STRINGS).find((language) => language.toLowerCase() === candidate);
     if (found) return found;
   }
   return "en";

@@ -10,7 +10,7 @@ export function titleOf({ t }, lesson) {
   return lesson.title || t("ownUntitled");
 }
 
-/** What a lesson is about, in a sentence; "" for a teacher's own. */
+/** The goal of a lesson, in a sentence; "" for a teacher's own. */
 export function goalOf({ t }, lesson) {
   return lesson.title === undefined ? t("lesson." + lesson.id + "_goal") : "";
 }
@@ -22,7 +22,7 @@ export function goalOf({ t }, lesson) {
  * @param {(name: string, value: any) => any} [veil]  what is said instead of a value
  * @returns {string|null}  null if the step has no such text, or while a number of it is loading
  */
-export function said(app, part, veil = (_name, value) => value) {
+export function stepText(app, part, veil = (_name, value) => value) {
   const { course, t } = app;
   const { texts } = course.step();
   if (texts) return texts[part] || (part === "" ? "" : null);
@@ -34,13 +34,13 @@ export function said(app, part, veil = (_name, value) => value) {
   );
 }
 
-/** What the keys of a step's texts begin with. */
+/** Prefix of the text keys of the open step. */
 function keyOf(course) {
   return "lesson." + (course.step().says ?? course.lesson().id + "_" + course.step().id);
 }
 
 /**
- * What is said after the truth: why it is so, whether a fact about models holds here, and the slip that
+ * The texts that follow the truth: the reason, whether a fact about models holds here, and the mistake that
  * it corrects.
  * @param {import("../main.js").App} app
  * @returns {{why: string|null, claim: string|null, slip: string|null}}
@@ -48,9 +48,9 @@ function keyOf(course) {
 export function sayings(app) {
   const fact = app.course.holds();
   return {
-    why: said(app, "why"),
-    claim: typeof fact === "boolean" ? said(app, fact ? "holds" : "fails") : null,
-    slip: said(app, "slip"),
+    why: stepText(app, "why"),
+    claim: typeof fact === "boolean" ? stepText(app, fact ? "holds" : "fails") : null,
+    slip: stepText(app, "slip"),
   };
 }
 

@@ -1,4 +1,4 @@
-/** What an overlay shows, in sentences. */
+/** Sentences about overlays. */
 
 import { largest } from "../maths/colour.js";
 import { multiple } from "../maths/numbers.js";
@@ -10,7 +10,7 @@ import { headName, tokenName } from "./words.js";
 const NOWHERE = ["noPositions", "prefix"];
 
 /**
- * What the picture shows, in a sentence.
+ * A sentence about the picture with its overlay.
  * @param {import("../main.js").App} app
  * @param {import("../state/overlays.js").Overlay} shown  with values, or painted
  * @param {number} token
@@ -18,23 +18,23 @@ const NOWHERE = ["noPositions", "prefix"];
 export function sayingOf(app, shown, token) {
   const { prefix, tokens } = app.source.grid;
   const name = token < prefix ? tokenName(token, app) : app.t("framed");
-  return said("saying_", app, shown, {
+  return sentence("saying_", app, shown, {
     token: name,
     times: shown.values ? multiple(largest(shown.values, prefix, tokens) * tokens) : "",
   });
 }
 
 /**
- * What is between the selected token and those that are bright, in few words.
+ * A short phrase about the relation between the selected token and the bright ones.
  * @param {import("../main.js").App} app
  * @param {import("../state/overlays.js").Overlay} shown
  */
 export function aboutOverlay(app, shown) {
   if (NOWHERE.includes(shown.missing)) return app.t("about_none"); // and nothing lies over it
-  return said("about_", app, shown, { head: headName(app.selection.head, app) });
+  return sentence("about_", app, shown, { head: headName(app.selection.head, app) });
 }
 
-function said(start, app, shown, values) {
+function sentence(start, app, shown, values) {
   const { selection } = app;
   const end = overlayNamed(shown.kind).says?.(selection, shown) ?? shown.kind;
   const what = shown.kind === "explain" ? aboutExplained(app) : "";

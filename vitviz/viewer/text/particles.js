@@ -23,7 +23,7 @@ const CLOSED = new Set("013678LMNRlmnr");
  */
 export function withParticles(text) {
   return text.replace(EITHER, (_, last, quotes, ...found) => {
-    const pair = PAIRS[found.findIndex((one, at) => at < PAIRS.length && one !== undefined)];
+    const pair = PAIRS[found.findIndex((match, at) => at < PAIRS.length && match !== undefined)];
     return last + quotes + pair[endsInConsonant(last) ? 0 : 1];
   });
 }

@@ -1,6 +1,6 @@
 /**
- * What is said of photos, of the camera, of many pictures, and of experiments (their keys after
- * "experiment."), by language; bundle.py replaces this module.
+ * Texts about photos, the camera, many pictures, and experiments (their keys after "experiment."), by
+ * language; bundle.py replaces this module.
  */
 
 import { byLanguage, dictionary, prefixed } from "./dictionaries.js";

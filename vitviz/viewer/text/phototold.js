@@ -4,21 +4,21 @@ import { withParticles } from "./particles.js";
 import { PHOTO } from "./phototexts.js";
 
 /**
- * @param {import("../data/decoding.js").Told} told
+ * @param {import("../data/decoding.js").Told} message
  * @returns {Record<string, string>}  language -> sentence
  */
-export const saidOf = (told) =>
-  Object.fromEntries(Object.keys(PHOTO).map((language) => [language, said(told, language)]));
+export const saidOf = (message) =>
+  Object.fromEntries(Object.keys(PHOTO).map((language) => [language, sentence(message, language)]));
 
 /** @param {import("../data/decoding.js").Told} told @param {string} language @returns {string} */
-function said({ key, values }, language) {
+function sentence({ key, values }, language) {
   const text = PHOTO[language][key] ?? PHOTO.en[key];
   return withParticles(text.replace(/\{(\w+)\}/g, (_, name) => valueOf(values[name], language)));
 }
 
 /** A value as text: one can be such a text itself, a list, or JSON. */
 function valueOf(value, language) {
-  if (value?.key) return said(value, language);
+  if (value?.key) return sentence(value, language);
   return Array.isArray(value)
     ? value.join(", ")
     : typeof value === "object"

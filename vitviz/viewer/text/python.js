@@ -38,7 +38,7 @@ function valueOf(value) {
   return (
     "{" +
     Object.entries(value)
-      .map(([name, one]) => literal(name) + ": " + valueOf(one))
+      .map(([name, item]) => literal(name) + ": " + valueOf(item))
       .join(", ") +
     "}"
   );
@@ -75,7 +75,9 @@ function analyzeCall({ name, inverted }, changes, model) {
       literal(name || "photo.jpg"),
       inverted && "invert=True",
       changes.length > 0 &&
-        "interventions=[\n" + changes.map((one) => "    " + changeOf(one, model) + ",\n").join("") + "]",
+        "interventions=[\n" +
+          changes.map((change) => "    " + changeOf(change, model) + ",\n").join("") +
+          "]",
     ]
       .filter(Boolean)
       .join(", ") +

@@ -167,13 +167,13 @@ export function photoName({
 }
 
 /**
- * What was changed in the pass of an analysis; "" for the intact model.
+ * The interventions in the pass of an analysis, in words; "" for the intact model.
  * @param {{t: (key: string, values?: any) => string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
 export function changesOf(app) {
   return (app.source.manifest.pass.changes ?? [])
-    .map((one) => changeText(one, app.t, namesOf(app)))
+    .map((change) => changeText(change, app.t, namesOf(app)))
     .join(", ");
 }
 
@@ -235,20 +235,20 @@ export function sourceName(app) {
  * @returns {[string, string]}
  */
 export function sideNames(app, other) {
-  const [one, two] = [app, other].map((side) => {
+  const [first, two] = [app, other].map((side) => {
     const { model } = side.source.manifest;
-    const told = { ...side, t: app.t, source: side.source };
+    const shown = { ...side, t: app.t, source: side.source };
     return [
-      photoName(told),
-      sized(translated(model.title, side), told),
+      photoName(shown),
+      sized(translated(model.title, side), shown),
       app.t(model.trained === false ? "besideUntrained" : "besideTrained"),
       app.t(side.source.manifest.pass.changes?.length > 0 ? "besideChanged" : "besideIntact"),
     ];
   });
-  const differ = one.map((part, at) => part !== two[at]);
+  const differ = first.map((part, at) => part !== two[at]);
   if (!differ.includes(true)) return [sourceName(app), sourceName(other)];
   const name = (parts) => parts.filter((part, at) => differ[at] && part).join(" · ");
-  return [name(one), name(two)];
+  return [name(first), name(two)];
 }
 
 /**
@@ -263,11 +263,11 @@ export function besideName({ kind, photo = "", name = "", names = {} }, { t, lan
 }
 
 /**
- * What an intervention does, with the name of the picture whose tokens it takes.
- * @param {import("../state/experiment.js").Intervention} one
+ * An intervention in words, with the name of the picture whose tokens it takes.
+ * @param {import("../state/experiment.js").Intervention} change
  * @param {import("../main.js").App} app
  */
-export function changeName(one, app) {
-  const donor = app.besides().find(({ key }) => key === one.from);
-  return changeText(donor ? { ...one, from: besideName(donor, app) } : one, app.t, namesOf(app));
+export function changeName(change, app) {
+  const donor = app.besides().find(({ key }) => key === change.from);
+  return changeText(donor ? { ...change, from: besideName(donor, app) } : change, app.t, namesOf(app));
 }

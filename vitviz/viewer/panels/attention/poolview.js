@@ -1,6 +1,5 @@
 /**
- * Where the learned query looks that gathers the answer of a model without a token for it: a map of each of
- * its heads.
+ * Attention of the learned query that gathers the answer of a model without a CLS token: a map for each head.
  */
 
 import { meanOfHeads } from "../../maths/attention.js";

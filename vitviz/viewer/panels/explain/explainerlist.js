@@ -21,8 +21,8 @@ export function createExplainerList(app) {
       model: { tested },
     },
   } = app.source;
-  const rows = explanations.all.map((one) => createRow(app, one));
-  const measured = explanations.all.some((one) => one.measured);
+  const rows = explanations.all.map((explainer) => createRow(app, explainer));
+  const measured = explanations.all.some((explainer) => explainer.measured);
   const note =
     measured && tested
       ? t("explainTested", { pictures: grouped(tested.pictures), data: tested.data, date: tested.date })
@@ -46,17 +46,17 @@ export function createExplainerList(app) {
   };
 }
 
-/** @param {import("../../main.js").App} app @param {import("../../types.js").Explainer} one */
-function createRow(app, one) {
+/** @param {import("../../main.js").App} app @param {import("../../types.js").Explainer} explainer */
+function createRow(app, explainer) {
   const { t } = app;
   const input = el("input", {
     type: "checkbox",
     onchange: () => {
       const keys = shownExplainers(app.selection, app.source).map(({ key }) => key);
       app.select(
-        keys.includes(one.key)
-          ? { maps: toggled(keys, one.key) }
-          : { maps: toggled(keys, one.key), explainer: one.key, overlay: "explain" },
+        keys.includes(explainer.key)
+          ? { maps: toggled(keys, explainer.key) }
+          : { maps: toggled(keys, explainer.key), explainer: explainer.key, overlay: "explain" },
       );
     },
   });
@@ -68,32 +68,32 @@ function createRow(app, one) {
     el(
       "div",
       { class: "vv-explainer-line" },
-      el("label", { class: "vv-toggle" }, input, el("span", { text: explainerName(one, app) })),
+      el("label", { class: "vv-toggle" }, input, el("span", { text: explainerName(explainer, app) })),
       cost,
       gain,
     ),
     el(
       "p",
       { class: "vv-note" },
-      explainerSentence(one, app) + " ",
-      PAPER.test(one.paper) ? arxiv(one.paper) : null,
+      explainerSentence(explainer, app) + " ",
+      PAPER.test(explainer.paper) ? arxiv(explainer.paper) : null,
     ),
   );
-  if (one.measured) gain.textContent = t("explainGain", gainOf(one.measured.gain));
-  show(gain, Boolean(one.measured));
+  if (explainer.measured) gain.textContent = t("explainGain", gainOf(explainer.measured.gain));
+  show(gain, Boolean(explainer.measured));
   return {
     root,
     render(keys) {
-      const on = keys.includes(one.key);
+      const on = keys.includes(explainer.key);
       input.checked = on;
       // Without the host only what the page brought can be looked at.
       input.disabled = on ? keys.length === 1 : keys.length >= MOST_MAPS || !fileOf().exists;
-      setText(cost, costText(one, fileOf().here, t));
+      setText(cost, costText(explainer, fileOf().here, t));
     },
   };
 
   function fileOf() {
-    return app.source.explanations.of(questionOf(app.selection, app.source, one));
+    return app.source.explanations.of(questionOf(app.selection, app.source, explainer));
   }
 }
 

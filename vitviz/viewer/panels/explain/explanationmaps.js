@@ -30,7 +30,8 @@ export function createExplanationMaps(app) {
     render(view) {
       const shown = shownExplainers(app.selection, app.source);
       const keys = shown.map(({ key }) => key);
-      for (const one of shown) if (!made.has(one.key)) made.set(one.key, createFigure(app, one));
+      for (const explainer of shown)
+        if (!made.has(explainer.key)) made.set(explainer.key, createFigure(app, explainer));
       if (placed !== keys.join()) {
         placed = keys.join();
         root.replaceChildren(...keys.map((key) => made.get(key).root));
@@ -41,27 +42,27 @@ export function createExplanationMaps(app) {
   };
 }
 
-/** @param {import("../../main.js").App} app @param {import("../../types.js").Explainer} one */
-function createFigure(app, one) {
+/** @param {import("../../main.js").App} app @param {import("../../types.js").Explainer} explainer */
+function createFigure(app, explainer) {
   const { t } = app;
-  const name = explainerName(one, app);
+  const name = explainerName(explainer, app);
   const over = button({
     text: name,
     title: t("explainOver", { name }),
     pressed: false,
-    onClick: () => app.select({ explainer: one.key, overlay: "explain" }),
+    onClick: () => app.select({ explainer: explainer.key, overlay: "explain" }),
   });
   const away = button({
     text: "✕",
     title: t("explainAway", { name }),
     onClick: () => {
       const keys = shownExplainers(app.selection, app.source).map(({ key }) => key);
-      app.select({ maps: toggled(keys, one.key) });
+      app.select({ maps: toggled(keys, explainer.key) });
     },
   });
   const picture = createPicture(app);
   const cost = el("span", { class: "vv-note" });
-  const said = el("p", { class: "vv-note", role: "status" });
+  const status = el("p", { class: "vv-note", role: "status" });
   const progress = el("progress", { "aria-label": t("explainComputing") });
   const again = button({ text: t("tryAgain"), onClick: () => fileOf().retry() });
   const legend = createLegend(t);
@@ -72,21 +73,21 @@ function createFigure(app, one) {
     { class: "vv-figure vv-explanation" },
     el("div", { class: "vv-explanation-head" }, over, away),
     cost,
-    el("div", { class: "vv-explanation-body" }, picture.root, progress, said, again, legend.root, reading),
+    el("div", { class: "vv-explanation-body" }, picture.root, progress, status, again, legend.root, reading),
   );
   return { root, render };
 
   function fileOf() {
-    return app.source.explanations.of(questionOf(app.selection, app.source, one));
+    return app.source.explanations.of(questionOf(app.selection, app.source, explainer));
   }
 
   function render({ token, pointer }, isMain, keys) {
     const file = fileOf();
     const found = file.get();
-    const drawn = drawnBy(one, found, app);
+    const drawn = drawnBy(explainer, found, app);
     over.setAttribute("aria-pressed", String(isMain));
     show(away, keys.length > 1);
-    setText(cost, costText(one, found, t));
+    setText(cost, costText(explainer, found, t));
     picture.render({
       source: app.source,
       token,
@@ -102,8 +103,8 @@ function createFigure(app, one) {
       : file.error
         ? t("explainLost", { reason: reason(file.error) })
         : t(file.exists ? "explainComputing" : "explainAbsent");
-    setText(said, text);
-    show(said, text !== "");
+    setText(status, text);
+    show(status, text !== "");
     show(again, !found && file.error !== null);
     for (const node of [legend.root, reading]) show(node, found !== null);
     if (!found) return;
@@ -115,7 +116,7 @@ function createFigure(app, one) {
       uniform: null,
       ends: digits,
       marked: pointer === null ? null : value,
-      note: one.signed ? t("explainSigned") : "",
+      note: explainer.signed ? t("explainSigned") : "",
     });
     setText(
       reading,
@@ -123,7 +124,7 @@ function createFigure(app, one) {
     );
   }
 
-  /** What a host says, in the language of the page; else why the file did not come. */
+  /** The reason why the file did not come: the host's own, in the language of the page, if it gave one. */
   function reason(error) {
     const { key, reason: why } = explainFailure(error);
     return ["error_expired", "error_no_host"].includes(key)

@@ -39,7 +39,7 @@ export function createFairTest(app) {
     },
   });
   const progress = el("progress", { max: "1", "aria-label": t("fairRunning") });
-  const said = el("p", { class: "vv-note", role: "status" });
+  const status = el("p", { class: "vv-note", role: "status" });
   const sentences = el("ul", { class: "vv-fair-sentences" });
   const charts = [
     ["first", "fairFirst"],
@@ -69,7 +69,7 @@ export function createFairTest(app) {
     el("p", { class: "vv-intro", text: t("fairIntro") }),
     el("div", { class: "vv-pair vv-on-a-line" }, run, stop),
     progress,
-    said,
+    status,
     found,
   );
   let drawn = null;
@@ -77,27 +77,27 @@ export function createFairTest(app) {
   return { root, render };
 
   function render() {
-    const asked = askedOf(app);
-    fairTest.follow(asked);
+    const request = askedOf(app);
+    fairTest.follow(request);
     const { running, error, waiting, share } = fairTest;
-    const done = fairTest.of(asked);
+    const done = fairTest.of(request);
     show(run, fairTest.possible && !running);
     show(stop, running !== "");
     show(progress, running !== "");
     if (waiting) progress.removeAttribute("value");
     else progress.value = share;
     const text = !fairTest.possible
-      ? t(asked.target === null ? "fairNoClasses" : "fairNoHost")
+      ? t(request.target === null ? "fairNoClasses" : "fairNoHost")
       : running
         ? t(waiting ? "fairWaiting" : "fairRunning")
         : error
           ? t("fairFailed", { reason: reasonOf(error, app.language) })
           : "";
-    setText(said, text);
-    show(said, text !== "");
+    setText(status, text);
+    show(status, text !== "");
     show(found, done !== null);
     if (!done) return;
-    if (drawn !== done) draw(done, asked.explainers);
+    if (drawn !== done) draw(done, request.explainers);
     drawn = done;
     vanish(done.result);
   }
@@ -117,8 +117,8 @@ export function createFairTest(app) {
   function draw({ result, seconds }, keys) {
     const names = [...keys.filter((key) => key !== CENTRE), CENTRE];
     const nameOf = (key) => {
-      const one = explanations.named(key);
-      return one ? explainerName(one, app) : key;
+      const explainer = explanations.named(key);
+      return explainer ? explainerName(explainer, app) : key;
     };
     const lines = names.map((key, at) => ({ key, name: nameOf(key), series: key === CENTRE ? 5 : at }));
     for (const chart of charts) chart.draw(result, lines);

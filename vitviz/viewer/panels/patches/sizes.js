@@ -66,7 +66,7 @@ export function createSizes(app) {
   function render() {
     show(
       beside,
-      app.besides().some((one) => one.key === key),
+      app.besides().some((beside) => beside.key === key),
     );
     const [height, width] = app.resizing.split("x").map(Number);
     setText(coming, app.resizing ? t("sizesComing", gridOf([height, width])) : "");

@@ -1,4 +1,4 @@
-/** What positions inside attention do by themselves: a map of each head around the selected patch. */
+/** The effect of positions inside attention alone: a map of each head around the selected patch. */
 
 import { colourTable } from "../../maths/colour.js";
 import { el, setText, show } from "../../parts/dom.js";

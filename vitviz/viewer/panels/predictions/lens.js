@@ -84,7 +84,7 @@ function createView(app, lines) {
   }
 
   function linesOf(field) {
-    const told = ({ label: name, probabilities: shares, ranks }) =>
+    const titleOf = ({ label: name, probabilities: shares, ranks }) =>
       denied
         ? t("lensLineRanks", { name, first: ranks[0], last: ranks[depth - 1] })
         : t("lensLine", {
@@ -93,7 +93,7 @@ function createView(app, lines) {
             last: percent(shares[depth - 1]),
             rank: ranks[depth - 1],
           });
-    return lens.map((line) => ({ name: line.label, values: line[field], title: told(line) }));
+    return lens.map((line) => ({ name: line.label, values: line[field], title: titleOf(line) }));
   }
 }
 
@@ -108,14 +108,14 @@ function createView(app, lines) {
 export function lensSentence(lens, layer, t, denied = false) {
   if (lens.every(({ ranks }) => ranks[layer] === 1)) return t("lensEven", { layer });
   const first = lens.find(({ ranks }) => ranks[layer] === 1) ?? lens[0];
-  const said = denied
+  const sentence = denied
     ? t("lensReadingBare", { layer, name: first.label })
     : t("lensReading", { layer, name: first.label, share: percent(first.probabilities[layer]) });
-  if (first === lens[0]) return said;
+  if (first === lens[0]) return sentence;
   const [answer] = lens;
   const [name, rank] = [answer.label, answer.ranks[layer]];
   return (
-    said +
+    sentence +
     " " +
     (denied
       ? t("lensAnswerBare", { name, rank })

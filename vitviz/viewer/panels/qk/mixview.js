@@ -124,7 +124,7 @@ function createMixedValues(app, redraw) {
   const mixed = createStrip(manifest.model.head_dim, t("mixed"), point, WIDE);
   const valueReading = el("p", { class: "vv-under" });
   return {
-    root: el("div", { class: "vv-strips" }, ...values.map((one) => one.root), mixed.root, valueReading),
+    root: el("div", { class: "vv-strips" }, ...values.map((strip) => strip.root), mixed.root, valueReading),
     render,
   };
 
@@ -133,8 +133,8 @@ function createMixedValues(app, redraw) {
     const best = strongest(pair.attention, KEYS);
     const keys = best.includes(key) ? best : [...best, key];
     const reach = Math.max(...keys.map((token) => largestSize(valueOf(mixing, head, token))));
-    values.forEach((one, at) =>
-      one.render(keys[at], pair, key, (strip, token) => {
+    values.forEach((strips, at) =>
+      strips.render(keys[at], pair, key, (strip, token) => {
         strip.draw(valueOf(mixing, head, token), table, reach);
         strip.mark(pointed);
       }),
@@ -159,7 +159,8 @@ function createMixedValues(app, redraw) {
 }
 
 /**
- * What the heads add to the token: the vectors before and after, their lengths, and the share of each head.
+ * The sum that the heads add to the token: the vectors before and after, their lengths, and the share of each
+ * head.
  */
 function createTokenSum(app, redraw) {
   const { t } = app;
@@ -199,7 +200,7 @@ function createTokenSum(app, redraw) {
   return {
     render,
     nodes: [
-      el("div", { class: "vv-strips" }, ...vectors.map((one) => one.root), tokenReading),
+      el("div", { class: "vv-strips" }, ...vectors.map((strip) => strip.root), tokenReading),
       el("dl", { class: "vv-sum-board vv-mix-board" }, ...lines.map(({ root }) => root)),
       el(
         "div",
@@ -215,9 +216,9 @@ function createTokenSum(app, redraw) {
     const table = colourTable("diverging");
     for (const group of VECTORS) {
       const reach = Math.max(...group.map((name) => largestSize(mix[name])));
-      for (const one of vectors.filter(({ name }) => group.includes(name))) {
-        one.draw(mix[one.name], table, reach);
-        one.mark(pointed);
+      for (const strip of vectors.filter(({ name }) => group.includes(name))) {
+        strip.draw(mix[strip.name], table, reach);
+        strip.mark(pointed);
       }
     }
     const at = pointed;
@@ -254,9 +255,9 @@ function createTokenSum(app, redraw) {
     );
     setText(token.number, t("mixNorm", { norm: exactly(lengths.before) + " → " + exactly(lengths.after) }));
     setText(token.work, " · " + t("mixToken", { times: digits(lengths.change / lengths.before) }));
-    heads.forEach(({ root: one, share }, at) => {
+    heads.forEach(({ root: node, share }, at) => {
       setText(share, shares[at]);
-      one.classList.toggle("vv-chosen", at === head);
+      node.classList.toggle("vv-chosen", at === head);
     });
     setText(rest, shares[heads.length]);
   }

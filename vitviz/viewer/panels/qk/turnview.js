@@ -1,6 +1,6 @@
 /**
- * What rotary positions do to one attention value: pairs of numbers as arrows, before their places turned
- * them and after.
+ * The effect of rotary positions on one attention value: pairs of numbers as arrows, before and after the
+ * rotation by their places.
  */
 
 import { lengthOf } from "../../maths/mixing.js";
@@ -159,7 +159,7 @@ function sums(app, turn, at, arrows, query, key, scale) {
     [1, 0],
     [0, 1],
   ].map(([row, col]) => anglesAt(inside.get(), layer, head, { row, col })[at]);
-  const told = {
+  const words = {
     q: degrees(turn.angleQ[at]),
     k: degrees(turn.angleK[at]),
     apart: degrees(apart),
@@ -177,7 +177,7 @@ function sums(app, turn, at, arrows, query, key, scale) {
   const total = (values) => values.reduce((sum, value) => sum + value, 0);
   const [before, after] = PARTS.map((part) => total(turn[part]));
   return [
-    t(steps ? "turnAngle" : "turnNoPlace", { ...told, ...steps }),
+    t(steps ? "turnAngle" : "turnNoPlace", { ...words, ...steps }),
     t("turnProduct", {
       ...product,
       angle: braced(degrees(angle)),
