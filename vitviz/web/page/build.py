@@ -68,7 +68,7 @@ PAGE_JS, KEEPING_JS, ROOM_JS = (
 OVER = "() => { document.dispatchEvent(new Event('vitviz-over')); }"
 # What is sent in place of the picture input: the kept photo that the address is about, or the photo
 # of the input, sent again if the server has forgotten it (keeping.js).
-ASKED = "async (photo, ...others) => [await vitvizKept.asked(), ...others]"
+ASKED = "async (photo, ...others) => [await vitvizKept.fromHistory(), ...others]"
 # Something else is shown than a photo that stays in the browser.
 LEFT = "(...all) => { vitvizKept.hold(null); return all; }"
 ALIVE = "async (photo, ...others) => [await vitvizKept.alive(photo), ...others]"
