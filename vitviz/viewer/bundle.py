@@ -118,7 +118,7 @@ def load() -> str:
 
 
 def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:
-    """A module and all its imports as one expression, whose value is what the module exports.
+    """A module and all its imports as one expression, whose value has the module's exports.
 
     Every module becomes a function with its own scope, so equal names in two modules cannot
     clash; a module runs after those that it imports. The syntax is limited to

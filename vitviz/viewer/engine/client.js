@@ -18,7 +18,7 @@ import { DRAWS_IN_WORKERS, seenOf } from "./seeing.js";
 import { errorOf, serving } from "./serving.js";
 import { WORKER } from "./workertext.js";
 
-/** Why a wish has no answer: a newer one took its place before it was begun. */
+/** Rejection of a wish: a newer wish replaced it before it was begun. */
 export class Overtaken extends Error {}
 
 /**

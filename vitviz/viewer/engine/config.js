@@ -60,7 +60,7 @@ const fits = (value, setting) =>
   (value === null && setting.default === null) || HOLDS[setting.holds].fits(value, setting);
 
 /**
- * Values, and the defaults of those that are left out.
+ * Values, with defaults for missing ones.
  * @param {Record<string, Setting>} settings
  * @returns {any}
  */

@@ -256,7 +256,7 @@ export class Surgery {
     }
   }
 
-  // --- what is done to the pass ---
+  // --- changes of the pass ---
 
   /** The picture after the interventions on its pixels. (h, w, C) bytes */
   picture(picture) {

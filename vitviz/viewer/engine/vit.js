@@ -124,7 +124,7 @@ export function putHeads(m, at, numbers) {
     put(m, at + 4 * head * rows * up(dim), numbers.subarray(head * size, (head + 1) * size), dim);
 }
 
-/** q, k and v of the tokens at `y`, as they are before norms and angles. */
+/** Project the tokens at `y` to q, k and v, before their norms and rotary positions. */
 export function ask(m, { qkv }, tokens) {
   const {
     config: { num_heads: heads, head_dim: dim },

@@ -143,7 +143,7 @@ export function attentionOf(layer, head, token, direction, out, offset = 0) {
 }
 
 /**
- * The maps of all heads for one token, head after head. (H * N)
+ * The maps of a token in all heads. (H * N)
  * @param {Layer} layer
  * @param {number} token
  * @param {Direction} direction
