@@ -462,11 +462,7 @@ function gatherBack(m, block, count) {
     // rows without an output have no gradient
     f.fill(0, at.dqkv / 4, at.dqkv / 4 + count * N * wide);
     for (let block = 0; block < count * heads; block++)
-      f.fill(
-        0,
-        at.dscores / 4 + (block * rows + queries) * keys,
-        at.dscores / 4 + (block + 1) * rows * keys,
-      );
+      f.fill(0, at.dscores / 4 + (block * rows + queries) * keys, at.dscores / 4 + (block + 1) * rows * keys);
   }
   const placeOf = (row, col) => at.dqkv + 4 * ((row / queries) * N * wide + col);
   for (let picture = 0; picture < count; picture++) {
