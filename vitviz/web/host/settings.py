@@ -315,21 +315,19 @@ class Settings:
         of_model = parser.add_argument_group("of the --model that stands before them")
         add_weight_options(of_model, _OfModel)
         for option in options():
-            flag, about = flag_of(option.name), option.metadata
-            if about["read"] is _switch:
+            flag, row = flag_of(option.name), option.metadata
+            if row["read"] is _switch:
                 parser.add_argument(
                     flag,
                     dest=option.name,
                     nargs="?",
                     const="true",
                     metavar="true",
-                    help=about["help"],
+                    help=row["help"],
                 )
             else:
-                action = "append" if about["repeated"] else "store"
-                parser.add_argument(
-                    flag, metavar=about["metavar"], help=_help(option), action=action
-                )
+                action = "append" if row["repeated"] else "store"
+                parser.add_argument(flag, metavar=row["metavar"], help=_help(option), action=action)
         given = parser.parse_args(argv)
         named = (name.strip() for name in environ.get("VITVIZ_MODELS", "").split(","))
         values: dict[str, Any] = {
