@@ -19,7 +19,7 @@ from vitviz import Analysis
 from vitviz.model.key import ModelKey
 from vitviz.web.compute.models import Models
 from vitviz.web.host import limits
-from vitviz.web.service.analyses import Asked
+from vitviz.web.service.analyses import PassRef
 from vitviz.web.service.replies import Shown, with_places
 from vitviz.web.service.service import Service
 
@@ -86,7 +86,7 @@ def test_the_answer_is_that_of_a_direct_call(desk, models, folder, name: str) ->
     assert "data" in desk.ask("late", {**question, "name": "embedding"})
     picture = load(base64.b64decode(reply["files"]["picture"]["data"]))
     assert_close(picture["pixels"], ours.picture)
-    kept = desk.analyses.get(Asked.of(question))
+    kept = desk.analyses.get(PassRef.of(question))
     assert kept.interventions == ours.interventions
     assert_close(kept.trace.logits, ours.trace.logits)
     # A viewer asks about it as about any other.
@@ -130,7 +130,7 @@ def test_tokens_of_another_photo_of_the_visitor_are_transplanted(desk, models, t
     assert_close(logits(desk, manifest), ours.trace.logits.tolist(), atol=1e-4, rtol=0)
     assert manifest["pass"]["changes"][0]["from"] == "second.png, tiny-cls"
     # What was looked at is made again for a question, with the same photo.
-    kept = desk.analyses.get(Asked.of(asked(now, {**change, "from": other})))
+    kept = desk.analyses.get(PassRef.of(asked(now, {**change, "from": other})))
     assert_close(kept.trace.logits, ours.trace.logits)
     # The same photo stands beside.
     beside = desk.ask("beside", {"id": now["pass"]["id"], "beside": other})["manifest"]

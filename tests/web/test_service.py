@@ -30,7 +30,7 @@ from vitviz.web.compute.turns import computing
 from vitviz.web.host import limits
 from vitviz.web.host.error_messages import APOLOGY, in_each
 from vitviz.web.service import analyses
-from vitviz.web.service.analyses import Asked
+from vitviz.web.service.analyses import PassRef
 from vitviz.web.service.figures import FIGURES
 from vitviz.web.service.programs import Programs
 from vitviz.web.service.replies import Answered, Left, Refused, Shown, Unchanged
@@ -139,7 +139,7 @@ def test_what_a_page_opens_with_is_there_before_it_asks_and_as_long_as_its_files
     saved = desk.warm()
     early, asked = desk.opening(), desk.open(CLS, START, {})
     for one in (early, asked.manifest):
-        assert vitviz.Analysis.from_bytes(desk.analyses.saved(Asked(one["pass"]["id"])))
+        assert vitviz.Analysis.from_bytes(desk.analyses.saved(PassRef(one["pass"]["id"])))
     assert vitviz.Analysis.from_bytes(saved).card.name == "tiny-cls"
     # The page draws it once: the answer says the same of another pass.
     same = {**asked.manifest, "pass": {**asked.manifest["pass"], "id": early["pass"]["id"]}}

@@ -1,4 +1,4 @@
-"""The viewer: what a visitor touches, in plain JavaScript, and the payload it draws from.
+"""The viewer: the interactive page in plain JavaScript, and the payload that it draws.
 
 A host needs three texts: `bundle()` and `css()`, and for every analysis a `pack(analysis)`.
 `page(analysis)` is a host of its own: one HTML file.

@@ -14,12 +14,13 @@ from ..languages import ENGLISH, dictionary, languages
 from .explanations import of_digits
 
 HERE = Path(__file__).resolve().parent
-STRINGS = HERE / "text" / "strings.js"  # reads a folder, which a browser cannot
-PHOTO = HERE / "text" / "phototexts.js"  # reads it, too
-PLAY = HERE / "play" / "playtexts.js"  # and it
-PLAY_STYLE = HERE / "play" / "playstyle.js"  # reads a file
-EXPLAINERS = HERE / "play" / "explainers.js"  # knows none
-# A worker of a blob imports nothing: it is one text, made of the worker.js beside each of these.
+# Modules that the bundle replaces: most of them read files, which a browser cannot.
+STRINGS = HERE / "text" / "strings.js"
+PHOTO = HERE / "text" / "phototexts.js"
+PLAY = HERE / "play" / "playtexts.js"
+PLAY_STYLE = HERE / "play" / "playstyle.js"
+EXPLAINERS = HERE / "play" / "explainers.js"  # has an empty list
+# A worker made from a blob cannot import: the worker.js beside each of these becomes one text.
 WORKERS = tuple(HERE / room / "workertext.js" for room in ("engine", "learn"))
 STYLES = (
     "viewer.css",
@@ -32,10 +33,10 @@ STYLES = (
     "experiment.css",
 )
 DIGITS = HERE.parent / "train" / "digits"  # sheets, to train with
-LEFT = "document.currentScript.viewer"  # what load.js takes from the element of a file
-# Texts that say what an intervention does, see strings.js, and what a fair test found.
+LEFT = "document.currentScript.viewer"  # property of a script element that load.js reads
+# Keys of texts on interventions (see strings.js) and on results of fair tests.
 CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
-# Texts of the viewer that the playground says, too: of a pen field, and of several files.
+# Keys of texts of the viewer that the playground shares: the drawing field, several files.
 SHARED = re.compile(r"draw(Field|Help|Undo|Clear|Width|Ink|Pen)|photoOnly$")
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
@@ -43,7 +44,7 @@ _EXPORT = re.compile(
     r"^export (async function\*?|function\*?|const|class) +([A-Za-z_$][\w$]*)", re.MULTILINE
 )
 _COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*\n", re.MULTILINE | re.DOTALL)
-# A type within a line, and what stands behind one: a string cannot end in it, so it has no quotes.
+# A type within a line, or a comment behind one; without quotes, so that it is no part of a string.
 _BESIDE = re.compile(r"/\*\* ?@type (?:(?!\*/).)*\*/ ?|[ \t]+// [^'\"`\n]*$", re.MULTILINE)
 _INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 _LEFT_OVER = re.compile(r"^[ \t]*(import|export)\b.*", re.MULTILINE)
@@ -56,29 +57,32 @@ def bundle() -> str:
 
 
 def as_file() -> str:
-    """The viewer as a file of its own, for `load` of load.js: in English, which `learn` of
-    learning.js adds other languages to.
+    """The viewer as a file of its own, for `load` of load.js. It has only English texts; `learn` of
+    learning.js adds other languages.
     """
     return f"{LEFT} = {join(HERE / 'main.js', 'vitviz.js', (ENGLISH,))}"
 
 
 def texts_files() -> dict[str, str]:
-    """Files for `load` of the texts that `as_file` lacks, by the names that learning.js asks for:
-    a language, and the lessons of each.
+    """Files for `load` with the texts that `as_file` lacks, by the names that learning.js requests:
+    one per language, and one per language with its lessons.
     """
-    others = [one for one in languages() if one != ENGLISH]
-    texts = {one: {name: said(one) for name, said in TEXTS.items()} for one in others}
-    lessons = {f"lessons-{one}": {"STRINGS": _lessons(one)} for one in languages()}
-    return {name: value_file(said) for name, said in (texts | lessons).items()}
+    others = [language for language in languages() if language != ENGLISH]
+    texts = {
+        language: {name: texts_of(language) for name, texts_of in TEXTS.items()}
+        for language in others
+    }
+    lessons = {f"lessons-{language}": {"STRINGS": _lessons(language)} for language in languages()}
+    return {name: value_file(value) for name, value in (texts | lessons).items()}
 
 
 def running_file() -> str:
-    """What computes passes, as a file of its own for `load`: `running` of localengine.js."""
+    """The engine as a file of its own for `load`: `running` of localengine.js."""
     return f"{LEFT} = {join(HERE / 'localengine.js', 'vitviz-running.js', ())}"
 
 
 def playing() -> str:
-    """The playground as an expression: what play/playground.js exports."""
+    """The playground as an expression with the exports of play/playground.js."""
     return join(HERE / "play" / "playground.js", "vitviz-play.js", ())
 
 
@@ -93,17 +97,17 @@ def digits() -> dict[str, bytes]:
 
 
 def alone() -> str:
-    """What hosts the viewer where no server is, as an expression: what hosts/site.js exports."""
+    """The host of a page without a server, as an expression with the exports of hosts/site.js."""
     return join(HERE / "hosts/site.js", "vitviz-alone.js", ())
 
 
 def alone_css() -> str:
-    """The style of what `alone` puts above the viewer."""
+    """The style of the elements that `alone` adds above the viewer."""
     return (HERE / "style" / "alone.css").read_text(encoding="utf-8")
 
 
 def value_file(value: object) -> str:
-    """Any JSON as a file of its own for `load`, which pages of files can read, too."""
+    """Any JSON as a file for `load`, which pages opened from files can read, too."""
     return f"{LEFT} = {json.dumps(value, ensure_ascii=False)};\n"
 
 
@@ -114,14 +118,13 @@ def load() -> str:
 
 
 def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:
-    """A module and all its imports as one expression, whose value is what the module exports.
+    """A module and all its imports as one expression, whose value has the module's exports.
 
     Every module becomes a function with its own scope, so equal names in two modules cannot
     clash; a module runs after those that it imports. The syntax is limited to
     `import {a, b as c} from "./x.js";` and `export` before function, async function, const, class.
     Raises ValueError for anything else, and for modules that import each other in a circle.
-    `name` is what a debugger shows as the file; `spoken`: the languages it has texts of, by default
-    all.
+    `name`: the file name for debuggers; `spoken`: languages of the texts, by default all.
     """
     made = {
         STRINGS: _strings(spoken),
@@ -129,12 +132,12 @@ def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:
         PLAY: _by_language("TEXTS", _play),
         PLAY_STYLE: f"export const STYLE = {json.dumps(_style('play.css'))};\n",
         EXPLAINERS: f"export const EXPLAINERS = {json.dumps(of_digits(), ensure_ascii=False)};\n",
-    } | {one: _worker(one) for one in WORKERS}
+    } | {path: _worker(path) for path in WORKERS}
     return f"{_joined(entry, made)}\n//# sourceURL={name}\n"
 
 
 def _joined(entry: Path, made: Mapping[Path, str]) -> str:
-    """The expression of `join`; `made`: modules that take the place of those in the tree."""
+    """The expression of `join`; `made`: sources that replace modules of the tree."""
     order: list[Path] = []
     _visit(entry.resolve(), order, (), made)
     names = {path: f"module_{i}" for i, path in enumerate(order)}
@@ -162,7 +165,7 @@ def _style(name: str) -> str:
 
 
 def without_comments(text: str) -> str:
-    """A script or style without indentation and comments: nobody reads them."""
+    """A script or style without indentation and comments."""
     return _INDENT.sub("", _BESIDE.sub("", _COMMENT.sub("", text)))
 
 
@@ -187,47 +190,49 @@ def _worker(text_file: Path) -> str:
     return f"export const WORKER = {json.dumps(text, ensure_ascii=False)};\n"
 
 
-def _by_language(name: str, told: Callable[[str], dict[str, str]]) -> str:
-    """A module that has texts in all languages."""
-    texts = {one: told(one) for one in languages()}
+def _by_language(name: str, texts_of: Callable[[str], dict[str, str]]) -> str:
+    """A module with texts in all languages."""
+    texts = {language: texts_of(language) for language in languages()}
     return f"export const {name} = {json.dumps(texts, ensure_ascii=False)};\n"
 
 
 def _photo(language: str) -> dict[str, str]:
-    """What is said of photos, of the camera and of experiments."""
+    """Texts about photos, the camera, many photos and experiments."""
     experiments = dictionary(language, "experiments").items()
-    told = dictionary(language, "photo") | dictionary(language, "camera")
-    told |= dictionary(language, "many")
-    return told | {f"experiment.{key}": text for key, text in experiments}
+    texts = dictionary(language, "photo") | dictionary(language, "camera")
+    texts |= dictionary(language, "many")
+    return texts | {f"experiment.{key}": text for key, text in experiments}
 
 
 def _play(language: str) -> dict[str, str]:
-    """What the playground says."""
+    """Texts of the playground."""
     viewer = dictionary(language, "viewer").items()
     return dictionary(language, "play") | {key: text for key, text in viewer if SHARED.match(key)}
 
 
 def _strings(spoken: Collection[str] | None = None) -> str:
-    """The module that replaces `STRINGS`: it has the names of all languages, and the texts of those
-    that are spoken; None: all texts of all, those of lessons, too.
+    """The module that replaces `STRINGS`: the names of all languages, and the texts of those in
+    `spoken`; None: all texts of all languages, including lessons.
     """
     whole = spoken is None
     spoken = languages() if spoken is None else spoken
     texts: dict[str, dict[str, Any]] = {
-        name: {one: said(one) if one in spoken else {} for one in languages()}
-        for name, said in TEXTS.items()
+        name: {
+            language: texts_of(language) if language in spoken else {} for language in languages()
+        }
+        for name, texts_of in TEXTS.items()
     }
     if whole:
-        for one in spoken:
-            texts["STRINGS"][one] |= _lessons(one)
+        for language in spoken:
+            texts["STRINGS"][language] |= _lessons(language)
     if spoken:
         texts["SNIPPETS"] = {
             kind: (HERE / "snippets" / f"with_{kind}.py").read_text(encoding="utf-8")
             for kind in ("vitviz", "torch")
         }
     return "".join(
-        f"export const {name} = {json.dumps(said, ensure_ascii=False)};\n"
-        for name, said in texts.items()
+        f"export const {name} = {json.dumps(value, ensure_ascii=False)};\n"
+        for name, value in texts.items()
     )
 
 
@@ -236,14 +241,14 @@ def _glossary(language: str) -> dict[str, str]:
 
 
 def _texts(language: str) -> dict[str, str]:
-    """What `STRINGS` has of a language: its texts for the viewer, and some on experiments."""
+    """Texts of a language in `STRINGS`: those of the viewer, and some on experiments."""
     experiments = dictionary(language, "experiments").items()
-    told = {f"experiment.{key}": text for key, text in experiments if re.search(CHANGES, key)}
-    return dictionary(language, "viewer") | told
+    changes = {f"experiment.{key}": text for key, text in experiments if re.search(CHANGES, key)}
+    return dictionary(language, "viewer") | changes
 
 
 def _lessons(language: str) -> dict[str, str]:
-    """Those of lessons, their plans, and the self-check before and after them."""
+    """Texts of lessons, their plans, and the self-check before and after them."""
     prefixes = {"lessons": "lesson.", "plans": "plan.", "check": "check."}
     return {
         prefix + key: text

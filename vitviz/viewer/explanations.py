@@ -19,10 +19,10 @@ from . import in_page
 if TYPE_CHECKING:
     from ..probe.analysis import Analysis
 
-# Explainer, token and class ("any": of one that knows none) in the name of a late file.
+# Explainer, token and class ("any": of an explainer without one) in the name of a late file.
 _NAME = re.compile(r"explain-([a-z_0-9]{1,40})-([0-9]{1,7})-([0-9]{1,7}|any)")
-# Of an explanation that a page of one file brings, as 2 for each parameter, token and pass: some
-# 5 s. The shipped photo model takes 8e8 for a pass, ViT-B/16 3e10.
+# Limit of the work for an explanation in a page of one file, in operations (2 per parameter, token
+# and pass): about 5 s. The shipped photo model takes 8e8 for a pass, ViT-B/16 3e10.
 MOST_WORK = 5e11
 MOST_PASSES = 3
 
@@ -33,7 +33,7 @@ def explanation_name(key: str, token: int, target: int | None) -> str:
 
 
 def is_explanation(name: str) -> bool:
-    """Whether a late file has such a name; whether it can be made is another question."""
+    """Whether a name has the form of an explanation's; it may still not exist."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -46,7 +46,7 @@ def runs_the_model(name: str, config: ViTConfig) -> bool:
 
 
 def passes_of(analysis: "Analysis", name: str) -> int:
-    """About how many passes the file of this name takes; 0 for any other file."""
+    """Approximate number of passes for the file of this name; 0 for any other file."""
     found = _NAME.fullmatch(name)
     if found is None or found[1] not in EXPLAINERS:
         return 0
@@ -69,9 +69,9 @@ def explanation(analysis: "Analysis", name: str) -> dict[str, Tensor]:
 
 
 def facts(analysis: "Analysis", *, late: bool) -> dict[str, Any]:
-    """What a viewer has to know of the explainers that this model can have, in JSON's types.
+    """Facts for the viewer on the explainers of this model, in JSON's types.
 
-    {"explainers": one of `_listed` for each, "tested": `_tested`}
+    {"explainers": `_listed`, "tested": `_tested`}
     """
     found = fair_tests_of(analysis.card)
     measured = found.get("explainers", {})
@@ -81,87 +81,86 @@ def facts(analysis: "Analysis", *, late: bool) -> dict[str, Any]:
 def _listed(
     analysis: "Analysis", measured: Mapping[str, Any], *, late: bool
 ) -> list[dict[str, Any]]:
-    """Each explainer that this model can have.
+    """The explainers of this model.
 
-    "names" and "sentences" are those of other languages than English; "passes" it takes by its
-    definition; "measured" on many pictures if the checkpoint brings that;
-    "late": whether its values can be asked for, else only those in the payload are there.
+    "names" and "sentences": in other languages than English; "passes": their number by definition;
+    "measured": results on many pictures, if the checkpoint has them; "late": whether values can be
+    requested later; otherwise only those in the payload exist.
     """
     return [
-        _described(one, analysis.grid)
+        _described(explainer, analysis.grid)
         | {
-            "measured": measured.get(one.key),
-            "late": late and (analysis.loaded is not None or not one.runs_the_model),
+            "measured": measured.get(explainer.key),
+            "late": late and (analysis.loaded is not None or not explainer.runs_the_model),
         }
-        for one in _possible(analysis)
+        for explainer in _possible(analysis)
     ]
 
 
-def _described(one: Explainer, grid: PatchGrid) -> dict[str, Any]:
+def _described(explainer: Explainer, grid: PatchGrid) -> dict[str, Any]:
     return {
-        "key": one.key,
-        "name": str(one.name),
-        "names": in_others(one.name),
-        "sentence": str(one.sentence),
-        "sentences": in_others(one.sentence),
-        "paper": one.paper,
-        "signed": one.signed,
-        "baseline": one.baseline,
-        "needs": sorted(one.needs),
-        "passes": one.passes(grid),
+        "key": explainer.key,
+        "name": str(explainer.name),
+        "names": in_others(explainer.name),
+        "sentence": str(explainer.sentence),
+        "sentences": in_others(explainer.sentence),
+        "paper": explainer.paper,
+        "signed": explainer.signed,
+        "baseline": explainer.baseline,
+        "needs": sorted(explainer.needs),
+        "passes": explainer.passes(grid),
     }
 
 
 def without_host(listed: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The explainers of a list that the page's engine computes: those of a page without a host."""
-    return [one for one in listed if one["key"] in in_page.EXPLAINERS]
+    """The explainers of a list that the page's engine computes, for a page without a host."""
+    return [row for row in listed if row["key"] in in_page.EXPLAINERS]
 
 
 def of_digits() -> dict[int, list[dict[str, Any]]]:
-    """Explainers of the models that learn digits in the page, by the side of a patch in pixels: as
-    `_listed`, all made by the page.
+    """Rows like those of `_listed` for the models that learn digits in the page, by the side of a
+    patch in pixels. The page computes all of them.
     """
     grids = {side: PatchGrid((28, 28), (side, side), 1) for side in (4, 7, 14)}
     return {
         side: without_host(
-            _described(one, grid) | {"measured": None, "late": True} for one in EXPLAINERS.values()
+            _described(explainer, grid) | {"measured": None, "late": True}
+            for explainer in EXPLAINERS.values()
         )
         for side, grid in grids.items()
     }
 
 
 def _tested(found: Mapping[str, Any]) -> dict[str, Any] | None:
-    """On how many pictures, of which data and when the fair tests of `_listed` were made; None if
-    none were.
-    """
+    """Number of pictures, data and date of the fair tests in `_listed`; None without tests."""
     facts = {name: found.get(name) for name in ("pictures", "data", "date")}
     return facts if found and None not in facts.values() else None
 
 
 def beforehand(analysis: "Analysis", token: int) -> dict[str, dict[str, Tensor]]:
-    """The explanations of a page of one file: for the answer, of each explainer that takes few
-    passes. {name: file}
+    """Explanations in a page of one file: of the answer, by each explainer that takes few passes.
+    {name: file}
     """
     found = {}
     per_pass = 2.0 * analysis.card.num_parameters * analysis.grid.num_tokens
-    for one in _possible(analysis):
-        passes = one.passes(analysis.grid)
+    for explainer in _possible(analysis):
+        passes = explainer.passes(analysis.grid)
         if passes > MOST_PASSES or passes * per_pass > MOST_WORK:
             continue
-        if one.runs_the_model and analysis.loaded is None:
+        if explainer.runs_the_model and analysis.loaded is None:
             continue
-        target = analysis.class_index(None) if "class" in one.needs else None
-        name = explanation_name(one.key, token if "token" in one.needs else 0, target)
+        target = analysis.class_index(None) if "class" in explainer.needs else None
+        name = explanation_name(explainer.key, token if "token" in explainer.needs else 0, target)
         try:
             found[name] = explanation(analysis, name)
             found[name]["cost"][2] = 0  # a page is the same whenever it is made
-        except VitvizError:  # what this model refuses is not there, and the viewer says so
+        except VitvizError:  # left out: the viewer says that this model refuses it
             continue
     return found
 
 
 def _possible(analysis: "Analysis") -> Iterator[Explainer]:
-    """All explainers as they are in this model; without those for a class where it names none."""
-    for one in EXPLAINERS.values():
-        if "class" not in one.needs or analysis.card.head == "classes":
-            yield one.within(analysis.card.config)
+    """All explainers within this model; without those that need a class if it names none."""
+    for explainer in EXPLAINERS.values():
+        if "class" not in explainer.needs or analysis.card.head == "classes":
+            yield explainer.within(analysis.card.config)

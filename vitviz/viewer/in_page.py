@@ -1,4 +1,4 @@
-"""In the page: which models its engine runs, and what a page without a server has of them."""
+"""In the page: the models that its engine runs, and their parts in a page without a server."""
 
 import re
 import tempfile
@@ -17,11 +17,11 @@ from ..model.untrained import draws, twin
 
 MOST_PARAMETERS = 25_000_000
 MOST_TOKENS = 1400
-MOST_KEPT = 2**26  # numbers that a pass leaves behind
-PAGE_TEXTS = ("examples", "model", "photo", "draw", "play", "only")  # those that the app has, too
-# Names of the files of a payload that a page makes of its own pass, as `filesOf` in data/made.js.
+MOST_KEPT = 2**26  # numbers that are kept of a pass
+PAGE_TEXTS = ("examples", "model", "photo", "draw", "play", "only")  # shared with the app
+# Names of the payload's files that a page makes from its own pass, as in `filesOf` of data/made.js.
 MADE = re.compile(r"(layer|tokens|mixing)-\d+|statistics|features|embedding|lens")
-# Those that the untrained twin of a page makes, or needs not.
+# Names of the files that the page makes for an untrained twin, or that the twin does not need.
 NOT_OF_TWIN = re.compile(MADE.pattern + "|first|picture|photograph|whole|untrained")
 # The explainers that the engine computes, by their keys in probe/explain/explainers.py.
 EXPLAINERS = (
@@ -37,7 +37,7 @@ EXPLAINERS = (
     "centre",
     "random",
 )
-# The values of a config's switches that the engine computes, where it lacks others.
+# Supported values of a config's switches, for switches that the engine does not fully support.
 SUPPORTED: dict[str, tuple[object, ...]] = {
     "relative_bias": (False,),
     "patch_norm_before": (False,),
@@ -49,7 +49,7 @@ SUPPORTED: dict[str, tuple[object, ...]] = {
 
 
 def unknown_switches(config: ViTConfig) -> list[str]:
-    """The switches of a config that the page's engine does not know; [] for one that runs there."""
+    """Switches of a config that the page's engine does not support; [] for a model that it runs."""
     return [name for name, values in SUPPORTED.items() if getattr(config, name) not in values]
 
 
@@ -79,11 +79,11 @@ def check(card: ModelCard) -> None:
 
 
 def weights_of(loaded: LoadedModel, dtype: torch.dtype | None = None) -> bytes:
-    """The model as the `.safetensors` file that the page's engine reads. `dtype`: of its numbers;
-    None: half precision where that loses nothing, else single.
+    """The model as a `.safetensors` file for the page's engine. `dtype`: of its numbers; None: half
+    precision if that is lossless, else single.
     """
     state, card = loaded.vit.state_dict(), loaded.card
-    half = all(torch.equal(one.half().float(), one.float()) for one in state.values())
+    half = all(torch.equal(part.half().float(), part.float()) for part in state.values())
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
         save_checkpoint(
@@ -100,8 +100,8 @@ def weights_of(loaded: LoadedModel, dtype: torch.dtype | None = None) -> bytes:
 
 
 def twin_of(loaded: LoadedModel) -> tuple[LoadedModel, dict[str, Any]] | None:
-    """The untrained twin of a model, and what a page draws it from (localengine.js); None where
-    that would be other weights.
+    """The untrained twin of a model, and the description from which a page draws its weights
+    (localengine.js); None if the page would draw other weights.
     """
     steps = draws(loaded)
     if steps is None:
@@ -113,21 +113,21 @@ def twin_of(loaded: LoadedModel) -> tuple[LoadedModel, dict[str, Any]] | None:
 
 
 def named(subject: Mapping[str, Any]) -> dict[str, Any]:
-    """What hosts/site.js knows of a model before it reads more, from the "model" of a manifest."""
-    texts = {one: kinds.get("texts", {}) for one, kinds in subject["words"].items()}
+    """Facts on a model for hosts/site.js before it loads more, from the "model" of a manifest."""
+    texts = {language: kinds.get("texts", {}) for language, kinds in subject["words"].items()}
     title = subject["title"]
-    names = {one: known[title] for one, known in texts.items() if title in known}
+    names = {language: known[title] for language, known in texts.items() if title in known}
     return {"title": title, "names": names, "channels": subject["image"]["channels"]}
 
 
 def texts() -> dict[str, dict[str, str]]:
     """The texts of hosts/site.js, by language."""
-    told = {}
+    result = {}
     for language in languages():
         site = dictionary(ENGLISH, "site") | dictionary(language, "site")
         page = dictionary(ENGLISH, "page") | dictionary(language, "page")
-        told[language] = {key: page[key] for key in PAGE_TEXTS}
-        told[language] |= {
-            key: one for key, one in site.items() if not key.startswith(("lacks_", "shown"))
+        result[language] = {key: page[key] for key in PAGE_TEXTS}
+        result[language] |= {
+            key: text for key, text in site.items() if not key.startswith(("lacks_", "shown"))
         }
-    return told
+    return result

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 BESIDE = "other"  # the key of the second analysis
-SHOWN = "shown"  # and of the first, among what can be chosen in a page that takes photos
+SHOWN = "shown"  # the key of the first among the examples of a page that takes photos
 
 
 def page(
@@ -36,15 +36,15 @@ def page(
 ) -> str:
     """A self-contained HTML file with the viewer and all numbers of one analysis.
 
-    It makes no request. Files are base64 in the page, so it is a third larger than the payload
-    (ViT-B/16 at 224 pixels: about 10 MB; at 518 pixels 70 MB). `film`: with the film of the model's
-    training, if there is one; it makes the page larger. `beside`: another analysis, which stands
-    beside the first one; in the page it can be closed and opened again. `layers`: only these are in
-    the page, which is smaller then; the last one is shown first, so it should be among them.
+    The page makes no request. Files are in base64, a third larger than the payload (ViT-B/16 at 224
+    pixels: about 10 MB; at 518 pixels 70 MB). `film`: includes the film of the model's training, if
+    it has one; the page gets larger. `beside`: a second analysis beside the first, which visitors
+    can close and open. `layers`: only these are in the page, which gets smaller; the last layer is
+    shown first, so it should be among them.
 
-    `engine`: with the weights and what runs them, so that the page takes photos of whoever has it,
-    a drawn digit, and experiments: 8 MB more of the shipped photo model. Raises `WeightsError` for
-    a model that no page can run (`in_page.check`), or an analysis without its model.
+    `engine`: includes the weights and the engine, so that the page takes a visitor's photos, drawn
+    digits and experiments: 8 MB more for the shipped photo model. Raises `WeightsError` for a model
+    that no page can run (`in_page.check`), or an analysis without its model.
     """
     runs = _runs(analysis) if engine else None
     payload = (
@@ -87,13 +87,13 @@ def _runs(analysis: "Analysis | Payload") -> LoadedModel:
 def _alone(
     analysis: "Analysis | Payload", manifest: Mapping[str, Any], model: LoadedModel | None
 ) -> dict[str, str]:
-    """What a page has that takes photos; in one that takes none each is empty."""
+    """Parts of the template for a page that takes photos; empty for a page that takes none."""
     if model is None or isinstance(analysis, Payload):
         return {"strip": "", "style": "", "engine": "null", "parts": ""}
     key, photo = manifest["model"]["key"]["name"], manifest["photo"]["name"]
     files = {"path": "model", "examples": {SHOWN: SHOWN}}
     weights = {"weights": {"path": "", "script": "weights"}}
-    names = {one: photo or say(Message("site.shown"), one) for one in languages()}
+    names = {language: photo or say(Message("site.shown"), language) for language in languages()}
     shown = {"names": names, "thumbnail": "", "photo": "picture", "file": photo, "model": None}
     site = {
         "models": {key: in_page.named(manifest["model"]) | files | weights},
@@ -120,20 +120,20 @@ def _alone(
 
 
 def _part(name: str, data: bytes) -> str:
-    """Bytes as an element of the page, which it reads when it needs them."""
+    """Bytes as an element of the page, which its script decodes when needed."""
     coded = base64.b64encode(data).decode()
     return f'<script type="text/plain" id="{name}">{coded}</script>\n'
 
 
 def _png(picture: Tensor) -> bytes:
-    """What the model saw, as a file. picture: (height, width, channels) uint8"""
+    """The model's picture, (height, width, channels) uint8, as a PNG file."""
     pixels, file = picture.numpy(), io.BytesIO()
     Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels).save(file, "PNG")
     return file.getvalue()
 
 
 def _name(manifest: Mapping[str, Any]) -> str:
-    """The names of picture and model, without those that are empty."""
+    """The names of picture and model, without empty ones."""
     return " · ".join(filter(None, (manifest["photo"]["name"], manifest["model"]["title"])))
 
 
@@ -153,5 +153,5 @@ def _below(files: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _json(value: object) -> str:
-    """JSON that may stand in a script element: no `<`, so no tag can end or begin in it."""
+    """JSON for a script element: it has no `<`, so no tag can begin or end in it."""
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")

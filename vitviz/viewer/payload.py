@@ -1,4 +1,4 @@
-"""The payload: an analysis as a small manifest and binary files, which a browser can draw from."""
+"""The payload: an analysis as a small manifest and binary files, from which a browser draws."""
 
 import json
 import uuid
@@ -38,19 +38,19 @@ POSITIONS = "positions.safetensors"
 EMBEDDING = "embedding.safetensors"
 FILM = "film.safetensors"
 ROLLOUT = "rollout.safetensors"
-LATER = {"late": True}  # a file that is made when a viewer asks for it by its name
+LATER = {"late": True}  # a file that is made when a viewer requests it by name
 PHOTOGRAPH, WHOLE = "photograph.jpg", "whole.jpg"
-MIXING = "mixing-"  # and the layer
+MIXING = "mixing-"  # followed by the layer
 FILTERS = "filters"  # all of them together
-POOLING = "pooling"  # where the query of a pool looks
-INSIDE = "inside"  # what positions inside attention do by themselves
-# Of the values of all layers in a page of one file: 2 MB for the shipped photo model, 25 MB for
-# ViT-B/16, which would more than triple its page.
+POOLING = "pooling"  # attention of the query of a pool
+INSIDE = "inside"  # effect of positions inside attention alone
+# Limit of the values of all layers in a page of one file: they have 2 MB for the shipped photo
+# model, but 25 MB for ViT-B/16, which would more than triple its page.
 MOST_MIXING_BYTES = 10_000_000
-# Of more tokens a browser computes no rollout, see relevance.js: it asks its host, and a page of
-# one file brings the one that is shown first.
+# A browser computes rollout for at most so many tokens, see relevance.js. Beyond that it asks its
+# host, and a page of one file contains the rollout that is shown first.
 MOST_TOKENS = 400
-MOST_CLASSES = 2000  # whose names are sent; of more, those of the predictions alone
+MOST_CLASSES = 2000  # with more, only the names of the predictions are sent
 SHOWN = 10  # predictions on a page
 MOST_WORDS = 300  # characters of a detail; longer ones, like training recipes, are not sent
 
@@ -59,14 +59,13 @@ MOST_WORDS = 300  # characters of a detail; longer ones, like training recipes, 
 class Payload:
     """An analysis for the viewer: a manifest and files.
 
-    manifest  JSON-able, text and small numbers only, in four subjects: "model" (all that is true of
-              every picture in it), "photo", "pass" (what was changed, and what came out) and
-              "files", by name: {"path", "size"}, or {"late": true} for one that is made when the
-              viewer asks for it
-    files     path -> bytes: the logits (the vector, where classes have no names) and the rows that
-              are shown first, the picture, photograph,
-              embedding and film if there are any, a file per layer, and in a whole payload the late
-              ones; beside the intact analysis only what is shown first
+    manifest  JSON-able, text and small numbers only, in four subjects: "model" (true of every
+              picture in it), "photo", "pass" (interventions and results) and "files", by name:
+              {"path", "size"}, or {"late": true} for a file that is made on request
+    files     path -> bytes: the logits (the vector, if classes have no names) and the rows that are
+              shown first, the picture, photograph, embedding and film if there are any, a file per
+              layer, and in a whole payload the late files; beside the intact analysis only those
+              that are shown first
     """
 
     manifest: dict[str, Any]
@@ -97,25 +96,25 @@ def pack(
     first: tuple[int, int] | None = None,
     layers: Sequence[int] | None = None,
 ) -> Payload:
-    """Everything of one analysis that the viewer draws.
+    """Pack everything of an analysis that the viewer draws.
 
-    `film`: with the film of the model's training, if one lies beside its checkpoint; it can have
-    several megabytes. `whole`: with the late files; a server leaves them out and makes each when a
-    visitor needs it, since the first view needs none of them. Of a large model even a whole payload
-    lacks the values, see `MOST_MIXING_BYTES`. `beside`: for a viewer that shows the intact analysis
-    and this pass with interventions, and waits for it after every stroke: "pass" and "files" alone,
-    without the files that both have in common, and with layers and embedding as late files.
-    `first`: the layer and the token that are shown first, whose rows travel ahead of their layer;
-    None, or what the model does not have: the last layer, from CLS or, without prefix tokens, the
-    middle patch.
+    `film`: include the film of the model's training, if one lies beside its checkpoint; it can have
+    several megabytes. `whole`: include the late files; a server leaves them out and makes each on
+    request, since the first view needs none. For large models even a whole payload lacks the
+    values, see `MOST_MIXING_BYTES`. `beside`: for a viewer that shows the intact analysis and
+    waits for this pass with interventions after every stroke: only "pass" and "files", without the
+    files that both passes share, and with layers and embedding as late files.
+    `first`: the layer and the token that are shown first, whose rows are sent ahead of their layer;
+    None, or values that the model does not have: the last layer, from CLS or, without prefix
+    tokens, the middle patch.
     `layers`: only these have files; the viewer says of others that they were left out.
 
     q and k are sent as float16, with the log-sum-exp of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
-    browser too. The late file of the statistics says how far the shown attention is from the exact.
-    A model with a bias adds it to the exponent, by the way from i to j: a layer's file has its
-    numbers, a map of them would be N^2. Where an edge is cut, attention is 0: "changes" and
-    "removed" of the pass tell which are.
+    browser, too. The late file of the statistics has the error of this attention. A model with a
+    bias adds it to the exponent, by the offset from i to j: a layer's file has its table, since
+    maps would have N^2 numbers. Attention is 0 where an edge is cut, as "changes" and "removed" of
+    the pass describe.
     """
     begins = _first(analysis, first)
     files = {FIRST: _serialise(_ahead(analysis, begins, donors=beside))}
@@ -145,17 +144,17 @@ def pack(
         files |= {late_path(name): _serialise(make(analysis)) for name, make in late.items()}
         if analysis.trace.num_tokens > MOST_TOKENS:
             files[ROLLOUT] = _serialise({"rows": rollouts(analysis.trace, begins["token"])})
-        told = explanations.beforehand(analysis, begins["token"])
-        files |= {late_path(name): _serialise(made) for name, made in told.items()}
+        found = explanations.beforehand(analysis, begins["token"])
+        files |= {late_path(name): _serialise(made) for name, made in found.items()}
     manifest: dict[str, Any] = {"version": VERSION}
     if not beside:
-        # Late files of explanations have a name for each token and class, too many to list.
+        # Late files of explanations are not listed: there is one for each token and class.
         explained = explanations.facts(analysis, late=not whole)
         facts = analysis.facts(SHOWN)
         words = _words(analysis, recorded if FILM in files else None)
         manifest["model"] = {**_model(analysis, facts), **explained, "words": words}
         manifest["photo"] = {**facts["photo"], **_photo(analysis)}
-        manifest["pass"] = {"id": uuid.uuid4().hex}  # a changed pass is known by what was changed
+        manifest["pass"] = {"id": uuid.uuid4().hex}  # a changed pass is identified by its changes
     manifest["pass"] = {**manifest.get("pass", {}), **_pass(analysis), "first": begins}
     manifest["files"] = {
         path.partition(".")[0]: {"path": path, "size": len(data)} for path, data in files.items()
@@ -166,16 +165,16 @@ def pack(
 
 
 def _ahead(analysis: "Analysis", begins: Mapping[str, Any], *, donors: bool) -> dict[str, Tensor]:
-    """What is shown first: the rows that it begins with, the answer, and pictures of donors."""
+    """Tensors that are shown first: rows of attention, the answer, and pictures of donors."""
     logits = analysis.trace.logits
     ahead = {"rows": analysis.trace.rounded_from(begins["layer"], begins["token"])}
     if analysis.card.head == "classes":
         ahead["logits"] = logits.float()
-    elif logits.ndim == 1:  # what the model gives in place of an answer
+    elif logits.ndim == 1:  # the output of a model without classes
         ahead["vector"] = logits.float()
-    for place, one in enumerate(analysis.interventions if donors else ()):
-        if isinstance(one, Transplant) and one.donor.picture is not None:
-            ahead[f"donor.{place}"] = one.donor.picture.clone()  # two can be of one photo
+    for place, item in enumerate(analysis.interventions if donors else ()):
+        if isinstance(item, Transplant) and item.donor.picture is not None:
+            ahead[f"donor.{place}"] = item.donor.picture.clone()  # two can share a photo
     return ahead
 
 
@@ -190,7 +189,7 @@ def _of_layer(layer: int) -> tuple[str, str]:
 
 
 def needs_model(name: str, config: ViTConfig) -> bool:
-    """Whether this late file can only be made of an analysis that holds its model."""
+    """Whether this late file can only be made from an analysis that holds its model."""
     return (
         name in (FILTERS, INSIDE, POOLING)
         or name.startswith(MIXING)
@@ -204,9 +203,9 @@ def late_path(name: str) -> str:
 
 
 def late_file(analysis: "Analysis", name: str) -> bytes:
-    """A late file, which a viewer asks for when a visitor first needs it.
+    """A late file, which a viewer requests when a visitor first needs it.
 
-    Raises `SelectionError` for a name that this analysis has no late file of.
+    Raises `SelectionError` if this analysis has no late file of this name.
     """
     if explanations.is_explanation(name):
         return _serialise(explanations.explanation(analysis, name))
@@ -218,7 +217,7 @@ Part = TypeVar("Part")
 
 
 def _there(part: Part | None, name: str) -> Part:
-    """What a late file is made with; `SelectionError` where an analysis has no such part."""
+    """The part from which a late file is made. Raises `SelectionError` if it is None."""
     if part is None:
         raise SelectionError(f"this analysis has no file {name!r}")
     return part
@@ -227,7 +226,7 @@ def _there(part: Part | None, name: str) -> Part:
 def _late_files(
     analysis: "Analysis", *, ahead: bool
 ) -> dict[str, Callable[["Analysis"], dict[str, Tensor]]]:
-    """What makes each late file of this analysis, by its name; `ahead`: layers are none of them."""
+    """Makers of this analysis's late files, by name; `ahead`: layers are sent, thus not late."""
     late = dict(LATE)
     if not ahead:
         for layer in range(analysis.trace.depth):
@@ -243,7 +242,7 @@ def _late_files(
     if analysis.loaded is None:
         del late[FILTERS]
     config = analysis.card.config
-    changed = any(one.kind == "positions" for one in analysis.interventions)
+    changed = any(item.kind == "positions" for item in analysis.interventions)
     if analysis.loaded is None or changed or not (config.rotary or config.relative_bias):
         del late[INSIDE]
     if analysis.loaded is None or config.global_pool != "map":
@@ -258,7 +257,7 @@ def _words(analysis: "Analysis", film: Path | None) -> dict[str, dict[str, dict[
     """Translations of the English texts of model and film: language -> kind -> English -> the
     translation.
 
-    Kinds are "labels" and "groups", which the checkpoint brings (some in English too: "a dog"), and
+    Kinds are "labels" and "groups" from the checkpoint (some in English, too: "a dog"), and
     "texts": facts about the model, and names of the film's pictures.
     """
     card, facts = analysis.card, facts_of(film) if film else {}
@@ -272,8 +271,8 @@ def _words(analysis: "Analysis", film: Path | None) -> dict[str, dict[str, dict[
     names = [picture["name"] for picture in facts.get("pictures", ())]
     texts |= {name: Message(f"pictures.{name}") for name in names if name in ours}
     for english, text in texts.items():
-        for language, said in in_others(text).items():
-            words.setdefault(language, {}).setdefault("texts", {})[english] = said
+        for language, translation in in_others(text).items():
+            words.setdefault(language, {}).setdefault("texts", {})[english] = translation
     for kinds in words.values():
         labels = {name: kinds["labels"][name] for name in names if name in kinds.get("labels", {})}
         kinds["texts"] = labels | kinds.get("texts", {})
@@ -286,7 +285,7 @@ def _details(card: ModelCard) -> dict[str, str]:
 
 
 def _first(analysis: "Analysis", wanted: tuple[int, int] | None) -> dict[str, Any]:
-    """Where a viewer begins: the rows of attention of this token in this layer."""
+    """The rows of attention that a viewer shows first: layer, token and direction."""
     grid, trace = analysis.grid, analysis.trace
     token = 0 if grid.num_prefix_tokens else grid.token(grid.rows // 2, grid.cols // 2)
     layer = trace.depth - 1
@@ -309,14 +308,14 @@ def _layer(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
 
 
 def _photographs(analysis: "Analysis") -> dict[str, bytes]:
-    """The photo in its own resolution, and the whole of it, where the analysis has them."""
+    """The model's part of the photo in full resolution, and the whole photo, if there are any."""
     seen = analysis.photograph
     files = {PHOTOGRAPH: seen.crop, WHOLE: seen.whole} if seen else {}
     return {path: data for path, data in files.items() if data is not None}
 
 
 def _embedding(analysis: "Analysis") -> dict[str, Tensor]:
-    """Filters are only drawn, so half precision is enough; numbers of tokens are float32."""
+    """Filters in half precision, which is enough to draw them; numbers of tokens in float32."""
     embedding = _there(analysis.embedding, "embedding")
     return {
         "filters": embedding.filters.half(),
@@ -333,9 +332,9 @@ def _filters(analysis: "Analysis") -> dict[str, Tensor]:
 
 
 def _mixing(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
-    """From the values of one layer to the tokens; see `vitviz.probe.measure.mixing.Mixing`.
+    """The way from the values of a layer to the tokens; see `vitviz.probe.measure.mixing.Mixing`.
 
-    Values and matrix in half precision; tokens are sums of many blocks and keep theirs.
+    Values and matrix have half precision; tokens, sums of many blocks, keep float32.
     """
     found = analysis.mixing(layer)
     half = {"v": found.v.half(), "out": found.out.half()}
@@ -346,7 +345,7 @@ def _mixing(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
 
 
 def _mixing_bytes(analysis: "Analysis") -> int:
-    """About how many bytes the files of all layers have that `_mixing` makes."""
+    """Approximate size in bytes of the files that `_mixing` makes for all layers."""
     tokens, dim = analysis.trace.num_tokens, analysis.card.config.embed_dim
     return analysis.trace.depth * dim * (2 * dim + 6 * tokens)
 
@@ -357,9 +356,9 @@ def _features(analysis: "Analysis") -> dict[str, Tensor]:
     layers = [features.tokens_after(trace, layer) for layer in range(trace.depth)]
     found = [features.principal(grid.patches(tokens.T).T) for tokens in layers]
     return {
-        "scores": torch.stack([one.scores for one in found]),
-        "explained": torch.stack([one.explained for one in found]),
-        "range": torch.stack([torch.stack([one.low, one.high]) for one in found]),
+        "scores": torch.stack([layer.scores for layer in found]),
+        "explained": torch.stack([layer.explained for layer in found]),
+        "range": torch.stack([torch.stack([layer.low, layer.high]) for layer in found]),
         "norms": torch.stack([features.norms(tokens) for tokens in layers]),
     }
 
@@ -370,8 +369,8 @@ def _tokens(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
 
 
 def _statistics(analysis: "Analysis") -> dict[str, Tensor]:
-    """Entropy and mean attention distance of every head, (L, H) each; and how far the attention
-    that a viewer makes of q and k in half precision is from the exact one, (L,).
+    """Entropy and mean attention distance of every head, (L, H) each; and the error of attention
+    that a viewer computes from q and k in half precision, (L,).
     """
     found, trace = analysis.head_statistics(), analysis.trace
     error = torch.tensor([trace.rounding_error(layer) for layer in range(trace.depth)])
@@ -390,10 +389,10 @@ def _lens(analysis: "Analysis") -> dict[str, Tensor]:
 
 
 def _inside(analysis: "Analysis") -> dict[str, Tensor]:
-    """By the way from key to query: the damping of rotary positions, or the relative bias.
+    """The damping of rotary positions, or the relative bias, by the offset from key to query.
 
-    (layers, heads, 2 rows - 1, 2 cols - 1); one layer and one head where all are the same. Beside
-    the damping "turns", (layers, 3, heads, d / 2), as `turns` in `measure/turning.py` has them.
+    (layers, heads, 2 rows - 1, 2 cols - 1); a single layer or head if all are the same. With the
+    damping, "turns" of `measure/turning.py`, (layers, 3, heads, d / 2).
     """
     rotary = analysis.card.config.rotary
     if rotary is None:
@@ -408,7 +407,7 @@ def _inside(analysis: "Analysis") -> dict[str, Tensor]:
 
 
 def _pooling(analysis: "Analysis") -> dict[str, Tensor]:
-    """Where the query of the pool looks in each of its heads. (heads, N)"""
+    """Attention of the pool's query in each of its heads. (heads, N)"""
     return {"shares": analysis.pooling_map()}
 
 
@@ -431,7 +430,7 @@ def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
 
 
 def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What is true of every picture in this model, but its words and explainers."""
+    """Facts on the model that hold for every picture, without words and explainers."""
     card, grid, config = analysis.card, analysis.grid, analysis.card.config
     trained = replace(config, image_size=card.resized_from or config.image_size)
     classes = classes_of(card)
@@ -469,12 +468,12 @@ def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
         "scale": analysis.trace.scale,
         # Norms between the response of a filter and the token that enters the first block.
         "embedding_norms": _on(config, "patch_norm_before", "patch_norm_after", "norm_pre"),
-        # What else stands around the attention of a block.
+        # Other parts around the attention of a block.
         "attention_norm": "" if config.post_norm else config.norm,
         "attention_parts": _on(
             config, "qkv_bias", "qk_norm", "attn_norm", "layer_scale", "post_norm"
         ),
-        # What tells a patch where it stands.
+        # Sources of a patch's position.
         "position_kinds": [
             name
             for name, there in (
@@ -491,34 +490,34 @@ def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _on(config: ViTConfig, *switches: str) -> list[str]:
-    """Those of the switches that are on."""
+    """The switches that are on."""
     return [name for name in switches if getattr(config, name)]
 
 
 def _photo(analysis: "Analysis") -> dict[str, Any]:
-    """What `facts` leaves out of the photo: its frame, and its notes in other languages.
+    """Facts on the photo that `facts` lacks: its frame, and its notes in other languages.
 
-    "frame": top, left, height, width of what the model saw, as shares of the photo; null: unknown.
+    "frame": top, left, height, width of the model's part, as shares of the photo; null: unknown.
     """
     words: dict[str, dict[str, str]] = {}
     for note in analysis.notes:
-        for language, said in in_others(note).items():
-            words.setdefault(language, {})[str(note)] = said
+        for language, translation in in_others(note).items():
+            words.setdefault(language, {})[str(note)] = translation
     return {"frame": _frame(analysis), "words": words}
 
 
 def _pass(analysis: "Analysis") -> dict[str, Any]:
-    """What was changed, and the patches that are left out (see `cuts.js`); what came out follows
-    from the logits. "labels": by class, where those of all classes are too many to send.
+    """Interventions and removed patches (see `cuts.js`); results follow from the logits. "labels":
+    those of the predictions, by class, if the labels of all classes are too many to send.
     """
     sent = {
-        "changes": [one.to_dict() for one in analysis.interventions],
+        "changes": [item.to_dict() for item in analysis.interventions],
         "removed": analysis.removed,
     }
     if len(analysis.card.labels or ()) <= MOST_CLASSES:
         return sent
-    labels = {one.index: one.label for one in analysis.predictions(SHOWN)}
-    labels |= {one.index: one.label for one in analysis.lens_lines()}
+    labels = {row.index: row.label for row in analysis.predictions(SHOWN)}
+    labels |= {row.index: row.label for row in analysis.lens_lines()}
     return sent | {"labels": labels}
 
 
@@ -527,7 +526,7 @@ def _frame(analysis: "Analysis") -> list[float] | None:
 
 
 def _loadable(card: ModelCard) -> str:
-    """What `vitviz.load` takes for this model: its name, or the name of its file."""
+    """The argument of `vitviz.load` for this model: its name, or the name of its file."""
     if card.name in list_models() or not isinstance(card.source, Message):
         return card.name
     if card.source.key in ("models.untrained", "models.untrained_seed"):  # the twin of a file

@@ -1,4 +1,4 @@
-"""Writes `engine/tables.js`: what Python and the page's engine must agree on, as tables of Python.
+"""Writes `engine/tables.js`: the tables of Python that the page's engine must share.
 
 python -m vitviz.viewer.tables      after a change in one of them
 """
@@ -32,16 +32,16 @@ LIMITS = {
     "photo_bytes": photo.MAX_BYTES,
     "photo_pixels": photo.MAX_PIXELS,
 }
-# What most rows of KINDS and most of their fields have; a row names only what differs.
+# Defaults of the rows of KINDS and of their fields; a row has only the values that differ.
 KIND = {"told_by": "", "same": None, "again": False, "joins": False}
 FORM = {"of": "", "words": [], "past": 0, "count": None, "needs": {}, "default": None}
-# The file, with the name of a table in the place of each.
+# Template of the file: each table is replaced by its name.
 TEXT = """\
-/** Tables: what Python and the engine of a page must agree on. They stand in Python. */
+/** Tables that Python and the engine of a page share. Their source is Python. */
 
 // Written by `python -m vitviz.viewer.tables`.
 /**
- * What a field of an intervention may hold, and what its kind is like (vitviz/probe/intervene/).
+ * Forms of the fields of an intervention, and its kind (vitviz/probe/intervene/).
  * @typedef {"number"|"list"|"pairs"|"word"|"picture"} Shape
  * @typedef {{shape: Shape, of: string, words: string[], past: number, count: number|null,
  *   needs: Record<string, string>, default: number|string|null}} Form
@@ -56,32 +56,32 @@ const FORM = {FORM};
 export const KINDS = {KINDS};
 
 /**
- * Needs of a model for a word of a field: one of these fields of its config is set.
+ * Requirements of a word of a field: the model's config must have one of these fields set.
  * error: the text of experiments.json for a model that has none.
  * @type {Record<string, {fields: string[], error: string}>}
  */
 export const NEEDS = {NEEDS};
 
-/** The value of a config that bounds the numbers of a field. @type {Record<string, string>} */
+/** The field of a config that bounds the numbers of a field. @type {Record<string, string>} */
 export const COUNTS = {COUNTS};
 
 /**
- * Bounds. interventions: in a pass; pairs: of tokens in one of them; number: of every number in it;
+ * Bounds. interventions: in a pass; pairs: of tokens in an intervention; number: each number in it;
  * named: patches in a caption; donor_side: pixels; config: of every size and count in a config;
- * parameters, tokens: of a model that runs in a page; kept: numbers that its pass leaves behind;
+ * parameters, tokens: of a model that runs in a page; kept: numbers that are kept of its pass;
  * rollout_tokens: of a model whose rollout a browser computes.
  */
 export const LIMITS = {LIMITS};
 
 /**
- * The values of a config's switches that this engine computes, where it lacks others.
+ * Supported values of a config's switches, for switches that this engine does not fully support.
  * @type {Record<string, any[]>}
  */
 export const SUPPORTED = {SUPPORTED};
 
 /**
- * Values of a field of a config. default: null for one that follows from others, or that a
- * model need not have; absent for one that must not be left out.
+ * Values of a field of a config. default: null if it follows from other fields, or if a model need
+ * not have it; absent if the field is required.
  * @typedef {{default?: any, holds: "sides"|"count"|"number"|"word"|"switch"|"rotary",
  *   least?: number, most?: number, words?: string[]}} Setting
  */
@@ -108,8 +108,8 @@ def text() -> str:
         "LIMITS": LIMITS,
         "SUPPORTED": in_page.SUPPORTED,
         "EXPLAINERS": in_page.EXPLAINERS,
-        "CONFIG": {one.name: _setting(one) for one in fields(config.ViTConfig)},
-        "ROTARY": {one.name: _setting(one) for one in fields(config.Rotary)},
+        "CONFIG": {field.name: _setting(field) for field in fields(config.ViTConfig)},
+        "ROTARY": {field.name: _setting(field) for field in fields(config.Rotary)},
     }
     written = TEXT
     for name, table in tables.items():
@@ -117,25 +117,25 @@ def text() -> str:
     return written
 
 
-def _setting(one: Field[Any]) -> dict[str, Any]:
-    """Values that a field of a config may hold."""
-    default = {} if one.default is MISSING else {"default": one.default}
-    if one.name in config.NUMBERS:
-        least, most = config.NUMBERS[one.name]
+def _setting(field: Field[Any]) -> dict[str, Any]:
+    """Description of the values that a field of a config may hold."""
+    default = {} if field.default is MISSING else {"default": field.default}
+    if field.name in config.NUMBERS:
+        least, most = config.NUMBERS[field.name]
         return default | {"holds": "number", "least": least, "most": most}
-    if one.name in config.LEAST:
-        return default | {"holds": "count", "least": config.LEAST[one.name]}
-    if one.name in config.WORDS:
-        return default | {"holds": "word", "words": config.WORDS[one.name]}
-    if one.name in config.SIDES:
+    if field.name in config.LEAST:
+        return default | {"holds": "count", "least": config.LEAST[field.name]}
+    if field.name in config.WORDS:
+        return default | {"holds": "word", "words": config.WORDS[field.name]}
+    if field.name in config.SIDES:
         return default | {"holds": "sides"}
-    return default | {"holds": "switch" if one.type is bool else "rotary"}
+    return default | {"holds": "switch" if field.type is bool else "rotary"}
 
 
 def _row(kind: type[Intervention]) -> dict[str, Any]:
-    """A kind, in JSON's types, without what KIND and FORM have."""
+    """A kind of intervention, in JSON's types, without the defaults of KIND and FORM."""
     row = json.loads(json.dumps(kind.described()))
-    row["fields"] = {name: _different("FORM", FORM, one) for name, one in row["fields"].items()}
+    row["fields"] = {name: _different("FORM", FORM, form) for name, form in row["fields"].items()}
     return _different("KIND", KIND, row)
 
 
@@ -148,9 +148,9 @@ def _different(name: str, usual: dict[str, Any], row: dict[str, Any]) -> dict[st
 def _written(value: Any, room: int) -> str:
     """A value in JavaScript, in lines of at most so many columns."""
     if isinstance(value, dict):
-        parts = [_part(name, one, room - 2) for name, one in value.items()]
+        parts = [_part(name, item, room - 2) for name, item in value.items()]
     elif isinstance(value, list | tuple) and len(json.dumps(value)) > room:
-        parts = [f"{json.dumps(one)}," for one in value]
+        parts = [f"{json.dumps(item)}," for item in value]
     else:
         return json.dumps(value)
     lines = [""]

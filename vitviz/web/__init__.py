@@ -20,6 +20,6 @@ def build_app(settings: Settings | None = None) -> "tuple[App, dict[str, Any]]":
 
     Raises `WeightsError` if a model that the host named cannot be loaded.
     """
-    from .page.build import build  # gradio takes seconds to import; `--help` needs none of it
+    from .page.build import build  # gradio takes seconds to import, and `--help` does not need it
 
     return build(settings or Settings())

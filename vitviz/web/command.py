@@ -1,4 +1,4 @@
-"""The door `vitviz serve`: from its arguments to a page that visitors can open."""
+"""The command `vitviz serve`: from its arguments to a page that visitors can open."""
 
 import logging
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from .host.settings import Settings
 def serve_page(argv: Sequence[str]) -> None:
     """Read the settings, load the host's models, serve until interrupted or terminated.
 
-    Raises `VitvizError` for what the host named and cannot be used.
+    Raises `VitvizError` for arguments that cannot be used.
     """
     settings = Settings.from_args(argv)
     check_listens(settings.address(), settings.port)

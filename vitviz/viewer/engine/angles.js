@@ -1,16 +1,17 @@
-/** Angles: how far q and k of each token are turned by its place, as vitviz/model/positions.py has it. */
+/** Angles: rotary positions, by which q and k of each token are turned, as in vitviz/model/positions.py. */
 
 /**
- * Of each of so many heads (1: all alike) and tokens (N), the cosines and sines of d / 2 angles; places: of
- * each patch along the axes that the first and the second frequencies go with.
+ * Rotary angles. heads: 1 if all heads share them; cos, sin: (heads, N, d / 2); places: the coordinates of
+ * each patch along the axes of the first and of the second frequencies, (P) each.
  * @typedef {{heads: number, cos: Float32Array, sin: Float32Array, places: [Float32Array, Float32Array]}}
  *   Angles
  */
 
 /**
  * @param {import("./config.js").Config} config
- * @param {Float32Array} [freqs]  (2, H, d / 2), where they are learned
- * @returns {Angles|null}  null for a model that turns nothing
+ * The angles of a model.
+ * @param {Float32Array} [freqs]  learned frequencies, (2, H, d / 2)
+ * @returns {Angles|null}  null for a model without rotary positions
  */
 export function anglesOf(
   { rotary, rows, cols, num_heads, head_dim, num_prefix_tokens: prefix, num_tokens: tokens },
@@ -27,7 +28,7 @@ export function anglesOf(
       (_, patch) => steps[which][which === 0 ? Math.floor(patch / cols) : patch % cols],
     );
   const [first, second] = [along(firsts), along(seconds)];
-  /** What a step along the first or second axis turns a pair by. */
+  /** Frequency: the angle per step along axis 0 or 1 of channel pair m. */
   const freq = (which, head, m) => {
     if (freqs) return freqs[(which * heads + head) * half + m];
     const [inHalf, at] = [m < half / 2 ? 0 : 1, m % (half / 2)];
@@ -63,15 +64,15 @@ function axis({ kind, offset, reference }, which, count) {
 }
 
 /**
- * Turn the pair of channels m and m + d / 2 of each token by angle m, in the place of `x`.
+ * Turn the channels m and m + d / 2 of each token by angle m, in place.
  * @param {Float32Array} f
- * @param {number} at  of numbers (H, N, d)
+ * @param {number} at  index of the first of the numbers (H, N, d)
  * @param {Angles} angles
  * @param {{heads: number, tokens: number, all: number, apart: number, dim: number, stride: number}} sizes
- *   of the sequence; all: the tokens that have angles; apart: from head to head, and stride: from token to
- *   token, in numbers
- * @param {ArrayLike<number>|null} places  the token in whose place each one stands; null: each in its own
- * @param {1|-1} [way]  -1: back
+ *   of the sequence; all: number of tokens that have angles; apart: distance between heads, stride: between
+ *   tokens, in numbers
+ * @param {ArrayLike<number>|null} places  for each row the token whose angles it gets; null: its own
+ * @param {1|-1} [way]  -1: turn back
  */
 export function turn(f, at, angles, { heads, tokens, all, apart, dim, stride }, places, way = 1) {
   const half = dim / 2;

@@ -1,8 +1,8 @@
 /**
- * Backward: how a number made of the answer rises with all that it was computed from. The functions are those
- * of vit.js in reverse order, each with `Back` behind its name. Nothing is noted down on the way forward:
- * every block is computed once more from the tokens before it and from q, k and v, which a pass has kept.
- * What fills the stride of a gradient says nothing.
+ * Backward: gradients of a function of the logits, by backpropagation. The functions are those of vit.js in
+ * reverse order, each with `Back` behind its name. The forward pass records nothing for it: every block is
+ * recomputed from the tokens before it and from q, k and v, which a pass has kept. The padding of a
+ * gradient's rows holds arbitrary numbers.
  */
 
 import { turn } from "./angles.js";
@@ -29,15 +29,15 @@ import {
 /** @typedef {import("./machine.js").Machine} Machine @typedef {import("./surgery.js").Surgery} Surgery */
 
 /**
- * What is told on the way back, layer after layer from the last one on; nothing of it is kept.
- * map      of a head: its attention and the gradient of that, both in `f` from a place on with a stride, so
- * many rows (queries)
- * asking   of what enters the attention of a layer: the gradient, (N, D)
- * tokens   of the tokens before a layer, and of those after the last one, which counts as one more: the
- * gradient, (N, D)
- * weights  to what is here the gradients of all weights are added, by their names; `zeros` of a machine makes
- * it
- * first    the layer to which the way goes back; where it is left out, on to the pixels
+ * Gradients that a caller wants. The functions are called layer after layer from the last one on; the arrays
+ * that they get are not kept.
+ * map      called for each head: its attention and the gradient of it, as indices in `f` with a stride
+ *          between rows; rows: number of queries
+ * asking   called for each layer: gradient at the input of its attention, (N, D)
+ * tokens   called for each layer: gradient at the tokens before it, (N, D); once more, with layer L, for the
+ *          tokens after the last one
+ * weights  arrays to which the gradients of the weights are added, by parameter name; `zeros` makes them
+ * first    the layer at which the way back ends; left out: at the pixels
  * @typedef {{
  *   map?: (layer: number, head: number, f: Float32Array, at:
  *     {attention: number, gradient: number, stride: number, rows: number}) => void,
@@ -47,20 +47,20 @@ import {
  * }} Wants
  */
 
-/** A zero for every weight of a model, by its name. @param {Machine} m */
+/** Zeros in the shape of every parameter of a model, by name. @param {Machine} m */
 export const zeros = ({ sizes }) =>
   Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, new Float32Array(size)]));
 
-/** Adds to the gradient of a weight. */
+/** Add to the gradient of a weight, if it is wanted. */
 function addTo(weights, name, numbers, first = 0) {
   const sum = weights[name];
   if (sum)
-    numbers.forEach((one, i) => {
-      sum[first + i] += one;
+    numbers.forEach((number, i) => {
+      sum[first + i] += number;
     });
 }
 
-/** The gradient before a matrix of the one behind it. */
+/** Gradient at the input of a matrix, from that at its output. */
 function linearBack({ kernels, at }, from, { b, depth, cols }, to, count, add = 0) {
   for (let out = 0; out < cols; out += 8) {
     for (let i = 0; i < 8; i++)
@@ -78,8 +78,8 @@ function linearBack({ kernels, at }, from, { b, depth, cols }, to, count, add = 
 }
 
 /**
- * The gradients of a matrix and its bias: of `count` rows that it was multiplied with, and the gradient
- * behind it.
+ * Gradients of a matrix and its bias. rows: address of its `count` input rows; gradient: of that at its
+ * output.
  */
 function linearWeights(
   { kernels, f, at },
@@ -93,7 +93,7 @@ function linearWeights(
   const matrix = taken({ f }, at.matrix, out, into, depth);
   const bias = summed({ kernels, f, at }, gradient, cols, count, out);
   if (raw) {
-    // what is multiplied with has a gain in it
+    // the matrix in memory contains the gain of LayerScale
     const gains = new Float32Array(out);
     for (let row = 0; row < out; row++) {
       gains[row] = raw.bias ? bias[row] * raw.bias[row] : 0;
@@ -109,7 +109,7 @@ function linearWeights(
   addTo(weights, name + ".bias", bias, first);
 }
 
-/** The sums of the columns of some rows. */
+/** Column sums of some rows. */
 function summed({ kernels, f, at }, rows, stride, count, width) {
   f.fill(0, at.matrix / 4, at.matrix / 4 + stride);
   kernels.sums(rows, stride, at.matrix, count, stride);
@@ -117,7 +117,8 @@ function summed({ kernels, f, at }, rows, stride, count, width) {
 }
 
 /**
- * The gradients of a LayerNorm's gain and shift: of `count` rows that entered it, and the gradient behind it.
+ * Gradients of a LayerNorm's gain and shift. rows: address of its `count` input rows; gradient: of that at
+ * its output.
  */
 function normWeights({ kernels, f, at, config }, { name, width }, rows, gradient, count, stride, weights) {
   f.fill(0, at.matrix / 4, at.matrix / 4 + stride);
@@ -126,12 +127,14 @@ function normWeights({ kernels, f, at, config }, { name, width }, rows, gradient
   addTo(weights, name + ".bias", summed({ kernels, f, at }, gradient, stride, count, width));
 }
 
-/** The gradient before a LayerNorm, added to what is at `to`; of `count` rows that entered it. */
+/**
+ * Gradient at the input of a LayerNorm, added to the numbers at `to`. rows: address of its `count` inputs.
+ */
 function normedBack({ kernels, config }, rows, norm, gradient, to, count, stride = up(norm.width)) {
   kernels.normBack(rows, gradient, to, norm.gain, count, norm.width, stride, config.norm_eps);
 }
 
-/** The same in the place of the gradient, and the gradients of the norm itself. */
+/** `normedBack` in place of the gradient; also adds the gradients of the norm's own weights. */
 function normedInPlace(m, rows, norm, gradient, count, { weights }, stride = up(norm.width)) {
   const { kernels, f, at } = m;
   if (weights) normWeights(m, norm, rows, gradient, count, stride, weights);
@@ -140,7 +143,7 @@ function normedInPlace(m, rows, norm, gradient, count, { weights }, stride = up(
   kernels.move(at.normed, stride, gradient, stride, count, stride);
 }
 
-/** The gradient before the nonlinearity, in its place: of so many numbers that entered it. */
+/** Gradient at the input of the nonlinearity, in place. at: address of its `count` inputs. */
 function activateBack({ config: { activation }, kernels, f }, at, gradient, count) {
   if (activation === "gelu") {
     kernels.gelu(at, count, gradient);
@@ -161,9 +164,7 @@ function activateBack({ config: { activation }, kernels, f }, at, gradient, coun
   }
 }
 
-/**
- * The tokens' gradients at `dx` that the MLP has a part in, of the tokens at `x`, between attention and MLP.
- */
+/** Add the MLP's part to the gradients at `dx`. `x` holds the tokens between attention and MLP. */
 function mlpBack(m, { norm2, gate, other, hiddenNorm, fc2 }, count, wants) {
   const { kernels, f, at } = m;
   const numbers = count * gate.cols;
@@ -199,10 +200,7 @@ function mlpBack(m, { norm2, gate, other, hiddenNorm, fc2 }, count, wants) {
   normedBack(m, at.x, norm2, at.dy, at.dx, count);
 }
 
-/**
- * What the heads gathered, side by side at `y`, and the gradient of that from `dx` to each head's part of
- * `dmixed`.
- */
+/** Write the heads' outputs side by side to `y`, and their gradients, from `dx`, to `dmixed`. */
 function gatherBack(m, layer, count, wants) {
   const { weights } = wants;
   const {
@@ -213,8 +211,15 @@ function gatherBack(m, layer, count, wants) {
     rows,
   } = m;
   const [{ norm, proj }, stride] = [m.blocks[layer], up(dim)];
-  for (let one = 0; one < heads; one++)
-    kernels.move(at.mixed + 4 * one * rows * stride, stride, at.y + 4 * one * dim, up(embed_dim), count, dim);
+  for (let head = 0; head < heads; head++)
+    kernels.move(
+      at.mixed + 4 * head * rows * stride,
+      stride,
+      at.y + 4 * head * dim,
+      up(embed_dim),
+      count,
+      dim,
+    );
   if (weights) {
     if (norm) normed(m, at.y, norm, at.normed, count);
     linearWeights(m, proj, norm ? at.normed : at.y, at.dx, count, weights);
@@ -222,25 +227,25 @@ function gatherBack(m, layer, count, wants) {
   linearBack(m, at.dx, proj, at.dy, count);
   if (norm) normedInPlace(m, at.y, norm, at.dy, count, wants);
   for (const part of [at.dmixed, at.dq]) f.fill(0, part / 4, part / 4 + heads * rows * stride);
-  for (let one = 0; one < heads; one++)
+  for (let head = 0; head < heads; head++)
     kernels.move(
-      at.dy + 4 * one * dim,
+      at.dy + 4 * head * dim,
       up(embed_dim),
-      at.dmixed + 4 * one * rows * stride,
+      at.dmixed + 4 * head * rows * stride,
       stride,
       count,
       dim,
     );
 }
 
-/** Columns of 8 numbers of some rows, as `b` of `product`. */
+/** Pack the rows as the operand `b` of `product`, in columns of 8 numbers. */
 function panels({ kernels, at }, from, stride, rows) {
   for (let col = 0; col < stride; col += 8)
     kernels.move(from + 4 * col, stride, at.values + 4 * col * rows, 8, rows, 8);
 }
 
-/** Of a head the gradients of q, k and v, by that of what it gathered. */
-function headBack(m, layer, one, surgery, count, wants) {
+/** Gradients of a head's q, k and v, to `dq`, `dk` and `dv`, from the gradient of its output in `dmixed`. */
+function headBack(m, layer, head, surgery, count, wants) {
   const {
     config: { head_dim: dim },
     kernels,
@@ -249,12 +254,12 @@ function headBack(m, layer, one, surgery, count, wants) {
     rows,
   } = m;
   const [stride, keys, queries, four] = [up(dim), up(countOf(m, surgery)), up(count), (count + 3) & ~3];
-  const [head, mixed] = [4 * one * rows * stride, at.dmixed / 4 + one * rows * stride];
-  surgery.headOff(layer, one, f.subarray(mixed), stride, dim);
-  weigh(m, layer, one, surgery, count);
-  pack(kernels, at.v + head, stride, at.keys, keys, stride);
-  kernels.product(at.dmixed + head, stride, at.keys, at.zero, at.dscores, keys, four, stride, keys, 0);
-  wants.map?.(layer, one, f, {
+  const [offset, mixed] = [4 * head * rows * stride, at.dmixed / 4 + head * rows * stride];
+  surgery.headOff(layer, head, f.subarray(mixed), stride, dim);
+  weigh(m, layer, head, surgery, count);
+  pack(kernels, at.v + offset, stride, at.keys, keys, stride);
+  kernels.product(at.dmixed + offset, stride, at.keys, at.zero, at.dscores, keys, four, stride, keys, 0);
+  wants.map?.(layer, head, f, {
     attention: at.scores / 4,
     gradient: at.dscores / 4,
     stride: keys,
@@ -263,18 +268,18 @@ function headBack(m, layer, one, surgery, count, wants) {
   // Tokens that are removed have no part in a mean, though its gradient is written to their rows too.
   for (const row of surgery.absent) f.fill(0, mixed + row * stride, mixed + (row + 1) * stride);
   kernels.spread(at.scores, keys, at.turned, 1, queries, queries, keys);
-  panels(m, at.dmixed + head, stride, queries);
-  kernels.product(at.turned, queries, at.values, at.zero, at.dv + head, stride, keys, queries, stride, 0);
+  panels(m, at.dmixed + offset, stride, queries);
+  kernels.product(at.turned, queries, at.values, at.zero, at.dv + offset, stride, keys, queries, stride, 0);
   kernels.softmaxBack(at.scores, at.dscores, four, keys, dim ** -0.5);
-  panels(m, at.k + head, stride, keys);
-  kernels.product(at.dscores, keys, at.values, at.zero, at.dq + head, stride, four, keys, stride, 0);
+  panels(m, at.k + offset, stride, keys);
+  kernels.product(at.dscores, keys, at.values, at.zero, at.dq + offset, stride, four, keys, stride, 0);
   f.fill(0, at.dscores / 4 + count * keys, at.dscores / 4 + queries * keys);
   kernels.spread(at.dscores, keys, at.turned, 1, queries, queries, keys);
-  panels(m, at.q + head, stride, queries);
-  kernels.product(at.turned, queries, at.values, at.zero, at.dk + head, stride, keys, queries, stride, 0);
+  panels(m, at.q + offset, stride, queries);
+  kernels.product(at.turned, queries, at.values, at.zero, at.dk + offset, stride, keys, queries, stride, 0);
 }
 
-/** The gradients of learned angles: of frequencies along both axes, in each head. */
+/** Gradients of the learned frequencies of rotary positions, (2, H, d / 2). */
 function anglesWeights({ config, f, at, rows }, layer, { places }, weights) {
   const { num_heads: heads, head_dim: dim, num_tokens: tokens, num_prefix_tokens: prefix } = config;
   const [half, stride] = [dim / 2, up(dim)];
@@ -300,7 +305,7 @@ function anglesWeights({ config, f, at, rows }, layer, { places }, weights) {
   addTo(weights, "blocks." + layer + ".attn.angles.freqs", found);
 }
 
-/** The tokens' gradients at `dx` that attention has a part in, of the tokens at `x`, before it. */
+/** Add attention's part to the gradients at `dx`. `x` holds the tokens before the block. */
 function attentionBack(m, layer, surgery, count, wants) {
   const {
     config: { num_heads: heads, head_dim: dim },
@@ -311,9 +316,9 @@ function attentionBack(m, layer, surgery, count, wants) {
   } = m;
   const [block, tokens, stride] = [m.blocks[layer], countOf(m, surgery), up(dim)];
   gatherBack(m, layer, count, wants);
-  for (let one = 0; one < heads; one++) headBack(m, layer, one, surgery, count, wants);
-  for (let one = 0; one < heads; one++)
-    surgery.askedBack(layer, f.subarray(at.dq / 4 + one * rows * stride), stride);
+  for (let head = 0; head < heads; head++) headBack(m, layer, head, surgery, count, wants);
+  for (let head = 0; head < heads; head++)
+    surgery.editQueriesBack(layer, f.subarray(at.dq / 4 + head * rows * stride), stride);
   if (block.angles && !surgery.without("rotary off")) {
     if (wants.weights) anglesWeights(m, layer, block.angles, wants.weights);
     for (const part of [at.dq, at.dk])
@@ -347,8 +352,8 @@ function attentionBack(m, layer, surgery, count, wants) {
 }
 
 /**
- * From the gradient of the tokens after a block, at `dx`, to that of those before it. `count`: only the first
- * so many have one.
+ * Turn the gradient of the tokens after a block, at `dx`, into that of the tokens before it. count: number of
+ * leading tokens that have a gradient.
  */
 function blockBack(m, layer, { tokens, layers }, surgery, count, wants) {
   const {
@@ -365,8 +370,8 @@ function blockBack(m, layer, { tokens, layers }, surgery, count, wants) {
 }
 
 /**
- * From the gradient of one vector for the whole image, at `dpooled`, to that of the tokens, at `dy`; how many
- * have one.
+ * Gradient of the tokens, at `dy`, from that of the pooled rows, at `dpooled`. Returns the number of tokens
+ * that have a gradient.
  */
 function poolBack(m, surgery, rows) {
   const {
@@ -389,7 +394,7 @@ function poolBack(m, surgery, rows) {
   return count;
 }
 
-/** From the gradient of the answer to that of the tokens after the last block, which lie at `x`. */
+/** Gradient of the tokens after the last block, at `dx`, from that of the logits. `x` holds these tokens. */
 function answerBack(m, surgery, gradient, wants) {
   const { weights } = wants;
   const {
@@ -403,23 +408,23 @@ function answerBack(m, surgery, gradient, wants) {
   const entering = m.fcNorm ? at.normed : at.pooled;
   if (m.fcNorm) normed(m, at.pooled, m.fcNorm, at.normed, rows);
   f.fill(0, at.dpooled / 4, at.dpooled / 4 + ((rows + 3) & ~3) * stride);
-  /** Of a head that reads both tokens only one is asked for. */
+  /** Rows of a head's gradient. DeiT averages two heads, each of which reads a token of its own. */
   const rowsOf = (size, head) => {
     if (!dist_token) return gradient;
     const both = new Float32Array(2 * size);
     for (const row of head === null ? [0, 1] : [head])
       both.set(
-        gradient.map((one) => one / 2),
+        gradient.map((number) => number / 2),
         row * size,
       );
     return both;
   };
   if (m.heads.length === 0) put(m, at.dpooled, rowsOf(width, null), width);
-  m.heads.forEach((one, head) => {
-    f.fill(0, at.dlogits / 4, at.dlogits / 4 + ((rows + 3) & ~3) * one.cols);
-    put(m, at.dlogits, rowsOf(num_classes, head), num_classes);
-    if (weights) linearWeights(m, one, entering, at.dlogits, rows, weights);
-    linearBack(m, at.dlogits, one, at.dpooled, rows, 1);
+  m.heads.forEach((head, number) => {
+    f.fill(0, at.dlogits / 4, at.dlogits / 4 + ((rows + 3) & ~3) * head.cols);
+    put(m, at.dlogits, rowsOf(num_classes, number), num_classes);
+    if (weights) linearWeights(m, head, entering, at.dlogits, rows, weights);
+    linearBack(m, at.dlogits, head, at.dpooled, rows, 1);
   });
   if (m.fcNorm) normedInPlace(m, at.pooled, m.fcNorm, at.dpooled, rows, wants);
   const count = poolBack(m, surgery, rows);
@@ -428,7 +433,7 @@ function answerBack(m, surgery, gradient, wants) {
   else kernels.move(at.dy, up(m.config.embed_dim), at.dx, up(m.config.embed_dim), count, m.config.embed_dim);
 }
 
-/** The gradient of learned tokens and positions, and of the patches' matrix. */
+/** Gradients of the learned tokens, the positions and the patch embedding. */
 function embedWeights(m, { places }, weights) {
   const {
     config: { embed_dim: dim, num_tokens: tokens, num_prefix_tokens: prefix, num_patches: patches },
@@ -452,7 +457,7 @@ function embedWeights(m, { places }, weights) {
   linearWeights(m, m.patch, at.patches, at.dx + 4 * prefix * up(dim), patches, weights);
 }
 
-/** From the gradient of the tokens before the first block, at `dx`, to that of the pixels. (C, h, w) */
+/** Gradient of the pixels, from that of the tokens before the first block, at `dx`. -> (C, h, w) */
 function tokenizeBack(m, pixels, surgery, wants) {
   const { config, f, at } = m;
   const {
@@ -474,15 +479,15 @@ function tokenizeBack(m, pixels, surgery, wants) {
 }
 
 /**
- * The gradient of a number, that of the answer being given, for everything that is wanted; and for the
- * pixels, where it goes so far.
+ * Backpropagate from the gradient of the logits to everything that is wanted.
  * @param {Machine} m
- * @param {{tokens: Float32Array[], layers: import("./vit.js").Looked[]}} pass  what it left behind
- * @param {Float32Array} pixels  (C, h, w), what entered it
- * @param {Surgery} surgery  of the pass; not one that left tokens out
- * @param {Float32Array} gradient  of the logits, as `head` gives them
+ * @param {{tokens: Float32Array[], layers: import("./vit.js").Looked[]}} pass  tokens and layers that it left
+ *   behind
+ * @param {Float32Array} pixels  (C, h, w), its input
+ * @param {Surgery} surgery  of the pass; must not have shortened the sequence
+ * @param {Float32Array} gradient  of the logits, in the shape that `head` returns
  * @param {Wants} [wants]
- * @returns {Float32Array|null}  (C, h, w); null where the way did not go back so far
+ * @returns {Float32Array|null}  gradient of the pixels, (C, h, w); null if `wants.first` ends before them
  */
 export function backward(m, pass, pixels, surgery, gradient, wants = {}) {
   const {
@@ -491,7 +496,7 @@ export function backward(m, pass, pixels, surgery, gradient, wants = {}) {
     at,
   } = m;
   const tokens = countOf(m, surgery);
-  const told = (layer) => {
+  const finishLayer = (layer) => {
     wants.tokens?.(layer, taken(m, at.dx, tokens, dim));
     for (const { row } of surgery.transplanted(layer))
       f.fill(0, at.dx / 4 + row * up(dim), at.dx / 4 + (row + 1) * up(dim));
@@ -499,10 +504,10 @@ export function backward(m, pass, pixels, surgery, gradient, wants = {}) {
   f.fill(0, at.dx / 4, at.dx / 4 + m.rows * up(dim));
   put(m, at.x, pass.tokens[depth], dim);
   answerBack(m, surgery, gradient, wants);
-  told(depth);
+  finishLayer(depth);
   for (let layer = depth - 1; layer >= (wants.first ?? 0); layer--) {
     blockBack(m, layer, pass, surgery, layer === depth - 1 ? readOf(m, surgery) : tokens, wants);
-    told(layer);
+    finishLayer(layer);
   }
   return wants.first === undefined ? tokenizeBack(m, pixels, surgery, wants) : null;
 }

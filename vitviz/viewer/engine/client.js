@@ -1,5 +1,5 @@
 /**
- * Client: a model that runs in this page, asked from the page.
+ * Client: the page's side of the engine, which runs a model in a worker or in the page.
  *
  *     const engine = createEngine({ told: (state) => ... });
  *     const facts = await engine.load(buffer);            // the bytes of weights/photos.safetensors
@@ -18,21 +18,20 @@ import { DRAWS_IN_WORKERS, seenOf } from "./seeing.js";
 import { errorOf, serving } from "./serving.js";
 import { WORKER } from "./workertext.js";
 
-/** Why a wish has no answer: a newer one took its place before it was begun. */
+/** Rejection of a wish: a newer wish replaced it before it was begun. */
 export class Overtaken extends Error {}
 
 /**
- * What is wanted: a `Wish` of core.js, but that `donors` are whole passes by the name that a transplant has
- * as `from`. A newer wish takes the place of an older one of the same `lane` ("" by default) that has not
- * begun.
+ * A `Wish` of core.js whose `donors` are whole passes, by the name that a transplant has as `from`. A newer
+ * wish replaces an older one of the same `lane` ("" by default) that has not begun.
  * @typedef {{picture: Uint8Array, interventions?: any[], donors?: Record<string, import("./core.js").Pass>,
  *   answer?: boolean, lane?: string}} Wanted
  */
 
 /**
- * Where passes are computed. where: "worker", "page" (there may be no worker, so it waits meanwhile), or
- * "stopped" (the worker died twice: nothing more is answered); restarts: how often it had to be made anew;
- * simd: whether by WebAssembly, null before a model is loaded.
+ * State of the engine. where: passes are computed by a "worker", by the "page" (which freezes meanwhile;
+ * there may be no worker), or not at all any more: "stopped" (the worker died twice); restarts: number of
+ * times that the worker was replaced; simd: whether WebAssembly is used, null before a model is loaded.
  * @typedef {{where: "worker"|"page"|"stopped", restarts: number, simd: boolean|null}} State
  */
 
@@ -48,12 +47,11 @@ export class Overtaken extends Error {}
  *   load: read a model and forget the one before; rejected with a FormatError. The buffer stays the page's.
  *   run: one pass; rejected with a SelectionError (its `key` and `values` are of
  *   languages/en/experiments.json), with `Overtaken`, or
- *     with an Error when the engine stopped. What it gives is only to be read: later passes share parts of
- *       it.
- *   see: what a photo becomes, whose bitmap goes there and does not come back.
- *   work: a longer task, which every pass that is wanted meanwhile goes ahead of. told: hears the share that
- *   is done; signal: nobody needs it
- *     any more, then it is rejected with `Overtaken`, as it is when another model is loaded.
+ *     with an Error when the engine stopped. A pass is read-only: later passes share parts of it.
+ *   see: the model's view of a photo. The photo's bitmap is transferred and does not come back.
+ *   work: a longer task; passes that are requested meanwhile go first. told: called with the share that is
+ *     done; signal: cancels the task. It is rejected with `Overtaken` when cancelled, and when another model
+ *     is loaded.
  *   stop: end the worker; everything that waits is rejected.
  */
 
@@ -61,12 +59,12 @@ const MOST_RESTARTS = 1;
 
 /**
  * @param {{worker?: string, told?: (state: State) => void, ports?: import("./port.js").Ports}} [options]
- *   told: hears every change of the state; worker: its text, "" for none
+ *   told: called after every change of the state; worker: its source text, "" for none
  * @returns {Engine}
  */
 export function createEngine({
   worker = WORKER,
-  told = () => {},
+  told: notify = () => {},
   ports = { worker: workerPort, page: pagePort(serving) },
 } = {}) {
   /** @type {State} */
@@ -82,7 +80,7 @@ export function createEngine({
   const port = openPort(worker, ports, { hear, died, again, moved: () => change({ where: "page" }) });
 
   function change(parts) {
-    told({ ...Object.assign(state, parts) });
+    notify({ ...Object.assign(state, parts) });
   }
 
   function next() {
@@ -101,7 +99,7 @@ export function createEngine({
     next();
   }
 
-  /** The next slice of a task, behind all others that wait. */
+  /** Queue the next slice of a task behind all other requests. */
   function goOn(begun, share) {
     if (begun.task.signal?.aborted || waiting.some(({ question }) => question.load)) {
       begun.reject(new Overtaken("nobody needs this task any more"));
@@ -118,7 +116,7 @@ export function createEngine({
     return !isOver;
   }
 
-  /** What was begun is begun anew, with the model before it. */
+  /** Repeat the interrupted request in a new worker, after loading the model again. */
   function again() {
     const begun = flying;
     flying = null;
@@ -161,13 +159,13 @@ export function createEngine({
         reject(new Error("the engine of this page has stopped"));
         return;
       }
-      const isOld = (one) => question.load || one.lane === lane;
+      const isOld = (request) => question.load || request.lane === lane;
       const old = waiting.filter(isOld);
       waiting = [
-        ...waiting.filter((one) => !isOld(one)),
+        ...waiting.filter((request) => !isOld(request)),
         { ...entry(question, lane, resolve, reject), task },
       ];
-      for (const one of old) one.reject(new Overtaken("a newer wish took the place of this one"));
+      for (const request of old) request.reject(new Overtaken("a newer wish took the place of this one"));
       next();
     });
   }
@@ -197,7 +195,7 @@ export function createEngine({
 }
 
 /**
- * The tokens of each transplant, of the pass that it is from.
+ * The donor tokens of each transplant, from the pass that it names; null for other interventions.
  * @param {Record<string, import("./core.js").Pass>} donors
  * @param {any[]} interventions
  */

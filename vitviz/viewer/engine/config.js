@@ -1,6 +1,5 @@
 /**
- * Config: every choice that makes one Vision Transformer differ from another, as vitviz/model/config.py has
- * it.
+ * Config: every choice that makes one Vision Transformer differ from another, as in vitviz/model/config.py.
  */
 
 import { FormatError } from "../maths/safetensors.js";
@@ -22,7 +21,7 @@ import { CONFIG, LIMITS, ROTARY, SUPPORTED } from "./tables.js";
  *     number,
  *   num_prefix_tokens: number, num_tokens: number, head_dim: number, pooled_dim: number, [name: string]: any,
  * }} Config
- *   as Python has it, with what follows from it: the grid, and the number of tokens
+ *   the fields of Python, and the sizes that follow from them: the grid, the number of tokens
  */
 
 /** @typedef {import("./tables.js").Setting} Setting */
@@ -33,9 +32,10 @@ const isSides = (value) =>
   Array.isArray(value) && value.length === 2 && value.every((side) => isWhole(side, 1));
 
 /**
- * What fields may hold: whether a value fits, and how a sentence goes on that says what would.
+ * Types of fields. fits: whether a value is valid; wanted: the end of the sentence "... must be".
  * @type
- *   {Record<Setting["holds"], {fits: (value: any, setting: any) => boolean, wanted: (setting: any) => string}>}
+ *   {Record<Setting["holds"], {fits: (value: any, setting: any) => boolean, wanted: (setting: any) =>
+ *   string}>}
  */
 const HOLDS = {
   sides: { fits: isSides, wanted: () => "height and width from 1 to " + LIMITS.config + " pixels" },
@@ -60,7 +60,7 @@ const fits = (value, setting) =>
   (value === null && setting.default === null) || HOLDS[setting.holds].fits(value, setting);
 
 /**
- * Values, and the defaults of those that are left out.
+ * Values, with defaults for missing ones.
  * @param {Record<string, Setting>} settings
  * @returns {any}
  */
@@ -77,7 +77,7 @@ function expect(good, sentence) {
 }
 
 /**
- * The config in a checkpoint. Throws a FormatError for one that makes no model.
+ * Read the config in a checkpoint. Throws a FormatError for a config that makes no model.
  * @param {any} values  as `ViTConfig.to_dict` wrote them
  * @returns {Config}
  */
@@ -159,8 +159,8 @@ function rotaryOf(value, head_dim) {
 }
 
 /**
- * The switches of a config that this engine does not know: such a model is the server's. [] for one that runs
- * here.
+ * Names of the switches of a config that this engine does not support; [] for a model that it can run. Others
+ * need the server.
  * @param {Config} config
  * @returns {string[]}
  */

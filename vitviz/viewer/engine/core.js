@@ -1,4 +1,6 @@
-/** Core: a model that runs passes, one after the other, and begins where an earlier one was the same. */
+/**
+ * Core: runs passes of a model one after the other, and reuses the blocks that an earlier pass has in common.
+ */
 
 import { KINDS } from "./tables.js";
 import { plainKernels } from "./kernels.js";
@@ -9,29 +11,29 @@ import { normalised } from "../maths/pixels.js";
 import { encode, head, put, taken, tokenize } from "./vit.js";
 import { readModel } from "./weights.js";
 
-/** So many passes are remembered, so that others can begin where they were the same. */
+/** Number of passes that are remembered, so that later ones can reuse their first blocks. */
 const MOST_REMEMBERED = 4;
 
 /**
- * What a pass is wanted of. `picture`: what the model sees before it is normalised, (h, w, C), 0 to 255;
- * `interventions`: in JSON, as vitviz/probe/intervene/intervention.py has them; `donors`: for each of these
- * that is a transplant the tokens before its layer; `answer`: only the logits are wanted, which takes less.
+ * Input of a pass. `picture`: the model's picture before normalisation, (h, w, C), 0 to 255; `interventions`:
+ * in JSON, as in vitviz/probe/intervene/intervention.py; `donors`: for each intervention that is a
+ * transplant, the tokens before its layer; `answer`: compute only the logits, which is faster.
  * @typedef {{picture: Uint8Array, interventions?: any[], donors?: (import("./surgery.js").Donor|null)[],
  *   answer?: boolean}} Wish
  */
 
 /**
- * What a pass leaves behind, as vitviz/probe/capture/trace.py has it; N tokens of D numbers, L blocks, H
- * heads of d numbers.
- * logits     (C), features (D) of a model without a head, (N, C) of one that does not pool
+ * Result of a pass, as in vitviz/probe/capture/trace.py; N tokens of D numbers, L blocks, H heads of d
+ * numbers.
+ * logits     (C); features (D) of a model without a head, (N, C) of a model that does not pool
  * removed    the patches that were taken out
- * picture    (h, w, C) as it was changed
- * from       the block that was the first to be computed: those before it are as they were in an earlier pass
+ * picture    (h, w, C), after the interventions on pixels
+ * from       the first block that was computed; the blocks before it come from an earlier pass
  * The rest is null where only the answer was wanted:
  * tokens     L + 1 times (N, D): before the first block, and after each
  * layers     L times q, k and v, (H, N, d) each, as attention used them, and lse (H, N): the log-sum-exp of
- * the scores of a row, so
- *            that attention[h, i, j] = exp(scale q[h, i] . k[h, j] - lse[h, i]), and 0 where an edge is cut
+ *            the scores of a row, so that attention[h, i, j] = exp(scale q[h, i] . k[h, j] - lse[h, i]), and
+ *            0 where an edge is cut
  * lens       L times the logits that the tokens after each block would give; null without classes or pooling
  * embedding  (N, F) each: the first numbers of every token before the first block, and of its position
  * @typedef {{
@@ -43,18 +45,18 @@ const MOST_REMEMBERED = 4;
  */
 
 /**
- * What a page has to know of a model. `unknown`: switches that this engine does not know; then it runs no
- * pass. filters: (F, C, ph, pw), the first rows of the matrix that every patch is multiplied with, and their
- * bias (F); null where it runs none.
+ * Facts about a model for the page. `unknown`: switches that this engine does not support; if there are any,
+ * it runs no pass. filters: the first rows of the patch embedding, (F, C, ph, pw), and their bias (F); null
+ * if it runs no pass.
  * @typedef {{config: import("./config.js").Config, preprocess: any, labels: string[]|null,
  *   details: Record<string, string>, words: any,
  *   unknown: string[], simd: boolean, filters: Float32Array|null, filterBias: Float32Array|null}} Facts
  */
 
 /**
- * What a longer task is wanted of: a pass, and the class `target` (-1: none). `explainer`, by its key, for
- * `token`: then it is of `Explained`; or `kept`: the probability of the class with only these patches, for
- * each list of some.
+ * Input of a longer task: a pass, and the class `target` (-1: none). With `explainer`, a key, and `token` the
+ * result is an `Explained`; without, the probability of the class with only the patches of each list in
+ * `kept`.
  * @typedef
  *   {Wish & {target: number, explainer?: string, token?: number, kept?: number[][], temperature?: number}}
  *   Task
@@ -73,7 +75,7 @@ export class Core {
   }
 
   /**
-   * Read a model, and forget the one before. Throws a FormatError.
+   * Read a model in place of the previous one. Throws a FormatError.
    * @param {ArrayBuffer} buffer  a .safetensors file of vitviz
    * @returns {Facts}
    */
@@ -143,8 +145,8 @@ export class Core {
       num_classes > 0 && global_pool !== ""
         ? all
             .slice(1, depth)
-            .map((one) => {
-              put(m, at.x, one, width);
+            .map((after) => {
+              put(m, at.x, after, width);
               return head(m, surgery);
             })
             .concat([logits])
@@ -155,9 +157,9 @@ export class Core {
   }
 
   /**
-   * A longer task, in slices: it pauses after each pass, with the share that is done. Nothing else may be
-   * computed between two slices but what leaves no half of a pass behind, as `run` does. Throws a
-   * SelectionError for what does not exist.
+   * A longer task, in slices: it pauses after each pass, with the share that is done. Between two
+   * slices only whole passes may be computed, as `run` does. Throws a SelectionError for a class, token or
+   * explainer that does not exist.
    * @param {Task} task
    * @returns {Generator<number, any, void>}
    */
@@ -176,7 +178,7 @@ export class Core {
   }
 
   /**
-   * The last tokens of an earlier pass that are those of this one too.
+   * The earlier pass that has the most blocks in common with this one, and their number `at`.
    * @returns {{at: number, pass: Pass|null}}
    */
   #begins(picture, surgery) {
@@ -190,7 +192,7 @@ export class Core {
     return { ...best, at: Math.max(0, best.at) };
   }
 
-  /** Remember a pass, and the last one in which nothing was changed. */
+  /** Remember a pass, and never forget the latest pass without interventions. */
   #remember(pass) {
     const intact = this.#remembered.find(({ interventions }) => interventions.length === 0);
     this.#remembered = [pass, ...this.#remembered].slice(0, MOST_REMEMBERED);
@@ -198,25 +200,25 @@ export class Core {
   }
 }
 
-/** Whether two pictures have the same numbers. @param {Uint8Array} one @param {Uint8Array} other */
-function isEqual(one, other) {
+/** Whether two pictures are equal. @param {Uint8Array} picture @param {Uint8Array} other */
+function isEqual(picture, other) {
   let at = 0;
-  while (at < one.length && one[at] === other[at]) at++;
-  return at === one.length;
+  while (at < picture.length && picture[at] === other[at]) at++;
+  return at === picture.length;
 }
 
 /**
- * Whether two lists leave the same tokens before a block, of one picture. Of what is transplanted only the
- * name is known.
+ * Whether two lists of interventions leave the same tokens before a block, given the same picture. Lists with
+ * transplants never do: the donor's tokens are not compared.
  */
 function isSame(ours, theirs, block) {
   const [a, b] = [ours, theirs].map((list) =>
-    list.filter((one) => Surgery.since(one) <= block && KINDS[one.kind].touches !== "pixels"),
+    list.filter((item) => Surgery.since(item) <= block && KINDS[item.kind].touches !== "pixels"),
   );
   return !a.some(({ kind }) => kind === "transplant") && JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Logits that are finite. @param {Float32Array} logits */
+/** The logits. Throws an Error if one is not finite. @param {Float32Array} logits */
 function sound(logits) {
   if (!logits.every(Number.isFinite)) throw new Error("the model computes numbers that are not finite");
   return logits;

@@ -1,7 +1,7 @@
 /**
- * Explain: how much every token matters, by the explainers of vitviz/probe/explain, whose docstrings define
- * them and say where they are from. Those that take many passes are generators, which pause after each with
- * the share that is done, so that others need not wait for all of it.
+ * Explain: the importance of every token, by the explainers of vitviz/probe/explain, whose docstrings define
+ * them and name their sources. Explainers that take many passes are generators: they yield the share that is
+ * done after each pass, so that other requests need not wait.
  */
 
 import { backward } from "./backward.js";
@@ -16,8 +16,8 @@ import { Chance } from "../maths/chance.js";
  * @typedef {{m: import("./machine.js").Machine, pass: import("./core.js").Pass,
  *   surgery: import("./surgery.js").Surgery,
  *   pixels: Float32Array, target: number}} Case  target: -1 for explainers that know no class
- * @typedef {{values: Float32Array, forward: number, backward: number}} Explained  values: (N); and passes of
- *   the whole picture that it took
+ * @typedef {{values: Float32Array, forward: number, backward: number}} Explained  values: (N); forward,
+ *   backward: its cost, in passes of the whole picture
  */
 
 const WINDOWS = [1, 3];
@@ -26,7 +26,7 @@ const STEPS = 32;
 const explained = (values, forward = 0, backwards = 0) => ({ values, forward, backward: backwards });
 
 /**
- * The gradient of the class's logit, for what is wanted.
+ * Backpropagate the class's logit to everything that is wanted.
  * @param {Case} of
  * @param {import("./backward.js").Wants} [wants]
  */
@@ -52,7 +52,7 @@ const patchesOf = ({
   surgery,
 }) => surgery.staying.filter((token) => token >= prefix).map((token) => token - prefix);
 
-/** Where a token looks in the last layer, in each head. (H * N) */
+/** Attention of a token in the last layer, in each head. (H * N) */
 function lastRows({ m: { config }, pass, surgery }, token) {
   const { num_heads: heads, num_tokens: tokens, head_dim: dim, depth } = config;
   const layer = /** @type {import("./vit.js").Looked[]} */ (pass.layers)[depth - 1];
@@ -82,9 +82,9 @@ function rollout({ m, pass, surgery }, token) {
   let row = unit(tokens, token);
   for (let layer = depth - 1; layer >= 0; layer--) {
     for (const name of ["q", "k"]) putHeads(m, at[name], pass.layers[layer][name]);
-    const next = row.map((one) => one / 2);
-    for (let one = 0; one < heads; one++) {
-      weigh(m, layer, one, surgery, tokens);
+    const next = row.map((share) => share / 2);
+    for (let head = 0; head < heads; head++) {
+      weigh(m, layer, head, surgery, tokens);
       for (let i = 0, from = at.scores / 4; i < tokens; i++, from += up(tokens)) {
         for (let j = 0; j < tokens; j++) next[j] += (row[i] * f[from + j]) / (2 * heads);
       }
@@ -105,8 +105,8 @@ function attentionNorm(of, token) {
   const [shares, { v }, { proj }] = [lastRows(of, token), pass.layers[depth - 1], blocks[depth - 1]];
   const moved = new Float32Array(tokens * width);
   for (let i = 0; i < v.length; i++) {
-    const [one, key] = [Math.floor(i / (tokens * dim)), Math.floor(i / dim) % tokens];
-    moved[key * width + one * dim + (i % dim)] = shares[one * tokens + key] * v[i];
+    const [head, key] = [Math.floor(i / (tokens * dim)), Math.floor(i / dim) % tokens];
+    moved[key * width + head * dim + (i % dim)] = shares[head * tokens + key] * v[i];
   }
   put(m, at.y, moved, width);
   kernels.product(
@@ -151,12 +151,12 @@ function generic(of, token) {
   let next = new Float64Array(tokens);
   gradientOf(of, {
     first: 0,
-    map(_, one, f, { attention: a, gradient: d, stride, rows }) {
+    map(_, head, f, { attention: a, gradient: d, stride, rows }) {
       for (let i = 0; i < rows; i++) {
         for (let j = 0, from = i * stride; row[i] && j < tokens; j++, from++)
           next[j] += (row[i] * Math.max(0, f[a + from] * f[d + from])) / heads;
       }
-      if (one < heads - 1) return;
+      if (head < heads - 1) return;
       next.forEach((value, j) => {
         row[j] += value;
       });
@@ -172,12 +172,12 @@ function gradientRollout(of, token) {
   let fused = new Float64Array(tokens * tokens);
   gradientOf(of, {
     first: 0,
-    map(_, one, f, { attention: a, gradient: d, stride, rows }) {
+    map(_, head, f, { attention: a, gradient: d, stride, rows }) {
       for (let i = 0; i < rows; i++) {
         for (let j = 0, from = i * stride; j < tokens; j++, from++)
           fused[i * tokens + j] += Math.max(0, f[a + from] * f[d + from]);
       }
-      if (one < heads - 1) return;
+      if (head < heads - 1) return;
       const next = row.map((value) => value / 2);
       for (let i = 0; i < tokens; i++) {
         const shares = fused.subarray(i * tokens, (i + 1) * tokens);
@@ -215,7 +215,9 @@ function gradCam(of) {
   return explained(values, 1, 1 / depth);
 }
 
-/** The patches of every window of the grid that holds some patches that are there, and not all of them. */
+/**
+ * Patches of each window of the grid, without those that are not `there`; no empty window, nor all patches.
+ */
 function windowsOf({ rows, cols }, side, there) {
   const [height, width] = [Math.min(side, rows), Math.min(side, cols)];
   const all = Array.from({ length: (rows - height + 1) * (cols - width + 1) }, (_, at) => {
@@ -279,9 +281,9 @@ function* integratedGradients(of) {
   const area = pixels.length / channels;
   const means = Array.from(
     { length: channels },
-    (_, c) => pixels.subarray(c * area, (c + 1) * area).reduce((sum, one) => sum + one, 0) / area,
+    (_, c) => pixels.subarray(c * area, (c + 1) * area).reduce((sum, pixel) => sum + pixel, 0) / area,
   );
-  const away = pixels.map((one, i) => one - means[Math.floor(i / area)]);
+  const away = pixels.map((pixel, i) => pixel - means[Math.floor(i / area)]);
   const total = new Float64Array(pixels.length);
   for (let step = 0; step < STEPS; step++) {
     const here = pixels.map((_, i) => means[Math.floor(i / area)] + (away[i] * (step + 0.5)) / STEPS);
@@ -292,8 +294,8 @@ function* integratedGradients(of) {
       pass.tokens.push(after);
     });
     const gradient = gradientOf({ ...of, pass, pixels: here });
-    gradient?.forEach((one, i) => {
-      total[i] += one;
+    gradient?.forEach((slope, i) => {
+      total[i] += slope;
     });
     yield (step + 1) / STEPS;
   }
@@ -306,7 +308,7 @@ function* integratedGradients(of) {
 }
 
 /**
- * A Gaussian in the middle of the picture, its deviation a quarter of each side. (P)
+ * A Gaussian at the centre of the picture, with a standard deviation of a quarter of each side. (P)
  * @param {{rows: number, cols: number}} grid
  */
 export function centreMap({ rows, cols }) {
@@ -346,9 +348,9 @@ export const EXPLAINERS = {
 };
 
 /**
- * The probability of the class with only these patches, for each list of some.
+ * The probability of the class with only the patches of each list.
  * @param {Case} of
- * @param {number[][]} kept
+ * @param {number[][]} kept  lists of patches
  * @param {number} temperature
  * @returns {Generator<number, Float32Array, void>}
  */
@@ -356,8 +358,8 @@ export function* probabilities(of, kept, temperature) {
   const found = new Float32Array(kept.length);
   for (const [at, patches] of kept.entries()) {
     const logits = logitsWith(of, patches);
-    const most = logits.reduce((largest, one) => Math.max(largest, one), -Infinity);
-    const sum = logits.reduce((total, one) => total + Math.exp((one - most) / temperature), 0);
+    const most = logits.reduce((largest, logit) => Math.max(largest, logit), -Infinity);
+    const sum = logits.reduce((total, logit) => total + Math.exp((logit - most) / temperature), 0);
     found[at] = Math.exp((logits[of.target] - most) / temperature) / sum;
     yield (at + 1) / kept.length;
   }

@@ -1,36 +1,32 @@
 /**
  * Kernels: the arithmetic of a pass over one memory, by a WebAssembly module (kernels.wat), or in plain
- * JavaScript where a page may not run one. Both have the same functions with the same arguments: addresses
- * are in bytes and multiples of 16, strides and counts in numbers. A row of numbers fills its stride with
- * zeros.
+ * JavaScript where a page may not run WebAssembly. Both have the same functions with the same arguments:
+ * addresses are in bytes and multiples of 16, strides and counts in numbers. Rows are padded with zeros to
+ * their stride.
  */
 
 import { MODULE } from "./module.js";
 
 /**
- * product  out = a b + bias, or with `add` more than 0 that is added to out; b is packed (see `pack` of
- * machine.js), and so many rows of a
- *          are multiplied (a multiple of 4) as have so many numbers (`depth`, a multiple of 4); `cols`: a
- *          multiple of 8
- * strided  the same without packing: number k of row i of a stands i down and k along from `a` on, so that a
- * may be read as its transpose, and
- *          b has its rows as they are; `depth` is any number
- * sums     of each of so many columns (a multiple of 4), added to what is at `to`
- * spread   number c of row r of `width` numbers goes to place r down + c across
- * move     the first `width` numbers of each row to rows with another stride
- * softmax  of `count` scores in each row, times `scale`, in their place; to `stats` goes for each row the
- * largest, and the sum
- *          of the exponentials of the differences to it
- * norm     LayerNorm of each row's first `width` numbers
- * gelu     of so many numbers (a multiple of 4) in their place; or with `gradient` that times its slope
- * there, in the place of the gradient
- * softmaxBack  what the gradient of shares, which `softmax` left at `at`, is for the scores, in the place of
- * the gradient normBack  what a gradient behind `norm` is before it, added to the rows at `to`; what fills
- * their stride is no gradient normGain  what it is for the gain of `norm`, added to what is at `sums`
- * adamw    so many numbers (a multiple of 4) learn by their gradients, each of which is times `shorter`:
- * means and squares move towards
- *          it by the shares `first` and `second`, the numbers are times `keeps` and less `rate` mean /
- *          (`root` sqrt(square) + eps)
+ * product      out = a b + bias; with `add` above 0 it is added to out. b is packed (see `pack` of
+ *              machine.js); rows and depth are multiples of 4, cols of 8
+ * strided      the same without packing and bias: number k of row i of a stands at i down + k along, so a may
+ *              be read as its transpose; b has its rows as they are; depth is any number
+ * sums         column sums, added to the numbers at `to`; width is a multiple of 4
+ * spread       number c of row r, of `width` numbers, goes to r down + c across
+ * move         the first `width` numbers of each row go to rows with another stride
+ * softmax      of `count` scores in each row, times `scale`, in place; `stats` gets for each row the largest,
+ *              and the sum of the exponentials of the differences to it
+ * norm         LayerNorm of each row's first `width` numbers
+ * gelu         of count numbers (a multiple of 4) in place; with `gradient` the gradient is multiplied by the
+ *              slope there, in place
+ * softmaxBack  gradient of the scores from that of the shares that `softmax` left at `at`, in place
+ * normBack     gradient at the input of `norm` from that at its output, added to the rows at `to`; the
+ *              padding of these rows is undefined
+ * normGain     gradient of the gain of `norm`, added to the numbers at `sums`
+ * adamw        one step of AdamW for count numbers (a multiple of 4), with gradients times `shorter`: means
+ *              and squares move towards them by the shares `first` and `second`; the numbers are multiplied
+ *              by `keeps` and lowered by `rate` mean / (`root` sqrt(square) + eps)
  * @typedef {{
  *   memory: ArrayBuffer, simd: boolean,
  *   product: (a: number, lda: number, b: number, bias: number, out: number, ldo: number, rows: number, depth:
@@ -56,10 +52,9 @@ import { MODULE } from "./module.js";
  */
 
 /**
- * The fastest kernels that run here, with a memory of so many bytes: without SIMD, or where a policy forbids
- * WebAssembly, plain ones. The module is small enough to be compiled at once, which browsers allow a page up
- * to 4 kB.
- * @param {number} bytes
+ * The fastest kernels that this browser runs: plain JavaScript without SIMD, or where a policy forbids
+ * WebAssembly. The module is compiled synchronously, which browsers allow a page up to 4 kB.
+ * @param {number} bytes  of their memory
  * @returns {Kernels}
  */
 export function bestKernels(bytes) {
@@ -71,17 +66,17 @@ export function bestKernels(bytes) {
       /** @type {unknown} */ ({ ...exports, memory: page.memory.buffer, simd: true })
     );
   } catch (error) {
-    if (error instanceof RangeError) throw error; // there is no such memory, for plain kernels neither
+    if (error instanceof RangeError) throw error; // out of memory: plain kernels would fail, too
     return plainKernels(bytes);
   }
 }
 
-/** What scores become that are none: smaller than any, and still a number. */
+/** Below every score, and still finite: the start of a search for the largest. */
 const LEAST = -3e38;
 
 /**
- * The kernels in plain JavaScript, with a memory of so many bytes.
- * @param {number} bytes
+ * The kernels in plain JavaScript.
+ * @param {number} bytes  of their memory
  * @returns {Kernels}
  */
 export function plainKernels(bytes) {
@@ -191,7 +186,7 @@ export function plainKernels(bytes) {
   };
 }
 
-/** The mean of a row, and one over its deviation. */
+/** Mean of a row, and 1 / its standard deviation. */
 function moments(f, start, width, eps) {
   let mean = 0,
     variance = 0;
@@ -200,7 +195,7 @@ function moments(f, start, width, eps) {
   return { mean, scale: 1 / Math.sqrt(variance + eps) };
 }
 
-/** One row of `a` with 8 columns: eight sums at once. */
+/** Product of one row of `a` and 8 columns of `b`. */
 function panelRow(f, a, along, b, ldb, out, depth, add) {
   let s0 = 0,
     s1 = 0,
@@ -225,7 +220,7 @@ function panelRow(f, a, along, b, ldb, out, depth, add) {
   for (let at = 0; at < 8; at++) f[out + at] = add ? f[out + at] + sums[at] : sums[at];
 }
 
-/** Phi(x) and phi(x); erf by Abramowitz and Stegun 7.1.26, which is right to 1.5e-7. */
+/** Phi(x) and phi(x); erf by Abramowitz and Stegun 7.1.26, exact to 1.5e-7. */
 function normal(x) {
   const z = Math.abs(x) * Math.SQRT1_2;
   const t = 1 / (1 + 0.3275911 * z);

@@ -6,13 +6,13 @@ import { anglesOf } from "./angles.js";
 /** Rounded up to a multiple of 8, which all strides are. @param {number} count */
 export const up = (count) => (count + 7) & ~7;
 
-/** Where numbers begin; below the kernels write what they need themselves. */
+/** Address of the first number; the kernels use the memory below it themselves. */
 const SCRATCH = 2048;
 
 /**
- * A matrix with its bias: `depth` numbers in, `cols` out, both rounded up.
- * name: of its parameters, of whose rows it has `out` from `first` on, each with `into` numbers; raw: what
- * they are without the gain (LayerScale) that they have been multiplied with
+ * A matrix with its bias. b, bias: their addresses; depth, cols: sizes of its input and output, rounded up;
+ * name: of its parameters, of which it holds `out` rows of `into` numbers, from row `first` on; raw: the
+ * parameters before they were multiplied with the gain of LayerScale
  * @typedef {{b: number, bias: number, depth: number, cols: number, name: string, first: number, out: number,
  *   into: number,
  *   raw: {weight: Float32Array, bias: Float32Array|undefined, gain: Float32Array, scale: string}|null}}
@@ -28,13 +28,13 @@ const SCRATCH = 2048;
  *   prefix: Float32Array, positions: Float32Array|null, filters: Float32Array, filterBias: Float32Array,
  *     sizes: Record<string, number>,
  *   rows: number, at: Record<string, number>}} Machine
- *   at: where the parts of a pass lie, by name, and from `dx` on those of its gradients; rows: of tokens,
+ *   at: addresses of the parts of a pass, by name, and from `dx` on of its gradients; rows: number of tokens,
  *   rounded up
  */
 
 /**
- * Rows of numbers (a multiple of 8) as `b` of `product`, transposed: for each 8 rows their first numbers,
- * their second ...
+ * Pack rows (a multiple of 8) as the operand `b` of `product`, transposed: for each 8 rows their first
+ * numbers, then their second ...
  * @param {import("./kernels.js").Kernels} kernels
  */
 export function pack(kernels, from, lda, to, rows, depth) {
@@ -43,7 +43,8 @@ export function pack(kernels, from, lda, to, rows, depth) {
 }
 
 /**
- * @param {import("./weights.js").Model} model  one without unknown switches
+ * Lay out a model in the memory of kernels.
+ * @param {import("./weights.js").Model} model  without unknown switches
  * @param {(bytes: number) => import("./kernels.js").Kernels} makeKernels
  * @returns {Machine}
  */
@@ -83,7 +84,7 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
     [largest, longest] = [Math.max(largest, cols * depth), Math.max(longest, cols, depth)];
     writes.push((f) => {
       for (let row = 0; row < out; row++) {
-        const factor = gain ? gain[row] : 1; // LayerScale is a gain of what comes out
+        const factor = gain ? gain[row] : 1; // LayerScale multiplies the output
         const start = made.b / 4 + (row - (row % 8)) * depth + (row % 8);
         for (let at = 0; at < into; at++) f[start + 8 * at] = factor * weight[row * into + at];
         if (bias) f[made.bias / 4 + row] = factor * bias[row];

@@ -1,16 +1,16 @@
-/** Pictures: what interventions do to the pixels of a picture, byte for byte as Python and Pillow do it. */
+/** Pictures: interventions on pixels, byte for byte as Python and Pillow compute them. */
 
 import { Chance } from "../maths/chance.js";
 import { rounded } from "../maths/pixels.js";
 
 /**
- * The picture after an intervention; the same one where it does nothing to pixels. (h, w, C) bytes
+ * The picture after an intervention, (h, w, C) bytes; unchanged by one that does not touch pixels.
  * @param {Uint8Array} picture
- * @param {import("./surgery.js").Intervention} one
+ * @param {import("./surgery.js").Intervention} intervention
  * @param {import("./config.js").Config} config
  * @returns {Uint8Array}
  */
-export function pictureWith(picture, one, config) {
+export function pictureWith(picture, intervention, config) {
   const {
     image_size: [, width],
     patch_size: [ph, pw],
@@ -24,15 +24,15 @@ export function pictureWith(picture, one, config) {
     for (let y = 0; y < ph; y++)
       after.set(source.subarray(start(from, y), start(from, y) + pw * channels), start(to, y));
   };
-  if (one.kind === "replace") {
-    const source = sourceOf(picture, one, config);
-    for (const patch of one.patches) move(source, patch, patch);
-  } else if (one.kind === "swap") {
-    const [a, b] = one.patches;
+  if (intervention.kind === "replace") {
+    const source = sourceOf(picture, intervention, config);
+    for (const patch of intervention.patches) move(source, patch, patch);
+  } else if (intervention.kind === "swap") {
+    const [a, b] = intervention.patches;
     move(picture, a, b);
     move(picture, b, a);
-  } else if (one.kind === "shuffle") {
-    shuffled(config, one).forEach((from, place) => move(picture, from, place));
+  } else if (intervention.kind === "shuffle") {
+    shuffled(config, intervention).forEach((from, place) => move(picture, from, place));
   } else {
     return picture;
   }
@@ -40,9 +40,9 @@ export function pictureWith(picture, one, config) {
 }
 
 /**
- * A picture of the same size, that patches are replaced from.
+ * The picture of the same size from which the replaced patches are taken.
  * @param {Uint8Array} picture
- * @param {any} one
+ * @param {any} intervention
  * @param {any} config
  * @returns {Uint8Array}
  */
@@ -57,9 +57,9 @@ function sourceOf(picture, { by, seed }, { image_size: [height, width], in_chans
 }
 
 /**
- * Which patch comes to each place, when the cells of the picture are shuffled.
+ * For each place the patch that moves there when the cells of the picture are shuffled.
  * @param {any} config
- * @param {any} one
+ * @param {any} intervention
  */
 function shuffled({ rows, cols }, { cells: side, seed }) {
   const [down, across] = [rows / side, cols / side];

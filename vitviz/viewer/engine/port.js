@@ -1,23 +1,23 @@
-/** Port: the way to what computes beside the page. */
+/** Port: sends messages to a worker, or to the page itself where there may be no worker. */
 
 /**
- * What serves, and replies to what is posted.
+ * A channel to a server of messages, which replies to every one that is posted.
  * @typedef {{post: (question: any) => void, close: () => void}} Port
  */
 
 /**
- * How a worker and a page are made to serve.
+ * Makers of the two kinds of ports.
  * @typedef {{worker: typeof workerPort, page: (hear: (reply: any) => void) => Port}} Ports
  */
 
 /**
- * The port of a worker, or of the page itself where a policy forbids workers: that is known at once, or when
- * a worker never comes to life.
- * @param {string} text  of the worker, "" for none
+ * Open the port of a worker, or of the page itself where a policy forbids workers. That shows at once, or
+ * when a worker fails before its first reply.
+ * @param {string} text  source of the worker, "" for none
  * @param {Ports} ports
  * @param {{hear: (reply: any) => void, died: () => boolean, again: () => void, moved?: () => void}} on
- *   died: the worker has, after it had come to life; whether there shall be another one; again: another
- *   serves, and knows nothing of what was posted; moved: that is the page
+ *   died: called when a running worker has failed; returns whether to start another; again: called when
+ *   another one serves, which has received nothing yet; moved: called when the page serves from now on
  * @returns {Port & {where: () => "worker"|"page"}}
  */
 export function openPort(text, ports, { hear, died, again, moved = () => {} }) {
@@ -63,7 +63,7 @@ export function openPort(text, ports, { hear, died, again, moved = () => {} }) {
 }
 
 /**
- * The page itself: it serves when what it does now is done.
+ * A port to the page itself, which serves when its current task is done.
  * @param
  *   {(tell: (event: any) => void, later: (run: () => void, wait?: number) => void) => (question: any) => any}
  *   serving
@@ -88,7 +88,7 @@ export const pagePort = (serving) => (hear) => {
 };
 
 /**
- * A worker of this text, from a blob: the only kind that pages of files have in all browsers.
+ * A worker from source text, as a blob: the only kind that all browsers allow pages opened from files.
  * @returns {Port}
  */
 export function workerPort(text, hear, failed) {

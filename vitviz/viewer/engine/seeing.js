@@ -1,14 +1,14 @@
 /**
- * Seeing: a decoded photo becomes what a model sees, and small files for the eye. A large one takes a while:
- * a worker does it, where it can.
+ * Seeing: turns a decoded photo into the model's picture and into small JPEG files for display. Large photos
+ * take a while, so a worker does it where it can.
  */
 
 import { framing, hasColours, inChannels, isTranslucent, marginOf, pictureOf } from "../maths/pixels.js";
 
-/** As vitviz/model/photograph.py has them, but that a page need not care for bytes. */
+/** As in vitviz/model/photograph.py, without its limits of bytes. */
 const [LONGEST, WHOLE_LONGEST, FINER, SEEN, QUALITY] = [512, 192, 1.2, 0.995, 0.82];
 
-/** Whether a photo can be drawn where no document is. */
+/** Whether a photo can be drawn in a worker, which has no document. */
 export const DRAWS_IN_WORKERS = typeof OffscreenCanvas === "function";
 
 /**
@@ -18,8 +18,8 @@ export const DRAWS_IN_WORKERS = typeof OffscreenCanvas === "function";
  */
 
 /**
- * What a model sees of a photo. exact: whether this browser gives pixels back as they are; coloured: whether
- * colours are lost to the model
+ * The model's picture of a photo. exact: whether this browser reads pixels back unchanged; coloured: whether
+ * the model loses colours
  * @param {Photo} photo
  */
 export async function seenOf({ bitmap, preprocess, inverted }) {
@@ -37,8 +37,8 @@ export async function seenOf({ bitmap, preprocess, inverted }) {
 }
 
 /**
- * The part of the photo that the model saw, and the whole of it, as small JPEG files; null if they show
- * nothing that the model's pixels do not.
+ * The part of the photo that the model saw, and the whole photo, as small JPEG files; null if they show no
+ * more than the model's pixels.
  * @param {ImageBitmap} bitmap
  * @param {import("../maths/pixels.js").Preprocess} preprocess
  * @returns {Promise<null|{crop: Uint8Array|null, whole: Uint8Array|null, frame: number[]}>}
@@ -71,7 +71,7 @@ async function photographOf(bitmap, preprocess, inverted) {
   return crop || whole ? { crop, whole, frame } : null;
 }
 
-/** A place of a picture in another size, in the model's channels: for the eye alone. */
+/** A part of a picture, resized and in the model's channels, as a JPEG file for display. */
 async function jpegOf(bitmap, { width, height }, [x, y, across, down], preprocess, inverted) {
   const { canvas, context } = canvasOf(width, height);
   const fill = marginOf(preprocess);
@@ -102,7 +102,7 @@ async function jpegOf(bitmap, { width, height }, [x, y, across, down], preproces
   return new Uint8Array(await blob.arrayBuffer());
 }
 
-/** The pixels of what can be drawn: red, green, blue, alpha. @param {ImageBitmap|ImageData} drawn */
+/** Pixels of an image: red, green, blue, alpha. @param {ImageBitmap|ImageData} drawn */
 function pixelsOf(drawn) {
   const { width, height } = drawn;
   const { context } = canvasOf(width, height);
@@ -112,8 +112,8 @@ function pixelsOf(drawn) {
 }
 
 /**
- * Whether this browser gives pixels back as they are. Some change them a little, so that no page can tell a
- * visitor by them.
+ * Whether this browser reads pixels back unchanged. Some add noise, so that pages cannot recognise a visitor
+ * by them.
  */
 function readsExactly() {
   const known = new ImageData(16, 16);
@@ -122,7 +122,7 @@ function readsExactly() {
 }
 
 /**
- * Workers have no document, and old browsers no other canvas.
+ * A canvas: workers have no document for one, and old browsers no OffscreenCanvas.
  * @returns {{canvas: any, context: CanvasRenderingContext2D}}
  */
 function canvasOf(width, height) {

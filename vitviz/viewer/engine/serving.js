@@ -1,4 +1,4 @@
-/** Serving: answers messages with a model; in a worker, or in the page where there may be none. */
+/** Serving: answers messages with a model, in a worker or in the page. */
 
 import { FormatError } from "../maths/safetensors.js";
 import { Core } from "./core.js";
@@ -6,22 +6,21 @@ import { bestKernels } from "./kernels.js";
 import { seenOf } from "./seeing.js";
 import { SelectionError } from "./surgery.js";
 
-/** So long a task goes on before others are served. */
+/** Time that a task runs before other requests are served. */
 const SLICE_MS = 30;
-/** So many tasks are remembered that pause: one that nobody asks for again has been given up. */
+/** Number of paused tasks that are kept. The oldest are dropped: nobody continued them. */
 const MOST_TASKS = 4;
 
 /**
- * A question: a model to load, a pass to run, a photo to see, or a slice of a task, to which the reply is the
- * share that is done, or `made`; and its reply, with the same number. An error crosses to the page as its
- * parts.
+ * A question: a model to load, a pass to run, a photo to see, or a slice of a task, whose reply has the
+ * `share` that is done, or the result as `made`. The reply has the same id. An error is sent as its parts.
  * @typedef {{id: number, load?: ArrayBuffer, wish?: import("./core.js").Wish,
  *   photo?: import("./seeing.js").Photo, task?: {number: number, wish: import("./core.js").Task}}} Question
  * @typedef {{id: number, value?: any, error?: {kind: string, message: string, key?: string, values?: any}}}
  *   Reply
  */
 
-/** What answers questions, one after the other. @returns {(question: Question) => Promise<Reply>} */
+/** Make a function that answers questions. @returns {(question: Question) => Promise<Reply>} */
 export function serving() {
   const core = new Core(bestKernels);
   /** @type {Map<number, Generator<number, any, void>>} */
@@ -52,13 +51,13 @@ export function serving() {
               : core.run(/** @type {import("./core.js").Wish} */ (wish)),
       };
     } catch (error) {
-      const kind = [SelectionError, FormatError].find((one) => error instanceof one)?.name ?? "Error";
+      const kind = [SelectionError, FormatError].find((type) => error instanceof type)?.name ?? "Error";
       return { id, error: { kind, message: String(error.message), key: error.key, values: error.values } };
     }
   };
 }
 
-/** The error of a reply, as it was thrown. */
+/** Rebuild the error of a reply. */
 export function errorOf({ kind, message, key, values }) {
   if (kind === "SelectionError") return new SelectionError(key, values);
   return kind === "FormatError" ? new FormatError(message) : new Error(message);

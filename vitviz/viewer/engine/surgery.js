@@ -1,6 +1,6 @@
 /**
- * Surgery: a list of interventions, checked together and applied to a pass; vitviz/probe/intervene/ has the
- * same in Python.
+ * Surgery: checks a list of interventions and applies it to a pass, as vitviz/probe/intervene/ does in
+ * Python.
  */
 
 import { Chance } from "../maths/chance.js";
@@ -11,8 +11,8 @@ import { COUNTS, KINDS, LIMITS, NEEDS } from "./tables.js";
 /** @typedef {{kind: string, [field: string]: any}} Intervention  as in JSON */
 
 /**
- * Interventions that cannot be done. `key` and `values` are of a text of
- * vitviz/languages/en/experiments.json.
+ * Interventions that cannot be done. `key` names a text of vitviz/languages/en/experiments.json, `values`
+ * fill it.
  */
 export class SelectionError extends Error {
   constructor(key, values = {}) {
@@ -29,14 +29,14 @@ const isNumber = (value, least = -LIMITS.number) =>
 const malformedError = (kind, value) =>
   new SelectionError("malformed", { kind, example: KINDS[kind].example, value });
 
-/** Throws a SelectionError for a field that does not hold what its form says. */
-function checkField(one, name, { shape, of, words, count }) {
-  const value = one[name];
-  const malformed = malformedError(one.kind, one);
+/** Throw a SelectionError for a field whose value does not match its form. */
+function checkField(intervention, name, { shape, of, words, count }) {
+  const value = intervention[name];
+  const malformed = malformedError(intervention.kind, intervention);
   if (shape === "picture" || (typeof value === "string" && words.includes(value))) return;
   if (shape === "number" && isNumber(value, of === "seeds" ? 0 : undefined)) return;
   if ((shape !== "list" && shape !== "pairs") || !Array.isArray(value)) throw malformed;
-  if (value.length === 0) throw new SelectionError("empty", { kind: one.kind, what: name });
+  if (value.length === 0) throw new SelectionError("empty", { kind: intervention.kind, what: name });
   if (shape === "pairs") {
     if (value.length > LIMITS.pairs)
       throw new SelectionError("many_edges", { most: LIMITS.pairs, count: value.length });
@@ -50,12 +50,13 @@ function checkField(one, name, { shape, of, words, count }) {
   }
   if (!value.every((number) => isNumber(number))) throw malformed;
   const twice = value.find((number, at) => value.indexOf(number) < at);
-  if (twice !== undefined) throw new SelectionError("twice", { kind: one.kind, what: name, number: twice });
+  if (twice !== undefined)
+    throw new SelectionError("twice", { kind: intervention.kind, what: name, number: twice });
   if (count !== null && value.length !== count) throw malformed;
 }
 
 /**
- * A list with what was left out, each of a good form. Throws a SelectionError.
+ * The interventions with their defaults filled in. Throws a SelectionError for one that is malformed.
  * @param {any} values
  * @returns {Intervention[]}
  */
@@ -71,27 +72,28 @@ function readInterventions(values) {
     const defaults = Object.entries(fields).flatMap(([name, form]) =>
       form.default === null ? [] : [[name, form.default]],
     );
-    const one = { ...Object.fromEntries(defaults), ...value };
-    const lacks = Object.keys(fields).some((name) => !Object.hasOwn(one, name));
-    const wrong = lacks || Object.keys(one).some((name) => name !== "kind" && !Object.hasOwn(fields, name));
+    const intervention = { ...Object.fromEntries(defaults), ...value };
+    const lacks = Object.keys(fields).some((name) => !Object.hasOwn(intervention, name));
+    const wrong =
+      lacks || Object.keys(intervention).some((name) => name !== "kind" && !Object.hasOwn(fields, name));
     if (wrong) throw malformedError(kind, value);
-    for (const [name, form] of Object.entries(fields)) checkField(one, name, form);
-    return one;
+    for (const [name, form] of Object.entries(fields)) checkField(intervention, name, form);
+    return intervention;
   });
 }
 
 /**
- * Interventions that fit a model and each other. Throws a SelectionError.
+ * Interventions that fit a model and each other.
  * @typedef {{tokens: Float32Array, width: number}} Donor  the tokens of another pass before the layer of a
  *   transplant
  */
 export class Surgery {
   /**
+   * Throws a SelectionError for interventions that cannot be done.
    * @param {any} interventions  as in JSON
    * @param {import("./config.js").Config} config
-   * @param {(Donor|null)[]} [donors]  of each intervention that is a transplant
-   * @param {boolean} [shortens]  whether tokens that are removed are left out of the sequence; else they are
-   *   masked
+   * @param {(Donor|null)[]} [donors]  one for each intervention; null if it is no transplant
+   * @param {boolean} [shortens]  whether removed tokens leave the sequence; otherwise they are masked
    */
   constructor(interventions, config, donors = [], shortens = false) {
     this.config = config;
@@ -99,13 +101,13 @@ export class Surgery {
     this.masks = new Map();
     this.interventions = readInterventions(interventions);
     this.donors = donors;
-    this.interventions.forEach((one, at) => this.#check(one, donors[at] ?? null));
+    this.interventions.forEach((item, at) => this.#check(item, donors[at] ?? null));
     this.removed = this.#removed();
     const { num_prefix_tokens: prefix, num_tokens: tokens } = config;
     const gone = new Set(this.removed.map((patch) => prefix + patch));
     /** The tokens that are not removed. */
     this.staying = Array.from({ length: tokens }, (_, token) => token).filter((token) => !gone.has(token));
-    /** Whether those alone go through the blocks. */
+    /** Whether only the tokens of `staying` go through the blocks. */
     this.isShort = false;
     this.#checkContradictions();
     const manifest = /** @type {any} */ ({
@@ -119,8 +121,8 @@ export class Surgery {
   }
 
   /**
-   * The same where only some patches go through the blocks, all of which are there.
-   * @param {number[]} patches
+   * The same surgery with only some patches in the sequence.
+   * @param {number[]} patches  none of them removed
    * @returns {Surgery}
    */
   keeping(patches) {
@@ -146,37 +148,37 @@ export class Surgery {
     return [...this.sequence.keys()].filter((row) => !there.has(row));
   }
 
-  /** The token in whose place each one of the sequence stands; null: each in its own. */
+  /** For each row of the sequence the token whose angles it gets; null: its own. */
   get angled() {
     return this.isShort ? this.staying.map((token) => this.places?.[token] ?? token) : this.places;
   }
 
-  /** Those of a kind. @param {string} kind */
+  /** The interventions of a kind. @param {string} kind */
   of(kind) {
-    return this.interventions.filter((one) => one.kind === kind);
+    return this.interventions.filter((item) => item.kind === kind);
   }
 
   // --- checks ---
 
-  #check(one, donor) {
+  #check(intervention, donor) {
     const { config } = this;
-    const { kind } = one;
+    const { kind } = intervention;
     const fields = Object.entries(KINDS[kind].fields);
     for (const [name, { of, past }] of fields) {
       if (!Object.hasOwn(COUNTS, of)) continue;
       const end = config[COUNTS[of]] + past;
-      const wrong = [one[name]]
+      const wrong = [intervention[name]]
         .flat(2)
         .find((value) => typeof value === "number" && !(value >= 0 && value < end));
       if (wrong !== undefined)
         throw new SelectionError("out_of_range", { kind, what: name, last: end - 1, value: wrong });
     }
     for (const [name, { needs }] of fields) {
-      const need = NEEDS[needs[one[name]]];
+      const need = NEEDS[needs[intervention[name]]];
       if (need && !need.fields.some((field) => config[field])) throw new SelectionError(need.error, { kind });
     }
-    if (kind === "shuffle") this.#checkCells(one);
-    if (kind === "transplant") this.#checkDonor(one, donor);
+    if (kind === "shuffle") this.#checkCells(intervention);
+    if (kind === "transplant") this.#checkDonor(intervention, donor);
   }
 
   #checkCells({ cells }) {
@@ -214,25 +216,25 @@ export class Surgery {
   #checkContradictions() {
     const before = new Set();
     const gone = new Set(this.removed);
-    for (const one of this.interventions) {
-      const { same, again } = KINDS[one.kind];
+    for (const item of this.interventions) {
+      const { same, again } = KINDS[item.kind];
       const touched =
-        ["remove", "keep"].includes(one.kind) || !Array.isArray(one.patches)
+        ["remove", "keep"].includes(item.kind) || !Array.isArray(item.patches)
           ? undefined
-          : one.patches.find((patch) => gone.has(patch));
-      if (touched !== undefined) throw new SelectionError("removed_and", { patch: touched, kind: one.kind });
+          : item.patches.find((patch) => gone.has(patch));
+      if (touched !== undefined) throw new SelectionError("removed_and", { patch: touched, kind: item.kind });
       if (same === null || again) continue;
-      const fields = Object.fromEntries(same.map((name) => [name, one[name]]));
-      const key = JSON.stringify([one.kind, fields]);
-      if (before.has(key)) throw new SelectionError(one.kind + "_twice", fields);
+      const fields = Object.fromEntries(same.map((name) => [name, item[name]]));
+      const key = JSON.stringify([item.kind, fields]);
+      if (before.has(key)) throw new SelectionError(item.kind + "_twice", fields);
       before.add(key);
     }
     for (const { layer } of this.of("branch").filter(({ branch }) => branch === "attention")) {
       const idle = this.interventions.find(
-        ({ kind, ...one }) =>
+        ({ kind, ...item }) =>
           kind !== "branch" &&
           ["edges", "heads"].includes(KINDS[kind].touches) &&
-          [one.layer, one.layers].flat().includes(layer),
+          [item.layer, item.layers].flat().includes(layer),
       );
       if (idle) throw new SelectionError("branch_off", { layer, kind: idle.kind });
     }
@@ -254,30 +256,30 @@ export class Surgery {
     }
   }
 
-  // --- what is done to the pass ---
+  // --- changes of the pass ---
 
-  /** The picture with what is done to its pixels. (h, w, C) bytes */
+  /** The picture after the interventions on its pixels. (h, w, C) bytes */
   picture(picture) {
-    return this.interventions.reduce((before, one) => pictureWith(before, one, this.config), picture);
+    return this.interventions.reduce((before, item) => pictureWith(before, item, this.config), picture);
   }
 
-  /** Whether positions of one kind are off, by this name or with all others. */
+  /** Whether a kind of positions is off, alone (`part`) or with all others. */
   without(part) {
     return this.of("positions").some(({ by }) => by === "off" || by === part);
   }
 
-  /** The token whose position each token has. (N); null: each its own */
+  /** For each token the token whose position it has, (N); null: its own. */
   #placesOf() {
-    const one = this.of("positions").find(({ by }) => by === "shuffled");
-    if (!one) return null;
+    const shuffle = this.of("positions").find(({ by }) => by === "shuffled");
+    if (!shuffle) return null;
     const { num_patches: patches, num_prefix_tokens: prefix, num_tokens: tokens } = this.config;
-    const order = new Chance(one.seed, "positions").permutation(patches);
+    const order = new Chance(shuffle.seed, "positions").permutation(patches);
     return Uint32Array.from({ length: tokens }, (_, token) =>
       token < prefix ? token : prefix + order[token - prefix],
     );
   }
 
-  /** The position embedding that is added in this pass. (N or P, D) -> the same; null: none */
+  /** The position embedding of this pass, in the same shape (N or P, D); null: none is added. */
   positions(embedding) {
     if (!embedding || this.without("learned off")) return null;
     const { embed_dim: dim, num_tokens: tokens } = this.config;
@@ -291,8 +293,8 @@ export class Surgery {
   }
 
   /**
-   * Where a query cannot look at a key in a head of a layer; null: it can everywhere. (n, n) rows of the
-   * sequence, 1 for a cut edge
+   * Mask of a head in a layer, (n, n) rows of the sequence: 1 where the edge from a query to a key is cut;
+   * null: no edge is.
    */
   mask(layer, head) {
     const cut = this.cuts[layer];
@@ -313,8 +315,8 @@ export class Surgery {
   }
 
   /**
-   * Scores, or the shares that they become, without the edges that are cut, in their place: a score of minus
-   * infinity, a share of 0. (`count` rows)
+   * Overwrite scores (or shares) of cut edges in place. without: the value for them, -Infinity for scores and
+   * 0 for shares; count: number of rows.
    */
   cut(layer, head, scores, stride, count, without) {
     const mask = this.mask(layer, head);
@@ -323,33 +325,33 @@ export class Surgery {
     for (let query = 0; query < count; query++) {
       for (let key = 0; key < keys; key++)
         if (mask[query * keys + key]) scores[query * stride + key] = without;
-      // of a row without an edge what fills it would be left
+      // the padding, too: in a row without any edge nothing else would be left
       scores.fill(without, query * stride + keys, (query + 1) * stride);
     }
   }
 
   /**
-   * The row whose query each row has in a layer, -1 for a query of zeros; null: each its own.
+   * For each row the row whose query it has in a layer, -1 for a query of zeros; null: its own.
    * @returns {number[]|null}
    */
   queries(layer) {
     const { num_prefix_tokens: prefix, num_patches: patches } = this.config;
     const { sequence, present } = this;
     const some = this.interventions.filter(
-      (one) => ["even", "scramble"].includes(one.kind) && has(one.layers, layer),
+      (item) => ["even", "scramble"].includes(item.kind) && has(item.layers, layer),
     );
     return some.length === 0
       ? null
       : some.reduce(
-          (rows, one) => {
-            if (one.kind === "even") {
+          (rows, item) => {
+            if (item.kind === "even") {
               const isEven = { cls: (row) => row === 0, patches: (row) => row >= prefix, all: () => true }[
-                one.rows
+                item.rows
               ];
               return rows.map((from, row) => (isEven(row) ? -1 : from));
             }
-            // Each patch has a random rank; those that stay go by theirs.
-            const ranks = new Chance(one.seed, "scramble").permutation(patches);
+            // Each patch has a random rank; the remaining patches are sorted by it.
+            const ranks = new Chance(item.seed, "scramble").permutation(patches);
             const staying = present.filter((row) => row >= prefix);
             const order = [...staying].sort(
               (a, b) => ranks[sequence[a] - prefix] - ranks[sequence[b] - prefix],
@@ -364,8 +366,8 @@ export class Surgery {
         );
   }
 
-  /** The queries of a head with some rows set to 0, or in another order, in their place. */
-  asked(layer, q, stride) {
+  /** Zero or permute the queries of a head, in place, as `queries` says. */
+  editQueries(layer, q, stride) {
     const rows = this.queries(layer);
     if (!rows) return;
     const before = q.slice(0, rows.length * stride);
@@ -375,30 +377,30 @@ export class Surgery {
     });
   }
 
-  /** What the gradient of such queries is for those before, in its place. */
-  askedBack(layer, gradient, stride) {
+  /** Gradient at the input of `editQueries`, in place of that at its output. */
+  editQueriesBack(layer, gradient, stride) {
     const rows = this.queries(layer);
     if (!rows) return;
     const after = gradient.slice(0, rows.length * stride);
     gradient.fill(0, 0, rows.length * stride);
     rows.forEach((from, row) => {
       if (from >= 0)
-        after.subarray(row * stride, (row + 1) * stride).forEach((one, i) => {
-          gradient[from * stride + i] += one;
+        after.subarray(row * stride, (row + 1) * stride).forEach((number, i) => {
+          gradient[from * stride + i] += number;
         });
     });
   }
 
   /**
-   * What a head gathered, without it where it is off, in its place. The same is done to gradients: of a head
-   * that is off nothing matters, of one set to its mean only the sum over the tokens.
+   * Set the output of a head that is off to zero or to its mean over the tokens, in place. Both are their own
+   * backward function: a gradient becomes zero, or its mean.
    */
   headOff(layer, head, mixed, stride, dim) {
     const {
       present,
       sequence: { length: count },
     } = this;
-    for (const { by } of this.of("head").filter((one) => one.layer === layer && one.head === head)) {
+    for (const { by } of this.of("head").filter((item) => item.layer === layer && item.head === head)) {
       for (let i = 0; i < dim; i++) {
         const sum = by === "zero" ? 0 : present.reduce((total, row) => total + mixed[row * stride + i], 0);
         for (let row = 0; row < count; row++) mixed[row * stride + i] = sum / present.length;
@@ -406,20 +408,22 @@ export class Surgery {
     }
   }
 
-  /** Whether what a token gets in a layer depends on what others gather there. */
+  /**
+   * Whether a layer must output all tokens: a head is set to its mean there, or tokens are replaced after it.
+   */
   meets(layer) {
     return this.interventions.some(
-      (one) =>
-        (one.kind === "head" && one.layer === layer) || (one.kind === "transplant" && one.layer > layer),
+      (item) =>
+        (item.kind === "head" && item.layer === layer) || (item.kind === "transplant" && item.layer > layer),
     );
   }
 
   /** Whether the attention or the MLP of a block is left out. */
   lacks(layer, branch) {
-    return this.of("branch").some((one) => one.layer === layer && one.branch === branch);
+    return this.of("branch").some((item) => item.layer === layer && item.branch === branch);
   }
 
-  /** The tokens before a layer with those of others among them, in their place. */
+  /** Replace transplanted tokens before a layer, in place. */
   transplant(layer, x, stride) {
     const { embed_dim: dim } = this.config;
     for (const { token, row, tokens } of this.transplanted(layer))
@@ -427,28 +431,28 @@ export class Surgery {
   }
 
   /**
-   * The tokens before a layer that are those of others, and their rows. Before the first block all tokens are
-   * in the sequence.
+   * The tokens that are transplanted before a layer, their rows, and the donor's tokens. Before the first
+   * block all tokens are in the sequence.
    */
   transplanted(layer) {
     const { num_tokens: all, num_prefix_tokens: prefix } = this.config;
     const rows = layer === 0 ? Array.from({ length: all }, (_, token) => token) : this.sequence;
-    return this.interventions.flatMap((one, at) => {
-      if (one.kind !== "transplant" || one.layer !== layer) return [];
+    return this.interventions.flatMap((item, at) => {
+      if (item.kind !== "transplant" || item.layer !== layer) return [];
       const { tokens } = /** @type {Donor} */ (this.donors[at]);
       const is =
-        one.patches === "all"
+        item.patches === "all"
           ? () => true
-          : one.patches === "cls"
+          : item.patches === "cls"
             ? (token) => token === 0
-            : (token) => one.patches.includes(token - prefix);
+            : (token) => item.patches.includes(token - prefix);
       return rows.map((token, row) => ({ token, row, tokens })).filter(({ token }) => is(token));
     });
   }
 
   /**
-   * From which tokens on an intervention changes a pass: 0 for those before the first block.
-   * @param {Intervention} one
+   * Index of the first tokens of a pass that an intervention changes: 0 for those before the first block.
+   * @param {Intervention} intervention
    */
   static since({ kind, layer, layers = "all" }) {
     if (kind === "transplant") return layer;

@@ -1,8 +1,8 @@
-/** Tables: what Python and the engine of a page must agree on. They stand in Python. */
+/** Tables that Python and the engine of a page share. Their source is Python. */
 
 // Written by `python -m vitviz.viewer.tables`.
 /**
- * What a field of an intervention may hold, and what its kind is like (vitviz/probe/intervene/).
+ * Forms of the fields of an intervention, and its kind (vitviz/probe/intervene/).
  * @typedef {"number"|"list"|"pairs"|"word"|"picture"} Shape
  * @typedef {{shape: Shape, of: string, words: string[], past: number, count: number|null,
  *   needs: Record<string, string>, default: number|string|null}} Form
@@ -116,7 +116,7 @@ export const KINDS = {
 };
 
 /**
- * Needs of a model for a word of a field: one of these fields of its config is set.
+ * Requirements of a word of a field: the model's config must have one of these fields set.
  * error: the text of experiments.json for a model that has none.
  * @type {Record<string, {fields: string[], error: string}>}
  */
@@ -128,13 +128,13 @@ export const NEEDS = {
   "rotary positions": { fields: ["rotary"], error: "no_positions" },
 };
 
-/** The value of a config that bounds the numbers of a field. @type {Record<string, string>} */
+/** The field of a config that bounds the numbers of a field. @type {Record<string, string>} */
 export const COUNTS = { patches: "num_patches", tokens: "num_tokens", layers: "depth", heads: "num_heads" };
 
 /**
- * Bounds. interventions: in a pass; pairs: of tokens in one of them; number: of every number in it;
+ * Bounds. interventions: in a pass; pairs: of tokens in an intervention; number: each number in it;
  * named: patches in a caption; donor_side: pixels; config: of every size and count in a config;
- * parameters, tokens: of a model that runs in a page; kept: numbers that its pass leaves behind;
+ * parameters, tokens: of a model that runs in a page; kept: numbers that are kept of its pass;
  * rollout_tokens: of a model whose rollout a browser computes.
  */
 export const LIMITS = {
@@ -144,7 +144,7 @@ export const LIMITS = {
 };
 
 /**
- * The values of a config's switches that this engine computes, where it lacks others.
+ * Supported values of a config's switches, for switches that this engine does not fully support.
  * @type {Record<string, any[]>}
  */
 export const SUPPORTED = {
@@ -153,8 +153,8 @@ export const SUPPORTED = {
 };
 
 /**
- * Values of a field of a config. default: null for one that follows from others, or that a
- * model need not have; absent for one that must not be left out.
+ * Values of a field of a config. default: null if it follows from other fields, or if a model need
+ * not have it; absent if the field is required.
  * @typedef {{default?: any, holds: "sides"|"count"|"number"|"word"|"switch"|"rotary",
  *   least?: number, most?: number, words?: string[]}} Setting
  */

@@ -22,7 +22,7 @@ export function normed({ kernels, config }, from, norm, to, count, stride = up(n
   kernels.norm(from, to, norm.gain, norm.shift, count, norm.width, stride, config.norm_eps);
 }
 
-/** Rows of `width` numbers without what fills their stride. @returns {Float32Array} */
+/** Copy rows of `width` numbers, without their padding. @returns {Float32Array} */
 export function taken({ f }, at, count, width, stride = up(width)) {
   const out = new Float32Array(count * width);
   for (let row = 0; row < count; row++)
@@ -30,15 +30,15 @@ export function taken({ f }, at, count, width, stride = up(width)) {
   return out;
 }
 
-/** Numbers as rows, where `taken` found them. */
+/** Write rows of `width` numbers into memory; the inverse of `taken`. */
 export function put({ f }, at, rows, width) {
   for (let row = 0; row * width < rows.length; row++)
     f.set(rows.subarray(row * width, (row + 1) * width), at / 4 + row * up(width));
 }
 
 /**
- * For each line of pixels of each patch: where it begins in a picture (C, h, w), and in the patches with a
- * stride.
+ * Call `tell` for each line of pixels of each patch, with its index in a picture (C, h, w) and in rows of
+ * patches.
  */
 export function eachLine(
   { in_chans: channels, image_size: [, width], patch_size: [ph, pw], rows, cols },
@@ -72,7 +72,7 @@ export function embed(m, pixels, surgery) {
   return join(m, surgery.positions(m.positions));
 }
 
-/** What enters the first block: `embed`, and the norm before it, and tokens of others. */
+/** The tokens before the first block: `embed`, then its norm and transplanted tokens. */
 export function tokenize(m, pixels, surgery) {
   const {
     config: { num_tokens: tokens, embed_dim: dim },
@@ -108,22 +108,23 @@ function join(m, positions) {
 }
 
 /**
- * q, k and v as attention uses them, (H, N, d) each, and the log-sum-exp of the scores of each row, (H, N).
+ * q, k and v as attention uses them, (H, N, d) each, and lse, the log-sum-exp of the scores of each row, (H,
+ * N).
  * @typedef {{q: Float32Array, k: Float32Array, v: Float32Array, lse: Float32Array}} Looked
  */
 
-/** Numbers (H, N, d) as the parts of heads, where `looked` found them. */
+/** Write numbers (H, N, d) into the memory of the heads. */
 export function putHeads(m, at, numbers) {
   const {
     config: { num_heads: heads, head_dim: dim },
     rows,
   } = m;
   const size = numbers.length / heads;
-  for (let one = 0; one < heads; one++)
-    put(m, at + 4 * one * rows * up(dim), numbers.subarray(one * size, (one + 1) * size), dim);
+  for (let head = 0; head < heads; head++)
+    put(m, at + 4 * head * rows * up(dim), numbers.subarray(head * size, (head + 1) * size), dim);
 }
 
-/** q, k and v of the tokens at `y`, as they are before norms and angles. */
+/** Project the tokens at `y` to q, k and v, before their norms and rotary positions. */
 export function ask(m, { qkv }, tokens) {
   const {
     config: { num_heads: heads, head_dim: dim },
@@ -146,7 +147,7 @@ export function ask(m, { qkv }, tokens) {
 }
 
 /** The attention of a head, from q and k to `scores`. (`count` rows) */
-export function weigh(m, layer, one, surgery, count) {
+export function weigh(m, layer, head, surgery, count) {
   const {
     config: { head_dim: dim },
     kernels,
@@ -155,17 +156,17 @@ export function weigh(m, layer, one, surgery, count) {
     rows,
   } = m;
   const [tokens, stride] = [countOf(m, surgery), up(dim)];
-  const [four, keys, head] = [(count + 3) & ~3, up(tokens), 4 * one * rows * stride];
-  pack(kernels, at.k + head, stride, at.keys, keys, stride);
-  kernels.product(at.q + head, stride, at.keys, at.zero, at.scores, keys, four, stride, keys, 0);
-  surgery.cut(layer, one, f.subarray(at.scores / 4), keys, count, -Infinity);
+  const [four, keys, offset] = [(count + 3) & ~3, up(tokens), 4 * head * rows * stride];
+  pack(kernels, at.k + offset, stride, at.keys, keys, stride);
+  kernels.product(at.q + offset, stride, at.keys, at.zero, at.scores, keys, four, stride, keys, 0);
+  surgery.cut(layer, head, f.subarray(at.scores / 4), keys, count, -Infinity);
   kernels.softmax(at.scores, four, tokens, keys, dim ** -0.5, at.stats);
-  // exponentials are never 0, and a row may have no edge left
-  surgery.cut(layer, one, f.subarray(at.scores / 4), keys, count, 0);
+  // the kernel's exponentials are never 0, and a row may have no edge left
+  surgery.cut(layer, head, f.subarray(at.scores / 4), keys, count, 0);
 }
 
 /**
- * What the heads gather by q, k and v, projected and added to the tokens at `x`.
+ * The heads' outputs from q, k and v, projected and added to the tokens at `x`.
  * @returns {Float32Array}  the log-sum-exp of the scores of each row, (H, count)
  */
 export function gather(m, layer, surgery, count) {
@@ -176,28 +177,28 @@ export function gather(m, layer, surgery, count) {
     at,
     rows,
   } = m;
-  const [block, stride, keys, head] = [m.blocks[layer], up(dim), up(countOf(m, surgery)), 4 * rows * up(dim)];
+  const [block, stride, keys, size] = [m.blocks[layer], up(dim), up(countOf(m, surgery)), 4 * rows * up(dim)];
   const lse = new Float32Array(heads * count);
-  for (let one = 0; one < heads; one++) {
-    weigh(m, layer, one, surgery, count);
+  for (let head = 0; head < heads; head++) {
+    weigh(m, layer, head, surgery, count);
     for (let token = 0; token < count; token++)
-      lse[one * count + token] = f[at.stats / 4 + 2 * token] + Math.log(f[at.stats / 4 + 2 * token + 1]);
+      lse[head * count + token] = f[at.stats / 4 + 2 * token] + Math.log(f[at.stats / 4 + 2 * token + 1]);
     for (let col = 0; col < stride; col += 8)
-      kernels.move(at.v + one * head + 4 * col, stride, at.values + 4 * col * keys, 8, keys, 8);
+      kernels.move(at.v + head * size + 4 * col, stride, at.values + 4 * col * keys, 8, keys, 8);
     kernels.product(
       at.scores,
       keys,
       at.values,
       at.zero,
-      at.mixed + one * head,
+      at.mixed + head * size,
       stride,
       (count + 3) & ~3,
       keys,
       stride,
       0,
     );
-    surgery.headOff(layer, one, f.subarray((at.mixed + one * head) / 4), stride, dim);
-    kernels.move(at.mixed + one * head, stride, at.y + 4 * one * dim, up(embed_dim), count, dim);
+    surgery.headOff(layer, head, f.subarray((at.mixed + head * size) / 4), stride, dim);
+    kernels.move(at.mixed + head * size, stride, at.y + 4 * head * dim, up(embed_dim), count, dim);
   }
   if (!surgery.lacks(layer, "attention")) {
     if (block.norm) normed(m, at.y, block.norm, at.y, count);
@@ -211,8 +212,8 @@ export function gather(m, layer, surgery, count) {
  * @param {Machine} m
  * @param {number} layer
  * @param {Surgery} surgery
- * @param {number} count  of tokens, from the first on, whose answers are wanted
- * @param {boolean} keeps  whether to return what was looked at
+ * @param {number} count  number of leading tokens whose output is needed
+ * @param {boolean} keeps  whether to return q, k, v and lse
  * @returns {Looked|null}
  */
 function attention(m, layer, surgery, count, keeps) {
@@ -223,26 +224,27 @@ function attention(m, layer, surgery, count, keeps) {
     rows,
   } = m;
   const [tokens, block, stride] = [countOf(m, surgery), m.blocks[layer], up(dim)];
-  const head = 4 * rows * stride;
+  const size = 4 * rows * stride;
   ask(m, block, tokens);
   if (block.qNorm) normed(m, at.q, block.qNorm, at.q, heads * rows, stride);
   if (block.kNorm) normed(m, at.k, block.kNorm, at.k, heads * rows, stride);
   if (block.angles && !surgery.without("rotary off")) {
     for (const part of [at.q, at.k]) turn(f, part / 4, block.angles, turnedOf(m, tokens), surgery.angled);
   }
-  for (let one = 0; one < heads; one++) surgery.asked(layer, f.subarray((at.q + one * head) / 4), stride);
+  for (let head = 0; head < heads; head++)
+    surgery.editQueries(layer, f.subarray((at.q + head * size) / 4), stride);
   const lse = gather(m, layer, surgery, count);
   if (!keeps) return null;
   const [q, k, v] = [at.q, at.k, at.v].map((part) => {
     const whole = new Float32Array(heads * tokens * dim);
-    for (let one = 0; one < heads; one++)
-      whole.set(taken(m, part + one * head, tokens, dim), one * tokens * dim);
+    for (let head = 0; head < heads; head++)
+      whole.set(taken(m, part + head * size, tokens, dim), head * tokens * dim);
     return whole;
   });
   return { q, k, v, lse };
 }
 
-/** What `turn` has to know of q and k. */
+/** Sizes of q and k for `turn`. */
 export const turnedOf = ({ config, rows }, tokens) => ({
   heads: config.num_heads,
   tokens,
@@ -252,7 +254,7 @@ export const turnedOf = ({ config, rows }, tokens) => ({
   stride: up(config.head_dim),
 });
 
-/** The MLP of equation 3, of the tokens at `y`, added to those at `x`; or gated (SwiGLU). */
+/** The MLP of equation 3, or a gated one (SwiGLU), of the tokens at `y`, added to those at `x`. */
 function mlp(m, { gate, other, hiddenNorm, fc2 }, count) {
   const { f, at } = m;
   linear(m, at.y, gate, at.hidden, count);
@@ -266,7 +268,7 @@ function mlp(m, { gate, other, hiddenNorm, fc2 }, count) {
   linear(m, at.hidden, fc2, at.x, count, 1);
 }
 
-/** The nonlinearity, in the place of so many numbers. */
+/** The nonlinearity of `count` numbers, in place. */
 export function activate({ config: { activation }, kernels, f }, at, count) {
   if (activation === "gelu") {
     kernels.gelu(at, count, 0);
@@ -283,8 +285,8 @@ export function activate({ config: { activation }, kernels, f }, at, count) {
 }
 
 /**
- * Attention, then MLP, each added to what was there before: the tokens at `x`. `count`: only the first so
- * many come out.
+ * Attention, then MLP, each added to the tokens at `x`. count: number of leading tokens whose output is
+ * needed.
  * @returns {Looked|null}
  */
 function block(m, layer, surgery, count, keeps) {
@@ -300,13 +302,12 @@ function block(m, layer, surgery, count, keeps) {
 }
 
 /**
- * Equations 2 and 3, from block `first` on, whose tokens lie at `x`; after it those after the last block.
+ * Equations 2 and 3: from the tokens before block `first` to those after the last block, both at `x`.
  * @param {Machine} m
  * @param {number} first
  * @param {Surgery} surgery
- * @param {((layer: number, looked: Looked|null, tokens: Float32Array) => void)|null} keep  gets what each
- *   block leaves; null: nothing but the answer
- *   is wanted, so of the last block only the tokens that it is read from are computed
+ * @param {((layer: number, looked: Looked|null, tokens: Float32Array) => void)|null} keep  called after
+ *   each block; null: only the answer is wanted, so the last block computes just the tokens that are pooled
  */
 export function encode(m, first, surgery, keep) {
   const {
@@ -315,7 +316,7 @@ export function encode(m, first, surgery, keep) {
     at,
   } = m;
   const tokens = countOf(m, surgery);
-  // Those that stay move up, one after the other.
+  // The remaining tokens move up, one behind the other.
   if (surgery.isShort)
     surgery.staying.forEach((token, i) =>
       kernels.move(at.x + 4 * token * up(dim), up(dim), at.x + 4 * i * up(dim), up(dim), 1, dim),
@@ -328,23 +329,23 @@ export function encode(m, first, surgery, keep) {
   }
 }
 
-/** Of how many tokens the last block has to make something. */
+/** Number of leading tokens that the last block must output. */
 export function readOf(m, surgery) {
   const { depth, dist_token, global_pool } = m.config;
   return global_pool === "token" && !surgery.meets(depth - 1) ? 1 + Number(dist_token) : countOf(m, surgery);
 }
 
-/** How many tokens go through the blocks. */
+/** Number of tokens in the sequence. */
 export const countOf = ({ config }, surgery) =>
   surgery.isShort ? surgery.staying.length : config.num_tokens;
 
-/** The rows that the mean of the tokens is of. */
+/** The rows that are averaged by mean pooling. */
 export const meantOf = ({ config: { pool_prefix, num_prefix_tokens: prefix } }, surgery) =>
   surgery.present.filter((row) => pool_prefix || row >= prefix);
 
 /**
- * One vector for the whole image, or all tokens where there is no pooling, from those at `y` to `pooled`; how
- * many there are.
+ * Pool the tokens at `y` into `pooled`: one vector for the whole image, or all tokens without pooling.
+ * Returns their number.
  */
 function pool(m, surgery) {
   const {
@@ -368,7 +369,7 @@ function pool(m, surgery) {
   return 1;
 }
 
-/** The last norm of the tokens at `x`, to `y`, and what becomes of them at `pooled`, in so many rows. */
+/** Last norm of the tokens at `x`, to `y`, then pooling, to `pooled`. Returns the number of pooled rows. */
 export function gist(m, surgery) {
   const {
     config: { global_pool, embed_dim },
@@ -382,8 +383,8 @@ export function gist(m, surgery) {
 }
 
 /**
- * The last norm, then logits, or features where there is no head, of the tokens at `x`. Without pooling of
- * each token. -> (C) or (N, C)
+ * The last norm, then logits (features without a head) of the tokens at `x`. -> (C), or (N, C) without
+ * pooling
  * @param {Machine} m
  * @param {Surgery} surgery
  * @returns {Float32Array}
@@ -395,9 +396,9 @@ export function head(m, surgery) {
   } = m;
   const rows = gist(m, surgery);
   if (m.fcNorm) normed(m, at.pooled, m.fcNorm, at.pooled, rows);
-  const answers = (m.heads.length > 0 ? m.heads : [null]).map((one) => {
-    if (one) linear(m, at.pooled, one, at.logits, rows);
-    return one ? taken(m, at.logits, rows, num_classes) : taken(m, at.pooled, rows, width);
+  const answers = (m.heads.length > 0 ? m.heads : [null]).map((weights) => {
+    if (weights) linear(m, at.pooled, weights, at.logits, rows);
+    return weights ? taken(m, at.logits, rows, num_classes) : taken(m, at.pooled, rows, width);
   });
   if (!dist_token) return answers[0];
   // DeiT: the mean of the logits of both heads, the second of which reads the second token.

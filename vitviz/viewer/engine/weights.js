@@ -1,6 +1,5 @@
 /**
- * Weights: a checkpoint of vitviz as its config and its parameters, read from the very file that Python
- * reads.
+ * Weights: reads the config and the parameters of a checkpoint, from the same file that Python reads.
  */
 
 import { FormatError, parseSafetensors, readMetadata, readShapes, toFloat32 } from "../maths/safetensors.js";
@@ -8,17 +7,17 @@ import { readConfig, unknownSwitches } from "./config.js";
 import { LIMITS } from "./tables.js";
 
 /**
- * A model as a file has it. `weights`: by the names of vitviz/model/vit.py; `unknown`: switches that this
- * engine does not know, so that the server has to run it; `preprocess`, `labels`, `details` and `words`: as
- * vitviz/model/checkpoints.py wrote them.
+ * A model from a file. `weights`: by the names of vitviz/model/vit.py; `unknown`: switches that this engine
+ * does not support, so that the server has to run the model; `preprocess`, `labels`, `details` and `words`:
+ * as vitviz/model/checkpoints.py wrote them.
  * @typedef {{config: import("./config.js").Config, preprocess: any, labels: string[]|null,
  *   details: Record<string, string>,
  *   words: any, unknown: string[], weights: Record<string, Float32Array>}} Model
  */
 
 /**
- * The model in a checkpoint. Throws a FormatError for a file that is damaged or not of vitviz, before it
- * takes memory for it.
+ * The model in a checkpoint. Throws a FormatError for a file that is damaged or not of vitviz, before memory
+ * is allocated for it.
  * @param {ArrayBuffer} buffer
  * @returns {Model}
  */
@@ -45,13 +44,13 @@ export function readModel(buffer) {
   return { config, preprocess, labels, details, words, unknown, weights };
 }
 
-/** What is wrong with the way from a picture to pixels; null: nothing. @returns {string|null} */
+/** The fault of a checkpoint's preprocessing, as the end of a sentence; null: none. @returns {string|null} */
 function preprocessingFault(preprocess, { in_chans: channels, image_size, patch_size }) {
   const { mean, std, size } = preprocess ?? {};
   const are = (values, count, least) =>
     Array.isArray(values) &&
     values.length === count &&
-    values.every((one) => typeof one === "number" && Math.abs(one) <= 1000 && one >= least);
+    values.every((value) => typeof value === "number" && Math.abs(value) <= 1000 && value >= least);
   if (!are(mean, channels, -1000) || !are(std, channels, 0.001))
     return "mean and std need one number for each of " + channels + " channels";
   // A margin narrower than a patch may be left over.
@@ -127,7 +126,7 @@ function parametersOf(buffer, config) {
 }
 
 /**
- * The shape of every parameter by its name, as vitviz/model/vit.py makes them.
+ * The shape of every parameter, by the names of vitviz/model/vit.py.
  * @param {import("./config.js").Config} c
  * @returns {Record<string, number[]>}
  */

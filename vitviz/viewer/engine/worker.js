@@ -1,5 +1,5 @@
 /**
- * The worker: computes beside the page, so that the pointer never waits. It is a classic one, whose text
+ * The worker: computes beside the page, so that the page never freezes. It is a classic worker, whose text
  * bundle.py makes.
  */
 

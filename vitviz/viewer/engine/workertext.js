@@ -1,5 +1,4 @@
 /**
- * The worker as a text without imports: bundle.py puts it here, for a browser alone; without it the page
- * computes itself.
+ * Source of the worker, without imports. bundle.py fills it in; where it is empty the page computes itself.
  */
 export const WORKER = "";

@@ -1,8 +1,8 @@
 /**
- * Batch: a Vision Transformer for many pictures at once, forward and back. The tokens of all pictures are the
- * rows of one matrix, so that each linear layer is one product; attention goes by picture and head. Unlike
- * engine/backward.js the way forward keeps what the way back needs. Of the last block only the tokens are
- * computed that the answer is read from.
+ * Batch: forward and backward pass of a Vision Transformer for many pictures at once. The tokens of all
+ * pictures are the rows of one matrix, so that each linear layer is one product; attention goes by picture
+ * and head. Unlike engine/backward.js, the forward pass keeps its activations for the backward pass. The last
+ * block computes only the tokens that are pooled.
  */
 
 import { anglesOf, turn } from "../engine/angles.js";
@@ -15,27 +15,26 @@ import { layoutOf } from "./parameters.js";
  */
 
 /**
- * q: in the numbers; b: packed for `product`; depth: its stride, cols: what comes out, rounded up.
+ * b: address of the matrix packed for `product`; depth: its stride; cols: size of the output, rounded up;
+ * out: size of the output.
  * @typedef {{weight: Parameter, bias: Parameter, b: number, depth: number, cols: number, out: number}} Linear
  * @typedef {{name: string, queries: number, x: number, y: number, qkv: number, scores: number, mixed: number,
  *   middle: number, z: number, before: number, hidden: number,
  *   linear: Record<"qkv"|"proj"|"fc1"|"fc2", Linear>}} Block
- *   queries: so many tokens of each picture come out
+ *   queries: number of tokens of each picture in the output
  * @typedef {ReturnType<typeof makeBatch>} Batch
  */
 
-/** Below it kernels write what they need themselves. */
+/** Address of the first number; the kernels use the memory below it themselves. */
 const SCRATCH = 2048;
-/**
- * Kernels compute rows in fours and columns in eights, and write as many: behind the last ones there is room.
- */
+/** Spare rows and columns: kernels write rows in fours and columns in eights. */
 const SLACK = 8;
-/** The rows of a transposed product that stay in a processor's nearest memory. */
+/** Number of rows of a transposed product that fit into a processor's first cache. */
 const PIECE = 64;
 
 const four = (count) => (count + 3) & ~3;
 
-/** What this file knows of what a model can have; others are refused. */
+/** The settings of a config that this file supports; models with others are refused. */
 const KNOWN = {
   mlp: "mlp",
   activation: "gelu",
@@ -73,10 +72,11 @@ function check(config) {
 }
 
 /**
- * A model with room for so many pictures. `f`: all memory; parameters, their gradients, and the means that
- * AdamW keeps lie at p, g, m, v. Throws a RangeError for what is not trained in a page.
+ * A model with memory for a batch of pictures. f: all memory; p, g, m, v: addresses of the parameters, their
+ * gradients, and AdamW's means of gradients and of squares. Throws a RangeError for a model that a page does
+ * not train.
  * @param {Config} config
- * @param {number} pictures
+ * @param {number} pictures  largest number in a batch
  * @param {(bytes: number) => import("../engine/kernels.js").Kernels} makeKernels
  */
 export function makeBatch(config, pictures, makeKernels) {
@@ -119,15 +119,15 @@ export function makeBatch(config, pictures, makeKernels) {
   const queries = config.global_pool === "token" ? 1 : N;
   const blocks = Array.from({ length: depth }, (_, layer) => {
     const name = "blocks." + layer + ".";
-    const asked = layer === depth - 1 ? queries : N;
-    const out = pictures * asked + SLACK;
+    const outputs = layer === depth - 1 ? queries : N;
+    const out = pictures * outputs + SLACK;
     return /** @type {Block} */ ({
       name,
-      queries: asked,
+      queries: outputs,
       x: take(rows * D),
       y: take(rows * D),
       qkv: take(rows * 3 * D),
-      scores: take(pictures * heads * four(asked) * keys),
+      scores: take(pictures * heads * four(outputs) * keys),
       mixed: take(out * (D + SLACK)),
       middle: take(out * D),
       z: take(out * D),
@@ -187,7 +187,7 @@ export function makeBatch(config, pictures, makeKernels) {
   };
 }
 
-/** Packs all matrices anew: after they have changed. @param {Batch} m */
+/** Pack all matrices again, after they have changed. @param {Batch} m */
 export function packAll(m) {
   const {
     config: { embed_dim: D, num_tokens: N, num_prefix_tokens: prefix },
@@ -203,14 +203,14 @@ export function packAll(m) {
     ...m.blocks.flatMap(({ linear }) => Object.values(linear)),
   ])
     pack(kernels, p + 4 * weight.at, depth, b, cols, depth);
-  // What every picture begins with: prefix tokens, and positions.
+  // The same for every picture: prefix tokens and positions.
   const begin = at.begin / 4;
   f.fill(0, begin, begin + N * D);
   let row = begin;
   for (const name of ["cls_token", "reg_token"]) {
-    const one = layout.all[name];
-    if (one) f.copyWithin(row, p / 4 + one.at, p / 4 + one.at + one.rows * D);
-    row += (one?.rows ?? 0) * D;
+    const tokens = layout.all[name];
+    if (tokens) f.copyWithin(row, p / 4 + tokens.at, p / 4 + tokens.at + tokens.rows * D);
+    row += (tokens?.rows ?? 0) * D;
   }
   const positions = layout.all.pos_embed;
   if (!positions) return;
@@ -218,14 +218,14 @@ export function packAll(m) {
   for (let i = 0; i < positions.rows * D; i++) f[first + i] += f[p / 4 + positions.at + i];
 }
 
-/** So many rows, which lie `lda` apart, times a matrix. */
+/** Rows with the stride `lda`, times a matrix. */
 function times({ kernels, p }, { bias, b, depth, cols }, from, lda, to, rows, add = 0) {
   kernels.product(from, lda, b, p + 4 * bias.at, to, cols, four(rows), depth, cols, add);
 }
 
 /**
- * The gradients of a matrix and its bias, and that before it at `to`, if it is wanted; of rows that entered
- * it, and the gradient behind it.
+ * Gradients of a matrix and its bias, and that of its input at `to`, unless it is 0. from: address of its
+ * input rows; gradient: of that at its output.
  */
 function timesBack({ kernels, p, g }, { weight, bias, depth, out }, from, lda, gradient, ldg, rows, to = 0) {
   for (let row = 0; row < rows; row += PIECE) {
@@ -261,7 +261,7 @@ function normed({ config, kernels, layout, p }, name, from, to, rows) {
   );
 }
 
-/** The gradients of a LayerNorm, and that before it, added to what is at `to`. */
+/** Gradients of a LayerNorm's weights, and that of its input, added to the numbers at `to`. */
 function normedBack({ config, kernels, layout, p, g }, name, from, gradient, to, rows) {
   const { embed_dim: D, norm_eps } = config;
   const [gain, shift] = [layout.all[name + ".weight"].at, layout.all[name + ".bias"].at];
@@ -270,7 +270,7 @@ function normedBack({ config, kernels, layout, p, g }, name, from, gradient, to,
   kernels.normBack(from, gradient, to, p + 4 * gain, rows, D, D, norm_eps);
 }
 
-/** Equation 1: patches, which lie at `patches`, become tokens. */
+/** Equation 1: from the patches at `patches` to the tokens of the first block. */
 function embed(m, count) {
   const {
     config: { embed_dim: D, num_tokens: N, num_patches: P, num_prefix_tokens: prefix },
@@ -278,17 +278,17 @@ function embed(m, count) {
     at,
   } = m;
   const [{ x }] = m.blocks;
-  for (let one = 0; one < count; one++) {
-    // in order, for rows behind the last patch are written too
-    const first = x + 4 * one * N * D;
+  for (let picture = 0; picture < count; picture++) {
+    // in this order: each product also writes rows behind its last patch
+    const first = x + 4 * picture * N * D;
     kernels.move(at.begin, D, first, D, 1, N * D);
-    times(m, m.patch, at.patches + 4 * one * P * m.pixels, m.pixels, first + 4 * prefix * D, P, 1);
+    times(m, m.patch, at.patches + 4 * picture * P * m.pixels, m.pixels, first + 4 * prefix * D, P, 1);
   }
 }
 
 /**
- * Of each picture and head, in order: what is written behind a head's last column or row, the next one writes
- * over.
+ * Call `tell` for each picture and head, in order: each head overwrites the spare columns and rows that the
+ * head before it wrote.
  */
 function eachHead(
   { config: { num_tokens: N, num_heads: heads, embed_dim: D, head_dim: d }, keys },
@@ -296,19 +296,19 @@ function eachHead(
   count,
   tell,
 ) {
-  for (let one = 0; one < count; one++) {
+  for (let picture = 0; picture < count; picture++) {
     for (let head = 0; head < heads; head++) {
       tell({
-        q: qkv + 4 * (one * N * 3 * D + head * d),
-        scores: 4 * (one * heads + head) * four(queries) * keys,
-        row: one * queries,
+        q: qkv + 4 * (picture * N * 3 * D + head * d),
+        scores: 4 * (picture * heads + head) * four(queries) * keys,
+        row: picture * queries,
         col: head * d,
       });
     }
   }
 }
 
-/** Rotary positions: q and k of all tokens turned, or (-1) their gradients turned back. */
+/** Rotary positions: turn q and k of all tokens, or (way -1) turn their gradients back. */
 function turnAll(
   { config: { num_tokens: N, num_heads: heads, embed_dim: D, head_dim: d }, f, angles },
   from,
@@ -318,13 +318,13 @@ function turnAll(
 ) {
   if (!angles) return;
   const sizes = { heads, tokens: N, all: N, apart: d, dim: d, stride };
-  for (let one = 0; one < count; one++) {
+  for (let picture = 0; picture < count; picture++) {
     for (let part = 0; part < 2; part++)
-      turn(f, from / 4 + one * N * stride + part * D, angles, sizes, null, way);
+      turn(f, from / 4 + picture * N * stride + part * D, angles, sizes, null, way);
   }
 }
 
-/** Equation 2: attention, added to the tokens that are asked for. */
+/** Equation 2: attention, added to the tokens that the block outputs. */
 function attention(m, block, count) {
   const {
     config: { embed_dim: D, num_tokens: N, num_heads: heads, head_dim: d },
@@ -361,7 +361,7 @@ function attention(m, block, count) {
   times(m, block.linear.proj, mixed, wide, middle, count * queries, 1);
 }
 
-/** Equation 3: the MLP, added to the tokens, which then lie at `to`. */
+/** Equation 3: the MLP, added to the tokens. The sum is written to `to`. */
 function mlp(m, block, count, to) {
   const {
     config: { embed_dim: D, mlp_hidden_dim: hidden },
@@ -376,14 +376,13 @@ function mlp(m, block, count, to) {
   times(m, block.linear.fc2, block.hidden, hidden, to, rows, 1);
 }
 
-/** The rows of each picture that the mean is of, or the one that is read. */
+/** First and last + 1 of the rows of each picture that are averaged: those of the patches, or CLS alone. */
 const readOf = ({ global_pool, num_prefix_tokens: prefix, num_tokens: N }) =>
   global_pool === "token" ? [0, 1] : [prefix, N];
 
 /**
- * From the patches of so many pictures, which lie at `patches`, to their logits at `logits`, with a stride of
- * `classes`.
- * @param {Batch} m @param {number} count
+ * The logits of pictures, at `logits` with a stride of `classes`, from their patches at `patches`.
+ * @param {Batch} m @param {number} count  of pictures
  */
 export function forward(m, count) {
   const { config, kernels, f, at, blocks } = m;
@@ -397,13 +396,13 @@ export function forward(m, count) {
   normed(m, "norm", at.x, at.y, count * queries);
   const [first, last] = readOf(config);
   f.fill(0, at.pooled / 4, at.pooled / 4 + count * D);
-  for (let one = 0; one < count; one++)
-    kernels.sums(at.y + 4 * (one * queries + first) * D, D, at.pooled + 4 * one * D, last - first, D);
+  for (let picture = 0; picture < count; picture++)
+    kernels.sums(at.y + 4 * (picture * queries + first) * D, D, at.pooled + 4 * picture * D, last - first, D);
   if (last - first > 1) for (let i = at.pooled / 4; i < at.pooled / 4 + count * D; i++) f[i] /= last - first;
   times(m, m.head, at.pooled, D, at.logits, count);
 }
 
-/** From the gradient of the logits to that of the tokens after the last block, at `to`. */
+/** Gradient of the tokens after the last block, at `to`, from that of the logits. */
 function headBack(m, count, to) {
   const { config, kernels, f, at, blocks, classes } = m;
   const { embed_dim: D, depth } = config;
@@ -418,7 +417,7 @@ function headBack(m, count, to) {
   normedBack(m, "norm", at.x, at.dy, to, count * queries);
 }
 
-/** The gradient at `d` of the tokens after a block becomes that between its two parts. */
+/** Turn the gradient at `d` of the tokens after a block into that between attention and MLP. */
 function mlpBack(m, block, count, d) {
   const {
     config: { embed_dim: D, mlp_hidden_dim: hidden },
@@ -432,7 +431,7 @@ function mlpBack(m, block, count, d) {
   normedBack(m, block.name + "norm2", block.middle, at.dy, d, rows);
 }
 
-/** The gradients of q, k and v at `dqkv`, by that of what the heads gathered, at `dy`. */
+/** Gradients of q, k and v, at `dqkv`, from that of the heads' output, at `dy`. */
 function gatherBack(m, block, count) {
   const {
     config: { embed_dim: D, num_tokens: N, num_heads: heads, head_dim: d },
@@ -442,7 +441,7 @@ function gatherBack(m, block, count) {
     keys,
   } = m;
   const { scores, queries } = block;
-  const [stride, wide, asked] = [3 * D, 3 * D + SLACK, four(queries)];
+  const [stride, wide, rows] = [3 * D, 3 * D + SLACK, four(queries)];
   eachHead(m, block, count, ({ q, scores: to, row, col }) => {
     pack(kernels, q + 8 * D, stride, at.keys, keys, d);
     kernels.product(
@@ -452,26 +451,22 @@ function gatherBack(m, block, count) {
       at.zero,
       at.dscores + to,
       keys,
-      asked,
+      rows,
       d,
       keys,
       0,
     );
   });
-  kernels.softmaxBack(scores, at.dscores, count * heads * asked, keys, d ** -0.5);
+  kernels.softmaxBack(scores, at.dscores, count * heads * rows, keys, d ** -0.5);
   if (queries < N) {
-    // rows that nobody asked for have no gradient
+    // rows without an output have no gradient
     f.fill(0, at.dqkv / 4, at.dqkv / 4 + count * N * wide);
     for (let block = 0; block < count * heads; block++)
-      f.fill(
-        0,
-        at.dscores / 4 + (block * asked + queries) * keys,
-        at.dscores / 4 + (block + 1) * asked * keys,
-      );
+      f.fill(0, at.dscores / 4 + (block * rows + queries) * keys, at.dscores / 4 + (block + 1) * rows * keys);
   }
   const placeOf = (row, col) => at.dqkv + 4 * ((row / queries) * N * wide + col);
-  for (let one = 0; one < count; one++) {
-    const of = { ...block, qkv: block.qkv + 4 * one * N * stride };
+  for (let picture = 0; picture < count; picture++) {
+    const of = { ...block, qkv: block.qkv + 4 * picture * N * stride };
     const parts = [
       ({ q, scores: from, row, col }) =>
         kernels.strided(
@@ -482,7 +477,7 @@ function gatherBack(m, block, count) {
           stride,
           placeOf(row, col),
           wide,
-          asked,
+          rows,
           N,
           up(d),
           0,
@@ -518,13 +513,13 @@ function gatherBack(m, block, count) {
     ];
     for (const part of parts) {
       eachHead(m, of, 1, (place) =>
-        part({ ...place, scores: place.scores + 4 * one * heads * asked * keys, row: one * queries }),
+        part({ ...place, scores: place.scores + 4 * picture * heads * rows * keys, row: picture * queries }),
       );
     }
   }
 }
 
-/** The gradient at `d` between the two parts of a block becomes that of the tokens before it, at `dx`. */
+/** Gradient of the tokens before a block, at `dx`, from that between attention and MLP, at `d`. */
 function attentionBack(m, block, count, d) {
   const {
     config: { embed_dim: D, num_tokens: N },
@@ -544,7 +539,7 @@ function attentionBack(m, block, count, d) {
   normedBack(m, block.name + "norm1", block.x, at.dy, at.dx, count * N);
 }
 
-/** The gradients of learned tokens, positions and the patches' matrix. */
+/** Gradients of the learned tokens, the positions and the patch embedding. */
 function embedBack(m, count) {
   const {
     config: { embed_dim: D, num_tokens: N, num_patches: P, num_prefix_tokens: prefix },
@@ -555,9 +550,9 @@ function embedBack(m, count) {
   } = m;
   let row = 0;
   for (const name of ["cls_token", "reg_token"]) {
-    const one = layout.all[name];
-    if (one) kernels.sums(at.dx + 4 * row * D, N * D, g + 4 * one.at, count, one.rows * D);
-    row += one?.rows ?? 0;
+    const tokens = layout.all[name];
+    if (tokens) kernels.sums(at.dx + 4 * row * D, N * D, g + 4 * tokens.at, count, tokens.rows * D);
+    row += tokens?.rows ?? 0;
   }
   const positions = layout.all.pos_embed;
   if (positions)
@@ -573,9 +568,9 @@ function embedBack(m, count) {
 }
 
 /**
- * From the gradient of the logits, which lies at `dlogits`, to that of every parameter, in `gradients`; after
- * `forward` of as many pictures.
- * @param {Batch} m @param {number} count
+ * Gradients of all parameters, in `gradients`, from that of the logits, at `dlogits`. Call it after `forward`
+ * of the same pictures.
+ * @param {Batch} m @param {number} count  of pictures
  */
 export function backward(m, count) {
   const {

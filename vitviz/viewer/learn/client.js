@@ -1,5 +1,5 @@
 /**
- * Client: a model that learns in this page, asked from the page.
+ * Client: the page's side of a model that learns in a worker or in the page.
  *
  *     const learner = createLearner({ told: ({ state, step, loss }) => ... });
  *     const { parameters, steps } = await learner.begin(settings, digits);   // USUAL has settings
@@ -26,28 +26,30 @@ import { WORKER } from "./workertext.js";
  *   apart: (index: number, name?: string) => Promise<ReturnType<import("./trainer.js").Trainer["apart"]>>,
  *   where: () => "worker"|"page", stop: () => void,
  * }} Learner
- *   begin: a new run in place of the one before, or one that was kept, which goes on; rejected with a
- *   RangeError for settings that make none. The digits stay the page's. play: on to the last step; pause:
- *   after the step that is on its way; step: one step, and pause. They give how far the run is then. pace: so
- *   many steps a second at most, or null: as fast as it can; keep: what the run goes on from in another
- *   learner measure: of the test digits as it is now: the share that is right, the mean loss, and (count,
- *   classes) probabilities; of all, or the first so many. weights: a .safetensors file that `vitviz.load`
- *   reads, and engine/client.js
- *   apart: a step for one training digit, taken apart and not taken; see trainer.js
- *   where: what computes; stop: end it; everything that waits is rejected, and everything that is asked
- *   later.
+ *   begin: start a run in place of the previous one, or continue one that was kept; rejected with a
+ *   RangeError for invalid settings. The digits stay the page's.
+ *   play: run to the last step; pause: stop after the current step; step: take one step, then pause. All
+ *   three return the progress of the run.
+ *   pace: the most steps a second; null: no limit
+ *   keep: a snapshot, from which another learner can continue the run
+ *   measure: test the current weights on all test digits, or on the first `count`: the share that is right,
+ *   the mean loss, and the probabilities, (count, classes)
+ *   weights: a .safetensors file that `vitviz.load` and engine/client.js read
+ *   apart: the parts of a training step for one digit, without taking it; see trainer.js
+ *   where: who computes; stop: end the learner, and reject all waiting and later requests
  */
 
 /**
  * @param {{told?: (told: Told) => void, measured?: (found: import("./trainer.js").Measured) => void,
  *   worker?: string, ports?: import("../engine/port.js").Ports}} [options]
- *   told: hears how far the run is, about ten times a second while it plays, and whenever it begins to play,
- *   pauses, steps, ends or stops; measured: hears what the test digits say, after the same steps in each run
- *   of the same settings; see `isMeasured` of trainer.js; worker: its text, "" for none
+ *   told: called with the progress of the run, about ten times a second while it plays, and whenever it
+ *   begins to play, pauses, steps, ends or stops; measured: called with the result on the test digits, after
+ *   the same steps in each run of the same settings; see `isMeasured` of trainer.js; worker: its source text,
+ *   "" for none
  * @returns {Learner}
  */
 export function createLearner({
-  told = () => {},
+  told: report = () => {},
   measured = () => {},
   worker = WORKER,
   ports = { worker: workerPort, page: pagePort(serving) },
@@ -59,7 +61,6 @@ export function createLearner({
   const port = openPort(worker, ports, {
     hear,
     died() {
-      // what was learned is lost
       end("the run was lost: the worker that learned has died");
       return false;
     },
@@ -70,21 +71,21 @@ export function createLearner({
 
   function say(parts) {
     last = { ...last, ...parts };
-    told(last);
+    report(last);
   }
 
   function hear(reply) {
     if (isOver) return;
     if (reply.told) say(reply.told);
     if (reply.measured) measured(reply.measured);
-    const asked = waiting.get(reply.id);
-    if (!asked) return;
+    const request = waiting.get(reply.id);
+    if (!request) return;
     waiting.delete(reply.id);
     if (reply.error)
-      asked.reject(new (reply.error.kind === "RangeError" ? RangeError : Error)(reply.error.message));
+      request.reject(new (reply.error.kind === "RangeError" ? RangeError : Error)(reply.error.message));
     else {
-      if (["play", "pause", "step"].includes(asked.question.what)) say(reply.value);
-      asked.resolve(reply.value);
+      if (["play", "pause", "step"].includes(request.question.what)) say(reply.value);
+      request.resolve(reply.value);
     }
   }
 

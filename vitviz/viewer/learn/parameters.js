@@ -1,7 +1,7 @@
 /**
- * Parameters: all numbers of a model that are learned, one after the other in the memory of the kernels,
- * those first that decay. Each matrix has its rows as torch has them, with zeros that fill their stride;
- * these stay zeros, since their gradients are.
+ * Parameters: layout of a model's learned numbers in the memory of the kernels. Parameters with weight decay
+ * come first. Each matrix has its rows as in torch, padded with zeros to their stride; the padding stays
+ * zero, since its gradients are.
  */
 
 import { up } from "../engine/machine.js";
@@ -9,22 +9,21 @@ import { shapesOf } from "../engine/weights.js";
 import { Twister } from "../maths/twister.js";
 
 /**
- * Where a parameter lies: `at`, a place among all (in numbers), as so many `rows` of `into` numbers with a
- * stride.
+ * Place of a parameter: its index `at` among all numbers, and its `rows` of `into` numbers with a stride.
  * @typedef {{name: string, shape: number[], at: number, rows: number, into: number, stride: number}}
  *   Parameter
  * @typedef {{all: Record<string, Parameter>, decayed: number, size: number, count: number}} Layout
- *   decayed: so many numbers, from the first on, decay; size: the numbers of all, with what fills strides;
- *   count: without
+ *   decayed: the first so many numbers have weight decay; size: count of all numbers with padding; count:
+ *   without
  * @typedef {import("../engine/config.js").Config} Config
  */
 
 const product = (sides) => sides.reduce((all, side) => all * side, 1);
 
-/** As vitviz/train/optim.py has it: biases, norms and learned tokens need not be small. */
+/** Whether a parameter has weight decay, as in vitviz/train/optim.py: matrices of linear layers. */
 const decays = ({ name, shape }) => name.endsWith(".weight") && shape.length > 1;
 
-/** @param {Config} config @returns {Layout} */
+/** The layout of a model's parameters. @param {Config} config @returns {Layout} */
 export function layoutOf(config) {
   const all = Object.entries(shapesOf(config))
     .map(([name, shape]) => {
@@ -33,15 +32,15 @@ export function layoutOf(config) {
       const into = product(shape) / rows;
       return { name, shape, at: 0, rows, into, stride: isMatrix || rows === 1 ? up(into) : into };
     })
-    .sort((one, other) => Number(decays(other)) - Number(decays(one)));
+    .sort((a, b) => Number(decays(b)) - Number(decays(a)));
   let [size, decayed] = [0, 0];
-  for (const one of all) {
-    one.at = size;
-    size += up(decays(one) ? up(one.rows) * one.stride : one.rows * one.stride);
-    if (decays(one)) decayed = size;
+  for (const parameter of all) {
+    parameter.at = size;
+    size += up(decays(parameter) ? up(parameter.rows) * parameter.stride : parameter.rows * parameter.stride);
+    if (decays(parameter)) decayed = size;
   }
   return {
-    all: Object.fromEntries(all.map((one) => [one.name, one])),
+    all: Object.fromEntries(all.map((parameter) => [parameter.name, parameter])),
     decayed,
     size,
     count: all.reduce((sum, { shape }) => sum + product(shape), 0),
@@ -49,7 +48,7 @@ export function layoutOf(config) {
 }
 
 /**
- * Writes the numbers of a parameter where they belong; `f` begins with the first parameter.
+ * Write the numbers of a parameter into `f`, which begins with the first parameter.
  * @param {Float32Array} f
  * @param {Parameter} parameter
  * @param {ArrayLike<number>} numbers
@@ -60,7 +59,7 @@ export function write(f, { at, rows, into, stride }, numbers) {
 }
 
 /**
- * The numbers of a parameter, without what fills their stride.
+ * The numbers of a parameter, without padding.
  * @param {Float32Array} f
  * @param {Parameter} parameter
  */
@@ -81,7 +80,7 @@ export function drawn(config, seed) {
   const chance = new Twister(seed);
   const matrices = Object.keys(shapes).filter((name) => decays({ name, shape: shapes[name] }));
   const size = (name) => product(shapes[name] ?? [0]);
-  // What torch draws for each new layer, and the model draws again.
+  // torch draws each new layer before the model draws it again
   for (const name of matrices) chance.skip(size(name) + size(name.replace(".weight", ".bias")));
   /** @type {Record<string, Float32Array>} */
   const made = {};
@@ -92,12 +91,14 @@ export function drawn(config, seed) {
   for (const name of matrices) {
     const into = size(name) / shapes[name][0];
     const factor = Math.fround(into ** -0.5 / 0.02);
-    made[name] = chance.normals(size(name), 0.02).map((one) => (name === "head.weight" ? 0 : one * factor));
+    made[name] = chance
+      .normals(size(name), 0.02)
+      .map((number) => (name === "head.weight" ? 0 : number * factor));
   }
   const [out, ...rest] = shapes["patch_embed.proj.weight"];
   const bound = Math.sqrt(6 / (out + product(rest)));
   made["patch_embed.proj.weight"] = chance.uniforms(out * product(rest), -bound, bound);
   for (const name of ["cls_token", "reg_token", "pos_embed"])
-    if (shapes[name]) made[name] = chance.normals(size(name), 0.02).map((one) => one * 25);
+    if (shapes[name]) made[name] = chance.normals(size(name), 0.02).map((number) => number * 25);
   return made;
 }

@@ -1,33 +1,33 @@
 /**
- * Serving: answers messages with a trainer, and lets it learn step after step; in a worker, or in the page
- * where there may be none.
+ * Serving: answers messages with a trainer and plays its steps, in a worker or in the page.
  */
 
 import { bestKernels } from "../engine/kernels.js";
 import { Trainer, USUAL, isMeasured } from "./trainer.js";
 
-/** So often a page is told how far it is while it plays. */
+/** Interval between reports of the progress while a run plays. */
 const TELL_MS = 100;
 
 /**
- * How far a run is. state: "stopped" is a run that cannot go on; loss: the mean of the steps since it was
- * told last; rate: the learning rate; seconds: that it has learned for.
+ * Progress of a run. state: "stopped" is a run that cannot continue; loss: the mean over the steps since the
+ * last report; rate: the learning rate; seconds: training time.
  * @typedef {{state: "playing"|"paused"|"done"|"stopped", step: number, steps: number, loss: number|null,
  *   rate: number, seconds: number}} Told
  */
 
 /**
- * What answers questions, {id, <what>: <with what>}, one after the other. measured: what the test digits say
- * after the steps of `isMeasured`, and after each where a run is slow.
- * @param {(event: {told: Told} | {measured: import("./trainer.js").Measured}) => void} tell
- * @param {(run: () => void, wait?: number) => void} later  runs something after what waits by now, or after
- *   so many milliseconds
+ * Make a function that answers questions, {id, what, of}.
+ * @param {(event: {told: Told} | {measured: import("./trainer.js").Measured}) => void} tell  called with
+ *   progress, and with results on the test digits, after the steps of `isMeasured`, or after each step of a
+ *   slowed run
+ * @param {(run: () => void, wait?: number) => void} later  runs a function after those that wait already, or
+ *   after so many milliseconds
  */
 export function serving(tell, later) {
   /** @type {Trainer|null} */
   let trainer = null;
   let broken = /** @type {Error|null} */ (null);
-  let [playing, lossSum, losses, milliseconds, toldAt, turn] = [false, 0, 0, 0, 0, 0];
+  let [playing, lossSum, losses, milliseconds, reportedAt, turn] = [false, 0, 0, 0, 0, 0];
   let [perSecond, steppedAt] = [Infinity, 0];
   let measuring = /** @type {Generator<void, import("./trainer.js").Measured>|null} */ (null);
 
@@ -41,23 +41,23 @@ export function serving(tell, later) {
     const { stepsDone: step, steps, rate } = known();
     const state = step >= steps && !measuring ? "done" : playing ? "playing" : "paused";
     const loss = losses > 0 ? lossSum / losses : null;
-    [lossSum, losses, toldAt] = [0, 0, performance.now()];
+    [lossSum, losses, reportedAt] = [0, 0, performance.now()];
     return { state, step, steps, loss, rate, seconds: milliseconds / 1000 };
   };
-  /** A piece of what is measured; whether it has ended. */
+  /** Continue the measurement by one piece; returns whether it has ended. */
   const measure = () => {
     const { done, value } = measuring?.next() ?? { done: true, value: null };
     if (done) measuring = null;
     if (value) tell({ measured: value });
     return done;
   };
-  /** What was begun to be measured is, before anything moves the weights. */
+  /** Finish the measurement before the weights change. */
   const settle = () => {
     while (!measure());
   };
   /**
-   * One step; false: it was none, and all that is asked later is answered with the reason, until another run
-   * begins.
+   * Take one step. Returns false if it failed; until another run begins, later requests are then rejected
+   * with the error.
    */
   const take = () => {
     const begun = performance.now();
@@ -75,7 +75,7 @@ export function serving(tell, later) {
       return false;
     }
   };
-  /** Steps of one play, and what is measured between them; a pause in between ends it. */
+  /** Take the steps of one `play`, and measure between them. `mine`: its turn; a newer one ends it. */
   const goOn = (mine) => {
     if (!playing || mine !== turn) return;
     if (measuring) measure();
@@ -89,7 +89,7 @@ export function serving(tell, later) {
       if (!take()) return;
     }
     playing = measuring !== null || known().stepsDone < known().steps;
-    if (!playing || performance.now() - toldAt >= TELL_MS) tell({ told: now() });
+    if (!playing || performance.now() - reportedAt >= TELL_MS) tell({ told: now() });
     if (playing) later(() => goOn(mine));
   };
   const answers = {
@@ -119,13 +119,13 @@ export function serving(tell, later) {
     },
     pace({ perSecond: wanted }) {
       perSecond = wanted ?? Infinity;
-      turn += 1; // a wait may be longer than the new one
+      turn += 1; // the current wait may be longer than the new one
       const mine = turn;
       if (playing) later(() => goOn(mine));
     },
     keep: () => ({ ...known().keep(), milliseconds }),
     measure({ count }) {
-      if (count === undefined) measuring = null; // it is what was begun
+      if (count === undefined) measuring = null; // this measurement replaces the one under way
       return known().measure(count);
     },
     weights: () => known().weights(),

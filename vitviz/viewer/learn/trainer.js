@@ -1,7 +1,7 @@
 /**
  * Trainer: a small Vision Transformer that learns digits step by step, by the recipe "playground" of
- * vitviz/train/recipes.py: AdamW, a learning rate that falls along a cosine, gradients shortened to 5. The
- * same settings make the same run, to the rounding of a processor.
+ * vitviz/train/recipes.py: AdamW, a cosine schedule, gradients clipped to a norm of 5. Equal settings make
+ * equal runs, up to the rounding of a processor.
  */
 
 import { readConfig } from "../engine/config.js";
@@ -13,9 +13,10 @@ import { drawn, read, write } from "./parameters.js";
 import { Twister } from "../maths/twister.js";
 
 /**
- * positions: how a patch tells its place; pool: what the answer is read from; train: so many digits are
- * learned from, evenly taken; labels: each digit's own, or those of all dealt out anew, which can only be
- * learned by heart; patches: as they lie, or moved in every picture in the same way, or in each in its own.
+ * positions: kind of position embedding; pool: token or mean that the head reads; train: number of training
+ * digits, taken evenly; labels: the true ones, or shuffled among the digits, which can only be memorised;
+ * patches:
+ * in order, or permuted: the same way in every picture, or another way in each.
  * @typedef {{positions: "learned"|"none"|"rotary", patch: number, dim: number, depth: number, heads: number,
  *   pool: "cls"|"mean", train: number, lr: number,
  *   batch: number, epochs: number, seed: number, labels: "true"|"shuffled", patches:
@@ -26,10 +27,10 @@ import { Twister } from "../maths/twister.js";
  * @typedef {{step: number, numbers: Float32Array[]}} Kept
  */
 
-/** What is not a setting here, as the recipe has it. */
+/** Fixed hyperparameters, as in the recipe. */
 const RECIPE = { side: 28, firsts: 0.9, squares: 0.95, eps: 1e-8, decay: 0.05, clip: 5, final: 0.01 };
 
-/** How far a weight is moved to see what the loss does. */
+/** Step of the finite difference of a weight. */
 const FINITE = 2 ** -5;
 
 /** @type {Settings} */
@@ -50,7 +51,7 @@ export const USUAL = {
 };
 
 /**
- * The config of a model with these settings, as Python writes it.
+ * The config of a model with these settings, in the form of a checkpoint.
  * @param {Settings} settings
  * @param {number} classes
  */
@@ -71,14 +72,15 @@ function configOf({ positions, patch, dim, depth, heads, pool }, classes) {
 }
 
 /**
- * Mean and deviation of all pixels from 0 to 1, as vitviz/train/dataset.py rounds them.
+ * Mean and standard deviation of all pixels, from 0 to 1, rounded as in vitviz/train/dataset.py.
  * @param {Uint8Array} pixels
- * @param {ArrayLike<number>} chosen  pictures
+ * @param {ArrayLike<number>} chosen  indices of pictures
+ * @param {number} count  of pixels in a picture
  */
 function momentsOf(pixels, chosen, count) {
   const levels = new Float64Array(256);
-  for (let one = 0; one < chosen.length; one++)
-    for (let at = chosen[one] * count; at < (chosen[one] + 1) * count; at++)
+  for (let picture = 0; picture < chosen.length; picture++)
+    for (let at = chosen[picture] * count; at < (chosen[picture] + 1) * count; at++)
       levels[pixels[at]] += 1 / count / chosen.length;
   const mean = levels.reduce((sum, share, level) => sum + (share * level) / 255, 0);
   const variance = levels.reduce((sum, share, level) => sum + share * (level / 255 - mean) ** 2, 0);
@@ -86,58 +88,58 @@ function momentsOf(pixels, chosen, count) {
   return { mean: four(mean), std: Math.max(four(Math.sqrt(variance)), 1e-4) };
 }
 
-/** The place of the number that is farthest from 0. @param {ArrayLike<number>} numbers */
+/** Index of the number with the largest absolute value. @param {ArrayLike<number>} numbers */
 function steepest(numbers) {
   let most = 0;
   for (let at = 1; at < numbers.length; at++) if (Math.abs(numbers[at]) > Math.abs(numbers[most])) most = at;
   return most;
 }
 
-/** The loss of a picture of a batch, exact also where it is next to nothing. */
-function lossOf({ f, at, classes: stride, config: { num_classes: classes } }, one, label) {
-  const logits = at.logits / 4 + one * stride;
+/** Cross-entropy of a picture of the batch, exact also close to 0. */
+function lossOf({ f, at, classes: stride, config: { num_classes: classes } }, picture, label) {
+  const logits = at.logits / 4 + picture * stride;
   let others = 0;
   for (let i = 0; i < classes; i++) if (i !== label) others += Math.exp(f[logits + i] - f[logits + label]);
   return Math.log1p(others);
 }
 
-/** The probabilities of the classes, from place `first` on. */
+/** Write the probabilities of the classes, (count, classes), to `probabilities` from index `first` on. */
 function answersOf(
   { f, at, classes: stride, config: { num_classes: classes } },
   count,
   probabilities,
   first,
 ) {
-  for (let one = 0; one < count; one++) {
-    const logits = at.logits / 4 + one * stride;
+  for (let picture = 0; picture < count; picture++) {
+    const logits = at.logits / 4 + picture * stride;
     let [most, sum] = [-Infinity, 0];
     for (let i = 0; i < classes; i++) most = Math.max(most, f[logits + i]);
     for (let i = 0; i < classes; i++)
-      sum += probabilities[first + one * classes + i] = Math.exp(f[logits + i] - most);
-    for (let i = 0; i < classes; i++) probabilities[first + one * classes + i] /= sum;
+      sum += probabilities[first + picture * classes + i] = Math.exp(f[logits + i] - most);
+    for (let i = 0; i < classes; i++) probabilities[first + picture * classes + i] /= sum;
   }
 }
 
 /**
- * The share of pictures whose most probable class is theirs: of equal ones the first.
+ * Accuracy: the share of pictures whose most probable class is right. Of equally probable classes the first
+ * counts.
  * @param {Float32Array} probabilities  (pictures x classes) @param {ArrayLike<number>} labels
  */
 export function rightOf(probabilities, labels) {
   const classes = probabilities.length / labels.length;
   let right = 0;
-  for (let one = 0; one < labels.length; one++) {
-    const row = probabilities.subarray(one * classes, (one + 1) * classes);
-    const label = labels[one];
+  for (let picture = 0; picture < labels.length; picture++) {
+    const row = probabilities.subarray(picture * classes, (picture + 1) * classes);
+    const label = labels[picture];
     right += Number(row.every((other, i) => other < row[label] || (other === row[label] && i >= label)));
   }
   return right / labels.length;
 }
 
 /**
- * Whether a run is measured after so many of its steps: more often while it changes most, and always after
- * the same.
- * @param {number} step
- * @param {number} steps
+ * Whether a run is measured after a step: more often at the beginning, and at the same steps in every run.
+ * @param {number} step  number of steps taken
+ * @param {number} steps  of the whole run
  */
 export const isMeasured = (step, steps) => step === steps || step % (step < 100 ? 20 : 50) === 0;
 
@@ -147,9 +149,9 @@ export class Trainer {
    * @param {Settings} settings
    * @param {Digits} digits
    * @param {(bytes: number) => import("../engine/kernels.js").Kernels} makeKernels
-   * @param {{config?: any, weights?: Record<string, Float32Array>, kept?: Kept|null}} [of]  another model,
-   *   and what it begins with; kept: of a
-   *   run with the same settings and digits, which goes on as if it had never stopped
+   * @param {{config?: any, weights?: Record<string, Float32Array>, kept?: Kept|null}} [of]  config:
+   *   of another model; weights: its initial ones; kept: a snapshot of a run with the same settings and
+   *   digits, which continues as if it had never stopped
    */
   constructor(
     settings,
@@ -170,7 +172,7 @@ export class Trainer {
     if (this.stepsPerEpoch < 1)
       throw new RangeError(chosen.length + " digits do not fill one step of " + batch);
     this.steps = Math.max(1, Math.round(epochs * this.stepsPerEpoch));
-    this.labels = Uint8Array.from(chosen, (one) => digits.train.labels[one]);
+    this.labels = Uint8Array.from(chosen, (digit) => digits.train.labels[digit]);
     if (labels === "shuffled")
       this.labels = Uint8Array.from(
         new Chance(seed, "scramble").permutation(chosen.length),
@@ -212,11 +214,11 @@ export class Trainer {
   mean = 0;
   std = 1;
   stepsDone = 0;
-  /** What each value of a pixel is for the model. */
+  /** The model's input for each value of a pixel. */
   #values = new Float32Array(0);
-  /** Where each pixel lies among the patches of its picture. */
+  /** Index of each pixel among the patches of its picture. */
   #places = new Uint32Array(0);
-  /** Where the patches of all pictures, of those to train first, are moved to, or of one for all. */
+  /** Permutation of the patches of each picture, training pictures first; a single one if all share it. */
   #moves = /** @type {Uint8Array|null} */ (null);
   #probabilities = new Float32Array(0);
   #epoch = -1;
@@ -229,20 +231,20 @@ export class Trainer {
     const chance = new Chance(seed, "shuffle");
     const count = patches === "same" ? 1 : this.digits.train.labels.length + this.digits.test.labels.length;
     const moves = new Uint8Array(count * P);
-    for (let one = 0; one < count; one++) moves.set(chance.permutation(P), one * P);
+    for (let picture = 0; picture < count; picture++) moves.set(chance.permutation(P), picture * P);
     return moves;
   }
 
-  /** Puts a picture among the patches of a batch. */
-  #put(pictures, one, place) {
+  /** Write a picture into the batch, at index `place`. */
+  #put(pictures, index, place) {
     const {
       m,
       config: { num_patches: P },
     } = this;
     const [f, pixels, to] = [m.f, RECIPE.side ** 2, m.at.patches / 4 + place * P * m.pixels];
-    const from = one * pixels;
+    const from = index * pixels;
     const isAlike = this.settings.patches === "same";
-    const row = isAlike ? 0 : (pictures === this.digits.test ? this.digits.train.labels.length : 0) + one;
+    const row = isAlike ? 0 : (pictures === this.digits.test ? this.digits.train.labels.length : 0) + index;
     for (let i = 0; i < pixels; i++) {
       let at = this.#places[i];
       if (this.#moves) at = this.#moves[row * P + Math.floor(at / m.pixels)] * m.pixels + (at % m.pixels);
@@ -250,7 +252,7 @@ export class Trainer {
     }
   }
 
-  /** The place among the chosen digits of each of the next step, as vitviz/train/order.py orders them. */
+  /** Indices of the next step's digits among the chosen ones, in the order of vitviz/train/order.py. */
   #next() {
     const [epoch, place] = [
       Math.floor(this.stepsDone / this.stepsPerEpoch),
@@ -270,7 +272,7 @@ export class Trainer {
   }
 
   /**
-   * The loss of pictures that lie at `patches`, and the gradients of all parameters.
+   * Compute the loss of the pictures at `patches`, and the gradients of all parameters.
    * @param {ArrayLike<number>} labels
    */
   #learn(labels) {
@@ -282,17 +284,17 @@ export class Trainer {
     forward(m, count);
     answersOf(m, count, this.#probabilities, 0);
     let loss = 0;
-    for (let one = 0; one < count; one++) {
-      loss += lossOf(m, one, labels[one]) / count;
+    for (let picture = 0; picture < count; picture++) {
+      loss += lossOf(m, picture, labels[picture]) / count;
       for (let i = 0; i < classes; i++)
-        m.f[m.at.dlogits / 4 + one * m.classes + i] =
-          (this.#probabilities[one * classes + i] - Number(i === labels[one])) / count;
+        m.f[m.at.dlogits / 4 + picture * m.classes + i] =
+          (this.#probabilities[picture * classes + i] - Number(i === labels[picture])) / count;
     }
     backward(m, count);
     return loss;
   }
 
-  /** By what gradients are shortened, so that all together are no longer than the recipe allows. */
+  /** Factor that clips the norm of all gradients to the recipe's maximum. */
   #shorter() {
     const { gradients } = this.m;
     let sum = 0;
@@ -300,7 +302,7 @@ export class Trainer {
     return Math.min(1, RECIPE.clip / (Math.sqrt(sum) + 1e-6));
   }
 
-  /** What `adamw` takes, for a step that is the next one. */
+  /** Arguments of `adamw` for the next step. */
   #update() {
     const { rate, stepsDone } = this;
     const [first, second] = [1 - RECIPE.firsts ** (stepsDone + 1), 1 - RECIPE.squares ** (stepsDone + 1)];
@@ -308,13 +310,14 @@ export class Trainer {
   }
 
   /**
-   * One step of AdamW. Throws a RangeError before a loss or a gradient that is no number reaches the weights.
-   * @returns {{loss: number, rate: number}}  of its digits, before it
+   * One step of AdamW. Throws a RangeError if the loss or a gradient is not finite, before the weights
+   * change.
+   * @returns {{loss: number, rate: number}}  loss of the step's digits before it
    */
   step() {
     const { m, rate } = this;
     const next = this.#next();
-    next.forEach((place, one) => this.#put(this.digits.train, this.chosen[place], one));
+    next.forEach((place, at) => this.#put(this.digits.train, this.chosen[place], at));
     const loss = this.#learn(this.#labelsOf(next));
     const { rate: learned, root, decay } = this.#update();
     const { decayed, size } = m.layout;
@@ -348,19 +351,20 @@ export class Trainer {
     return { loss, rate };
   }
 
-  #asked = new Uint8Array(0);
+  #batchLabels = new Uint8Array(0);
   #labelsOf(places) {
-    if (this.#asked.length !== places.length) this.#asked = new Uint8Array(places.length);
-    places.forEach((place, one) => {
-      this.#asked[one] = this.labels[place];
+    if (this.#batchLabels.length !== places.length) this.#batchLabels = new Uint8Array(places.length);
+    places.forEach((place, at) => {
+      this.#batchLabels[at] = this.labels[place];
     });
-    return this.#asked;
+    return this.#batchLabels;
   }
 
   /**
-   * The test digits, or the first so many of them: the step, the share that is right, the mean loss, and the
-   * probabilities, (count, classes).
-   * @param {number} [count] @returns {Measured}
+   * Results on the test digits: the step, the share that is right, the mean loss, and the probabilities,
+   * (count, classes).
+   * @param {number} [count]  only the first so many digits
+   * @returns {Measured}
    */
   measure(count) {
     const measuring = this.measuring(count);
@@ -371,7 +375,7 @@ export class Trainer {
   }
 
   /**
-   * The same in pieces, between which something else can be answered; no step may be taken before it ends.
+   * `measure` in pieces, between which other requests can be answered; no step may be taken before it ends.
    * @param {number} [count]
    * @returns {Generator<void, Measured>}
    */
@@ -389,17 +393,17 @@ export class Trainer {
     for (let first = 0; first < count; first += batch) {
       if (first > 0) yield;
       const some = Math.min(batch, count - first);
-      for (let one = 0; one < some; one++) this.#put(test, first + one, one);
+      for (let at = 0; at < some; at++) this.#put(test, first + at, at);
       forward(m, some);
       answersOf(m, some, probabilities, first * classes);
-      for (let one = 0; one < some; one++) loss += lossOf(m, one, test.labels[first + one]) / count;
+      for (let at = 0; at < some; at++) loss += lossOf(m, at, test.labels[first + at]) / count;
     }
     return { step, right: rightOf(probabilities, test.labels.subarray(0, count)), loss, probabilities };
   }
 
   /**
-   * What a run goes on from, see the constructor: the numbers of all parameters, and both means that AdamW
-   * keeps of them.
+   * A snapshot from which the constructor continues a run: the step, all parameters, and both of AdamW's
+   * means.
    * @returns {Kept}
    */
   keep() {
@@ -416,7 +420,7 @@ export class Trainer {
     } = this.m;
     const { seed, positions } = this.settings;
     const tensors = Object.fromEntries(
-      Object.values(all).map((one) => [one.name, { shape: one.shape, data: read(numbers, one) }]),
+      Object.values(all).map((item) => [item.name, { shape: item.shape, data: read(numbers, item) }]),
     );
     const size = this.config.image_size;
     const described = {
@@ -442,10 +446,10 @@ export class Trainer {
   }
 
   /**
-   * A step that learns from one digit alone, taken apart and not taken: what the model answers, the loss, the
-   * gradient of the logits, how long that of each parameter is; and of one weight (the one with the steepest
-   * slope, or the steepest of the parameter `name`) its place `at` in the parameter, the gradient, the same
-   * by a finite difference, the means that AdamW keeps, and what it would add.
+   * The parts of a training step for one digit alone, without taking it: the model's answer, the loss, the
+   * gradient of the logits, the norm of each parameter's gradient; and for one weight (the one with the
+   * steepest slope, of all or of the parameter `name`) its index `at` in the parameter, the gradient, the
+   * same by a finite difference, AdamW's means, and the update. Throws a RangeError for an unknown name.
    * @param {number} index  of a training digit @param {string} [name]
    */
   apart(index, name = "") {
@@ -461,15 +465,17 @@ export class Trainer {
     const [logits, gradients] = [m.at.logits, m.at.dlogits].map((part) =>
       m.f.slice(part / 4, part / 4 + classes),
     );
-    const slopes = Object.entries(this.gradients()).map(([one, numbers]) => ({
-      one,
+    const slopes = Object.entries(this.gradients()).map(([parameter, numbers]) => ({
+      parameter,
       numbers,
       at: steepest(numbers),
       length: Math.sqrt(numbers.reduce((sum, slope) => sum + slope * slope, 0)),
     }));
-    const known = slopes.filter(({ one }) => (name ? one === name : m.layout.all[one].shape.length > 1));
+    const known = slopes.filter(({ parameter }) =>
+      name ? parameter === name : m.layout.all[parameter].shape.length > 1,
+    );
     if (known.length === 0) throw new RangeError("the model has no parameter " + name);
-    const { one, at } = known[steepest(known.map(({ numbers, at: most }) => numbers[most]))];
+    const { parameter, at } = known[steepest(known.map(({ numbers, at: most }) => numbers[most]))];
     return {
       index,
       label,
@@ -477,14 +483,14 @@ export class Trainer {
       probabilities: this.#probabilities.slice(0, classes),
       gradients,
       loss,
-      lengths: Object.fromEntries(slopes.map(({ one: each, length }) => [each, length])),
+      lengths: Object.fromEntries(slopes.map(({ parameter: each, length }) => [each, length])),
       rate: this.rate,
       step: this.stepsDone,
-      ...this.#weightApart(m.layout.all[one], at, label),
+      ...this.#weightApart(m.layout.all[parameter], at, label),
     };
   }
 
-  /** The number `at` of a parameter, in a step for the digit whose gradients are known. */
+  /** The parts of a step for number `at` of a parameter, after `#learn` of the digit with this label. */
   #weightApart({ name, shape, at: first, into, stride }, at, label) {
     const { m } = this;
     const there = first + Math.floor(at / into) * stride + (at % into);
@@ -499,7 +505,7 @@ export class Trainer {
       const [above, below] = [Math.fround(value + h), Math.fround(value - h)];
       return (lossAt(above) - lossAt(below)) / (above - below);
     };
-    // Two steps together leave no error of the third order (Richardson).
+    // Richardson extrapolation: two step sizes cancel the leading error.
     const finite = (4 * difference(FINITE / 2) - difference(FINITE)) / 3;
     m.numbers[there] = value;
     packAll(m);
@@ -513,12 +519,12 @@ export class Trainer {
   }
 
   /**
-   * The gradients of the batch that was learned from last, by their names.
+   * Gradients of the last batch, by parameter name.
    * @returns {Record<string, Float32Array>}
    */
   gradients() {
     return Object.fromEntries(
-      Object.values(this.m.layout.all).map((one) => [one.name, read(this.m.gradients, one)]),
+      Object.values(this.m.layout.all).map((item) => [item.name, read(this.m.gradients, item)]),
     );
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The worker: a model learns beside the page, so that the pointer never waits. It is a classic one, whose
+ * The worker: trains a model beside the page, so that the page never freezes. It is a classic worker, whose
  * text bundle.py makes.
  */
 

@@ -5,8 +5,8 @@ import { cutsOf } from "./cuts.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
 /**
- * One layer as the viewer keeps it; attention[h, i, j] = exp(scale * q[h, i].k[h, j] + bias - lse[h, i]), and
- * 0 where the edge is cut.
+ * A decoded layer; attention[h, i, j] = exp(scale * q[h, i].k[h, j] + bias - lse[h, i]), and 0 where the edge
+ * is cut.
  * @typedef {{q: Float32Array, k: Float32Array, lse: Float32Array,
  *   heads: number, tokens: number, dim: number, scale: number, isCut: import("./cuts.js").IsCut|null,
  *   bias: import("./bias.js").Bias|null}} Layer
@@ -14,7 +14,7 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
  */
 
 /**
- * A layer file, decoded from 16-bit to 32-bit floats once, so that drawing need not.
+ * Decode a layer file from 16-bit to 32-bit floats.
  * @param {ArrayBuffer} buffer
  * @param {any} manifest
  * @param {number} layer  its index
@@ -36,7 +36,7 @@ export function decodeLayer(buffer, manifest, layer) {
   };
 }
 
-/** a[i ...] . b[j ...] over `dim` numbers; four sums at once keep the multiplier busy. */
+/** Dot product of a[i ...] and b[j ...] over `dim` numbers; four sums at once run in parallel. */
 export function dot(a, i, b, j, dim) {
   let s0 = 0,
     s1 = 0,
@@ -58,14 +58,14 @@ export function dot(a, i, b, j, dim) {
  * Dot products of one row of `a` with `count` rows of `b`, four at a time: each number of `a` that is
  * read is used four times, which takes a third less time than one `dot` after another.
  * @param {Float32Array} a
- * @param {number} i  where its row begins
+ * @param {number} i  index of the row's first number
  * @param {Float32Array} b
- * @param {number} j  where the first of its rows begins
+ * @param {number} j  index of the first row's first number
  * @param {number} count
  * @param {number} dim
  * @param {Float32Array|Float64Array} out
  * @param {number} offset
- * @param {number} factor  what each product is multiplied with
+ * @param {number} factor  multiplies each product
  */
 export function dotRows(a, i, b, j, count, dim, out, offset, factor = 1) {
   const end = i + dim;
@@ -97,7 +97,7 @@ export function dotRows(a, i, b, j, count, dim, out, offset, factor = 1) {
 
 /**
  * The scores of a token in one head, scale * q . k + bias, written to out[offset ...]: "from" it, its query
- * with every key; "to" it, every query with its key. Of cut edges too. (N)
+ * with every key; "to" it, every query with its key. Cut edges have scores, too. (N)
  * @param {Layer} layer
  * @param {number} head
  * @param {number} token
@@ -115,8 +115,8 @@ export function scoresOf({ q, k, tokens, dim, scale, bias }, head, token, direct
 }
 
 /**
- * The attention that scores become, in their place at out[offset ...]: exp(score - lse), and 0 where the edge
- * is cut. Arguments are those of `scoresOf`, which wrote the scores.
+ * Attention from the scores at out[offset ...], in place: exp(score - lse), and 0 where the edge is cut. The
+ * arguments are those of `scoresOf`, which wrote the scores.
  */
 export function softmaxOf({ lse, tokens, isCut }, head, token, direction, out, offset = 0) {
   const first = head * tokens;
@@ -143,7 +143,7 @@ export function attentionOf(layer, head, token, direction, out, offset = 0) {
 }
 
 /**
- * The maps of all heads for one token, head after head. (H * N)
+ * The maps of a token in all heads. (H * N)
  * @param {Layer} layer
  * @param {number} token
  * @param {Direction} direction
@@ -223,7 +223,7 @@ export function prefixKind(name) {
 }
 
 /**
- * How many of the largest values make half of their sum.
+ * Number of the largest values that make up half of the sum of all.
  * @param {ArrayLike<number>} values  none below 0
  */
 export function holdingHalf(values) {

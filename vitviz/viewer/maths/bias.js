@@ -1,17 +1,17 @@
-/** Bias: what a model adds to the score of a query and a key, by the way from one to the other. */
+/** Bias: a number added to the score of a query and a key, which depends on their relative position. */
 
 import { expectTensor, toFloat32 } from "./safetensors.js";
 
 /**
- * What is added to the score of a query and a key in a head.
+ * The bias of the score of a query and a key in a head.
  * @typedef {(head: number, query: number, key: number) => number} Bias
  */
 
 /**
- * The bias of one layer, of the numbers in its file; vitviz/probe/capture/bias.py says what they are.
+ * The bias of one layer, from the numbers in its file, which vitviz/probe/capture/bias.py describes.
  * @param {Record<string, import("./safetensors.js").Tensor>} tensors
  * @param {import("../types.js").Manifest} manifest
- * @returns {Bias|null}  null for a model that adds nothing
+ * @returns {Bias|null}  null for a model without a bias
  */
 export function biasOf(
   tensors,
@@ -32,12 +32,12 @@ export function biasOf(
       : Float32Array.from({ length: tokens }, (_, at) => at);
   const [places, queries] = [each("bias_places"), each("bias_queries")];
   return (head, query, key) => {
-    const asking = queries[query];
-    return asking < 0 ? 0 : table[wayBetween(places[asking], places[key], rows, cols) * heads + head];
+    const row = queries[query];
+    return row < 0 ? 0 : table[wayBetween(places[row], places[key], rows, cols) * heads + head];
   };
 }
 
-/** Which number of a table it is: token 0 is CLS, the patches follow row by row. */
+/** Row of the bias table for a query and a key: token 0 is CLS, the patches follow row by row. */
 export function wayBetween(query, key, rows, cols) {
   const fromCls = (2 * rows - 1) * (2 * cols - 1);
   if (query === 0) return key === 0 ? fromCls + 2 : fromCls;

@@ -1,9 +1,9 @@
 /**
- * Chance: numbers drawn with a seed, where they decide what a link means. vitviz/probe/intervene/chance.py
- * has the same functions and says what they compute; both are held to one table.
+ * Chance: random numbers from a seed, for everything that a link must reproduce.
+ * vitviz/probe/intervene/chance.py has and describes the same functions; tests hold both to one table.
  */
 
-/** What is drawn with a seed, in the order of Python: the place of a word is half of the key. */
+/** Uses of random numbers, in the order of Python: the index of a use is half of the key. */
 export const USES = ["shuffle", "positions", "scramble", "noise", "orders", "random map", "hidden patches"];
 const WORDS = 2 ** 32;
 
@@ -29,10 +29,10 @@ export function philox([c0, c1, c2, c3], [k0, k1]) {
   return [c0, c1, c2, c3];
 }
 
-/** Whether a word would make small remainders likelier. */
+/** Whether a word must be drawn again: with it small remainders would be likelier. */
 const isLate = (word, bound) => word >= WORDS - (WORDS % bound);
 
-/** What is drawn for one use with one seed; every call goes on from the last. */
+/** The random numbers for one use and one seed; every call continues after the last. */
 export class Chance {
   #key;
   #drawn = 0;

@@ -1,4 +1,4 @@
-/** Colour: perceptually uniform colour maps, and how a value becomes a pixel. */
+/** Colour: perceptually uniform colour maps, and pixels from values. */
 
 /** Every fifth colour of matplotlib's tables, as rrggbb; linear interpolation is off by at most 2 of 255. */
 const ANCHORS = {
@@ -30,19 +30,18 @@ export const COLOUR_MAPS = ["viridis", "magma", "cividis"];
 export const SPOTLIGHT = "spotlight";
 
 /**
- * The brightness at the low end of a scale: a photo keeps at least so much of its own, however little of it
- * is looked at.
+ * The brightness at the low end of the spotlight's scale: a photo keeps at least this share of its own.
  */
 export const DIMMEST = 0.6;
 
-/** The same of greys, for maps without a picture under them: nothing has to be made out there. */
+/** The same for greys, in maps without a picture under them: there is nothing to recognise. */
 export const DARKEST = 0.25;
 
 const tables = new Map();
 
 /**
- * The 256 colours of a map, each packed as 0xAABBGGRR, which is how canvas memory reads. Those of the
- * spotlight are greys, for maps without a picture under them.
+ * The 256 colours of a map, each packed as 0xAABBGGRR, the order of canvas memory. The spotlight's table has
+ * greys, for maps without a picture under them.
  * @param {string} name
  * @returns {Uint32Array}
  */
@@ -65,8 +64,8 @@ function greys() {
 }
 
 /**
- * The shade of the spotlight, to lie over a picture: black, as opaque as it must be to leave each pixel
- * the brightness of its value.
+ * The shade of the spotlight, drawn over a picture: black, with the opacity that leaves each pixel the
+ * brightness of its value.
  * @returns {Uint32Array}
  */
 export function shadeTable() {
@@ -106,7 +105,7 @@ export function packColour(colours, at) {
 }
 
 /**
- * A packed colour as CSS writes it.
+ * A packed colour in CSS.
  * @param {number} packed
  * @returns {string}
  */
@@ -115,7 +114,7 @@ export function cssColour(packed) {
 }
 
 /**
- * The place of a value in a table of 256; values outside the scale take the first or last.
+ * Index of a value in a table of 256; values outside the scale get the first or last.
  * @param {number} value
  * @param {{min: number, max: number}} scale
  * @returns {number}

@@ -11,7 +11,7 @@ export function csvText({ columns, rows }) {
 
 function cell(value) {
   if (typeof value === "number") return Number.isFinite(value) ? number(value) : "";
-  // Labels come from strangers, and a spreadsheet runs a text that begins so as a formula.
+  // Labels come from strangers: a spreadsheet would run a text with these first letters as a formula.
   const text = /^[=+\-@\t\r]/.test(value) ? "'" + value : value;
   return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 }

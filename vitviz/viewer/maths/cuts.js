@@ -1,4 +1,6 @@
-/** Cuts: edges of attention that an operated pass did not have. There the map is 0, whatever q and k say. */
+/**
+ * Cuts: edges of attention that interventions removed from a pass. The map is 0 there, whatever q and k are.
+ */
 
 /**
  * The cuts of one layer: whether a query could not look at a key in a head.
@@ -6,12 +8,13 @@
  */
 
 /**
- * What a manifest says of a model and a pass.
+ * The parts of a manifest that describe a model and a pass.
  * @typedef {{model: import("../types.js").Model, pass: import("../types.js").Pass}} Passed
  */
 
 /**
- * The tokens that were taken out of a pass: they look at themselves alone, and nobody looks at them.
+ * The tokens that were removed from a pass: they attend only to themselves, and no other token attends to
+ * them.
  * @param {Passed} manifest
  * @returns {Uint8Array|null}  (N), 1 for a removed token; null if none is
  */

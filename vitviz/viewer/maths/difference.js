@@ -5,12 +5,12 @@ import { largest } from "./colour.js";
 import { lengthOf } from "./mixing.js";
 
 /** Whether two grids have as many rows, columns and prefix tokens, so that maps can be subtracted. */
-export function sameGrid(one, other) {
-  return one.rows === other.rows && one.cols === other.cols && one.prefix === other.prefix;
+export function sameGrid(first, second) {
+  return first.rows === second.rows && first.cols === second.cols && first.prefix === second.prefix;
 }
 
 /**
- * First minus second, one for each token; NaN where one of them has no value.
+ * First minus second, for each token; NaN where either has no value.
  * @param {ArrayLike<number>} first
  * @param {ArrayLike<number>} second
  * @returns {Float32Array}
@@ -32,11 +32,11 @@ export function evenScale(difference, { prefix, tokens }) {
 
 /**
  * The cosine distance of two vectors: 1 - cosine of the angle between them, 0 for the same direction.
- * @param {Float32Array} one
- * @param {Float32Array} other
+ * @param {Float32Array} first
+ * @param {Float32Array} second
  */
-export const cosineDistance = (one, other) =>
-  1 - dot(one, 0, other, 0, one.length) / (lengthOf(one) * lengthOf(other));
+export const cosineDistance = (first, second) =>
+  1 - dot(first, 0, second, 0, first.length) / (lengthOf(first) * lengthOf(second));
 
 /** The token with the largest absolute difference. */
 export function mostDifferent(difference) {
@@ -49,7 +49,7 @@ export function mostDifferent(difference) {
 }
 
 /**
- * The most probable classes of two models side by side, matched by name, those of the first in front.
+ * The most probable classes of two models, matched by name; the classes of the first model come first.
  * @param {import("../types.js").Prediction[]} first
  * @param {import("../types.js").Prediction[]} second
  * @param {number} count  of each model
@@ -59,6 +59,6 @@ export function mostDifferent(difference) {
 export function besideEachOther(first, second, count) {
   const labels = new Set([...first.slice(0, count), ...second.slice(0, count)].map(({ label }) => label));
   // If classes have the same name, the most probable counts: it comes first.
-  const of = (answers, label) => answers.find((one) => one.label === label)?.probability ?? null;
+  const of = (answers, label) => answers.find((answer) => answer.label === label)?.probability ?? null;
   return [...labels].map((label) => ({ label, first: of(first, label), second: of(second, label) }));
 }

@@ -1,6 +1,6 @@
 /**
- * Draws: the weights that a training began with, drawn as torch draws them, with the numbers that
- * vitviz/model/untrained.py tells of them.
+ * Draws: the initial weights of a training, drawn like torch, by the description of
+ * vitviz/model/untrained.py.
  */
 
 import { Twister } from "./twister.js";
@@ -13,7 +13,7 @@ import { Twister } from "./twister.js";
  */
 
 /**
- * All weights by their names.
+ * All weights by name.
  * @param {Draws} draws
  * @returns {Record<string, {shape: number[], data: Float32Array}>}
  */
@@ -34,7 +34,7 @@ export function weightsOf({ seed, shapes, same, steps }) {
     } = all[name];
     all[name].data = (
       way === "normal" ? twister.normals(length, by[1], by[0]) : twister.uniforms(length, ...by)
-    ).map((one) => one * factor);
+    ).map((number) => number * factor);
   }
   return all;
 }

@@ -1,4 +1,4 @@
-/** How a patch becomes a token: filters as pictures, and a token's numbers before and after positions. */
+/** Patch embedding: its filters as pictures, and a token's numbers before and after positions are added. */
 
 import { largestSize, toRgba } from "./colour.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
@@ -26,7 +26,7 @@ export function readEmbedding(buffer, manifest) {
 }
 
 /**
- * The first principal components of all filters, and the share of the variance that each has, from 0 to 1.
+ * The first principal components of all filters, and the share of the variance of each, from 0 to 1.
  * @typedef {{filters: Float32Array, shares: Float32Array, count: number}} Components  filters: as in an
  *   Embedding
  */
@@ -56,7 +56,7 @@ export function embeddedToken({ content, position, count }, token) {
 }
 
 /**
- * A filter as a picture: 0 is grey, its largest weight is full colour.
+ * A filter as a picture: a weight of 0 is grey, the largest weight is full colour.
  * @param {{filters: Float32Array, count: number}} embedding
  * @param {number} index
  * @param {{channels: number}} image

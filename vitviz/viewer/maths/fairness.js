@@ -1,4 +1,4 @@
-/** Fairness: what a fair test of maps takes out and finds, as vitviz/probe/explain/fairness.py has it. */
+/** Fairness: the plan and the result of a fair test of maps, as in vitviz/probe/explain/fairness.py. */
 
 import { Chance } from "./chance.js";
 import { rounded } from "./pixels.js";
@@ -9,15 +9,16 @@ const ORDERS = 20;
 const BAND = [0.05, 0.95];
 
 /**
- * The orders of a test. ways: of patches, those of the maps, the most important first; the same backwards;
- * the random ones; these backwards; counts: how many patches are gone at each step, from 0.
+ * The plan of a test. ways: orders of patches: one for each map, the most important patch first; the same
+ * backwards; random ones; these backwards. counts: number of removed patches at each step, from 0.
  * @typedef {{names: string[], ways: number[][], counts: number[]}} Plan
  */
 
 /**
+ * Plan a test.
  * @param {Record<string, ArrayLike<number>>} maps  (P) each
- * @param {number[]} patches  those that are there
- * @param {boolean} readsPatches  whether the answer is read from patches, so that one has to stay
+ * @param {number[]} patches  the patches that are not removed
+ * @param {boolean} readsPatches  whether the head pools patches, so that one has to stay
  * @returns {Plan}
  */
 export function planOf(maps, patches, readsPatches) {
@@ -38,7 +39,7 @@ export function planOf(maps, patches, readsPatches) {
 }
 
 /**
- * The patches that stay at a step, by each order; of a step that leaves none one list stands for all.
+ * The patches that stay at a step, for each order; a single list at a step that leaves no patch.
  * @param {Plan} plan
  * @param {number} step
  */
@@ -47,7 +48,7 @@ export function keptAt({ ways, counts }, step) {
   return kept[0].length > 0 ? kept : kept.slice(0, 1);
 }
 
-/** The area under a curve over the shares that are gone, in [0, 1]. */
+/** Area under a curve over the removed shares, in [0, 1]. */
 function areaOf(curve, removed) {
   let sum = 0;
   for (let at = 1; at < curve.length; at++)
@@ -56,8 +57,9 @@ function areaOf(curve, removed) {
 }
 
 /**
- * The result. @param {Plan} plan @param {ArrayLike<number>[]} columns  the probability of the class at each
- * step, by each order
+ * The result of a test.
+ * @param {Plan} plan
+ * @param {ArrayLike<number>[]} columns  the probability of the class at each step, for each order
  * @param {number} target  the class
  */
 export function removalOf({ names, ways, counts }, columns, target) {
@@ -73,7 +75,7 @@ export function removalOf({ names, ways, counts }, columns, target) {
       const gain = insertion - deletion;
       return [
         name,
-        { first, last, deletion, insertion, gain, beaten: gains.filter((one) => one < gain).length },
+        { first, last, deletion, insertion, gain, beaten: gains.filter((other) => other < gain).length },
       ];
     }),
   );

@@ -1,6 +1,5 @@
 /**
- * Where tokens are: converts between pixels of the picture, patches of the grid, strokes over it, and token
- * indices.
+ * Geometry: converts between pixels of the picture, patches of the grid, strokes over it, and token indices.
  */
 
 /**
@@ -146,10 +145,10 @@ export function neighbour(token, key, grid) {
 }
 
 /**
- * The patches under a brush between two points, in order of the way.
+ * The patches under a brush that moves between two points, in the order of its path.
  * @param {{row: number, col: number}} from  in patches, with fractions: (0, 0) is the upper left corner
  * @param {{row: number, col: number}} to
- * @param {number} size  patches that the brush is wide: 1, 3, 5
+ * @param {number} size  width of the brush in patches: 1, 3, 5
  * @param {{rows: number, cols: number}} grid
  * @returns {number[]}  each once
  */

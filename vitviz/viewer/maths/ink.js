@@ -1,4 +1,4 @@
-/** Ink: whether strokes are dark on a light ground, as vitviz/probe/measure/ink.py finds it. */
+/** Ink: whether strokes are dark on a light ground, as in vitviz/probe/measure/ink.py. */
 
 import { rounded } from "./pixels.js";
 

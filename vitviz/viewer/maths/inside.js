@@ -1,14 +1,14 @@
 /**
- * Positions inside attention: what rotary positions or a relative bias do to a score, by the way between two
- * patches.
+ * Positions inside attention: the effect of rotary positions or a relative bias on a score, by the offset
+ * between two patches.
  */
 
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
 /**
- * values: (layers, heads, 2 rows - 1, 2 cols - 1), by the way from key to query; one layer or one head stands
- * for all. most: the largest absolute value. turns: (layers, 3, heads, d / 2) of rotary positions, else none:
- * the angle of the upper left patch, and what one row and one column more add to it.
+ * values: (layers, heads, 2 rows - 1, 2 cols - 1), by the offset from key to query; a single layer or head
+ * stands for all. most: the largest absolute value. turns: (layers, 3, heads, d / 2) for rotary positions,
+ * else empty: the angle of the upper left patch, and its increase per row and per column.
  * @typedef {{kind: "rotary"|"bias", layers: number, heads: number, values: Float32Array, most: number,
  *   turns: Float32Array}} Inside
  */
@@ -40,7 +40,7 @@ export function readInside(buffer, { model: { grid, depth, num_heads: all, head_
 }
 
 /**
- * What is done to the score of a patch, the query, with each patch as the key. (rows cols)
+ * Effect of positions on the score of a query patch with each patch as the key. (rows * cols)
  * @param {Inside} inside
  * @param {number} layer
  * @param {number} head
@@ -56,7 +56,7 @@ export function insideMap({ layers, heads, values }, layer, head, { row, col }, 
   );
 }
 
-/** The same on the mean of the heads. (rows cols) */
+/** `insideMap`, averaged over the heads. (rows * cols) */
 export function insideMeans(inside, layer, place, grid) {
   const maps = Array.from({ length: inside.heads }, (_, head) => insideMap(inside, layer, head, place, grid));
   return maps[0].map((_, at) => maps.reduce((sum, map) => sum + map[at], 0) / maps.length);

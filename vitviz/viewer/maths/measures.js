@@ -1,11 +1,11 @@
-/** Measures: statistics of heads and features of tokens, as vitviz/probe/measure/ has them. */
+/** Measures: statistics of heads and features of tokens, as in vitviz/probe/measure/. */
 
 import { attentionOf, dot } from "./attention.js";
 import { quantile } from "./quantile.js";
 
 /**
- * How widely and how far each head of a layer looks, mean over the tokens that stay: entropy in nats,
- * distance in pixels. (H) each
+ * Mean entropy (nats) and mean attention distance (pixels) of each head of a layer, over the tokens that are
+ * not removed. (H) each
  * @param {import("./attention.js").Layer} layer
  * @param {import("./geometry.js").Grid} grid
  * @param {number[]} removed  patches
@@ -32,20 +32,20 @@ export function headStatistics(layer, { prefix, tokens, cols, patchHeight, patch
         total += row[other];
         far += row[other] * Math.hypot(down - y, across - x);
       }
-      distance[head] += far / total / staying.filter((one) => one >= prefix).length;
+      distance[head] += far / total / staying.filter((other) => other >= prefix).length;
     }
   }
   return { entropy: entropy.map((value) => Math.max(0, value)), distance };
 }
 
-/** The lengths of rows. (N * D) -> (N) @param {Float32Array} rows @param {number} dim */
+/** Norms of rows. (N * D) -> (N) @param {Float32Array} rows @param {number} dim */
 export const normsOf = (rows, dim) =>
   Float32Array.from({ length: rows.length / dim }, (_, at) =>
     Math.sqrt(dot(rows, at * dim, rows, at * dim, dim)),
   );
 
 /**
- * The lengths of rows after a LayerNorm with this gain and shift. (N * D) -> (N)
+ * Norms of rows after a LayerNorm with this gain and shift. (N * D) -> (N)
  * @param {Float32Array} rows
  * @param {Float32Array} gain
  * @param {Float32Array} shift
@@ -65,20 +65,20 @@ export function lengthsOfNormed(rows, gain, shift, eps) {
   return normsOf(normed, dim);
 }
 
-/** Rows of length 1; those of length 0 stay. (N * D) @param {Float32Array} rows @param {number} dim */
+/** Rows scaled to length 1; rows of length 0 stay. (N * D) @param {Float32Array} rows @param {number} dim */
 export function unitRowsOf(rows, dim) {
   const norms = normsOf(rows, dim);
   return rows.map((value, at) => value / (norms[Math.floor(at / dim)] || 1));
 }
 
-const WIDE = 8; // directions that are followed, so that the first three are right
+const WIDE = 8; // directions in the iteration, more than three so that the first three converge
 const MOST_TURNS = 500;
-const LEAST = 1e-12; // share of the variance below which a direction is none
-const RANGE = [0.01, 0.99]; // quantiles of the scores that become the ends of a colour
+const LEAST = 1e-12; // share of the variance below which a direction is ignored
+const RANGE = [0.01, 0.99]; // quantiles of the scores at the ends of a colour channel
 
 /**
- * The three directions in which patches differ most, (3 * D): scores (P * 3), shares of the variance (3),
- * ends of the colours (2 * 3). The largest number of each direction is positive.
+ * The first three principal components of the patches: directions (3 * D), scores (P * 3), explained shares
+ * of the variance (3), range of the colours (2 * 3). The largest number of each direction is positive.
  * @param {Float32Array} patches  (P * D)
  * @param {number} dim
  */
@@ -97,24 +97,24 @@ export function principal(patches, dim) {
     new Float32Array(6),
     new Float32Array(3 * dim),
   ];
-  for (let one = 0; one < Math.min(3, vectors.length) && values[one] > LEAST * total; one++) {
+  for (let index = 0; index < Math.min(3, vectors.length) && values[index] > LEAST * total; index++) {
     const direction = new Float64Array(dim);
     for (let at = 0; at < count; at++)
-      for (let i = 0; i < dim; i++) direction[i] += vectors[one][at] * rows[at * dim + i];
+      for (let i = 0; i < dim; i++) direction[i] += vectors[index][at] * rows[at * dim + i];
     const most = direction.reduce((best, value) => (Math.abs(value) > Math.abs(best) ? value : best), 0);
     const length =
       (Math.sqrt(direction.reduce((sum, value) => sum + value * value, 0)) || 1) * (most < 0 ? -1 : 1);
     directions.set(
       direction.map((value) => value / length),
-      one * dim,
+      index * dim,
     );
     for (let at = 0; at < count; at++)
-      scores[at * 3 + one] =
+      scores[at * 3 + index] =
         direction.reduce((sum, value, i) => sum + value * rows[at * dim + i], 0) / length;
-    explained[one] = Math.max(0, values[one]) / total;
+    explained[index] = Math.max(0, values[index]) / total;
     RANGE.forEach((share, end) => {
-      range[end * 3 + one] = quantile(
-        scores.filter((_, at) => at % 3 === one),
+      range[end * 3 + index] = quantile(
+        scores.filter((_, at) => at % 3 === index),
         share,
       );
     });
@@ -132,15 +132,15 @@ function centred(patches, dim) {
 }
 
 /**
- * The largest eigenvalues of a symmetric matrix, and their vectors, by orthogonal iteration: a few directions
- * are multiplied with it again and again, and kept at right angles.
- * @param {Float64Array} matrix  (n * n), none of its eigenvalues below 0
+ * The largest eigenvalues of a symmetric matrix and their vectors, by orthogonal iteration: a few vectors are
+ * repeatedly multiplied with the matrix and made orthogonal.
+ * @param {Float64Array} matrix  (n * n), positive semidefinite
  * @param {number} n
  */
 function largest(matrix, n) {
   /** @type {Float64Array[]} */
-  let vectors = Array.from({ length: Math.min(WIDE, n) }, (_, one) =>
-    Float64Array.from({ length: n }, (_, at) => Math.cos((one + 1) * (at + 0.5) * (one + 2.7))),
+  let vectors = Array.from({ length: Math.min(WIDE, n) }, (_, index) =>
+    Float64Array.from({ length: n }, (_, at) => Math.cos((index + 1) * (at + 0.5) * (index + 2.7))),
   );
   let values = /** @type {number[]} */ ([]);
   for (let turn = 0; turn < MOST_TURNS; turn++) {

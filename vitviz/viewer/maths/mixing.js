@@ -1,4 +1,4 @@
-/** Mixing: what attention adds to a token, from the shares and values to the residual sum. */
+/** Mixing: the change of a token by attention, from shares and values to the residual sum. */
 
 import { dot, dotRows } from "./attention.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
@@ -12,12 +12,12 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
  */
 
 /**
- * What one head adds to one token, and all heads together.
+ * The change of one token by one head, and by all heads together.
  * @typedef {{mixed: Float32Array, added: Float32Array, change: Float32Array, before: Float32Array,
  *   after: Float32Array, cosine: number, shares: number[]}} Mix
  *   mixed (d): the mix of the head; added, change, before, after (D)
- *   shares: how much of the change each head makes, and last the biases; they sum to 1, to 0 where nothing
- *   changes
+ *   shares: the part of each head in the change, and last of the biases; they sum to 1, or to 0 without a
+ *   change
  */
 
 /** @returns {Mixing} */
@@ -47,6 +47,7 @@ export function valueOf({ v, tokens, dim }, head, token) {
 }
 
 /**
+ * The change of a token by a head.
  * @param {Mixing} mixing  of the layer
  * @param {Float32Array} rows  attention from the token in every head (H * N)
  * @param {number} head
@@ -74,7 +75,7 @@ export function mixOf(mixing, rows, head, token) {
   const before = mixing.before.subarray(token * width, (token + 1) * width);
   const change = rest.map((value, i) => parts.reduce((sum, part) => sum + part[i], value));
   const added = parts[head];
-  const total = dot(change, 0, change, 0, width) || 1; // heads can add nothing at all
+  const total = dot(change, 0, change, 0, width) || 1; // there may be no change at all
   return {
     mixed: mixes.subarray(head * dim, (head + 1) * dim),
     added,

@@ -1,4 +1,4 @@
-/** How numbers are written on the screen. */
+/** Numbers as they are written on the screen. */
 
 /**
  * A value with three significant digits, and at most five decimals: 0.0213, 1.20, 0.00012; smaller
@@ -11,7 +11,7 @@ export function digits(value) {
 }
 
 /**
- * A value with five significant digits: one in a sum that a reader does again with a calculator.
+ * A value with five significant digits, for sums that a reader may check with a calculator.
  * @param {number} value
  * @returns {string}
  */
@@ -94,7 +94,7 @@ export function grouped(value) {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** A text with the thousands of its whole numbers separated; a year is none. @param {string} text */
+/** A text with the thousands of its whole numbers separated, except in years. @param {string} text */
 export function inGroups(text) {
   return text.replace(
     /(^|[\s(])(\d{5,}|(?!19|20)\d{4})(?=$|[\s,;)\uAC00-\uD7A3])/g,

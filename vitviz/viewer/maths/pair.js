@@ -7,12 +7,12 @@ import { scoresOf, softmaxOf } from "./attention.js";
  *   bias: number|null, score: number, scores: Float64Array, attention: Float64Array, lse: number, share:
  *     number, cut: boolean}} Pair
  *   scores, attention: of the query with every key (N); lse: the log-sum-exp of the scores without cut edges;
- *   bias: what the model adds to the scaled sum, null in a model that adds nothing;
+ *   bias: the number that the model adds to the scaled sum, null in a model without a bias;
  *   cut: whether the edge of this pair is cut
  */
 
 /**
- * attention[head, query, key] with everything that it is computed from.
+ * One value attention[head, query, key], with all numbers that it is computed from.
  * @param {import("./attention.js").Layer} layer
  * @param {number} head
  * @param {number} query  a token

@@ -33,7 +33,7 @@ export function patchValues(picture, token, manifest, grid, order) {
 }
 
 /**
- * Which pixel and channel of the patch is element `at` of the flattened vector.
+ * The pixel and the channel of element `at` of the flattened patch.
  * @returns {{row: number, col: number, channel: number}}
  */
 export function elementAt(at, channels, { patchHeight, patchWidth }, order) {

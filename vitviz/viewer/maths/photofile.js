@@ -1,9 +1,9 @@
 /**
- * Photo files: what their first bytes say, as vitviz/model/photo.py reads them, before anything is decoded.
+ * Photo files: format, size and number of frames, read before decoding, as in vitviz/model/photo.py.
  */
 
 /**
- * The formats that a page decodes itself: where and how they begin.
+ * The formats that a page decodes itself: offset and bytes of their signature.
  * @type {Record<string, [number, string]>}
  */
 const BEGINNINGS = {
@@ -14,12 +14,13 @@ const BEGINNINGS = {
   BMP: [0, "BM"],
   AVIF: [4, "ftypavif"],
 };
-/** Those that Python alone opens: TIFF, JPEG 2000, PPM; and the deep PNG and AVIF of below. */
+/** Signatures of formats that only Python opens: TIFF, JPEG 2000, PPM. */
 const OTHERS = ["II*\0", "MM\0*", "\0\0\0\fjP", "\xff\x4f\xff\x51", "P1", "P2", "P3", "P4", "P5", "P6"];
-/** Of a PNG with 16 bits browsers read other values; AVIF of several pictures begins differently. */
+/** Whether it is a PNG with 16 bits, which browsers round in another way: only Python opens it. */
 const isDeep = (bytes) => letters(bytes, 0, 4) === "\x89PNG" && bytes[24] === 16;
+/** Whether it is an AVIF with several pictures: only Python opens it. */
 const isSequence = (bytes) => letters(bytes, 4, 12) === "ftypavis";
-/** What else a file can be, and the end of a key of photo.json. */
+/** Signatures of files that are no picture, and the ends of their keys in photo.json. */
 const STRANGERS = [
   ["<!doctype html", "web_page"],
   ["<html", "web_page"],
@@ -33,7 +34,7 @@ const STRANGERS = [
 ];
 const HEIC = ["heic", "heix", "hevc", "heim", "heis", "mif1", "msf1"];
 
-/** Segments of a JPEG that hold its size: all frames, and not tables. */
+/** Whether a segment of a JPEG holds its size: frames do, tables do not. */
 const isFrame = (kind) => kind >= 0xc0 && kind <= 0xcf && kind !== 0xc4 && kind !== 0xc8 && kind !== 0xcc;
 
 /** Bytes as characters. @param {Uint8Array} bytes @param {number} from @param {number} to */
@@ -43,7 +44,7 @@ const letters = (bytes, from, to) => String.fromCharCode(...bytes.subarray(from,
 const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /**
- * The format of a file by its name; "" for one that Python alone opens, null for none.
+ * The name of a file's format; "" if only Python opens it, null if it is no picture.
  * @param {Uint8Array} bytes
  */
 export function formatOf(bytes) {
@@ -55,7 +56,7 @@ export function formatOf(bytes) {
 }
 
 /**
- * What a file that is no picture seems to be: the end of a key of photo.json.
+ * The apparent type of a file that is no picture, as the end of a key of photo.json.
  * @param {Uint8Array} bytes
  */
 export function lookOf(bytes) {
@@ -76,7 +77,7 @@ export function lookOf(bytes) {
 }
 
 /**
- * Width and height as a file says them; null where decoding has to tell.
+ * Width and height from the header; null if only decoding shows them.
  * @param {Uint8Array} bytes
  * @param {string} format
  * @returns {[number, number]|null}
@@ -90,15 +91,14 @@ export function sizeIn(bytes, format) {
   return at !== undefined && at + 9 <= bytes.length ? [view.getUint16(at + 7), view.getUint16(at + 5)] : null;
 }
 
-/** Whether a JPEG has four inks. @param {Uint8Array} bytes */
+/** Whether a JPEG has four inks (CMYK). @param {Uint8Array} bytes */
 export function isInInks(bytes) {
   const frame = segmentsOf(viewOf(bytes)).find(({ kind }) => isFrame(kind));
   return frame !== undefined && bytes[frame.at + 9] === 4;
 }
 
 /**
- * The number of pictures in an animation; 1 for any other file, Infinity for a GIF that has too many to
- * count.
+ * The number of frames of an animation; 1 for any other file, Infinity for a GIF with too many to count.
  * @param {Uint8Array} bytes
  * @param {string} format
  */
@@ -108,10 +108,10 @@ export function framesIn(bytes, format) {
   if (format === "PNG") {
     const chunks = chunksOf(bytes, 8, (at) => 12 + view.getUint32(at), 4);
     const [control, first, pixels] = ["acTL", "fcTL", "IDAT"].map((name) =>
-      chunks.findIndex((one) => one.name === name),
+      chunks.findIndex((chunk) => chunk.name === name),
     );
     if (control < 0 || control > pixels) return 1;
-    // A picture before the first frame stands for the animation where that is not known.
+    // a picture before the first frame is a fallback for programs without animations
     return view.getUint32(chunks[control].at + 8) + (first < 0 || first > pixels ? 1 : 0);
   }
   const frames =
@@ -121,10 +121,10 @@ export function framesIn(bytes, format) {
   return Math.max(1, frames.filter(({ name }) => name === "ANMF").length);
 }
 
-/** So many parts are looked at: no camera and no program makes more, and a file can be full of empty ones. */
+/** Number of parts that are read: no camera makes more, but a malicious file can be full of empty parts. */
 const MOST_PARTS = 100_000;
 
-/** The chunks of a file from a place on, as long as they are whole. */
+/** The chunks of a file from an offset on, up to the first that is cut off. */
 function chunksOf(bytes, from, lengthOf, nameAt) {
   const found = [];
   for (let at = from; at + 8 <= bytes.length && found.length < MOST_PARTS; at += lengthOf(at))
@@ -132,7 +132,9 @@ function chunksOf(bytes, from, lengthOf, nameAt) {
   return found;
 }
 
-/** As in vitviz/model/photo.py: so many commas, which open frames, are too many. */
+/**
+ * Most commas (the byte that opens a frame) in a GIF whose frames are counted, as in vitviz/model/photo.py.
+ */
 const MOST_COMMAS = 100_000;
 
 /** @param {Uint8Array} bytes */
@@ -157,7 +159,7 @@ function framesOfGif(bytes) {
     : Math.max(1, frames);
 }
 
-/** The parts of a JPEG before its pixels. @param {DataView} view */
+/** The segments of a JPEG before its pixels. @param {DataView} view */
 function segmentsOf(view) {
   const found = [];
   for (
@@ -174,7 +176,7 @@ function segmentsOf(view) {
 }
 
 /**
- * Whether the EXIF data of a JPEG turns it. Of damaged data it does not: the picture is still good.
+ * Whether the EXIF data of a JPEG rotates or mirrors it. Damaged data do not: the picture is still good.
  * @param {Uint8Array} bytes
  */
 export function isTurned(bytes) {

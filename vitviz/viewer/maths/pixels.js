@@ -1,28 +1,27 @@
 /**
- * Pixels: how a photo becomes what a model sees, as vitviz/model/preprocess.py and photo.py do it, byte for
- * byte.
+ * Pixels: preprocessing of a photo, byte for byte as in vitviz/model/preprocess.py and photo.py.
  */
 
 import { resized } from "./resampling.js";
 
 /**
- * What a model takes, as its checkpoint says it; see `Preprocess` in Python.
+ * Preprocessing of a model, from its checkpoint; see `Preprocess` in Python.
  * @typedef {{size: [number, number], channels: number, mean: number[], std: number[], crop_pct: number,
  *   crop_mode: "center"|"squash"|"border", crop_floor?: boolean, interpolation: string}} Preprocess
  * @typedef {import("./resampling.js").Picture} Picture
  */
 
-/** Of a larger photo only the part inside the crop is resized. */
+/** Most pixels of a photo that is resized whole; of a larger one only the part inside the crop is computed. */
 const MOST_RESIZED = 2 ** 25;
 
-/** To the nearest whole number; from the middle to the even one. @param {number} value */
+/** Round to the nearest whole number, halves to the even one. @param {number} value */
 export function rounded(value) {
   const down = Math.floor(value);
   return value - down === 0.5 ? down + (down % 2) : Math.round(value);
 }
 
 /**
- * Whether a picture in colours has a pixel that lets something through.
+ * Whether a picture has a pixel that is not opaque.
  * @param {Uint8Array|Uint8ClampedArray} rgba
  */
 export function isTranslucent(rgba) {
@@ -31,7 +30,8 @@ export function isTranslucent(rgba) {
 }
 
 /**
- * A picture as the model's channels, 1 (grey) or 3 (red, green, blue); what is transparent lies on white.
+ * A picture in the model's channels, 1 (grey) or 3 (red, green, blue); transparent pixels are laid over
+ * white.
  * @param {{data: Uint8Array|Uint8ClampedArray, width: number, height: number}} photo  red, green, blue, alpha
  * @param {number} channels
  * @param {boolean} invert  whether light and dark are exchanged
@@ -50,7 +50,7 @@ export function inChannels({ data: rgba, width, height }, channels, invert = fal
   return { data, width, height, channels };
 }
 
-/** As Pillow lays a value over white. */
+/** A value laid over white, as in Pillow. */
 function onWhite(value, alpha) {
   if (alpha === 0) return 255;
   const sum = value * alpha * 128 + 255 * (255 - alpha) * 128 + 0x80 * 128;
@@ -58,7 +58,7 @@ function onWhite(value, alpha) {
 }
 
 /**
- * What the model sees, before normalisation.
+ * The model's picture, before normalisation.
  * @param {Picture} photo  in the model's channels
  * @param {Preprocess} preprocess
  * @returns {Picture}
@@ -95,13 +95,13 @@ function fullSize({ width, height }, { size, crop_pct: share, crop_mode: mode })
   return [Math.max(1, rounded(height / ratio)), Math.max(1, rounded(width / ratio))];
 }
 
-/** Where the crop begins; below 0 where it needs a margin. */
+/** Offset of the crop along a side; below 0 if a margin is needed. */
 function offset(full, side, { crop_floor: floor = false }) {
   if (full < side) return -Math.floor((side - full) / 2);
   return floor ? Math.floor((full - side) / 2) : rounded((full - side) / 2);
 }
 
-/** The first place and the number of places of an axis that lie inside the crop. */
+/** First index and number of the pixels of an axis inside the crop. */
 function kept(full, start, side) {
   const first = Math.max(start, 0);
   return [first, Math.min(start + side, full) - first];
@@ -126,13 +126,13 @@ export const marginOf = ({ mean, crop_mode: mode }) =>
   mean.map((value) => (mode === "border" ? rounded(255 * value) : 0));
 
 /**
- * Of so many places a side, by how many levels channels differ that are seen as a colour, and the share of
- * such in a coloured picture.
+ * Limits of `hasColours`: sampled places a side; difference of channels, in levels, that counts as a colour;
+ * share of such places in a coloured picture.
  */
 const [PLACES, COLOURFUL, COLOURED] = [64, 40, 0.05];
 
 /**
- * Whether a share of the pixels has a colour that is seen as one, and not only a tint.
+ * Whether enough pixels have a clear colour, not only a tint.
  * @param {{data: Uint8Array|Uint8ClampedArray, width: number, height: number}} photo  red, green, blue, alpha
  */
 export function hasColours({ data, width, height }) {
@@ -161,10 +161,10 @@ function framed({ data, width, height, channels }, top, left, preprocess) {
     for (let col = 0; col < cols; col++) {
       const [y, x] = [row + top, col + left];
       const inside = y >= 0 && y < height && x >= 0 && x < width;
-      for (let one = 0; one < channels; one++) {
-        out[(row * cols + col) * channels + one] = inside
-          ? data[(y * width + x) * channels + one]
-          : fill[one];
+      for (let channel = 0; channel < channels; channel++) {
+        out[(row * cols + col) * channels + channel] = inside
+          ? data[(y * width + x) * channels + channel]
+          : fill[channel];
       }
     }
   }
@@ -172,8 +172,7 @@ function framed({ data, width, height, channels }, top, left, preprocess) {
 }
 
 /**
- * What a picture becomes before it enters the model: (picture / 255 - mean) / std. (h, w, C) bytes -> (C, h,
- * w)
+ * The input of the model: (picture / 255 - mean) / std. (h, w, C) bytes -> (C, h, w)
  */
 export function normalised({ config, preprocess: { mean, std } }, picture) {
   const {

@@ -1,18 +1,18 @@
 /**
- * Predictions: what an answer is, from logits and what the model says of its classes, as
- * vitviz/probe/measure/predictions.py has it.
+ * Predictions: the answer, from logits and the description of the classes, as in
+ * vitviz/probe/measure/predictions.py.
  */
 
 import { strongest } from "./attention.js";
 
 /**
- * What follows from the logits of a pass; `probabilities`: of all classes.
+ * Results from the logits of a pass; `probabilities`: of all classes.
  * @typedef {{probabilities: number[], predictions: import("../types.js").Prediction[],
  *   groups: import("../types.js").Group[],
  *   answer: import("../types.js").Answer|null, known_or_not: import("../types.js").KnownOrNot|null}} Results
  * @typedef
- *   {Pick<import("../types.js").Model, "labels"|"groups"|"temperature"|"calibrated"|"threshold"|"kept"|"not_sure"|"holds_its_group">}
- *   Classes
+ *   {Pick<import("../types.js").Model,
+ *   "labels"|"groups"|"temperature"|"calibrated"|"threshold"|"kept"|"not_sure"|"holds_its_group">} Classes
  * @typedef {Record<number, string>} Labels  names by class, at least of those that are listed
  */
 
@@ -21,12 +21,12 @@ const MOST_FOLLOWED = 5;
 const MOST_NAMES = 120;
 
 /**
- * The most probable classes and groups, best first, and the answer. Equal logits stand in the order of their
- * classes, equal groups in that of their first classes.
- * @param {ArrayLike<number>} logits  one for each class; none of a model that names no classes
+ * The most probable classes and groups, best first, and the answer. Equal logits are ordered by class, equal
+ * groups by their first classes.
+ * @param {ArrayLike<number>} logits  of each class; empty for a model that names no classes
  * @param {Classes} classes
  * @param {Labels} labels
- * @param {number} k  how many at most
+ * @param {number} k  most classes and groups that are returned
  * @returns {Results}
  */
 export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MOST_LISTED) {
@@ -44,10 +44,9 @@ export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MO
 }
 
 /**
- * The classes that are worth following through the layers: the last layer's first k, then the first of any
- * other layer.
+ * The classes to follow through the layers: the first k of the last layer, then the first of any other layer.
  * @param {Float32Array[]} layers  the logits after each block
- * @param {number} temperature  of the last, applied to all
+ * @param {number} temperature  of the model, applied to all layers
  * @param {Labels} labels
  * @param {number} k
  * @returns {import("../types.js").LensLine[]}
@@ -77,8 +76,7 @@ export function firstAfter(lines, layer) {
 }
 
 /**
- * All classes by group, sorted by its name, "" without groups; none if there are more than anybody would
- * read.
+ * All classes by group, sorted by its name, "" without groups; empty if there are too many to read.
  * @param {Classes} classes
  * @returns {{name: string, labels: string[]}[]}
  */
@@ -91,7 +89,7 @@ export function classesByGroup({ labels, groups }) {
   }));
 }
 
-/** The log-sum-exp of some numbers: of logits the log-odds that a picture shows one of the classes. */
+/** Log-sum-exp of some numbers; for logits the log-odds that a picture shows any of the classes. */
 function logSumExp(values) {
   const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
   return most + Math.log(values.reduce((sum, value) => sum + Math.exp(value - most), 0));
@@ -126,8 +124,8 @@ function knownOrNot(logits, { threshold, kept }) {
 }
 
 /** @returns {import("../types.js").Answer} */
-function answerOf(best, group, told, { calibrated, not_sure: least, holds_its_group: holds }) {
-  // The best class can lie outside of the best group, whose classes share its probability.
+function answerOf(best, group, knowledge, { calibrated, not_sure: least, holds_its_group: holds }) {
+  // the best class can lie outside the best group, which is the sum of several classes
   const isClass =
     !group || (group.classes.includes(best.index) && best.probability >= holds * group.probability);
   const { name, probability } = isClass ? { ...best, name: best.label } : group;
@@ -136,6 +134,6 @@ function answerOf(best, group, told, { calibrated, not_sure: least, holds_its_gr
     name,
     probability,
     sure: calibrated ? probability >= least : null,
-    known: told && told.known,
+    known: knowledge && knowledge.known,
   };
 }

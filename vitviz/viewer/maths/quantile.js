@@ -1,9 +1,9 @@
 /** Quantiles, as numpy defines them. */
 
 /**
- * The value below which a share of some lies, between two of them where it falls so.
+ * The quantile of values, interpolated linearly.
  * @param {ArrayLike<number>} values  at least one
- * @param {number} share
+ * @param {number} share  from 0 to 1
  */
 export function quantile(values, share) {
   const sorted = Float64Array.from(values).sort();
@@ -15,7 +15,7 @@ export function quantile(values, share) {
 const MOST = 50_000;
 
 /**
- * The same of a sample of about so many values, where there are more.
+ * `quantile` of a sample, where there are more than MOST values.
  * @param {ArrayLike<number>} values
  * @param {number} share
  */

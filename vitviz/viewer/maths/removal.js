@@ -1,14 +1,14 @@
 /**
- * Removal: the orders in which a fair test takes patches out, as vitviz/probe/explain/fairness.py has them.
+ * Removal: the orders in which a fair test removes patches, as in vitviz/probe/explain/fairness.py.
  */
 
 import { Chance } from "./chance.js";
 
 /**
- * Patches by a map, the most important first; equal ones as chance has them, with the seed of every test on
- * the page.
+ * Patches in the order of a map, the most important first; equal values in a random order, with the seed that
+ * all tests of the page share.
  * @param {ArrayLike<number>} values  of each patch
- * @param {number[]} patches  those that are there
+ * @param {number[]} patches  the patches that are not removed
  * @returns {number[]}
  */
 export function removalOrder(values, patches) {
@@ -17,8 +17,8 @@ export function removalOrder(values, patches) {
 }
 
 /**
- * The step of a test at which a quarter of the patches is gone, or what comes nearest.
- * @param {number[]} removed
+ * The step of a test at which about a quarter of the patches is removed.
+ * @param {number[]} removed  share at each step
  */
 export function quarterOf(removed) {
   return removed.reduce(
@@ -28,7 +28,8 @@ export function quarterOf(removed) {
 }
 
 /**
- * The maps by how little is left of the answer in their order when a quarter is gone, the least first.
+ * Maps sorted by the probability that is left when a quarter of the patches is removed in their order, lowest
+ * first.
  * @template {{key: string}} One
  * @param {{removed: number[], maps: Record<string, {first: number[]}>}} result
  * @param {One[]} maps

@@ -1,4 +1,4 @@
-/** Resampling: a picture in another size, byte for byte as Pillow does it. */
+/** Resampling: resizes a picture, byte for byte as Pillow does. */
 
 /**
  * Rows of pixels, each with its channels one after the other.
@@ -9,7 +9,7 @@
 const PRECISION = 22; // bits behind the point of a weight
 const HALF = 2 ** (PRECISION - 1);
 
-/** How much a pixel counts at a distance from the middle, and how far that reaches. */
+/** Filters: weight of a pixel at a distance from the middle, and the largest distance with a weight. */
 const FILTERS = {
   bilinear: { reach: 1, weight: (far) => Math.max(0, 1 - far) },
   bicubic: {
@@ -39,12 +39,12 @@ export function resized(picture, width, height, method, box = [0, 0, picture.wid
 }
 
 /**
- * For each new place on an axis the old places that it is made of, and their weights as whole numbers.
+ * For each new pixel of an axis the first of its source pixels, and their weights as whole numbers.
  * @returns {{first: number, weights: Int32Array}[]}
  */
 function mixesOf(size, from, to, count, { reach, weight }) {
   const scale = Math.fround(to - from) / count;
-  const wide = Math.max(scale, 1); // of a smaller picture every pixel counts
+  const wide = Math.max(scale, 1); // when shrinking, every pixel must have a weight
   return Array.from({ length: count }, (_, place) => {
     const middle = from + (place + 0.5) * scale;
     const first = Math.max(0, Math.trunc(middle - reach * wide + 0.5));
@@ -52,11 +52,11 @@ function mixesOf(size, from, to, count, { reach, weight }) {
     const exact = Float64Array.from({ length: end - first }, (_, at) =>
       weight(Math.abs((at + first - middle + 0.5) * (1 / wide))),
     );
-    const sum = exact.reduce((total, one) => total + one, 0) || 1;
+    const sum = exact.reduce((total, weight) => total + weight, 0) || 1;
     return {
       first,
-      weights: Int32Array.from(exact, (one) => {
-        const whole = (one / sum) * 2 ** PRECISION;
+      weights: Int32Array.from(exact, (share) => {
+        const whole = (share / sum) * 2 ** PRECISION;
         return Math.trunc(whole + (whole < 0 ? -0.5 : 0.5));
       }),
     };
@@ -94,7 +94,7 @@ function acrossRows({ data, width, channels }, count, mixes) {
   return { data: out, width, height: count, channels };
 }
 
-/** Sums of values that lie `stride` apart, for `count` neighbours. */
+/** Weighted sums of values with a stride, for `count` neighbours. */
 function mix(data, from, stride, weights, out, to, count) {
   for (let i = 0; i < count; i++) {
     let sum = HALF;

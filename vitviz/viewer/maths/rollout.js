@@ -10,12 +10,12 @@ import { attentionOf } from "./attention.js";
 export const FUSIONS = ["mean", "max", "min"];
 
 /**
- * Computes rows [from, to) of the fused matrices of a layer (N, N), for each wanted fusion: several
- * cost little more than one.
+ * Compute rows [from, to) of the fused matrices (N, N) of a layer. Several fusions at once cost little more
+ * than a single one.
  * @param {import("./attention.js").Layer} layer
  * @param {number} from
  * @param {number} to
- * @param {Partial<Record<Fusion, Float32Array>>} matrices  written into
+ * @param {Partial<Record<Fusion, Float32Array>>} matrices  one for each wanted fusion; written
  */
 export function fuseRows(layer, from, to, matrices) {
   const { heads, tokens } = layer;

@@ -6,7 +6,7 @@
  */
 
 /**
- * A header of more bytes is refused before it is parsed: brackets alone would take a hundred times as much.
+ * Bytes of the largest header that is parsed: a header of brackets would take a hundred times its size.
  */
 const MOST_HEADER = 2 ** 22;
 
@@ -35,7 +35,7 @@ export function readMetadata(buffer) {
 }
 
 /**
- * The shapes of all tensors, from the header alone: a file of a stranger is judged by them before anything is
+ * The shapes of all tensors, from the header alone, so that a file can be checked before its numbers are
  * read.
  * @param {ArrayBuffer} buffer
  * @returns {Map<string, number[]>}
@@ -45,8 +45,7 @@ export function readShapes(buffer) {
 }
 
 /**
- * The metadata, the tensors in the order of the file, each with a dtype, a shape and a place, and where the
- * numbers begin.
+ * The header: metadata, tensors in the order of the file, and the offset at which their numbers start.
  * @param {ArrayBuffer} buffer
  * @returns {{metadata: any,
  *   entries: [string, {dtype: string, shape: number[], data_offsets: [number, number]}][], start: number}}
@@ -135,7 +134,7 @@ export function expectTensor(tensors, name, shape) {
 /** @type {Float32Array|undefined} */
 let halfTable;
 
-/** The 65,536 values of a 16-bit float; looking one up is ten times faster than arithmetic. */
+/** The 65,536 values of a 16-bit float: a lookup is ten times faster than arithmetic. */
 function halves() {
   halfTable ??= Float32Array.from({ length: 65536 }, (_, word) => halfToFloat(word));
   return halfTable;
@@ -170,7 +169,7 @@ export function toFloat32(tensor) {
   return floats;
 }
 
-/** Numbers one after the other, in one array. @param {Float32Array[]} parts */
+/** Concatenate arrays. @param {Float32Array[]} parts */
 export function joined(parts) {
   const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
   parts.reduce((at, part) => {
@@ -189,7 +188,7 @@ export function joined(parts) {
 export function writeSafetensors(tensors, metadata = null) {
   // Readers expect numbers of four bytes before those of one, so that all of them are aligned.
   const all = Object.entries(tensors).sort(
-    ([, one], [, other]) => other.data.BYTES_PER_ELEMENT - one.data.BYTES_PER_ELEMENT,
+    ([, a], [, b]) => b.data.BYTES_PER_ELEMENT - a.data.BYTES_PER_ELEMENT,
   );
   /** @type {Record<string, any>} */
   const header = metadata ? { __metadata__: metadata } : {};

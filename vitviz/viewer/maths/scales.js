@@ -1,9 +1,9 @@
-/** Scales: from which to which value a map is drawn. */
+/** Scales: the lowest and highest value of a map's colours. */
 
 import { largest } from "./colour.js";
 
 /**
- * A scale of attention ends at least here, in multiples of uniform attention, so that an even map looks even.
+ * Least upper end of a scale of attention, in multiples of uniform attention, so that an even map looks even.
  */
 export const LEAST_TIMES = 3;
 
@@ -21,8 +21,8 @@ export function perToken({ min, max }, from, to) {
 }
 
 /**
- * The least end of a scale of attention or rollout: with the largest value as its end, a map that is
- * nearly even would look as if it said something.
+ * Least upper end of a scale of attention or rollout. With the largest value as its end, a nearly even map
+ * would seem to have structure.
  * @param {number} tokens
  */
 export function leastEnd(tokens) {
@@ -30,16 +30,16 @@ export function leastEnd(tokens) {
 }
 
 /**
- * From 0 to the largest value of a patch in a map of attention or rollout, and at least to `leastEnd`. Prefix
- * tokens may have larger values: with them in the scale all patches would look black, and their tiles show
- * the numbers.
+ * The scale from 0 to the largest value of a patch in a map of attention or rollout, and at least to
+ * `leastEnd`. Prefix tokens may have larger values, which would make all patches look black; their tiles show
+ * numbers.
  * @returns {Scale}
  */
 export function patchScale(values, grid) {
   return { min: 0, max: largest(values, grid.prefix, grid.tokens, leastEnd(grid.tokens)) };
 }
 
-/** The same for the rows of all heads, one after the other. @returns {Scale} */
+/** `patchScale` for the maps of all heads together. @returns {Scale} */
 export function headsScale(rows, heads, grid) {
   let max = leastEnd(grid.tokens);
   for (let head = 0; head < heads; head++) {
@@ -49,7 +49,9 @@ export function headsScale(rows, heads, grid) {
   return { min: 0, max };
 }
 
-/** From the least to the most similar patch: all tokens of a layer can be very similar. @returns {Scale} */
+/**
+ * The scale from the least to the most similar patch: all tokens of a layer can be similar. @returns {Scale}
+ */
 export function similarityScale(values, { prefix, tokens }) {
   let [min, max] = [1, -1];
   for (let token = prefix; token < tokens; token++) {

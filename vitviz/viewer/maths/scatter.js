@@ -1,4 +1,4 @@
-/** A scatter plot: the dot that a pointer means, and the ticks of the axis. */
+/** Scatter plots: the dot under a pointer, and the ticks of an axis. */
 
 /**
  * Mean distance between two patches of the grid, in pixels: the mean attention distance of uniform
@@ -41,14 +41,14 @@ export function nearestDot(dots, x, y, reach) {
 }
 
 /**
- * The dots that overlap the one nearest to a point, with that one, in the order of `dots`, so that
- * clicks can go through them. nearest is null and pile empty if no dot is within reach.
+ * The dot nearest to a point, and the pile of dots that overlap it (itself too), in the order of `dots`, so
+ * that clicks can cycle through them. nearest is null and pile empty if no dot is within reach.
  * @template {{x: number, y: number, layer?: number, head?: number}} Dot
  * @param {Dot[]} dots
  * @param {number} x
  * @param {number} y
  * @param {number} reach
- * @param {number} overlap  dots at most this far apart cannot be told apart
+ * @param {number} overlap  largest distance of dots that overlap
  * @returns {{nearest: Dot|null, pile: Dot[]}}
  */
 export function pileAt(dots, x, y, reach, overlap) {
@@ -60,7 +60,7 @@ export function pileAt(dots, x, y, reach, overlap) {
 }
 
 /**
- * The dot of a pile that is described: the selected head if it is there, else the nearest dot.
+ * The dot of a pile to describe: the selected head if the pile has it, else the nearest dot.
  * @template {{layer: number, head: number}} Dot
  * @param {{nearest: Dot|null, pile: Dot[]}} found
  * @param {{layer: number, head: number|"mean"}} chosen
@@ -71,7 +71,7 @@ export function dotInView({ nearest, pile }, { layer, head }) {
 }
 
 /**
- * The dot that a click selects: the nearest one, or the next of the pile if the pile has the selected.
+ * The dot that a click selects: the nearest, or the next after the selected head if the pile has it.
  * @template {{layer: number, head: number}} Dot
  * @param {{nearest: Dot|null, pile: Dot[]}} found
  * @param {{layer: number, head: number|"mean"}} chosen

@@ -1,6 +1,6 @@
 /**
- * Several: means over pictures, their standard errors, and what the maps of many have in common; as
- * vitviz/many/survey.py has the first two.
+ * Several: means over pictures and their standard errors, as in vitviz/many/survey.py, and the overlap of
+ * maps.
  */
 
 import { overlap } from "./attention.js";
@@ -22,7 +22,7 @@ export function meanAndError(rows) {
 }
 
 /**
- * What each map has in common with the mean of the others: `overlap`, from 0 to 1; NaN for one map alone.
+ * The `overlap` of each map with the mean of the others, from 0 to 1; NaN for a single map.
  * @param {ArrayLike<number>[]} maps  each sums to 1
  * @returns {number[]}
  */
@@ -40,8 +40,8 @@ export function commonWithOthers(maps) {
 }
 
 /**
- * How much of a map lies in the middle: in the patches whose centre is in the middle half of both sides, and
- * how much of an even map does.
+ * share: the part of a map in the patches whose centre is in the middle half of both sides; even: that of an
+ * even map.
  * @param {ArrayLike<number>} map  (rows * cols), sums to 1
  * @param {{rows: number, cols: number}} grid
  * @returns {{share: number, even: number}}

@@ -1,17 +1,17 @@
-/** Rotary positions in one attention value: query and key before their places turned them. */
+/** Rotary positions in one attention value: query and key before the rotation by their positions. */
 
 /**
- * A pair of channels m and m + d / 2 is an arrow; its place turns it.
+ * Channels m and m + d / 2 are a vector in the plane, which the position of a token turns.
  * @typedef {{q: Float64Array, k: Float64Array, angleQ: Float64Array, angleK: Float64Array,
  *   before: Float64Array, after: Float64Array}} Turn
  *   q, k (d): before the turn; angleQ, angleK (d / 2): in radians, 0 for a token without a place;
- *   before, after (d / 2): what each pair adds to q . k, without the turn and with it
+ *   before, after (d / 2): the part of each pair of channels in q . k, without the turn and with it
  */
 
 /** @typedef {{row: number, col: number}|null} Place  null: a prefix token */
 
 /**
- * How far each pair of a token is turned. (d / 2)
+ * The angle of each pair of channels of a token. (d / 2)
  * @param {import("./inside.js").Inside} inside
  * @param {number} layer
  * @param {number} head
@@ -27,10 +27,11 @@ export function anglesAt({ turns, layers, heads }, layer, head, place) {
 }
 
 /**
+ * Turn the query and the key of a pair back.
  * @param {import("./inside.js").Inside} inside  of a rotary model
  * @param {number} layer
  * @param {number} head
- * @param {{q: Float32Array, k: Float32Array}} pair  as the head used them: after the turn
+ * @param {{q: Float32Array, k: Float32Array}} pair  after the turn, as the head used them
  * @param {Place} placeQ
  * @param {Place} placeK
  * @returns {Turn}

@@ -1,6 +1,6 @@
 /**
- * Twister: the numbers that torch draws on a processor, so that weights and the order of pictures are those
- * of Python with the same seed. It is the Mersenne Twister (Matsumoto and Nishimura 1998, MT19937).
+ * Twister: the random numbers of torch on a CPU, so that a seed gives the same weights and the same order of
+ * pictures as in Python. It is the Mersenne Twister (Matsumoto and Nishimura 1998, MT19937).
  */
 
 const [WORDS, AHEAD] = [624, 397];
@@ -37,24 +37,24 @@ export class Twister {
     return (word ^ (word >>> 18)) >>> 0;
   }
 
-  /** Leaves out so many words. @param {number} count */
+  /** Skip so many words. @param {number} count */
   skip(count) {
     for (let at = 0; at < count; at++) this.word();
   }
 
-  /** From 0 to below 1, with 24 bits. */
+  /** The next number from 0 to below 1, with 24 bits. */
   #share() {
     return (this.word() & 0xffffff) / 2 ** 24;
   }
 
-  /** As `uniform_` fills a tensor. @param {number} count @param {number} least @param {number} most */
+  /** The numbers of `Tensor.uniform_`. @param {number} count @param {number} least @param {number} most */
   uniforms(count, least, most) {
     const [from, width] = [Math.fround(least), Math.fround(Math.fround(most) - Math.fround(least))];
     return Float32Array.from({ length: count }, () => Math.fround(this.#share() * width) + from);
   }
 
   /**
-   * As `normal_` fills a tensor: Box-Muller, eight pairs at a time.
+   * The numbers of `Tensor.normal_`: Box-Muller, eight pairs at a time.
    * @param {number} count  16 or more
    * @param {number} deviation
    * @param {number} [mean]
@@ -72,14 +72,14 @@ export class Twister {
     };
     for (let first = 0; first + 16 <= count; first += 16) sixteen(first);
     if (count % 16) {
-      // the last sixteen are drawn anew
+      // torch draws the last sixteen again
       for (let at = count - 16; at < count; at++) shares[at] = this.#share();
       sixteen(count - 16);
     }
     return made;
   }
 
-  /** As `torch.randperm` orders the numbers below n. @param {number} n */
+  /** The numbers below n in the order of `torch.randperm`. @param {number} n */
   permutation(n) {
     const order = new Uint32Array(n).map((_, place) => place);
     for (let place = 0; place < n - 1; place++) {

@@ -1,20 +1,19 @@
-/** Waves: the fixed position embedding of sines and cosines, which a model is given and does not learn. */
+/** Waves: the fixed position embedding of sines and cosines, which is not learned. */
 
 /**
- * The longest wave is this much longer than the shortest: of Vaswani et al. 2017, arXiv:1706.03762, and all
- * that follow.
+ * Ratio of the longest wave to the shortest, from Vaswani et al. 2017, arXiv:1706.03762.
  */
 const LONGEST = 10000;
 
 /**
- * The cosine similarities of a position to all, as the formula in two dimensions has them (MoCo v3,
- * arXiv:2104.02057; MAE, arXiv:2111.06377; timm). The order of its numbers, and whether rows or columns come
- * first, differ between these and do not matter to a similarity: the sum of cos(wave * distance) over all
- * waves, of the rows and of the columns.
+ * Cosine similarities of a position to all positions, by the formula in two dimensions (MoCo v3,
+ * arXiv:2104.02057; MAE, arXiv:2111.06377; timm): the sum of cos(wave * distance) over all waves, for rows
+ * and for columns. These sources order the numbers of the vectors differently, which does not change a
+ * similarity.
  * @param {{rows: number, cols: number}} grid
  * @param {{row: number, col: number}} place
- * @param {number} dim  of the vectors; without four parts there is no such formula
- * @returns {Float64Array}  (rows * cols); none where the formula does not fit
+ * @param {number} dim  of the vectors; the formula needs a multiple of 4
+ * @returns {Float64Array}  (rows * cols); empty for other dims
  */
 export function waveSimilarity({ rows, cols }, place, dim) {
   if (dim % 4 !== 0) return new Float64Array(0);

@@ -1,1 +1,1 @@
-"""The computing room: orders go in, results come out, each with its turn, cores and model."""
+"""Computing: an engine turns orders into results, with turns, cores and models."""

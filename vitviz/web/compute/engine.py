@@ -1,4 +1,4 @@
-"""The engine: whoever fulfils orders. Here that is this process, which shares its cores."""
+"""The engine, which fulfils orders: here in this process, whose passes share its cores."""
 
 import threading
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ class Engine(Protocol):
     def run(self, order: AnyOrder) -> Result:
         """Fulfil an order. Raises for faults of the machine; bad pictures or models are refused.
 
-        A late file or a page is the only one in `files` of its result.
+        A late file or a page is the only entry in `files` of its result.
         """
 
     def close(self) -> None:
-        """Give back what is held outside of this process, when the app ends."""
+        """Release resources outside of this process, when the app ends."""
 
 
 class Local:
@@ -51,15 +51,15 @@ class Local:
 class Cores:
     """The cores of the machine, shared by the passes that run at the same time.
 
-    One pass alone gets all of them, which answers a single visitor soonest. Under load each gets
+    A single pass gets all cores, which is fastest for a single visitor. Under load each pass gets
     one: two threads that wait for each other on busy cores are slower than one (2.6 times, measured
-    beside busy neighbours), and as many passes as cores keep them all busy.
+    beside busy neighbours), and as many passes as cores keep all of them busy.
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        """`threads`: give each pass as many, whatever else runs."""
+        """`threads`: a fixed number for each pass."""
         self._threads = threads
-        # torch has fewer threads than cores where OMP_NUM_THREADS says so.
+        # OMP_NUM_THREADS can give torch fewer threads than cores.
         self._cores = min(limits.usable_cores(), torch.get_num_threads())
         self._running = 0
         self._lock = threading.Lock()
@@ -74,8 +74,8 @@ class Cores:
             self._change(-1)
 
     def _change(self, by: int) -> None:
-        # Newer versions of torch have one number for the process, which passes that run already
-        # read anew for each operation; older ones have one for each thread of Python.
+        # Newer versions of torch have one number for the process, which running passes read again
+        # for each operation; older versions have one for each thread of Python.
         with self._lock:
             self._running += by
             torch.set_num_threads(self._threads or max(1, self._cores // max(1, self._running)))

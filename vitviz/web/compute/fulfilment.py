@@ -1,6 +1,6 @@
-"""Fulfilment: what is done for each kind of order, from its photo or analysis to a `Result`.
+"""Fulfilment: computes the `Result` of each kind of order from its photo or analysis.
 
-Nothing here depends on visitors, pages or disks, and orders and results can be pickled. So `fulfil`
+Nothing here depends on visitors, pages or disks, and orders and results can be pickled, so `fulfil`
 can also run in another process or on another machine, behind another `Engine`.
 """
 
@@ -45,9 +45,9 @@ Turn = Callable[[], AbstractContextManager[None]]
 
 
 def fulfil(order: AnyOrder, models: ModelSource, turn: Turn = nullcontext) -> Result:
-    """Fulfil an order of any kind: the one function that other processes and machines need.
+    """Fulfil an order of any kind: the only function that other processes and machines need.
 
-    `turn` is entered where the model runs only, to bound how many do at a time.
+    `turn` is entered only while the model runs, to limit how many run at a time.
     """
     kinds: dict[type[AnyOrder], Callable[..., Result]] = {
         Order: _analyzed,
@@ -65,7 +65,7 @@ def fulfil(order: AnyOrder, models: ModelSource, turn: Turn = nullcontext) -> Re
 
 
 class _Stages:
-    """Seconds of each stage; of a stage within another, only the inner one counts."""
+    """Seconds of each stage; the time of an inner stage does not count for the outer one."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -88,7 +88,7 @@ def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) ->
         loaded = models.get(order.model)
     with stages("wait"), turn(), stages("pass"):
         analysis = analyze(loaded, photo, invert=order.invert, interventions=order.interventions)
-        # With the analysis, because it runs the model too, for some explainers many times.
+        # In the same turn: some explainers run the model, too, even many times.
         relevance = _relevance(order.selection, analysis) if order.selection else {}
     with stages("pack"):
         if order.selection is None:
@@ -97,7 +97,7 @@ def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) ->
 
 
 def _operated(order: OperateOrder, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
-    """Read the analysis and its model, run it with the interventions, and pack what is new.
+    """Read the analysis and its model, run it with the interventions, and pack the changes.
 
     The photo is not opened again, because that can take longer than the pass.
     """
@@ -113,7 +113,7 @@ def _operated(order: OperateOrder, models: ModelSource, turn: Turn, stages: _Sta
 
 
 def _late(order: LateOrder, models: ModelSource, turn: Turn, _stages: _Stages) -> Result:
-    """Make the file, with a turn where the model has to run: for an explanation."""
+    """Make the file, with a turn if the model has to run, as for an explanation."""
     held = _held(order, models)
     passes = passes_of(held, order.name)
     _check_work(held, passes, limits.EXPLAINING_WORK)
@@ -122,7 +122,7 @@ def _late(order: LateOrder, models: ModelSource, turn: Turn, _stages: _Stages) -
 
 
 def _fair(order: FairOrder, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
-    """Compute the next map, or when all are there the next column; with the last, the result."""
+    """Compute the next map, or after all maps the next column; after the last one the result."""
     held, keys = _held(order, models), list(dict.fromkeys(order.keys))
     passes = fairness.passes_of(len(keys) + 1)
     passes += sum(chosen(key).passes(held.grid) for key in keys)
@@ -141,7 +141,7 @@ def _fair(order: FairOrder, models: ModelSource, turn: Turn, stages: _Stages) ->
         if len(columns) < len(plan.counts):
             return result
         removal = plan.removal(case, [torch.tensor(column) for column in columns])
-        return replace(result, summary={**result.summary, "result": _told(removal)})
+        return replace(result, summary={**result.summary, "result": _as_json(removal)})
 
 
 def _step(maps: Mapping[str, Any], columns: Sequence[Sequence[float]], steps: int) -> Result:
@@ -149,8 +149,8 @@ def _step(maps: Mapping[str, Any], columns: Sequence[Sequence[float]], steps: in
     return Result(summary={"maps": maps, "columns": columns, "done": done, "all": steps})
 
 
-def _told(removal: fairness.Removal) -> dict[str, Any]:
-    """A fair test in JSON's types; a page makes its sentences."""
+def _as_json(removal: fairness.Removal) -> dict[str, Any]:
+    """A fair test in JSON's types, without sentences: pages make their own."""
     values = removal.to_dict()
     for figures in values["maps"].values():
         del figures["sentence"]
@@ -158,7 +158,7 @@ def _told(removal: fairness.Removal) -> dict[str, Any]:
 
 
 def _page(order: PageOrder, models: ModelSource, turn: Turn, _stages: _Stages) -> Result:
-    """Make the page, with a turn of its own: some explanations in it run the model."""
+    """Make the page, with a turn, because some of its explanations run the model."""
     held = _held(order, models)
     layers = held.trace.depth if order.layers is None else len(order.layers)
     if layers * _page_bytes_of_layer(held) > limits.PAGE_BYTES:
@@ -169,7 +169,7 @@ def _page(order: PageOrder, models: ModelSource, turn: Turn, _stages: _Stages) -
 
 
 def _page_bytes_of_layer(analysis: Analysis) -> float:
-    """About how long a layer is in a page: q, k and tokens in half precision, in base64."""
+    """Approximate size of a layer in a page: q, k and tokens in half precision, in base64."""
     config = analysis.card.config
     return 4 / 3 * 6 * analysis.trace.num_tokens * config.embed_dim
 
@@ -181,7 +181,7 @@ def _held(order: OperateOrder | LateOrder | FairOrder | PageOrder, models: Model
 
 
 def _check_work(analysis: Analysis, passes: int, most: float) -> None:
-    """Raise `VitvizError` where so many passes of this model are too much for a shared machine."""
+    """Raise `VitvizError` if so many passes of this model are too much for a shared machine."""
     if 2.0 * passes * analysis.card.num_parameters * analysis.grid.num_tokens > most:
         raise VitvizError(Message("web.too_much", passes=passes, name=analysis.card.name))
 
@@ -199,7 +199,7 @@ def _for_page(order: Order, analysis: Analysis) -> Result:
 
 
 def _relevance(selection: Selection, analysis: Analysis) -> dict[str, Any]:
-    """The values of the explainer that was asked for; {} if none was."""
+    """The values of the selected explainer; {} without an explainer."""
     if not selection.explainer:
         return {}
     target = None if selection.target == -1 else selection.target
@@ -233,7 +233,7 @@ def _for_program(selection: Selection, analysis: Analysis, relevance: Mapping[st
 
 
 def _pooling(analysis: Analysis) -> dict[str, Any]:
-    """Where an attention pool gathers the answer, on the mean of its heads; {} without one."""
+    """Attention of the pool, averaged over its heads; {} for a model without an attention pool."""
     if analysis.card.config.global_pool != "map":
         return {}
     return {"pooling": analysis.pooling_map().mean(dim=0).tolist()}

@@ -1,4 +1,4 @@
-"""The menu of models, and the loaded ones: those used last, within a bound in bytes."""
+"""The menu of models, and the loaded ones: the most recently used, within a limit in bytes."""
 
 import logging
 import threading
@@ -41,9 +41,9 @@ class Menu:
     """
 
     def __init__(self, added: Sequence[str] = (), default: str | None = None) -> None:
-        """`added` are the host's own models; `default` is the key of the one to start with.
+        """`added`: the host's own models; `default`: the key of the first model.
 
-        Raises `WeightsError` if there is no model at all, or none of the key `default`.
+        Raises `WeightsError` if there is no model at all, or no model with the key `default`.
         """
         self._sources: dict[str, str] = {}
         for source in added:
@@ -66,11 +66,11 @@ class Menu:
     def choices(self) -> list[tuple[str, str]]:
         """(title, key) of each model: the host's first, then the shipped ones, then timm's.
 
-        Those that cannot be had without a network, while there is none, say so.
+        Titles of models that need a network say so while there is none.
         """
         return [
-            (Message("models.needs_network", title=one) if key in self._absent else one, key)
-            for key, one in self._titles.items()
+            (Message("models.needs_network", title=title) if key in self._absent else title, key)
+            for key, title in self._titles.items()
         ]
 
     @cached_property
@@ -86,7 +86,7 @@ class Menu:
         return titles
 
     def named(self, text: str) -> str:
-        """A sentence with its models called as on the menu."""
+        """A sentence with the titles of the menu in place of models' names."""
         if not isinstance(text, Message):
             return text
 
@@ -94,7 +94,7 @@ class Menu:
 
         def called(value: Any, quoted: bool = False) -> Any:
             if isinstance(value, tuple):  # titles have commas of their own
-                return tuple(called(one, True) for one in value)
+                return tuple(called(item, True) for item in value)
             title = titles.get(value) if isinstance(value, str) else None
             return Message("models.quoted", title=title) if title and quoted else title or value
 
@@ -102,7 +102,7 @@ class Menu:
 
     @property
     def shipped(self) -> dict[str, Path]:
-        """The files of those models that came with vitviz, by their keys."""
+        """The files of the models that are shipped with vitviz, by key."""
         files = {key: WEIGHTS_DIR / f"{key}.safetensors" for key in self._sources}
         return {
             key: file for key, file in files.items() if self._sources[key] == key and file.is_file()
@@ -114,7 +114,7 @@ class Menu:
         own, shipped = Path(self._sources[key]), WEIGHTS_DIR / f"{key}.safetensors"
         if own.is_file() or shipped.is_file():
             return read_title(own if own.is_file() else shipped) or key
-        # Told before anything is downloaded; on the page of the model its terms stand in full.
+        # The terms are shown before anything is downloaded; the model's page has them in full.
         terms = terms_of_timm(self._sources[key])
         return Message("models.with_terms", name=key, terms=terms) if terms else key
 
@@ -123,7 +123,7 @@ class Menu:
 
 
 class ModelSource(Protocol):
-    """Whatever gives the model of a key: `Models`, or what stands before them."""
+    """A source of models by key: `Models`, or a wrapper of them."""
 
     def get(self, key: ModelKey) -> LoadedModel: ...
 
@@ -134,7 +134,7 @@ class Models(Menu):
     """The menu with its loaded models, in the process of the engine.
 
     A model is loaded once for all requests that wait for it. Requests for other models do not wait
-    meanwhile; those for its twin and its other sizes do, so that visitors who ask for many sizes at
+    meanwhile, but those for its twin and its other sizes do, so that requests for many sizes at
     once do not fill the memory.
     """
 
@@ -147,16 +147,15 @@ class Models(Menu):
     ) -> None:
         """Load the host's own models at once, so that a mistyped name fails at the start.
 
-        `device`: where they run, as torch names it. `weights`: what `load` is told of some of
-        `added`. Raises `WeightsError` if one of them cannot be loaded, or the device cannot be
-        used.
+        `device`: torch's name of the device. `weights`: further arguments of `load` for some of
+        `added`. Raises `WeightsError` if a model cannot be loaded, or the device cannot be used.
         """
         super().__init__(added, default)
-        self._device, self._told = device, weights or {}
+        self._device, self._options = device, weights or {}
         self._loaded: OrderedDict[ModelKey, LoadedModel] = OrderedDict()
         self._lock = threading.Lock()
         self._loading = {name: Turns(1, limits.LINE) for name in self._sources}
-        self._configs: dict[str, ViTConfig] = {}  # of those that were loaded, in their own size
+        self._configs: dict[str, ViTConfig] = {}  # of models loaded before, in their own size
         self._starting = True  # the host may read paths, visitors may not
         # Any model shows whether the device can be used.
         for name in list(self._sources)[: len(added)] or [self.default] * (device is not None):
@@ -164,7 +163,7 @@ class Models(Menu):
         self._starting = False
 
     def get(self, key: ModelKey) -> LoadedModel:
-        """The model of a key, whose name is one of the menu; a size that it has anyway is no other.
+        """The model of a key on the menu; with its own size it is the same model as without a size.
 
         Raises `WeightsError` if it cannot be loaded, has no such size or is not on the menu, or if
         another request is still loading from the same weights after `LOADING_WAIT_SECONDS`.
@@ -186,25 +185,26 @@ class Models(Menu):
             return loaded
 
     def _kept(self, key: ModelKey) -> LoadedModel | None:
-        """The model of a key if it is in memory, which makes it the one that was used last."""
+        """The model of a key if it is in memory, and mark it as the most recently used."""
         with self._lock:
             if key in self._loaded:
                 self._loaded.move_to_end(key)
             return self._loaded.get(key)
 
     def _keep(self, key: ModelKey, loaded: LoadedModel) -> None:
-        """Keep a model, and drop those that were not used for longest until all fit the bound."""
+        """Keep a model, and drop the least recently used ones until all fit the limit."""
         with self._lock:
-            held = sum(one.num_bytes for one in (loaded, *self._loaded.values()))
+            held = sum(model.num_bytes for model in (loaded, *self._loaded.values()))
             self._loaded[key] = loaded
             while held > limits.MODELS_BYTES and len(self._loaded) > 1:
                 held -= self._loaded.popitem(last=False)[1].num_bytes
 
     def _checked(self, key: ModelKey) -> ModelKey:
-        """The key of a size, or without it if that is the model's own.
+        """The key of a size, without the size if it is the model's own.
 
-        How large its patches are is known once it was loaded in its own size. Raises `WeightsError`
-        for a size that is not whole patches, or more than `limits.SIZE_TOKENS` tokens.
+        The size of its patches is known after the model was loaded in its own size. Raises
+        `WeightsError` for a size that is not whole patches, or has more than `limits.SIZE_TOKENS`
+        tokens.
         """
         if key.name not in self._configs:
             self.get(replace(key, image_size=None))
@@ -229,14 +229,14 @@ class Models(Menu):
         return key
 
     def _load(self, key: ModelKey) -> LoadedModel:
-        """Load a model. A sentence about a file of the host's does not name its path."""
+        """Load a model. Errors about a file of the host do not contain its path."""
         source, name = self._sources[key.name], key.name
         side = CURATED[name].image_size if name in CURATED else None
         size = key.image_size or (None if side is None else (side, side))
         try:
-            told = self._told.get(source, {})
-            asked = replace(key, name=source, image_size=size)
-            loaded = load_key(asked, device=self._device, **told)
+            options = self._options.get(source, {})
+            wanted = replace(key, name=source, image_size=size)
+            loaded = load_key(wanted, device=self._device, **options)
         except WeightsError as error:
             if self._starting or source == name or source not in error.message:
                 raise
@@ -248,7 +248,7 @@ class Models(Menu):
 
 
 def _name_of(source: str) -> str:
-    """The name of a host's model on the menu, which shows no path."""
+    """The name of a host's model on the menu, without its path."""
     if source in list_models() or not (is_file(source) or source.startswith(LOCAL)):
         return source
     return name_of(Path(source.removeprefix(LOCAL)))

@@ -1,8 +1,7 @@
-"""Opening: photos of visitors are decoded so that none keeps the others waiting.
+"""Opening: decodes photos of visitors so that no photo blocks the others.
 
-A small photo as programs write it is decoded at once. Any other waits for its turn and is decoded
-in a process of its own, which is killed when it takes too long: a decoder cannot be stopped in this
-one.
+A small, ordinary photo is decoded at once. Any other waits for its turn and is decoded in a process
+of its own, which is killed when it takes too long: a decoder in this process cannot be stopped.
 """
 
 from ...errors import VitvizError
@@ -17,8 +16,8 @@ _large = Turns(limits.LARGE_PHOTOS, limits.LINE)
 
 
 def open_upload(data: bytes, name: str) -> Photo:
-    """`open_photo` of what a visitor sent. Raises `VitvizError` where it takes too long, or where
-    too many large photos wait.
+    """`open_photo` of a visitor's file. Raises `VitvizError` if it takes too long, or if too many
+    large photos wait.
     """
     if _is_quick(data):
         return open_photo(data, name)
@@ -30,7 +29,7 @@ def open_upload(data: bytes, name: str) -> Photo:
 
 
 def _is_quick(data: bytes) -> bool:
-    """Whether a file is decoded in a moment, by its outline; other formats have none."""
+    """Whether decoding takes only a moment, judged by the outline; unknown formats have none."""
     outline = outline_of(data)
     if outline is None or not outline.usual:
         return False

@@ -28,12 +28,12 @@ class Order:
 
     photo      the bytes of the file
     name       the visitor's name of the file
-    selection  what a program asks about; None for a page, where the visitor selects in the viewer
+    selection  of a program; None for a page, where the visitor selects in the viewer
     invert     exchange light and dark of the photo first
-    interventions  what is changed in the pass, in JSON's types (`probe/intervene/intervention.py`)
+    interventions  changes of the pass, in JSON's types (`probe/intervene/intervention.py`)
     first      the layer and the token that a page shows first (`viewer.payload.pack`)
 
-    Further options of a pass are to be fields with a default, so that today's orders keep their
+    Add further options of a pass as fields with a default, so that existing orders keep their
     meaning.
     """
 
@@ -48,12 +48,12 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True)
 class OperateOrder:
-    """An intact analysis, with interventions, for a page that shows it and waits at every stroke.
+    """An intact analysis with interventions, for a page that waits at every stroke.
 
     saved, model          the analysis as `Result.saved`, and the model of its order
-    interventions, first  as of `Order`
+    interventions, first  as in `Order`
     wanted  "page": the manifest and files of the result; "saved": its saved analysis, which takes
-            longer to write than all the rest and is asked for after few strokes
+            longer to write than all the rest and is seldom requested
     """
 
     saved: bytes = field(repr=False)
@@ -65,7 +65,7 @@ class OperateOrder:
 
 @dataclass(frozen=True, kw_only=True)
 class LateOrder:
-    """A late file of an analysis (`viewer.payload.late_file`), for which its model is needed.
+    """A late file of an analysis (`viewer.payload.late_file`) that needs its model.
 
     saved, model  the analysis as `Result.saved`, and the model of its order
     """
@@ -77,11 +77,11 @@ class LateOrder:
 
 @dataclass(frozen=True, kw_only=True)
 class FairOrder:
-    """One step of a fair test (`probe/explain/fairness.py`), after those that are done.
+    """The next step of a fair test (`probe/explain/fairness.py`).
 
-    saved, model         as of `LateOrder`
-    keys, token, target  the explainers that are tested, the token they explain, and the class
-    maps, columns        what earlier steps gave: the values by explainer, and the probabilities by
+    saved, model         as in `LateOrder`
+    keys, token, target  the tested explainers, the token that they explain, and the class
+    maps, columns        results of earlier steps: the values by explainer, and the probabilities by
                          step
     """
 
@@ -98,9 +98,9 @@ class FairOrder:
 class PageOrder:
     """An analysis as one HTML file (`viewer.page`).
 
-    saved, model  as of `LateOrder`
-    layers        that are in it; None: all. film: with the film of the training
-    engine        with the model, so that it takes photos and makes experiments
+    saved, model  as in `LateOrder`
+    layers        layers of the page; None: all
+    film, engine  with the film of the training; with the model, for photos and experiments
     """
 
     saved: bytes = field(repr=False)
@@ -120,12 +120,14 @@ class Refusal(NamedTuple):
     of_picture: bool = False
 
     @classmethod
-    def of(cls, error: VitvizError, said: Callable[[str], str] = lambda text: text) -> "Refusal":
+    def of(
+        cls, error: VitvizError, rephrase: Callable[[str], str] = lambda text: text
+    ) -> "Refusal":
         """The refusal for an error: exceptions from another machine can lose their class.
 
-        `said` puts its sentence into other words.
+        `rephrase` changes the words of its sentence.
         """
-        return cls(said(error.message), isinstance(error, ImageError))
+        return cls(rephrase(error.message), isinstance(error, ImageError))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -133,7 +135,7 @@ class Result:
     """The result of an order: either `refused` alone, or the other fields.
 
     saved     the analysis, for `Analysis.from_bytes`; `saved_name` is the name of its file
-    manifest  for a page: that of `viewer.payload.Payload`; `files` are the bytes by path
+    manifest  for a page: the manifest of `viewer.payload.Payload`; `files`: bytes by path
     preview   for a page: the model's input as PNG, if browsers cannot show the photo
     summary   for a program: `Analysis.summary`, with the values for its selection as "selection";
               of a `FairOrder` the "maps" and "columns" so far, how many steps are "done" of "all",

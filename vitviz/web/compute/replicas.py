@@ -1,7 +1,7 @@
-"""Replicas: orders are fulfilled by Ray Serve, in other processes or on other machines.
+"""Replicas: Ray Serve fulfils orders in other processes or on other machines.
 
-Ray itself is not needed until `Replicas` is made. Its ports run code for whoever knows the token of
-the cluster, so a cluster without one is refused.
+Ray is needed only for `Replicas`. Its ports run code for anybody who knows the token of the
+cluster, so a cluster without a token is refused.
 """
 
 import importlib
@@ -27,22 +27,22 @@ from .models import Models
 from .orders import AnyOrder, Result
 
 PACKAGE = "ray[serve]>=2.59,<3"
-OLDEST = (2, 59)  # the first that asks for a token at every port
+OLDEST = (2, 59)  # the first version that checks the token at every port
 APP = "vitviz"  # its name in a cluster: the fronts of one cluster share its replicas
-TRIES = 3  # for an order whose replica dies; Serve itself does not try again
-SECONDS = 180  # for an order, with the start of a replica
+TRIES = 3  # for an order whose replica dies; Serve itself does not retry
+SECONDS = 180  # for an order, including the start of a replica
 
 log = logging.getLogger("vitviz.web")
 
 
 class Replica:
-    """One process of the engine, in the cluster. It holds models and answers orders."""
+    """A process of the engine in the cluster, which holds models and fulfils orders."""
 
     def __init__(self, settings: Settings) -> None:
-        """`settings`: those of the front; model files lie at the same place on every machine."""
+        """`settings`: of the front; model files have the same paths on every machine."""
         settings.apply()
         if settings.threads is not None:
-            torch.set_num_threads(settings.threads)  # Ray gives one
+            torch.set_num_threads(settings.threads)  # Ray's default is 1
         self._models = Models(
             settings.models, settings.default_model, settings.device, settings.weights
         )
@@ -52,10 +52,10 @@ class Replica:
 
 
 class Replicas:
-    """An `Engine` of replicas; as many as there is work for, up to `limits.COMPUTING`.
+    """An `Engine` of replicas: as many as the work needs, up to `limits.COMPUTING`.
 
-    An order is given again, up to three times, if its replica dies: an order changes nothing, so it
-    can be repeated. If all replicas are busy and their queue is full, it is refused at once.
+    If a replica dies, its order is retried, up to three times: orders have no side effects. If all
+    replicas are busy and their queue is full, an order is refused at once.
     """
 
     def __init__(self, settings: Settings, environ: MutableMapping[str, str] = os.environ) -> None:
@@ -72,16 +72,16 @@ class Replicas:
         self._errors = importlib.import_module("ray.exceptions")
         self._busy = importlib.import_module("ray.serve.exceptions").BackPressureError
         if address is None:
-            # Its ports listen on every interface, whatever this says: see README.md.
+            # Ray's ports listen on every interface in spite of this address: see README.md.
             options = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
-            # Its logs and sockets, whose paths may have some hundred characters, end with it.
+            # The folder of its logs and sockets, deleted at the end; their paths must be short.
             short = "/tmp" if Path("/tmp").is_dir() else None
             self._folder = options["_temp_dir"] = tempfile.mkdtemp("", "vitviz-ray-", short)
         else:
             _check_reached(address)
             options = {"address": address}
         self._ray.init(log_to_driver=False, namespace=APP, **options)
-        serve.start(proxy_location="Disabled")  # no port for HTTP: our pages are in front of it
+        serve.start(proxy_location="Disabled")  # no port for HTTP: only our app uses it
         replica = serve.deployment(
             name="engine",
             max_ongoing_requests=1,
@@ -99,7 +99,7 @@ class Replicas:
         return self._ask(order)
 
     def close(self) -> None:
-        """End a cluster of our own, or leave another one, whose replicas other fronts may use."""
+        """End a cluster of our own; leave another cluster, whose replicas other fronts may use."""
         self._ray.shutdown()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -128,7 +128,7 @@ def _check_version() -> None:
 
 
 def _check_reached(address: str) -> None:
-    """Raise `SettingsError` if nothing listens there; Ray would end this process after a minute."""
+    """Raise `SettingsError` if nothing listens; Ray would end this process after a minute."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host, int(port)), timeout=10).close()
@@ -137,7 +137,7 @@ def _check_reached(address: str) -> None:
 
 
 def _check_token(address: str | None, environ: MutableMapping[str, str]) -> None:
-    """Let Ray ask for a token; make one for a cluster of our own. Raises `SettingsError`."""
+    """Make Ray require a token; generate it for a cluster of our own. Raises `SettingsError`."""
     mode = environ.setdefault("RAY_AUTH_MODE", "token").lower()
     if mode != "token":
         raise SettingsError(

@@ -10,9 +10,9 @@ from ..host import limits
 
 
 class Turns:
-    """`places` can be taken at a time, and `line` more callers can wait for one.
+    """`places` can be taken at a time, and `line` further callers can wait for one.
 
-    Each waiting caller blocks one of Gradio's few threads, so line and wait are bounded.
+    Each waiting caller blocks one of Gradio's few threads, so the line and the wait are limited.
     """
 
     def __init__(self, places: int, line: int) -> None:

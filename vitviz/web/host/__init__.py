@@ -1,1 +1,1 @@
-"""What a host sets and sees: settings, limits, counts, and the sentences of a refusal."""
+"""The host's side of the app: settings, limits, counts, and the sentences of refusals."""

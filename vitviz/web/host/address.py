@@ -1,4 +1,4 @@
-"""Addresses of this machine: where the app can listen, and where others in the network open it."""
+"""Addresses of this machine: to listen on, and for others in the network to open."""
 
 import ipaddress
 import socket
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from ...errors import VitvizError
 
-# An address of documentation (RFC 5737). Nothing is sent to it: connecting a UDP socket only asks
-# the system which of its own addresses it would send from.
+# An address for documentation (RFC 5737). Nothing is sent to it: connecting a UDP socket only
+# makes the system choose the own address that it would send from.
 ELSEWHERE = ("192.0.2.1", 9)
 
 
 def check_listens(host: str, port: int | None) -> None:
-    """Raise `VitvizError` if nothing can listen at this address. `port` None: any that is free.
+    """Raise `VitvizError` if nothing can listen at this address. `port` None: any free port.
 
-    Gradio would wait for ever for an address that is not of this machine, and tell of a port that
-    is taken with a traceback.
+    Gradio would wait for ever for an address of another machine, and print a traceback for an
+    occupied port.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -27,19 +27,19 @@ def check_listens(host: str, port: int | None) -> None:
 
 
 def address_here(host: str = "0.0.0.0") -> str | None:
-    """The address that others use; `host`: the address that is listened on.
+    """The address that others use to reach the app; `host`: the address on which it listens.
 
-    None where there is none: without a network, and for a host that only this machine reaches.
+    None without a network, and for a host that only this machine reaches.
     """
     listens = _read(host)
     if listens is None or not listens.is_unspecified:
         return None if _is_alone(host) else host
-    return next((one for one in _own() if not _is_alone(one)), None)
+    return next((address for address in _own() if not _is_alone(address)), None)
 
 
 def visitor_of(address: str) -> str:
-    """Whom an address belongs to: itself, or the network of an IPv6 address (64 bits), in which
-    everybody has as many addresses as they like.
+    """The visitor of an address: the address itself, or the network (64 bits) of an IPv6 address,
+    since a visitor can use any number of addresses in it.
     """
     found = _read(address)
     if not isinstance(found, ipaddress.IPv6Address) or found.ipv4_mapped:
@@ -49,11 +49,11 @@ def visitor_of(address: str) -> str:
 
 def _own() -> Iterator[str]:
     """Addresses of this machine: the one towards other networks, then those of its name."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            asking.connect(ELSEWHERE)
-            yield asking.getsockname()[0]
-        except OSError:  # a network without a way out, or none
+            probe.connect(ELSEWHERE)
+            yield probe.getsockname()[0]
+        except OSError:  # no network, or no way out of it
             pass
     try:
         found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
@@ -63,7 +63,7 @@ def _own() -> Iterator[str]:
 
 
 def _is_alone(host: str) -> bool:
-    """Whether only this machine reaches itself so."""
+    """Whether only this machine itself can use an address."""
     address = _read(host)
     if address is None:
         return host == "localhost"

@@ -1,4 +1,4 @@
-"""Descriptors: open files and connections, of which a process has a bounded number."""
+"""Descriptors: the limit of a process for open files and connections."""
 
 import logging
 import time
@@ -8,15 +8,15 @@ from . import limits
 
 try:
     import resource
-except ImportError:  # Windows has no such bound
+except ImportError:  # Windows has no such limit
     resource = None  # type: ignore[assignment]  # a checker on Linux knows the module alone
 
-EXHAUSTED = "out of system resource"  # in what asyncio logs when it can accept no connection
+EXHAUSTED = "out of system resource"  # in asyncio's log when it cannot accept a connection
 
 
 def raise_descriptors() -> None:
-    """Let this process have `DESCRIPTORS`, or as many as the system allows; systemd gives a service
-    1,024 by default.
+    """Raise the limit of this process to `DESCRIPTORS`, or as far as the system allows; systemd's
+    default for a service is 1,024.
     """
     if resource is None:
         return
@@ -29,8 +29,8 @@ def raise_descriptors() -> None:
 
 
 class Rarely(logging.Filter):
-    """Lets one line a minute through of those that asyncio logs, with a traceback and thousands of
-    times a second, while no descriptor is left.
+    """Limits asyncio's log to one line a minute while no descriptor is left: otherwise it has
+    thousands of tracebacks a second.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Every limit of the web app in one place; `Settings.apply` changes those that a host may set.
+"""All limits of the web app; `Settings.apply` changes those that a host may set.
 
 The limits of a picture (bytes, pixels, formats) are in `vitviz.model.photo`, because they also hold
 for the Python API and the command line.
@@ -15,9 +15,9 @@ from ...model.photo import MAX_BYTES
 def usable_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
     """Cores this process may use: those of its CPU affinity, or the container's quota if smaller.
 
-    This is also the number of forward passes at a time. Two passes on two busy cores had about the
-    throughput of one at a time with both (0.9 to 1.04 times, measured), but a small model does not
-    wait for a large one. More passes than cores would only take memory.
+    This is also the number of forward passes at a time. Two passes on two cores have about the
+    throughput of one pass after the other on both (0.9 to 1.04 times, measured), but a small model
+    does not wait for a large one. More passes than cores would only take memory.
     """
     allowed = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
     cores = len(allowed(0))
@@ -29,15 +29,15 @@ def usable_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
 
 
 def keep(known: OrderedDict[Any, Any], key: object, value: object, most: int) -> None:
-    """Put a value into a mapping of the `most` that were put there or moved to its end last."""
-    known.pop(key, None)  # where it stands, another thread could drop it before it is moved
+    """Put a value at the end of a mapping, and drop entries at its beginning beyond `most`."""
+    known.pop(key, None)  # in its old place another thread could drop it
     known[key] = value
     while len(known) > most:
         known.popitem(last=False)
 
 
 def workers(computing: int) -> int:
-    """Requests at a time, so that some of them may wait for a download while others compute."""
+    """Number of requests at a time, so that some can wait for a download while others compute."""
     return min(computing + 2, 24)
 
 
@@ -45,30 +45,30 @@ UPLOAD_BYTES = MAX_BYTES  # of one file; larger uploads are cut off while they a
 UPLOAD_SECONDS = 600  # for a file to arrive
 UPLOAD_PARTS = 4  # files of one upload, and as many fields beside them
 UPLOAD_FIELD_BYTES = 1000  # of a field, which lies in memory
-UPLOADS = 64  # that arrive at a time
-UPLOADS_OF_ADDRESS = 48  # of them: a class can share one address; more are refused
-PASS_OVER_SECONDS = 5  # for the rest of a body that is refused
+UPLOADS = 64  # at a time
+UPLOADS_OF_ADDRESS = 48  # at a time from one address, which a class can share; more are refused
+PASS_OVER_SECONDS = 5  # to read the rest of a refused body
 BODY_BYTES = 64_000  # of any other request; a viewer's question has some hundred bytes
 BODY_SECONDS = 60  # for it to arrive
-TOOL_BYTES = 2_000_000  # of a question of a language model, which can hold a picture
 LANGUAGES_READ = 20  # entries of an Accept-Language header; browsers send fewer than ten
 ADDRESS_LETTERS = 4096  # of a file's address or path, as Linux allows
-TOOL_VALUES = 30_000  # in it; as many as another request has room for
+TOOL_BYTES = 2_000_000  # of a question of a language model, which can hold a picture
+TOOL_VALUES = 30_000  # JSON values of such a question; another request has room for as many
 QUEUE_SIZE = 64  # requests that may wait; further ones are refused
-QUEUE_SHARE = 0.75  # of them that may come from one address, such as that of a school
-STREAMS = 400  # of events that are open at a time; a page has one or two
-STREAMS_OF_ADDRESS = 200  # of them; a school can share one address
-REQUESTS_OF_ADDRESS = 4  # short ones that are answered at a time; others of it wait
+QUEUE_SHARE = 0.75  # of the queue for one address, such as that of a school
+STREAMS = 400  # open streams of events; a page has one or two
+STREAMS_OF_ADDRESS = 200  # open streams of one address, which a school can share
+REQUESTS_OF_ADDRESS = 4  # short requests of one address that are answered at a time; others wait
 DESCRIPTORS = 65_536  # open files and connections, where the system allows as many
-EXHAUSTED_LOG_SECONDS = 60  # between two lines that say that none is left
-LOGIN_ADDRESSES = 1000  # that sent wrong passwords lately
+EXHAUSTED_LOG_SECONDS = 60  # between two log lines when no descriptor is left
+LOGIN_ADDRESSES = 1000  # addresses with wrong passwords that are remembered
 LOGIN_SECONDS = 60  # longest wait for an answer after wrong passwords; the first one takes 1
-DRAWING_WAIT_SECONDS = 30  # for other figures; one is drawn at a time
+DRAWING_WAIT_SECONDS = 30  # for other figures; they are drawn one at a time
 LINE = 8  # callers that may wait for a turn of one kind; Gradio has 40 threads in all
 OPERATING_LINE = 48  # visitors whose experiment may wait for a turn: a class that brushes at once
 LARGE_PHOTO_MEGAPIXELS = 8  # above it a photo is decoded in a process of its own
 LARGE_PHOTOS = 1  # decoded at a time; each takes up to 0.5 GB
-OPENING_SECONDS = 20  # for one of them; a photo of 64 megapixels takes 2 on a core of a small host
+OPENING_SECONDS = 20  # to decode a large photo; 64 megapixels take 2 on a core of a small host
 OPENING_WAIT_SECONDS = 30  # for a turn
 COMPUTING_WAIT_SECONDS = 30  # for a turn to compute a forward pass or a rollout
 # Explanations and fair tests, in operations: 2 for each parameter, token and pass. A core of a
@@ -76,33 +76,33 @@ COMPUTING_WAIT_SECONDS = 30  # for a turn to compute a forward pass or a rollout
 EXPLAINING_WORK = 4e12  # of one explanation
 TESTING_WORK = 2e13  # of all steps of one fair test
 TESTING = 1  # steps of fair tests at a time; a test has some twenty, so visitors take turns
-TESTING_WAIT_SECONDS = 10  # for a turn of one step; then a viewer asks again: data/fairtest.js
-TESTS_KNOWN = 200  # fair tests that go on where they are, one for each analysis
+TESTING_WAIT_SECONDS = 10  # for the turn of a step; then a viewer retries: data/fairtest.js
+TESTS_KNOWN = 200  # fair tests that can continue, one for each analysis
 LOADING_WAIT_SECONDS = 120  # for a model that another request is loading or downloading
 COMPUTING = usable_cores()  # forward passes at a time, and as many rollouts
 WORKERS = workers(COMPUTING)
-# Of loaded models in memory: three of ViT-B/16, which have up to 372e6. Those not used for longest
-# are dropped; one that is larger by itself is kept alone. What a pass uses lives until it ends.
+# Loaded models in memory: room for three ViT-B/16 of up to 372e6. The least recently used models
+# are dropped; a model above the limit is kept alone. A running pass keeps its model.
 MODELS_BYTES = 1200 * 10**6
-# Of a model in a size that a visitor asks for: DINOv2's own 518 pixels in patches of 14 have 1374.
+# Tokens of a model in a size that a visitor chooses: DINOv2's own 518 pixels have 1374.
 SIZE_TOKENS = 1400
 CACHE_SWEEP_SECONDS = 600  # between two sweeps of the cache; partial files of this age are deleted
 CACHE_AGE_SECONDS = 3600  # uploads and the files of an analysis live this long
 CACHE_BYTES = 4 * 10**9  # of all files in the cache; the oldest are deleted first
 CACHE_MEASURE_SECONDS = 30  # between two measurements while files arrive
-CACHE_MEASURE_SHARE = 0.05  # of the cache's bound, after which it is measured before that
-DISK_RESERVE_BYTES = 10**9  # of the disk that must stay free; below it, nothing new is stored
+CACHE_MEASURE_SHARE = 0.05  # of the cache's limit; after so many new bytes it is measured at once
+DISK_RESERVE_BYTES = 10**9  # free space of the disk below which nothing new is stored
 ANALYSES_KNOWN = 1000  # analyses that a viewer can ask about
-SESSIONS_KNOWN = 200  # whose state Gradio keeps; a forgotten page shows its picture as before
+SESSIONS_KNOWN = 200  # sessions with a state in Gradio; a forgotten page still shows its picture
 PILLOW_BLOCK_BYTES = 64 * 2**20  # blocks this large go back to the system when freed
-VOTERS = 200  # pages whose guesses a class has; more are told that it is full
-VOTER_GUESSES = 60  # questions of one voter, and closed ones of a teacher; the oldest are forgotten
+VOTERS = 200  # pages in a class; further ones read that it is full
+VOTER_GUESSES = 60  # questions of a voter, and closed ones of a teacher; the oldest are forgotten
 VOTE_BYTES = 100  # of one guess, as JSON
 PAGES_KNOWN = 1000  # pages whose requests are known, see page_requests.py
-SIGNAL_SECONDS = 1  # until a signal to end is heard that did not reach the main thread
+SIGNAL_SECONDS = 1  # until the main thread notices a signal that reached another thread
 CLOSING_SECONDS = 8  # for running requests when the app ends; `docker stop` kills after ten
 CLOSING_QUIET_SECONDS = 1  # without requests; a page fetches its files right after its answer
-PAGE_BYTES = 150e6  # of all layers in a page to take home
+PAGE_BYTES = 150e6  # all layers in a page to take home
 DONORS = 8  # other photos whose tokens one experiment takes; each is a pass of its own
 TOP_CLASSES = 5  # predictions in the summary of the API
 SURVEYED = 16  # photos of one survey of a program, whose answer has at most 2 kB

@@ -1,11 +1,11 @@
-"""Origins: the names under which the app is reached, and the pages that may send it requests.
+"""Origins: the names of the app, and the pages that may send it requests.
 
-A web page of somebody else can let a visitor's browser send requests to any address that the
-browser reaches, also to one on the visitor's own machine. Two headers tell such requests apart, as
-in Jupyter Server (`check_host` and `check_origin` in `jupyter_server/base/handlers.py`): `Host`
-must be a name of this app, or else a name that an attacker lets point at it (DNS rebinding) would
-count as its own; `Origin` must be the page of this very host. `Sec-Fetch-Site` says the same of
-requests without `Origin`. A program that is no browser sends neither, and is let in.
+A foreign web page can make a visitor's browser send requests to any address that the browser
+reaches, even on the visitor's own machine. Two headers reveal such requests, as in Jupyter Server
+(`check_host` and `check_origin` in `jupyter_server/base/handlers.py`): `Host` must be a name of
+this app, so that an attacker's name that points at it is refused (DNS rebinding); `Origin` must be
+a page of the same host. `Sec-Fetch-Site` does the same for requests without `Origin`. Programs
+other than browsers send neither, and are allowed.
 """
 
 import ipaddress
@@ -14,16 +14,16 @@ import socket
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
-SPACES = "SPACE_HOST"  # the names of a Space; Hugging Face sets it
+SPACES = "SPACE_HOST"  # variable of Hugging Face with the names of a Space
 
 
 class Origins:
     """The names of one app, and the origins that its host allows.
 
-    hosts    names of the app, without ports; beside them localhost, IP addresses, the name of this
-             machine and names that end with .local are always its own
-    allowed  origins of other sites, such as "https://school.example"; they may ask, and may show
-             the app in a frame
+    hosts    names of the app, without ports; localhost, IP addresses, the name of this machine and
+             names that end with .local are always allowed
+    allowed  origins of other sites, such as "https://school.example", which may send requests and
+             show the app in a frame
     """
 
     def __init__(self, hosts: Iterable[str] = (), allowed: Iterable[str] = ()) -> None:
@@ -32,12 +32,12 @@ class Origins:
         self._hosts = {name.strip().lower() for name in (*hosts, *of_space) if name.strip()}
         self._hosts |= {"localhost", socket.gethostname().lower()}
         self._public: set[str] = {f"https://{name.strip()}" for name in of_space if name.strip()}
-        # Whoever reaches a Space reaches it anyway: a name that points at it gains nothing, and the
-        # names that its proxies use are not documented.
+        # A Space is public, so DNS rebinding gains nothing; and the names that its proxies use are
+        # not documented.
         self.on_space = bool(os.environ.get("SPACE_ID"))
 
     def add(self, address: str) -> None:
-        """Let an address of the app, such as the public link of a tunnel, be one of its names."""
+        """Add an address of the app, such as the public link of a tunnel, to its names."""
         parts = urlsplit(address)
         if parts.hostname:
             self._hosts.add(parts.hostname)
@@ -58,7 +58,7 @@ class Origins:
         origin = headers.get("origin")
         if origin is not None:
             return self._is_own(origin, headers.get("host", "")) or origin in self.allowed
-        # Browsers send it to addresses that are encrypted or local; "none" is the address bar.
+        # Browsers send this header to encrypted or local addresses; "none" is the address bar.
         if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
             return True
         return following_link and headers.get("sec-fetch-mode") == "navigate"
@@ -67,16 +67,16 @@ class Origins:
         return origin.partition("://")[2] == host.lower() != "" or origin in self._public
 
     def frames(self) -> str:
-        """The value of `frame-ancestors` (Content Security Policy): who may show it in a frame."""
+        """Value of `frame-ancestors` (Content Security Policy): sites that may frame the app."""
         return "*" if self.on_space else " ".join(["'self'", *sorted(self.allowed)])
 
     def has_guests(self) -> bool:
-        """Whether pages of other sites may show the app, so that its login has to work there."""
+        """Whether other sites may frame the app, so that its login has to work there."""
         return self.on_space or bool(self.allowed)
 
 
 def read_origin(text: str) -> str:
-    """An origin as browsers write it. Raises `ValueError` for what is none."""
+    """An origin as browsers write it. Raises `ValueError` for any other text."""
     parts = urlsplit(text.strip().rstrip("/").lower())
     extra = parts.path or parts.query or parts.fragment or "@" in parts.netloc
     if parts.scheme not in ("http", "https") or not parts.hostname or extra:
@@ -88,7 +88,7 @@ def read_origin(text: str) -> str:
 
 
 def _name_of(host: str) -> str:
-    """The name in a `Host` header; "" for one that cannot be read."""
+    """The name in a `Host` header; "" for an invalid header."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:

@@ -1,4 +1,4 @@
-"""Wrong passwords: the longer the row of them from one address, the longer the next one waits."""
+"""Wrong passwords: each one from an address in a row delays the next login longer."""
 
 import time
 from collections import OrderedDict
@@ -10,23 +10,23 @@ from .limits import keep
 
 class _Row(NamedTuple):
     wrong: int
-    until: float  # when the next may be looked at, in seconds of time.monotonic()
+    until: float  # earliest check of the next password, in seconds of time.monotonic()
 
 
 class WrongPasswords:
-    """The rows of wrong passwords by address, of the `LOGIN_ADDRESSES` that came last.
+    """Wrong passwords in a row by address, for the last `LOGIN_ADDRESSES` addresses.
 
     After the first wrong password the next one waits for a second, then two, four and so on, at
-    most `LOGIN_SECONDS`. A password counts as wrong until it proves right, so passwords that come
-    at once wait for one another.
+    most `LOGIN_SECONDS`. A password counts as wrong until it proves right, so simultaneous
+    passwords wait for one another.
     """
 
     def __init__(self) -> None:
         self._rows: OrderedDict[str, _Row] = OrderedDict()
 
     def wait(self, address: str) -> float:
-        """Seconds until a password of an address may be looked at. More than `LOGIN_SECONDS`: it
-        must not be, and is not counted.
+        """Seconds until a password of an address may be checked. Above `LOGIN_SECONDS` it must be
+        refused, and is not counted.
         """
         now = time.monotonic()
         wrong, until = self._rows.get(address, _Row(0, now))

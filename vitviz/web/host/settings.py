@@ -1,4 +1,4 @@
-"""The settings of a host: models, address, limits. Each is a flag and an environment variable."""
+"""The settings of a host: models, address, limits; each a flag and an environment variable."""
 
 import argparse
 import os
@@ -28,11 +28,11 @@ Visitors choose among the models on the menu; only these settings can name a fil
 """
 
 
-MCP = "mcp>=1.28.1,<2"  # Gradio has no tools with mcp 2
+MCP = "mcp>=1.28.1,<2"  # Gradio does not support mcp 2
 
 
 def mcp_installed() -> bool:
-    """Whether the package `mcp` is here, in a version that Gradio can use."""
+    """Whether the package `mcp` is installed, in a version that Gradio supports."""
     try:
         return version("mcp").split(".")[0] == "1"
     except PackageNotFoundError:
@@ -40,7 +40,7 @@ def mcp_installed() -> bool:
 
 
 class SettingsError(VitvizError):
-    """A setting that cannot be used; the sentence says what came and what is allowed."""
+    """A setting that cannot be used; the sentence names the value and what is allowed."""
 
 
 def _text(text: str) -> str:
@@ -124,17 +124,17 @@ def _setting(
     times: int = 1,
     repeated: bool = False,
 ) -> Any:
-    """A field with what reads it, its help, and the name in `limits` that it replaces.
+    """A field with its reader, its help, and the name in `limits` that it replaces.
 
-    `times`: what one unit of the setting is in the unit of the limit, such as bytes of a megabyte.
-    `repeated`: whether the option may be repeated; a variable has several values with commas.
+    `times`: factor from the unit of the setting to that of the limit, such as bytes of a megabyte.
+    `repeated`: whether the option may be repeated; in a variable, commas separate the values.
     """
     metadata = {"read": read, "help": help, "metavar": metavar, "limit": limit, "times": times}
     return field(default=default, metadata={**metadata, "repeated": repeated})
 
 
 class _OfModel(argparse.Action):
-    """Keeps a value for the --model before it."""
+    """Stores a value for the --model before it."""
 
     KEPT = "weights"
 
@@ -154,10 +154,10 @@ class _OfModel(argparse.Action):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of a host. None: the default in `limits`, or what Gradio and torch choose.
+    """The settings of a host. None: the default of `limits`, Gradio or torch.
 
-    `models` are paths or names as `vitviz.load` takes them, shown first on the menu; `weights` what
-    `load` is told of some of them, by path or name.
+    `models`: paths or names for `vitviz.load`, first on the menu; `weights`: further arguments of
+    `load` for some of them, by path or name.
     """
 
     models: tuple[str, ...] = ()
@@ -297,7 +297,7 @@ class Settings:
         cls, argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ
     ) -> "Settings":
         """Read a command line and the environment. Ends the program with a sentence if one of them
-        cannot be understood.
+        is invalid.
         """
         parser = Arguments(
             "vitviz serve",
@@ -312,22 +312,22 @@ class Settings:
             help="put a model on the menu: a checkpoint file, a folder of Hugging Face"
             " transformers, a timm name or owner/name of the hub; may be repeated",
         )
-        about = parser.add_argument_group("of the --model that stands before them")
-        add_weight_options(about, _OfModel)
-        for one in options():
-            flag, told = flag_of(one.name), one.metadata
-            if told["read"] is _switch:
+        of_model = parser.add_argument_group("of the --model that stands before them")
+        add_weight_options(of_model, _OfModel)
+        for option in options():
+            flag, row = flag_of(option.name), option.metadata
+            if row["read"] is _switch:
                 parser.add_argument(
                     flag,
-                    dest=one.name,
+                    dest=option.name,
                     nargs="?",
                     const="true",
                     metavar="true",
-                    help=told["help"],
+                    help=row["help"],
                 )
             else:
-                action = "append" if told["repeated"] else "store"
-                parser.add_argument(flag, metavar=told["metavar"], help=_help(one), action=action)
+                action = "append" if row["repeated"] else "store"
+                parser.add_argument(flag, metavar=row["metavar"], help=_help(option), action=action)
         given = parser.parse_args(argv)
         named = (name.strip() for name in environ.get("VITVIZ_MODELS", "").split(","))
         values: dict[str, Any] = {
@@ -341,13 +341,13 @@ class Settings:
             except SettingsError as error:
                 parser.error(f"{source} {error}")
 
-        for one in options():
-            variable, text = variable_of(one.name), getattr(given, one.name)
-            source = flag_of(one.name) if text is not None else variable
+        for option in options():
+            variable, text = variable_of(option.name), getattr(given, option.name)
+            source = flag_of(option.name) if text is not None else variable
             text = text if text is not None else environ.get(variable)
             text = ",".join(text) if isinstance(text, list) else text
             if text is not None:
-                values[one.name] = value_of(one.metadata["read"], text, source)
+                values[option.name] = value_of(option.metadata["read"], text, source)
         for variable, read in GRADIOS.items():
             if text := environ.get(variable):
                 value_of(read, text, variable)
@@ -357,11 +357,11 @@ class Settings:
             parser.error(str(error))
 
     def apply(self) -> None:
-        """Put the limits that the host has set in place of the defaults, for the whole process."""
-        for one in options():
-            value = getattr(self, one.name)
-            if one.metadata["limit"] and value is not None:
-                setattr(limits, one.metadata["limit"], value * one.metadata["times"])
+        """Replace defaults in `limits` by the settings of the host, for the whole process."""
+        for option in options():
+            value = getattr(self, option.name)
+            if option.metadata["limit"] and value is not None:
+                setattr(limits, option.metadata["limit"], value * option.metadata["times"])
         if self.passes is not None:
             limits.WORKERS = limits.workers(self.passes)
 
@@ -371,27 +371,27 @@ class Settings:
         return given or ("0.0.0.0" if self.class_ else "127.0.0.1")
 
     def origins(self) -> Origins:
-        """The names of the app, and the sites whose pages may ask it."""
+        """The names of the app, and the sites whose pages may send it requests."""
         names = (self.address(), self.root().hostname, *self.hostname)
         return Origins(filter(None, names), self.allow_origin)
 
     def root(self) -> SplitResult:
-        """The address or path under which a proxy shows the app; Gradio has a variable for it."""
+        """The address or path of the app behind a proxy; Gradio has a variable for it."""
         return urlsplit(self.root_path or os.environ.get("GRADIO_ROOT_PATH", ""))
 
     def ray_address(self) -> str | None:
-        """HOST:PORT of the Ray cluster to join; None: one of our own, or no Ray at all."""
+        """HOST:PORT of the Ray cluster to join; None: a cluster of our own, or no Ray."""
         return self.engine.partition("=")[2] or None if self.engine else None
 
     def tools(self) -> bool:
-        """Whether language models are answered."""
+        """Whether the app has tools for language models."""
         if self.mcp is None:
             return self.login is None and mcp_installed()
         return self.mcp
 
     def visitors(self) -> list[tuple[str, str]] | None:
-        """The names and passwords of the login file; None without one. Raises `SettingsError` for a
-        file that cannot be read, and for a line that is not NAME:PASSWORD.
+        """The names and passwords of the login file; None without a file. Raises `SettingsError`
+        for a file that cannot be read, and for a line that is not NAME:PASSWORD.
         """
         if self.login is None:
             return None
@@ -405,13 +405,13 @@ class Settings:
         return [(name, password) for name, _, password in parts]
 
 
-# Gradio reads them itself, and what it cannot use would end the start with a traceback.
+# Gradio reads these variables itself, and an invalid value would end the start with a traceback.
 GRADIOS = {"GRADIO_SERVER_PORT": _port, "GRADIO_ROOT_PATH": _root_path}
 
 
 def options() -> list[Any]:
-    """The fields of `Settings` that are a flag and a variable each: all but models, weights."""
-    return [one for one in fields(Settings) if "read" in one.metadata]
+    """The fields of `Settings` with a flag and a variable: all but models and weights."""
+    return [option for option in fields(Settings) if "read" in option.metadata]
 
 
 def flag_of(name: str) -> str:
@@ -424,9 +424,9 @@ def variable_of(name: str) -> str:
     return "VITVIZ_" + name.rstrip("_").upper()
 
 
-def _help(one: Any) -> str:
-    """The help of an option, with the default that stands in `limits`."""
-    option = one.metadata
-    if not option["limit"] or "default" in option["help"]:
-        return option["help"]
-    return f"{option['help']} (default {getattr(limits, option['limit']) // option['times']})"
+def _help(option: Any) -> str:
+    """The help of an option, with the default of `limits`."""
+    about = option.metadata
+    if not about["limit"] or "default" in about["help"]:
+        return about["help"]
+    return f"{about['help']} (default {getattr(limits, about['limit']) // about['times']})"

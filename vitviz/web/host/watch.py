@@ -1,4 +1,4 @@
-"""What a host sees: a line in the log for each analysis, /healthz for a monitor, and /metrics."""
+"""Monitoring for a host: a log line for each analysis, /healthz and /metrics."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ NO_METRICS = 'Metrics need prometheus_client: pip install "prometheus_client>=0.
 
 
 class Watch:
-    """Counts analyses and what they cost; it never sees a picture or its name."""
+    """Counts analyses and their costs; it never sees a picture or its name."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -40,10 +40,10 @@ class Watch:
         sent_bytes: int,
         seconds: Mapping[str, float],
     ) -> None:
-        """Note an analysis: one JSON line at the level "info", and the counts of `/metrics`.
+        """Record an analysis: one JSON line at the level "info", and the counts of `/metrics`.
 
-        `door`: "page", "api" or "mcp". `outcome`: "answered", or the key of the sentence it was
-        refused with. `seconds`: of each stage and in all.
+        `door`: "page", "api" or "mcp". `outcome`: "answered", or the key of the refusal. `seconds`:
+        of each stage and in all.
         """
         with self._lock:
             self._counts[door, outcome] += 1
@@ -62,7 +62,7 @@ class Watch:
         log.info("%s", json.dumps(line))
 
     def health(self, closing: bool, check_room: Callable[[], None]) -> tuple[int, dict[str, Any]]:
-        """HTTP status and facts: 200 while pictures are taken, 503 while they are not."""
+        """HTTP status and facts: 200 while the app takes pictures, otherwise 503."""
         status, code = "ok", 200
         try:
             check_room()
@@ -78,8 +78,8 @@ class Watch:
         return code, facts | {"answered": answered, "refused": refused}
 
     def routes(self, closing: Callable[[], bool], check_room: Callable[[], None]) -> list[Any]:
-        """`/healthz` and `/metrics`, for Gradio's server; open even with a login, and without any
-        fact about a visitor.
+        """`/healthz` and `/metrics`, for Gradio's server; open even with a login, since they have
+        no facts about visitors.
         """
         from starlette.responses import JSONResponse, PlainTextResponse, Response
         from starlette.routing import Route

@@ -1,8 +1,8 @@
-"""Aliases: folders of the host go by short names in all that is sent and asked.
+"""Aliases: short names for folders of the host in requests and answers.
 
-Gradio names a file by its path on the disk, which tells visitors where the app lies and who runs
-it. The path of a file in the cache becomes "/vitviz/cache/..." on the way out, and the path again
-on the way in.
+Gradio names a file by its path on the disk, which would show visitors where the app is installed
+and who runs it. The path of a file in the cache becomes "/vitviz/cache/..." on the way out, and the
+path again on the way in.
 """
 
 import json
@@ -19,13 +19,13 @@ TEXTS = ("application/json", "text/event-stream")
 
 
 class Aliases:
-    """The aliases of some folders. `folders`: a word for each."""
+    """The aliases of some folders. `folders`: folders by their short names."""
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
         paths = {f"/vitviz/{word}": str(folder) for word, folder in folders.items()}
         self._paths = paths
         self._inward = {_in_json(alias): _in_json(path) for alias, path in paths.items()}
-        # In JSON letters outside ASCII stand as they are or by number, in an address by bytes.
+        # Letters outside ASCII are plain or escaped in JSON, and percent-encoded in an address.
         self._outward = {
             written: alias.encode()
             for alias, path in paths.items()
@@ -33,15 +33,15 @@ class Aliases:
         }
 
     def outward(self, text: bytes) -> bytes:
-        """A text that is sent, without a path of the host."""
+        """A text of an answer, with aliases in place of paths of the host."""
         return _replaced(text, self._outward)
 
     def inward(self, text: bytes) -> bytes:
-        """JSON that came, with the paths that it means."""
+        """JSON of a request, with paths in place of aliases."""
         return _replaced(text, self._inward)
 
     def path(self, file: str) -> str:
-        """The path that a file is asked for by."""
+        """The path of a requested file."""
         for alias, path in self._paths.items():
             if file.startswith((f"{alias}/", f"{alias}\\")):
                 return path + file.removeprefix(alias)
@@ -49,7 +49,7 @@ class Aliases:
 
 
 class Aliased:
-    """The innermost middleware, which uses them in requests and answers."""
+    """The innermost middleware, which applies the aliases to requests and answers."""
 
     def __init__(self, app: ASGIApp, aliases: Aliases) -> None:
         self.app, self.aliases = app, aliases
@@ -66,7 +66,7 @@ class Aliased:
         await self.app(scope, receive, self._sent(send))
 
     def _read(self, receive: Receive) -> Receive:
-        """`receive`, for a body that comes in one piece (`door.py`)."""
+        """`receive` without aliases, for a body in a single message (`door.py`)."""
 
         async def reading() -> Message:
             message = await receive()
@@ -77,8 +77,8 @@ class Aliased:
         return reading
 
     def _sent(self, send: Send) -> Send:
-        """`send`, for answers that can name a file. No name is cut in two: an event comes in one
-        piece, and so does JSON.
+        """`send` with aliases, for answers that can name a file. A name is never split: events and
+        JSON arrive in a single message.
         """
         start: list[Message] = []
         is_text = False

@@ -64,16 +64,16 @@ PAGE_JS, KEEPING_JS, ROOM_JS = (
     for name in ("page.js", "keeping.js", "room.js")
 )
 
-# A request of the page is over, also where it was refused or brought nothing new.
+# Tells the viewer that a request of the page is over, even if it was refused or changed nothing.
 OVER = "() => { document.dispatchEvent(new Event('vitviz-over')); }"
-# What is sent in place of the picture input: the kept photo that the address is about, or the photo
-# of the input, sent again if the server has forgotten it (keeping.js).
-ASKED = "async (photo, ...others) => [await vitvizKept.asked(), ...others]"
-# Something else is shown than a photo that stays in the browser.
-LEFT = "(...all) => { vitvizKept.hold(null); return all; }"
+# Replacements of the picture input in a request (keeping.js): the photo of the browser's history,
+# or the photo of the input, uploaded again if the server has forgotten it.
+FROM_HISTORY = "async (photo, ...others) => [await vitvizKept.fromHistory(), ...others]"
 ALIVE = "async (photo, ...others) => [await vitvizKept.alive(photo), ...others]"
+# The photo that stays in the browser is not shown any more.
+LEFT = "(...all) => { vitvizKept.hold(null); return all; }"
 
-# A page that opens for the projector has no strip, and says so before anything is drawn.
+# A page for the projector has no strip: marked before anything is drawn.
 WALL = """<script>if (new URLSearchParams(location.search).get("projector") === "true")
 document.documentElement.dataset.vvWall = "";</script>"""
 
@@ -81,7 +81,7 @@ document.documentElement.dataset.vvWall = "";</script>"""
 def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     """Build the app, and the arguments for its `launch`."""
     settings.apply()
-    engine, menu = _engine_of(settings)  # what can fail comes before the folder of the cache
+    engine, menu = _engine_of(settings)  # may fail, so it comes before the cache's folder
     Image.core.set_block_size(limits.PILLOW_BLOCK_BYTES)
     cache = Cache(upload_folder())
     try:
@@ -94,7 +94,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
 def _built(
     settings: Settings, engine: Engine, menu: Menu, cache: Cache
 ) -> tuple[App, dict[str, Any]]:
-    """The same, of its parts."""
+    """`build`, from its parts."""
     # Gradio takes this folder from the environment only; a component reads it when it is created.
     os.environ["GRADIO_TEMP_DIR"] = str(cache.folder)
     watch = Watch()
@@ -114,7 +114,7 @@ def _built(
 
     def warm() -> None:
         saved = service.warm()
-        if saved and settings.login is None:  # else the document asks for a password
+        if saved and settings.login is None:  # with a login the document asks for a password
             first.make(saved, service.example)
 
     demo.warm = warm
@@ -129,7 +129,7 @@ def _built(
         "server_name": settings.address(),
         "server_port": settings.port,
         "share": False if classroom else settings.share,
-        "quiet": classroom is not None,  # else it prints 0.0.0.0, which nobody can open
+        "quiet": classroom is not None,  # otherwise it prints 0.0.0.0, which nobody can open
         "theme": theme(),
         "css": f"{PAGE_CSS}\n{hiding()}\n{_grey()}\n{viewer.css()}",
         "head": f"{WALL}<script>{KEEPING_JS}{ROOM_JS if classroom else ''}</script>",
@@ -164,7 +164,7 @@ def _middleware(demo: App, first: First) -> list[Middleware]:
 
 
 def _entrance(settings: Settings, demo: App, public: Sequence[str]) -> Callable[[Any], Entrance]:
-    """The middleware that stands before all. `public`: paths of ours that are open to everybody."""
+    """The outermost middleware. `public`: our own paths that need no login."""
     tools = TOOL_RULES if settings.tools() else ()
     rules, root = (*own_rules(public), *RULES, *tools), settings.root().path.rstrip("/")
     return partial(Entrance, rules=rules, origins=demo.origins, root=root)
@@ -176,8 +176,8 @@ def _in_page(
     weights: Mapping[str, KeptFile],
     classroom: Classroom | None,
 ) -> dict[str, Any]:
-    """What viewer.js is told: what it can call by name, where the weights are of models that the
-    page can run itself, whether photos are analyzed there, and the model of digits.
+    """Arguments for viewer.js: the functions that it can call by name, addresses of the weights of
+    models that run in the page, whether photos are analyzed there, and the model of digits.
     """
     return {
         "server_functions": _server_functions(service, classroom),
@@ -188,9 +188,10 @@ def _in_page(
 
 
 def _engine_of(settings: Settings) -> tuple[Engine, Menu]:
-    """The engine that the settings ask for, and the menu of its models."""
+    """The engine of the settings, and the menu of its models."""
     if (settings.engine or "local") != "local":
-        # A model that cannot be loaded stops the start with a sentence here, but not in a replica.
+        # Check all models here: an error stops the start with a sentence, but would not in a
+        # replica.
         Models(settings.models, settings.default_model, "cpu", settings.weights)
         return Replicas(settings), Menu(settings.models, settings.default_model)
     device = "cpu" if zero_gpu.is_here() else settings.device
@@ -227,9 +228,9 @@ def _build_page(
             min_width=280,
             elem_id="vv-download",
         )
-        told = TEXTS("vv_privacy_here") if in_page["photos"] else TEXTS("vv_privacy")
-        gr.Markdown(told, elem_classes="vv-small")
-        # Seen while the browser keeps a photo (keeping.js).
+        privacy = TEXTS("vv_privacy_here") if in_page["photos"] else TEXTS("vv_privacy")
+        gr.Markdown(privacy, elem_classes="vv-small")
+        # Visible while the browser keeps a photo (keeping.js).
         gr.Markdown(TEXTS("vv_kept"), elem_classes=["vv-small", "vv-keeps"])
         gr.Button(
             TEXTS("vv_forget"), size="sm", scale=0, elem_id="vv-forget", elem_classes="vv-keeps"
@@ -240,7 +241,7 @@ def _build_page(
         "outputs": [view, photo, model, shown, download, untrained],
         "show_progress_on": progress,
         "api_visibility": "private",
-        "postprocess": False,  # else Gradio takes a thread for each, and checks files twice
+        "postprocess": False,  # otherwise Gradio takes a thread for each, and checks files twice
         "concurrency_limit": limits.WORKERS,
         "concurrency_id": "analyze",
     }
@@ -250,24 +251,24 @@ def _build_page(
     photo.input(show_photo, chosen, **latest, js=LEFT)
     model.select(show, chosen, **latest, js=ALIVE)  # its "input" is sent twice
     untrained.input(show, chosen, **latest, js=ALIVE)
-    view.submit(show, chosen, **once, js=ALIVE)  # the viewer asks for an expired analysis again
-    view.retry(open_, [photo, model, shown], **latest, js=ASKED).then(None, js=OVER)  # Back
+    view.submit(show, chosen, **once, js=ALIVE)  # repeats an expired analysis
+    view.retry(open_, [photo, model, shown], **latest, js=FROM_HISTORY).then(None, js=OVER)  # Back
     view.edit(invert, chosen, **once)
-    # "always_last" would ask with what came with the event before; the service answers the newest.
+    # "always_last" would send the data of an earlier event; the service drops outdated answers.
     view.upload(draw, chosen[1:], **once, trigger_mode="multiple")
     view.select(resize, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest, js=LEFT)
-    demo.load(open_, [photo, model, shown], **once, js=ASKED)
+    demo.load(open_, [photo, model, shown], **once, js=FROM_HISTORY)
     demo.load(None, js=_script(examples))
 
 
 def _toolbar(
     examples: Sequence[Example], photo: PhotoInput, choices: list[Any], default: str
 ) -> tuple[gr.Dataset, gr.Dropdown, gr.Checkbox, gr.HTML]:
-    """The controls above the viewer; those that are asked: examples, model, untrained, progress."""
+    """The controls above the viewer. Returns the examples, model, untrained and progress."""
     with gr.Row(equal_height=False, elem_classes="vv-toolbar"):
         gr.Markdown(TEXTS("vv_header"), elem_classes="vv-header")
-        # page.js lets these buttons operate the picture input, which shows only the camera.
+        # page.js connects these buttons to the picture input, which is visible only for the camera.
         gr.Button(TEXTS("vv_photo"), variant="primary", elem_id="vv-upload", scale=0)
         gr.Button(TEXTS("vv_camera"), elem_id="vv-camera", elem_classes="vv-icon", scale=0)
         gr.Button(TEXTS("vv_paste"), elem_id="vv-paste", elem_classes="vv-icon", scale=0)
@@ -292,12 +293,12 @@ def _toolbar(
             min_width=100,
         )
         progress = gr.HTML("", elem_id="vv-progress")
-        gr.HTML("", elem_id="vv-said")  # page.js says here what failed
+        gr.HTML("", elem_id="vv-said")  # page.js shows errors here
     return thumbnails, model, untrained, progress
 
 
 def _thumbnails(examples: Sequence[Example], photo: PhotoInput) -> gr.Dataset:
-    """The examples as pictures to click; the files themselves, for the cache is swept."""
+    """The examples as thumbnails. They refer to the original files, since the cache is swept."""
     thumbnails = gr.Dataset(
         components=[photo],
         samples=[[example.path] for example in examples],
@@ -313,8 +314,8 @@ def _thumbnails(examples: Sequence[Example], photo: PhotoInput) -> gr.Dataset:
 
 
 def _grey() -> str:
-    """CSS for the models on the menu that need a network: Gradio cannot switch one of them off."""
-    ends = {say(Message("models.needs_network", title=""), one) for one in languages()}
+    """CSS for models on the menu that need a network: Gradio cannot disable single choices."""
+    ends = {say(Message("models.needs_network", title=""), language) for language in languages()}
     options = ", ".join(f'[role="option"][aria-label$="{end}"]' for end in sorted(ends))
     return f"{options} {{ color: var(--body-text-color-subdued) !important; }}"
 
@@ -323,8 +324,13 @@ def _script(examples: Sequence[Example]) -> str:
     """page.js with its texts in all languages."""
     spoken = languages()
     parts = {
-        "TEXTS": {one: dictionary(ENGLISH, "page") | dictionary(one, "page") for one in spoken},
-        "NAMES": [{one: say(example.name, one) for one in spoken} for example in examples],
+        "TEXTS": {
+            language: dictionary(ENGLISH, "page") | dictionary(language, "page")
+            for language in spoken
+        },
+        "NAMES": [
+            {language: say(example.name, language) for language in spoken} for example in examples
+        ],
     }
     script = PAGE_JS.replace("__LANGUAGE_OF__", language_of())
     for name, values in parts.items():
@@ -333,11 +339,11 @@ def _script(examples: Sequence[Example]) -> str:
 
 
 def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
-    """The functions that answer the page: `show`, its kinds for a photo, an example and an inverted
-    picture, then `draw`, `resize` and `open`.
+    """The functions that answer the page: `show`, its variants for a photo, an example and an
+    inverted picture, then `draw`, `resize` and `open`.
 
-    Gradio passes its request to every function with a `gr.Request` parameter, and what the viewer
-    sends with an event to one with a `gr.EventData` parameter.
+    Gradio passes the request to functions with a `gr.Request` parameter, and the data of the
+    viewer's event to functions with a `gr.EventData` parameter.
     """
 
     def answer(ask: Callable[..., Reply]) -> Callable[..., tuple[Any, ...]]:
@@ -376,25 +382,28 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
     def opened(
         kept: Upload | None, model: str, shown: Shown, request: gr.Request | None = None
     ) -> tuple[Any, ...]:
-        asked, key = request.query_params if request else {}, shown.model.named(model)
-        return places(service.open(key, shown, asked, _session(request), kept))
+        link, key = request.query_params if request else {}, shown.model.named(model)
+        return places(service.open(key, shown, link, _session(request), kept))
 
     asks: tuple[Callable[..., Reply], ...]
     asks = (service.show, service.show_photo, service.show_example, service.invert)
-    return [*map(answer, asks), *(guard(one, page=True) for one in (drawn, resized, opened))]
+    return [
+        *map(answer, asks),
+        *(guard(function, page=True) for function in (drawn, resized, opened)),
+    ]
 
 
 def key_of(name: str, untrained: bool, shown: Shown) -> ModelKey:
-    """The model that the controls name; the one that is shown keeps its size."""
+    """The model of the controls; if it is the shown model, it keeps its size."""
     return replace(shown.model.named(name), untrained=untrained is True)
 
 
 class Given(NamedTuple):
-    """A photo that the viewer gives; None: a drawing that stays in the browser.
+    """A photo from the viewer; None: a drawing that stays in the browser.
 
     first     whether it is the first drawing of the page
     inverted  whether light and dark are exchanged
-    size      of the model's pictures, in place of the one that is shown
+    size      of the model's pictures; None: as shown
     """
 
     upload: Upload | None
@@ -404,9 +413,9 @@ class Given(NamedTuple):
 
 
 def given_of(sent: Any) -> Given:
-    """What the viewer sent with an event.
+    """Check the data of the viewer's event.
 
-    The address can be anything: the store reads files of its own only.
+    The address is not trusted: the store reads only its own files.
     """
     match sent:
         case {"path": str(path), "name": str(name), "first": bool(first)}:
@@ -423,13 +432,13 @@ def _session(request: gr.Request | None) -> str | None:
 
 
 def places(reply: Reply) -> tuple[Any, ...]:
-    """A reply as what is sent for viewer, photo, model, shown, download and untrained."""
+    """A reply as Gradio's outputs: viewer, photo, model, shown, download and untrained."""
     match reply:
         case Unchanged():
             return (gr.skip(),) * 6
         case Refused(refusal, now, photo):
             gr.Warning(in_all(refusal.text))
-            view = gr.skip() if now.photo else {}  # nothing is shown, and nothing is coming
+            view = gr.skip() if now.photo else {}  # nothing is shown or expected
             return view, _photo(photo), now.model.name, now, gr.skip(), now.model.untrained
         case Answered(manifest, saved, now, photo, controls):
             key = now.model
@@ -450,7 +459,7 @@ def _file(address: str) -> dict[str, Any]:
 
 
 def _server_functions(service: Service, classroom: Classroom | None) -> list[Callable[[Any], Any]]:
-    """The functions that viewer.js calls by name; one each, because Gradio sets attributes."""
+    """The functions that viewer.js calls by name; separate, because Gradio sets attributes."""
 
     def asking(name: str) -> Callable[[Any], dict[str, Any]]:
         def ask(question: Any) -> dict[str, Any]:
@@ -459,7 +468,7 @@ def _server_functions(service: Service, classroom: Classroom | None) -> list[Cal
         ask.__name__ = name
         return ask
 
-    # Gradio's few threads also answer all other requests: a class that brushes does not take them.
+    # A class that brushes must not occupy Gradio's few threads: they answer all other requests.
     brushing = CapacityLimiter(limits.COMPUTING + limits.OPERATING_LINE + 1)
 
     async def operate(question: Any) -> dict[str, Any]:
@@ -467,7 +476,7 @@ def _server_functions(service: Service, classroom: Classroom | None) -> list[Cal
 
     async def room(question: Any) -> dict[str, Any]:
         assert classroom
-        return classroom.ask(question)  # in memory: it takes no thread
+        return classroom.ask(question)  # in memory: no thread needed
 
     rooms = [room] if classroom else []
     return [*(asking(name) for name in QUESTIONS if name != "operate"), operate, *rooms]

@@ -23,12 +23,11 @@ TEMPLATE = f"""<p class="vv-no-texts" role="alert" hidden>
 
 
 class Manifest(GradioModel):
-    """The viewer's manifest as JSON text, with the places of its files in the cache, of which
-    viewer.js makes addresses. For every file and every value that it is shown Gradio walks over all
-    of them several times, in the one thread that serves all visitors: that took longer than the
-    model's pass.
+    """The viewer's manifest as JSON text, with paths of its files in the cache, from which
+    viewer.js makes addresses. As objects, Gradio would walk over all files and values several
+    times, in the single thread that serves all visitors, which took longer than the model's pass.
 
-    `id` is unique to each analysis, because Gradio sends the browser only values that have changed.
+    `id` is unique to each analysis, because Gradio sends the browser only changed values.
     """
 
     id: str
@@ -44,7 +43,7 @@ class Manifest(GradioModel):
 
 
 class Viewer(StillHTML):
-    """Shows a manifest. What a visitor does in the viewer is not sent to the server.
+    """Shows a manifest. Actions in the viewer are not sent to the server.
 
     The HTML template never changes, so Gradio never replaces what the viewer has drawn.
     """
@@ -52,7 +51,7 @@ class Viewer(StillHTML):
     data_model = Manifest
 
     def __init__(self, value: Manifest | None = None, **kwargs: Any) -> None:
-        texts = json.dumps({one: file.path for one, file in TEXTS_FILES.items()})
+        texts = json.dumps({name: file.path for name, file in TEXTS_FILES.items()})
         glue = without_comments((Path(__file__).parent / "viewer.js").read_text(encoding="utf-8"))
         glue = glue.replace("__FILE__", VIEWER_FILE.path).replace("__TEXTS__", texts)
         glue = glue.replace("__LOAD__", load()).replace("__RUNNING__", RUNNING_FILE.path)

@@ -1,4 +1,4 @@
-"""The door: ASGI middleware that bounds HTTP requests, and refuses what is wrong in a sentence."""
+"""The door: ASGI middleware that limits HTTP requests, and refuses bad ones with a sentence."""
 
 import asyncio
 import logging
@@ -37,18 +37,18 @@ log = logging.getLogger("vitviz.web")
 
 
 class Gate:
-    """State shared by `Door` and `serve`: whether the app ends, and how many requests run."""
+    """State shared by `Door` and `serve`: whether the app is closing, and the running requests."""
 
     def __init__(self, cache: Cache) -> None:
         self.cache = cache
         self.closing = False
         self.inside = 0
-        self.uploads: Counter[str] = Counter()  # of them, by address
+        self.uploads: Counter[str] = Counter()  # running ones, by address
         self.passwords = WrongPasswords()
-        self.last = time.monotonic()  # when a request began or ended
+        self.last = time.monotonic()  # the last begin or end of a request
 
     def quiet(self, seconds: float) -> bool:
-        """Whether no request is running or has ended within these seconds."""
+        """Whether no request runs, and none has run within these seconds."""
         return self.inside == 0 and time.monotonic() - self.last > seconds
 
     def has_room_for_upload(self, address: str) -> bool:
@@ -60,7 +60,7 @@ class Gate:
 class RefusedError(Exception):
     """Ends a request with a status and a sentence.
 
-    is_read  whether its body was read, or is too large to be
+    is_read  whether its body was read, or is too large to be read
     """
 
     def __init__(self, status: int, error: VitvizError, *, is_read: bool = True) -> None:
@@ -71,10 +71,10 @@ class RefusedError(Exception):
 class Door:
     """The middleware. Without it, Gradio reads a body of any length before it checks anything.
 
-    The body of an upload is bounded by the size of a picture, that of a call of a tool by
-    `TOOL_BYTES`, that of any other request by `BODY_BYTES`. Functions of ours answer with sentences
-    whatever they are asked; for what names no function, or is no request at all, Gradio has status
-    500 and a traceback in the log, which the door replaces by a sentence and a line.
+    The limit of a body is the size of a picture for uploads, `TOOL_BYTES` for tool calls and
+    `BODY_BYTES` for all other requests. Our own functions answer every request with a sentence. For
+    a request without a function, or a malformed one, Gradio has status 500 and a traceback in the
+    log, which the door replaces by a sentence and a line.
     """
 
     def __init__(self, app: Callable[..., Awaitable[None]], gate: Gate) -> None:
@@ -133,13 +133,13 @@ class Door:
         try:
             await self._answer(scope, receive, send)
         finally:
-            self.gate.uploads -= Counter([address])  # forgets an address that has none left
+            self.gate.uploads -= Counter([address])  # drops addresses with 0
 
     async def _log_in(self, scope: Event, receive: Receive, send: Send) -> None:
-        """Let a password wait, the longer the more wrong ones came before it."""
+        """Delay a login, longer after each wrong password."""
         passwords, address = self.gate.passwords, address_of(scope)
         seconds = passwords.wait(address)
-        if seconds > limits.LOGIN_SECONDS:  # others of this address wait already
+        if seconds > limits.LOGIN_SECONDS:  # other logins of this address wait already
             raise RefusedError(429, MANY_PASSWORDS)
         await asyncio.sleep(seconds)
 
@@ -151,7 +151,7 @@ class Door:
         await self._answer(scope, receive, sending)
 
     async def _answer(self, scope: Event, receive: Receive, send: Send) -> None:
-        """Let Gradio answer. Raises `RefusedError` if it cannot, and has not begun."""
+        """Let Gradio answer. Raises `RefusedError` if it fails before it has begun."""
         begun = False
 
         async def sending(message: Event) -> None:
@@ -163,7 +163,7 @@ class Door:
             await self.app(scope, receive, sending)
         except Exception as error:
             if begun and isinstance(error.__cause__, HTTPException):
-                # A stream of Gradio's has told in its last event what was not found.
+                # The last event of Gradio's stream has already said what was not found.
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
                 return
             if begun or isinstance(error, RefusedError):
@@ -178,16 +178,16 @@ class Door:
 
 
 def refused(scope: Event, status: int, error: VitvizError) -> PlainTextResponse:
-    """A refusal in the language of the request. The rest of a body that is too large is not read,
-    so the connection ends with it.
+    """A refusal in the language of the request. It closes the connection, since the rest of a body
+    that is too large is not read.
     """
     wanted = Headers(scope=scope).get("accept-language", "")
     return PlainTextResponse(told_in(error.message, wanted), status, {"Connection": "close"})
 
 
 def _is_json(body: bytes) -> bool:
-    """Whether a body is JSON of at most `TOOL_VALUES` values; more of them, and not the picture in
-    them, would keep its readers busy for seconds.
+    """Whether a body is JSON of at most `TOOL_VALUES` values: many values, unlike a large picture,
+    would take seconds to parse.
     """
     if sum(map(body.count, (b",", b"[", b"{"))) > limits.TOOL_VALUES:
         return False
@@ -199,9 +199,10 @@ def _is_json(body: bytes) -> bool:
 
 
 async def _pass_over(receive: Receive) -> None:
-    """Let the body arrive, for a few seconds, and keep nothing of it.
+    """Read and discard the body, for a few seconds.
 
-    Who still sends when the connection closes sees it break, and not the sentence of the refusal.
+    A client that is still sending when the connection closes would see a broken connection in place
+    of the refusal.
     """
     try:
         async with asyncio.timeout(limits.PASS_OVER_SECONDS):
@@ -212,8 +213,8 @@ async def _pass_over(receive: Receive) -> None:
 
 
 async def _read(receive: Receive, most: int) -> bytes:
-    """Read a body. One that breaks off ends there. Raises `RefusedError` for one that is longer
-    than `most` bytes, or takes longer than `BODY_SECONDS`.
+    """Read a body; a body that breaks off is returned as it is. Raises `RefusedError` if it is
+    longer than `most` bytes, or takes longer than `BODY_SECONDS`.
     """
     body, more = b"", True
     try:
@@ -239,7 +240,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def _bounded(receive: Receive, most: int) -> Receive:
-    """`receive`, which raises `RefusedError` for a body that is too long or takes too long."""
+    """`receive` that raises `RefusedError` for a body that is too long or takes too long."""
     until, left, done = time.monotonic() + limits.UPLOAD_SECONDS, most, False
 
     async def bounded() -> Event:
@@ -260,5 +261,5 @@ def _bounded(receive: Receive, most: int) -> Receive:
 
 
 def address_of(scope: Event) -> str:
-    """The address that a request comes from; a proxy on this machine names it (X-Forwarded-For)."""
+    """The address of a request's client; a proxy on this machine sets it (X-Forwarded-For)."""
     return visitor_of((scope.get("client") or ("", 0))[0])

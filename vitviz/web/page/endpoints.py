@@ -21,11 +21,11 @@ log = logging.getLogger("vitviz.web")
 
 
 def add(programs: Programs) -> None:
-    """Add `/analyze`, which gives a file too, and the endpoints that answer in short."""
+    """Add `/analyze`, which also returns a file, and the endpoints with short answers."""
 
     @wraps(programs.answer)
-    def analyze(*asked: Any) -> tuple[Any, ...]:
-        summary, file = programs.answer(*asked)
+    def analyze(*args: Any) -> tuple[Any, ...]:
+        summary, file = programs.answer(*args)
         return summary, {"path": file, "meta": {"_type": "gradio.FileData"}}
 
     _add("analyze", analyze, tuple[dict, FileData])
@@ -45,11 +45,11 @@ def _add(name: str, ask: Callable[..., Any], answers: Any) -> None:
 
 
 def add_tools(programs: Programs) -> None:
-    """Add the tools. To be called first: Gradio numbers what comes later under the same name.
+    """Add the tools. Call it before `add`: Gradio appends numbers to repeated names.
 
-    The API's own page does not list them: a program asks the endpoints, which say the same. They
-    are not queued, so Gradio calls them directly and not over HTTP, whose questions are too
-    small for a picture. The engine bounds how many compute.
+    The API's page does not list them: programs use the endpoints, which answer the same. They are
+    not queued, so Gradio calls them directly and not over HTTP, whose requests are too small for a
+    picture. The engine limits how many compute.
     """
     for ask in (programs.analyze, *_in_short(programs)):
         tool = _described(ask, _as_text(ask), str)
@@ -58,7 +58,7 @@ def add_tools(programs: Programs) -> None:
 
 
 def _as_text(ask: Callable[..., Any]) -> Callable[..., str]:
-    """The answer as JSON text: Gradio would send a language model a dict as Python writes it."""
+    """The answer as JSON text: Gradio would send a language model the `str` of a dict."""
 
     def answered(*args: Any, **kwargs: Any) -> str:
         try:
@@ -75,7 +75,7 @@ def _as_text(ask: Callable[..., Any]) -> Callable[..., str]:
 def _described(
     ask: Callable[..., Any], answer: Callable[..., Any], answers: Any
 ) -> Callable[..., Any]:
-    """A function that Gradio describes as `ask`: its name, its parameters, what they are."""
+    """A function that Gradio describes like `ask`: name, parameters and their descriptions."""
     signature = inspect.signature(ask)
 
     def described(*args: Any, **kwargs: Any) -> Any:
@@ -87,7 +87,7 @@ def _described(
         [inspect.getdoc(ask) or "", *(["", "Args:", *lines] if lines else [])]
     )
     described.__annotations__ = {
-        **{name: one.annotation for name, one in signature.parameters.items()},
+        **{name: item.annotation for name, item in signature.parameters.items()},
         "return": answers,
     }
     vars(described)["__signature__"] = signature.replace(return_annotation=answers)

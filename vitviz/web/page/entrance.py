@@ -1,8 +1,8 @@
-"""Entrance: the outermost middleware, which decides who is let in and sets headers of answers.
+"""Entrance: the outermost middleware, which checks requests and sets headers of answers.
 
-It stands before Gradio's own middleware, which would allow pages of any site to read answers
-(CORS). Each request is checked for its route, the name of the app, the page that sends it, a login,
-and the number of streams that are open.
+It precedes Gradio's own middleware, which would allow pages of any site to read answers (CORS).
+Each request is checked for its route, the name of the app, the page that sends it, a login, and the
+number of open streams.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from .door import address_of, refused
 from .gradio_inside import is_logged_in
 from .routes import FILES, LOGIN, Rule, rule_of
 
-# Gradio writes scripts and styles into its document, and makes functions of text.
+# Gradio writes scripts and styles into its document, and compiles functions from text.
 PAGE_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:;"
     " style-src 'self' 'unsafe-inline'{styles}; font-src 'self' data:{fonts};"
@@ -30,14 +30,14 @@ PAGE_POLICY = (
     " connect-src 'self' data: blob:{site}; worker-src 'self' blob:; object-src 'none';"
     " base-uri 'self'; form-action 'self'; frame-ancestors {frames}"
 )
-# The bar that Gradio draws over a Space.
+# Sources of the bar that Gradio draws over a Space.
 OF_SPACE = {
     "styles": " https://fonts.googleapis.com",
     "fonts": " https://fonts.gstatic.com",
     "site": " https://huggingface.co https://*.huggingface.co",
 }
 FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors {frames}"
-# Gradio answers a part of a file with the headers of the request, its cookies among them.
+# Allowed headers for a part of a file: Gradio answers with those of the request, cookies included.
 OF_PART = {
     *("content-type", "content-length", "content-range", "content-disposition"),
     *("accept-ranges", "etag", "last-modified", "cache-control"),
@@ -45,25 +45,25 @@ OF_PART = {
 
 
 class _Turns:
-    """The turns of one address, and how many requests have or await one."""
+    """The turns of an address, and the number of its requests that have or await one."""
 
     def __init__(self) -> None:
         self.free = asyncio.Semaphore(limits.REQUESTS_OF_ADDRESS)
-        self.asked = 0
+        self.requests = 0
 
 
 class Entrance:
     """The middleware of one app.
 
-    rules  the routes that are answered
-    root   the path under which a proxy shows the app, which some proxies leave in a request
+    rules  the allowed routes
+    root   the path of the app behind a proxy; some proxies leave it in requests
     """
 
     def __init__(
         self, app: ASGIApp, rules: Sequence[Rule], origins: Origins, root: str = ""
     ) -> None:
         self.app, self.rules, self.origins, self.root = app, rules, origins, root
-        self._streams: Counter[str] = Counter()  # that are open, by address
+        self._streams: Counter[str] = Counter()  # open ones, by address
         self._turns: dict[str, _Turns] = {}  # of short requests, by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,7 +96,7 @@ class Entrance:
     def _refusal(
         self, rule: Rule | None, scope: Scope, headers: Headers
     ) -> tuple[int, VitvizError] | None:
-        """HTTP status and sentence of a request that is not let in."""
+        """HTTP status and sentence for a refused request; None if it is allowed."""
         host, origin = headers.get("host", ""), headers.get("origin", "")
         if not self.origins.serves(host):
             return 403, VitvizError(Message("web.other_name", host=repr(host[:100])))
@@ -128,13 +128,13 @@ class Entrance:
                 del self._streams[address]
 
     async def _take_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a short request when few others of its address are being answered: a hundred at
-        once would be computed before the first of another visitor. A turn ends when the answer
-        begins, so nobody waits for a slow connection.
+        """Answer a short request when few others of its address are being answered: otherwise a
+        hundred requests of one visitor would delay all others. A turn ends when the answer begins,
+        so nobody waits for a slow connection.
         """
         address = address_of(scope)
         turns = self._turns.setdefault(address, _Turns())
-        turns.asked += 1
+        turns.requests += 1
         has_turn = False
 
         def end() -> None:
@@ -152,8 +152,8 @@ class Entrance:
             await self.app(scope, receive, sending)
         finally:
             end()
-            turns.asked -= 1
-            if not turns.asked:
+            turns.requests -= 1
+            if not turns.requests:
                 del self._turns[address]
 
     def _path_of(self, scope: Scope) -> str:
@@ -161,7 +161,7 @@ class Entrance:
         return path.removeprefix(self.root) or "/" if self.root else path
 
     def _with_headers(self, scope: Scope, send: Send) -> Send:
-        """`send`, which sets the headers of an answer."""
+        """`send` that sets the headers of an answer."""
         request, path = Headers(scope=scope), self._path_of(scope)
 
         async def sending(message: Event) -> None:
@@ -198,7 +198,7 @@ class Entrance:
 
 
 def _keep_at_home(headers: MutableHeaders) -> None:
-    """Let browsers send the cookies of a login along with requests of the app's own pages only."""
+    """Let browsers send the cookies of a login only with requests of the app's own pages."""
     cookies = headers.getlist("set-cookie")
     del headers["set-cookie"]
     for cookie in cookies:

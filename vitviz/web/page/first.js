@@ -1,8 +1,8 @@
-// First: takes picture and answer out of the document when the viewer's own are seen, or why there are none.
-// a photo or a lesson of one's own comes back
+// First: removes the first picture and answer from the document when the viewer shows its own, or an error.
+// A photo or a lesson of the visitor's own comes back.
 const vitvizOwn = Boolean(history.state?.vitviz?.photo || location.hash);
 (() => {
-  const said = __SAID__; // language -> answer
+  const answers = __SAID__; // language -> answer
   const first = document.querySelector(".vv-first");
   const IN_ITS_PLACE = "[data-state=ready], [data-state=error], .vv-absent:not([hidden])";
   let spoken = null;
@@ -11,12 +11,12 @@ const vitvizOwn = Boolean(history.state?.vitviz?.photo || location.hash);
   } catch {
     // nothing is remembered, or the browser refuses
   }
-  if (Object.hasOwn(said, spoken))
-    Object.assign(first.querySelector("p"), { lang: spoken, textContent: said[spoken] });
+  if (Object.hasOwn(answers, spoken))
+    Object.assign(first.querySelector("p"), { lang: spoken, textContent: answers[spoken] });
   if (vitvizOwn) first.remove();
   new MutationObserver((_, observer) => {
     const place = document.querySelector(IN_ITS_PLACE);
-    // page.css hides it while the strip is coming
+    // page.css hides the viewer until the strip is there
     if (!place || getComputedStyle(place).visibility !== "visible") return;
     observer.disconnect();
     first.remove();

@@ -1,8 +1,8 @@
-"""First: what a page that asks for nothing shows, in its document before scripts run.
+"""First: the picture and answer of a page without parameters, in its document before scripts run.
 
-Picture and answer stand there at once, and the viewer draws from the manifest beside them while
-Gradio's queue is not asked yet. They are the model's own. The app computes them when it starts, and
-so has its model at hand when the first visitor comes.
+They are visible at once, and the viewer draws from the manifest beside them before Gradio's queue
+answers. The model really computes them, when the app starts, and so is loaded when the first
+visitor comes.
 """
 
 import base64
@@ -29,10 +29,10 @@ CSS, SCRIPT = (
 
 
 class First:
-    """What stands in the document, by language; nothing before it is made."""
+    """The part of the document, by language; empty before `make`."""
 
     def __init__(self, opening: Callable[[], Mapping[str, Any] | None] = lambda: None) -> None:
-        """`opening`: the manifest that the page will show, and None while there is none."""
+        """`opening`: the manifest that the page will show; None if there is none yet."""
         self._opening = opening
         self._by_language: dict[str, bytes] = {}
 
@@ -42,42 +42,42 @@ class First:
         return made + _brought(manifest) if manifest else made
 
     def make(self, saved: bytes, example: Example) -> None:
-        """Take the analysis of an example. Nothing stands there for a model whose picture is no
-        sharper than what it saw.
+        """Take the analysis of an example. It is ignored if the photo is not sharper than the
+        model's picture.
         """
         analysis = Analysis.from_bytes(saved)
         if analysis.photograph is None or analysis.photograph.crop is None:
             return
-        picture, said = _data(analysis.photograph.crop), said_of(analysis)
-        script = SCRIPT.replace("__SAID__", json.dumps(said).replace("<", "\\u003c"))
-        for one in languages():
-            self._by_language[one] = (
+        picture, answers = _data(analysis.photograph.crop), said_of(analysis)
+        script = SCRIPT.replace("__SAID__", json.dumps(answers).replace("<", "\\u003c"))
+        for language in languages():
+            self._by_language[language] = (
                 f'<div class="vv-first"><style>{CSS}</style>'
-                f'<p lang="{one}">{html.escape(said.get(one, ""))}</p>'
-                f'<img src="{picture}" alt="{html.escape(say(example.name, one))}"></div>'
+                f'<p lang="{language}">{html.escape(answers.get(language, ""))}</p>'
+                f'<img src="{picture}" alt="{html.escape(say(example.name, language))}"></div>'
                 f"<script>{script}</script>\n"
             ).encode()
 
 
 def said_of(analysis: Analysis) -> dict[str, str]:
-    """The answer as the headline of the viewer says it, by language; {} where that is no answer."""
+    """The answer as in the headline of the viewer, by language; {} if that is no plain answer."""
     answer, words = analysis.answer(), analysis.card.words
     if answer is None or answer.sure is False or answer.known is False:
         return {}
     kind = "groups" if answer.kind == "group" else "labels"
     english = words.get(ENGLISH, {}).get(kind, {}) if kind == "groups" else {}
-    said = {}
-    for one in languages():
-        names = {**english, **words.get(one, {}).get(kind, {})}
+    answers = {}
+    for language in languages():
+        names = {**english, **words.get(language, {}).get(kind, {})}
         name = names.get(answer.name, answer.name)
-        told = Message("viewer.answer", name=name, share=percent(answer.probability))
-        said[one] = say(told, one)
-    return said
+        message = Message("viewer.answer", name=name, share=percent(answer.probability))
+        answers[language] = say(message, language)
+    return answers
 
 
 def _brought(manifest: Mapping[str, Any]) -> bytes:
-    """A manifest for viewer.js, unless a photo or a lesson of the visitor's own comes back; its
-    files that are drawn first are asked for at once.
+    """A manifest for viewer.js, unless a photo or a lesson of the visitor's own comes back, with
+    hints to load the files that are drawn first.
     """
     placed = with_places(manifest)
     hints = "".join(
@@ -90,7 +90,7 @@ def _brought(manifest: Mapping[str, Any]) -> bytes:
 
 
 def _data(photograph: bytes) -> str:
-    """A photograph as a small picture in an address."""
+    """A photograph as a small picture in a data: address."""
     small = io.BytesIO()
     with Image.open(io.BytesIO(photograph)) as picture:
         picture.thumbnail((SIDE, SIDE))

@@ -1,7 +1,7 @@
-"""All that leans on Gradio's inside: what it does not document, and may change in any version.
+"""All uses of Gradio's internals: undocumented, so any version may change them.
 
-Each piece says what it leans on and what happens without it. All of it was seen in Gradio 6.31.0;
-tests/test_gradio_inside.py names what an installed Gradio lacks, and lets no other file lean on it.
+Each use says what it relies on and what happens without it. All were checked with Gradio 6.31.0;
+tests/test_gradio_inside.py names what an installed Gradio lacks, and forbids internals elsewhere.
 """
 
 import json
@@ -45,11 +45,11 @@ NOT_UPLOADED = Message("web.not_uploaded")
 
 
 class _Undescribed(BlocksConfig):
-    """The blocks of the app, of which no session has a description of its own.
+    """The blocks of the app, without a description for each session.
 
     Gradio copies `Blocks.default_config` for each session and calls its `config_for_block` for each
-    component, in 5 ms and 100 kB, and keeps in it what the page shows. Only its deep links read
-    that, and the page has none. Without this, a session costs that time and memory again.
+    component, in 5 ms and 100 kB, to store the state of the page. Only deep links read that state,
+    and the page has none. Without this class, each session costs that time and memory.
     """
 
     def __copy__(self) -> BlocksConfig:
@@ -59,7 +59,7 @@ class _Undescribed(BlocksConfig):
 
 
 class App(gr.Blocks):
-    """Gradio's blocks, which keep less of each request, and refuse with sentences."""
+    """Gradio's blocks that store less of each request, and refuse with sentences."""
 
     gate: Gate
     engine: Engine
@@ -72,10 +72,10 @@ class App(gr.Blocks):
         self.default_config = _Undescribed(self)  # before it has any component
 
     def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
-        """Give a request that leaves out the last inputs their defaults.
+        """Fill in defaults for the last inputs of a request that leaves them out.
 
-        Gradio calls this with the list that it goes on with. Its own refuses, though only its
-        clients fill them in: requests by hand, or from before an input was added, do not.
+        Gradio calls this with the list that it uses afterwards. Its own version refuses such
+        requests; only its clients fill in defaults, but not requests by hand or by older programs.
         """
         inputs.extend(block.value for block in block_fn.inputs[len(inputs) :])
 
@@ -84,38 +84,37 @@ class App(gr.Blocks):
     ) -> list[Any]:
         """Refuse links, paths that were not uploaded, and values of a wrong type, with a sentence.
 
-        Gradio calls this before each function. Its own would download what a link names, of any
-        size, for anybody; to the others it answers {"error": null}, and logs a traceback.
+        Gradio calls this before each function. Its own version would download any link, of any
+        size, for anybody; in the other cases it answers {"error": null} and logs a traceback.
         """
         try:
-            if block_fn.fn is None:  # only the page's script has something to do
+            if block_fn.fn is None:  # an event that only runs a script
                 raise ValueError(block_fn)
             traverse(inputs, _no_link, is_file_obj_with_meta)
             return await super().preprocess_data(block_fn, inputs, *args, **kwargs)
-        except gr.Error as error:  # of Gradio's own components, such as a choice not in the list
+        except gr.Error as error:  # from Gradio's components, such as an unknown choice
             error.print_exception = False
             raise
-        except Exception as error:  # its own kinds, and what a path of 300 characters raises in it
+        except Exception as error:  # its own types, and the error of an overlong path
             if not isinstance(error, InvalidPathError | ValidationError | ComponentProcessingError):
                 log.warning("a value was not taken: %.200r", error)
             refusal = NOT_UPLOADED if isinstance(error, InvalidPathError) else NOT_TAKEN
-            said = in_all(refusal) if _of_page(block_fn) else as_html(sentence(refusal))
-            raise gr.Error(said, print_exception=False) from error
+            text = in_all(refusal) if _of_page(block_fn) else as_html(sentence(refusal))
+            raise gr.Error(text, print_exception=False) from error
 
     def get_api_info(self, all_endpoints: bool = False, page: str | None = None) -> Any:
-        """What the API's page lists; with the tools, which it does not, while Gradio looks for them
-        to make its server of tools: before `mcp_server_obj` is set. Without it, there is no tool.
+        """The endpoints for the API's page, and also the tools while Gradio builds its server of
+        tools: before `mcp_server_obj` is set. Without this, there are no tools.
         """
         looking = getattr(self, "mcp_server_obj", None) is None
         return super().get_api_info(all_endpoints or looking, page)
 
     def queue(self, **options: Any) -> "App":
-        """Let the queue say that it is full in the visitor's language, by putting another `push`
-        into `_queue`. To status 503 Gradio's page answers with an English sentence of its own, so a
-        page gets 429.
+        """Let a full queue answer in the visitor's language, by replacing `push` of `_queue`. A
+        page gets status 429, since for 503 Gradio shows an English sentence of its own.
         """
-        # Gradio would make statistics of its last 10,000 requests after each one, in 4 to 9 ms, for
-        # a page that is switched off. It reads these when it makes its queue.
+        # After each request Gradio would compute statistics of its last 10,000, in 4 to 9 ms, for a
+        # page that is switched off. It reads these variables when it creates its queue.
         os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
         os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", str(10**9))
         super().queue(**options)
@@ -140,7 +139,7 @@ class App(gr.Blocks):
         return self
 
     def _has_room_for(self, address: str) -> bool:
-        """Whether an address has not filled its share of the queue."""
+        """Whether an address has room left in its share of the queue."""
         waiting = Counter(
             address_of(event.request.scope)
             for line in self._queue.event_queue_per_concurrency_id.values()
@@ -149,8 +148,8 @@ class App(gr.Blocks):
         return waiting[address] < limits.QUEUE_SIZE * limits.QUEUE_SHARE
 
     def _start_for_all(self, start: Callable[[], Any]) -> Any:
-        """Start the next event by `get_events` of the queue, but leave a worker for others: events
-        of an address that has all other workers wait.
+        """Start the next event by `get_events` of the queue, but keep one worker free for others:
+        events of an address that occupies all other workers wait.
         """
         queue, most = self._queue, max(1, limits.WORKERS - 1)
         running = Counter(
@@ -168,8 +167,8 @@ class App(gr.Blocks):
         return started
 
     def _take_turns(self) -> None:
-        """Let addresses take turns in each line of the queue: who asked for much waits for who
-        asked for little. Gradio takes the first event; requests of one address keep their order.
+        """Let addresses take turns in each line of the queue, so that many requests of one address
+        do not delay others. Gradio takes the first event; requests of an address keep their order.
         """
         for line in self._queue.event_queue_per_concurrency_id.values():
             before: Counter[str] = Counter()
@@ -181,10 +180,10 @@ class App(gr.Blocks):
             line.queue[:] = [event for _, event in sorted(turns, key=lambda turn: turn[0])]
 
     def _forget(self) -> None:
-        """Forget what Gradio keeps of each request for ever; without it, memory grows.
+        """Delete data of each request that Gradio would keep for ever; without this, memory grows.
 
-        These are the queues of sessions that wait for no answer any more or have gone, and the
-        names of files for Gradio to delete (`temp_file_sets`), which our cache does.
+        These are queues of sessions that are gone or wait for nothing, and names of files for
+        Gradio to delete (`temp_file_sets`), which our cache does.
         """
         queue = self._queue
         messages, waiting = queue.pending_messages_per_session, queue.pending_event_ids_session
@@ -196,11 +195,11 @@ class App(gr.Blocks):
             names.clear()
 
     def launch(self, *args: Any, **options: Any) -> Any:
-        """Launch it where Gradio does not reach its own page soon, or through a proxy.
+        """Launch even if Gradio's check of its own page is slow, or would use a proxy.
 
-        Gradio asks its page twice. The first question waits, but goes to a proxy that the
-        environment names. The second one, of `_frontend`, waits three seconds; where a busy machine
-        takes longer, an app that answers was ended with the advice to open a public link.
+        Gradio requests its page twice. The first request waits, but goes through a proxy of the
+        environment. The second one, of `_frontend`, waits three seconds; on a busy machine a
+        working app was ended with the advice to open a public link.
         """
         named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY", "")
         host = str(options.get("server_name") or "").strip("[]")
@@ -208,7 +207,7 @@ class App(gr.Blocks):
         return super().launch(*args, _frontend=False, **options)
 
     def idle(self) -> bool:
-        """Whether no request waits or runs, which only `_queue` knows; else a stop cuts them."""
+        """Whether no request waits or runs, which only `_queue` knows; a stop would cut them."""
         return len(self._queue) == 0 and self._queue.get_active_worker_count() == 0
 
 
@@ -218,15 +217,15 @@ def _no_link(file: dict[str, Any]) -> None:
 
 
 def _of_page(block_fn: Any) -> bool:
-    """Whether only our page calls a function; it shows a text that has all languages in its own."""
+    """Whether only our page calls a function. It can choose from a text in all languages."""
     return getattr(block_fn, "api_visibility", "") == "private"
 
 
 class StillHTML(gr.HTML):
-    """`gr.HTML` that looks up no events in its script.
+    """`gr.HTML` that does not search its script for events.
 
-    Its `__getattr__` searches the script for each missing name, in every session. Without this,
-    each visit waits for searches of our long one.
+    Its `__getattr__` searches the script for each missing name, in every session. Without this
+    class, each visit waits for searches of our long script.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -234,19 +233,19 @@ class StillHTML(gr.HTML):
 
 
 class PhotoInput(gr.Image):
-    """The picture input of the page, which leaves reading the file to `open_photo`.
+    """The picture input of the page, which leaves the decoding to `open_photo`.
 
-    Gradio's own would open it first. Bad files would then fail without a sentence, and animation,
-    transparency and EXIF rotation would be lost before `open_photo` can note them.
+    Gradio's own input decodes first. Bad files would then fail without a sentence, and animation,
+    transparency and EXIF rotation would be lost before `open_photo` can see them.
     """
 
     def get_block_name(self) -> str:
-        """The name by which Gradio's page finds the component; a name of our own shows nothing."""
+        """The name of the component for Gradio's page; a name of our own would show nothing."""
         return "image"
 
     def preprocess(self, payload: ImageData | None) -> Any:
-        """Take only files in `GRADIO_CACHE`: Gradio checks only paths with its type mark, and any
-        file of the host could be read.
+        """Take only files in `GRADIO_CACHE`. Gradio checks only paths with its type mark; without
+        this, any file of the host could be read.
         """
         if payload is None:
             return None  # else an `Upload`, where gr.Image has a picture
@@ -257,8 +256,8 @@ class PhotoInput(gr.Image):
 
 
 class Compressing(BrotliMiddleware):
-    """Compresses all that it is given. Gradio's own asks for an ending in the address, which the
-    document has not.
+    """Compresses every answer. Gradio's own version checks the ending of the address, which the
+    document lacks.
     """
 
     def _is_compressible_file_type(self, scope: Scope) -> bool:
@@ -266,17 +265,18 @@ class Compressing(BrotliMiddleware):
 
 
 def hints(demo: gr.Blocks) -> bytes:
-    """HTML that asks for the files of Gradio's page which show the components of an app.
+    """HTML that preloads the files of Gradio's page for the components of an app.
 
-    Its scripts name them round after round: the page, its blocks, then each component; a slow link
-    waits for every round. What its bundler wrote tells them before. Without it nothing is hinted.
+    Its scripts import them in several rounds: the page, its blocks, then each component; a slow
+    link waits for every round. The output of its bundler has all of them. If it cannot be read,
+    nothing is preloaded.
     """
     assets = Path(gr.__file__).parent / "templates/frontend/assets"
-    # Every page is laid out in a column, which is no block of its own.
+    # Every page is in a column, which is not among the blocks.
     shown = {"column", *(block.get_block_name() for block in demo.blocks.values())}
     try:
         files = list(dict.fromkeys(_asked_for(assets, shown)))
-    except (OSError, ValueError, IndexError):  # it was made by another bundler
+    except (OSError, ValueError, IndexError):  # the output of another bundler
         files = []
     kinds = {".js": 'rel="modulepreload"', ".css": 'rel="preload" as="style"'}
     return "".join(
@@ -287,19 +287,19 @@ def hints(demo: gr.Blocks) -> bytes:
 
 
 def _asked_for(assets: Path, shown: set[str]) -> Iterator[str]:
-    """The names of these files, each behind those that name it."""
+    """The names of these files, in the order in which they are imported."""
     page = (assets.parent / "index.html").read_text("utf-8")
     opening = [*_imported(assets, *re.findall(r"assets/(index-[\w-]+\.js)", page))]
     core = next((file for _, file, _ in opening if file.startswith("core-")), "")
     index = next((file for _, file, _ in opening if file.startswith("Index-")), "")
-    blocks = [one for one in _imported(assets, index) if one[1].startswith("Blocks-")]
-    components = [one for one in _imported(assets, core) if one[0] in shown]
+    blocks = [item for item in _imported(assets, index) if item[1].startswith("Blocks-")]
+    components = [item for item in _imported(assets, core) if item[0] in shown]
     for _, file, needs in (*opening, *blocks, *components):
         yield from (file, *needs)
 
 
-# `{image:{component:()=>`, or `import(...), ... needs([3,1,2])` as Vite writes it. An `example`
-# comes with the components that show one.
+# `{image:{component:()=>`, or `import(...), ... needs([3,1,2])` in Vite's output. The import of an
+# `example` is skipped: it comes with its component.
 _IMPORT = re.compile(
     r"[{,](\w+):\{(?=\w+:\(\)=>)"
     r"|(?<!example:\(\)=>\w\(\(\)=>)import\(`\./([\w-]+\.js)`\)"
@@ -308,12 +308,12 @@ _IMPORT = re.compile(
 
 
 def _imported(assets: Path, script: str = "") -> Iterator[tuple[str, str, list[str]]]:
-    """What a script imports when it is needed: the component that stands before it in the list of
-    components, the file, and all that this needs in turn.
+    """The dynamic imports of a script: the component before it in the list of components, the file,
+    and the files that it needs in turn.
     """
     text = (assets / script).read_text("utf-8")
-    told = re.search(r"m\.f=(\[[^\]]*\])", text)
-    names = [name.removeprefix("./") for name in json.loads(told[1])] if told else []
+    listed = re.search(r"m\.f=(\[[^\]]*\])", text)
+    names = [name.removeprefix("./") for name in json.loads(listed[1])] if listed else []
     component = ""
     for found in _IMPORT.finditer(text):
         component = found[1] or component
@@ -322,23 +322,23 @@ def _imported(assets: Path, script: str = "") -> Iterator[tuple[str, str, list[s
 
 
 def leave_in_place(thumbnails: gr.Dataset, paths: Sequence[str], addresses: Sequence[str]) -> None:
-    """Let thumbnails stand for the files themselves, and show what is at an address of ours: Gradio
-    has copied the files into the cache, which is swept, and the copies stand in `samples`.
+    """Let thumbnails refer to the original files, and show pictures at our own addresses: `samples`
+    has copies that Gradio made in the cache, which is swept.
     """
     for sample, path, address in zip(thumbnails.samples, paths, addresses, strict=True):
         sample[0] |= {"path": path, "url": address}
 
 
 def sent_with(event: gr.EventData) -> Any:
-    """What the viewer sent with an event. It can be no object, or lack a name, and then raises as
-    an attribute of the event; `_data` is the value itself.
+    """The data that the viewer sent with an event. `_data` is the value itself: attributes of the
+    event raise if the value is no object or lacks a name.
     """
     return event._data
 
 
 class ToolError(gr.Error):
-    """What a language model reads, for which the server of tools takes `str` of an error: the
-    sentence itself, and not as Python would quote it.
+    """An error of a tool. The server of tools sends its `str` to a language model: the sentence
+    itself, without Python's quotes.
     """
 
     def __str__(self) -> str:
@@ -346,15 +346,15 @@ class ToolError(gr.Error):
 
 
 def no_tool(endpoint: Any) -> None:
-    """Keep a function out of the server of tools, which takes those whose `_mcp_type` is "tool" or
-    missing. Without it, each endpoint would be a tool beside the one that is made for models.
+    """Keep a function out of the server of tools, which takes functions whose `_mcp_type` is "tool"
+    or missing. Without this, each endpoint would also be a tool.
     """
     endpoint._mcp_type = "endpoint"
 
 
 def is_logged_in(scope: Scope) -> bool:
-    """Whether a request has the cookie of a login, or the app asks for none. Without it, routes
-    that Gradio leaves open, and ours, would answer anybody.
+    """Whether a request has the cookie of a login, or the app has no login. Without this check,
+    routes that Gradio leaves open, and our own, would answer anybody.
     """
     app, cookies = scope["app"], Request(scope).cookies
     names = (f"access-token-{app.cookie_id}", f"access-token-unsecure-{app.cookie_id}")
@@ -364,8 +364,8 @@ def is_logged_in(scope: Scope) -> bool:
 def outermost(
     middleware: Callable[[ASGIApp], ASGIApp],
 ) -> Callable[[Any], AbstractAsyncContextManager[None]]:
-    """A lifespan that puts a middleware before all others of an app when it starts: those that
-    Gradio adds itself stand before those that it is given.
+    """A lifespan that puts a middleware before all others when the app starts: Gradio puts its own
+    before those that it is given.
     """
 
     @asynccontextmanager
@@ -377,11 +377,11 @@ def outermost(
 
 
 def upload_folder() -> str:
-    """Where Gradio puts uploads, by the environment or its default, in which our cache begins."""
+    """The folder of Gradio's uploads (environment or default), in which our cache lies."""
     return get_upload_folder()
 
 
 def end_tunnels() -> None:
-    """End the processes of public links: a signal does not, and they would outlive this one."""
+    """End the processes of public links: signals do not reach them."""
     for tunnel in CURRENT_TUNNELS:
         tunnel.kill()

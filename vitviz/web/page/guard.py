@@ -1,4 +1,4 @@
-"""Guard: turns every exception of a function into `gr.Error`, the one that Gradio shows."""
+"""Guard: turns every exception of a function into `gr.Error`, which Gradio shows."""
 
 import logging
 from collections.abc import Callable
@@ -18,13 +18,13 @@ T = TypeVar("T")
 def guard(function: Callable[P, T], *, page: bool = False) -> Callable[P, T]:
     """Turn a `VitvizError` into its sentence, any other exception into an apology and a log entry.
 
-    `page`: the function answers our page, which gets all languages and shows its own. A program
-    gets the language of its Accept-Language header.
+    `page`: the function answers our page, which gets the sentence in all languages. A program gets
+    the language of its Accept-Language header.
     """
 
     def tell(text: str, args: tuple[object, ...]) -> gr.Error:
-        said = in_all(text) if page else as_html(_told(text, _request(args)))
-        return gr.Error(said, print_exception=False)
+        shown = in_all(text) if page else as_html(_translated(text, _request(args)))
+        return gr.Error(shown, print_exception=False)
 
     @wraps(function)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -41,7 +41,7 @@ def guard(function: Callable[P, T], *, page: bool = False) -> Callable[P, T]:
     return guarded
 
 
-def _told(text: str, request: gr.Request | None) -> str:
+def _translated(text: str, request: gr.Request | None) -> str:
     """The sentence in the language of the request's Accept-Language header."""
     return told_in(text, request.headers.get("accept-language", "") if request else "")
 

@@ -1,4 +1,4 @@
-// Runs once when the page has loaded: what Gradio has no component for. Texts come from build.py.
+// Runs once when the page has loaded: everything for which Gradio has no component. Texts come from build.py.
 () => {
   const texts = __TEXTS__; // language -> key -> text
   const names = __NAMES__; // of the examples, in the order of their thumbnails: language -> name
@@ -14,7 +14,7 @@
 
   const { vitvizKept } = window;
 
-  // Gradio's picture input is not shown, except while the camera is on: these buttons operate it.
+  // Gradio's picture input is hidden except while the camera is on. These buttons operate it.
   const sources = () => document.querySelectorAll("#vv-photo [data-testid=source-select] button");
   const UPLOAD = 0,
     CAMERA = 1,
@@ -22,7 +22,7 @@
   async function fileInput() {
     const input = () => find("#vv-photo input[type=file]");
     if (!input()) {
-      // another source was used last
+      // the input shows another source
       sources()[UPLOAD].click();
       await new Promise((done) => {
         setTimeout(done, 0);
@@ -37,7 +37,7 @@
     input.files = files.files;
     input.dispatchEvent(new Event("change", { bubbles: true }));
   }
-  // Of several files that come at once one is shown, and the page says which.
+  // Only one of several files is shown; the page says which.
   let only = null; // {name, count}
   async function takeOne(files) {
     const file = [...files].find(({ type }) => type.startsWith("image/")) ?? files[0];
@@ -51,7 +51,7 @@
   }
   function camera(on) {
     if (on) {
-      find("#vv-photo [aria-label='Remove Image']")?.click(); // else it shows the picture before
+      find("#vv-photo [aria-label='Remove Image']")?.click(); // otherwise the input would keep its picture
       setTimeout(() => sources()[CAMERA].click(), 0);
     } else if ("vvCamera" in page.dataset) sources()[UPLOAD].click(); // ends the stream
     see(on);
@@ -79,7 +79,7 @@
     "vv-draw": () => {
       camera(false);
       document.dispatchEvent(new Event("vitviz-draw"));
-    }, // it has the field, too
+    }, // the viewer has the field for it
     "vv-forget": () => vitvizKept.forget(),
     "vv-play": () => document.dispatchEvent(new Event("vitviz-play")),
     "vv-lessons": () => document.dispatchEvent(new Event("vitviz-lessons")), // the viewer has the list
@@ -89,7 +89,7 @@
     if (button && Object.hasOwn(pressed, button.id)) pressed[button.id]();
     else if (button?.matches("#vv-photo [aria-label='capture photo']")) taken();
   });
-  // By now another model was chosen, whose pictures do not leave the page.
+  // The model may have changed meanwhile to one whose pictures do not leave the page.
   document.addEventListener(
     "click",
     (event) => {
@@ -100,11 +100,11 @@
     },
     true,
   );
-  /** The picture on the clipboard; null where there is none, or the browser does not say. */
+  /** The picture on the clipboard; null if there is none, or the browser refuses to read it. */
   async function pasted() {
     try {
       for (const item of await navigator.clipboard.read()) {
-        const type = item.types.find((one) => one.startsWith("image/"));
+        const type = item.types.find((name) => name.startsWith("image/"));
         if (type) return new File([await item.getType(type)], "pasted." + type.slice(6), { type });
       }
     } catch {
@@ -112,7 +112,7 @@
     }
     return null;
   }
-  /** Puts the camera away when its picture has arrived; Gradio ends the stream. */
+  /** Hide the camera when its picture has arrived; Gradio ends the stream. */
   function taken() {
     const arrived = new MutationObserver(() => {
       if (!find("#vv-photo img")) return;
@@ -125,7 +125,7 @@
     if (event.key === "Escape" && "vvCamera" in page.dataset) camera(false);
   });
 
-  // A picture that the page analyzes itself does not reach Gradio's input, which would upload it.
+  // A picture that the page analyzes itself must not reach Gradio's input, which would upload it.
   let sends = false;
   document.addEventListener(
     "change",
@@ -133,7 +133,7 @@
       const [file] = event.target.files ?? [];
       if (sends || !file || !event.target.closest("#vv-photo") || !vitvizKept.takes?.()) return;
       event.stopImmediatePropagation();
-      event.target.value = ""; // the same one can be chosen again
+      event.target.value = ""; // so that the same file can be chosen again
       give(file);
     },
     true,
@@ -158,7 +158,7 @@
       (event) => {
         if (!hasFiles(event)) return;
         if (event.target.closest?.(".vv-takes-photos")) {
-          // a place of the viewer that takes them itself
+          // this part of the viewer handles files itself
           page.classList.remove("vv-dropping-on-page");
           return;
         }
@@ -178,7 +178,7 @@
     if (!written && event.clipboardData?.files.length > 0) takeOne(event.clipboardData.files);
   });
 
-  // The first stop of the Tab key leads past the strip, to the picture.
+  // The first stop of the Tab key is a link past the strip to the picture.
   const skip = make("a", {
     className: "vv-skip",
     href: "#vv-viewer",
@@ -194,7 +194,7 @@
     skip.textContent = t.skip;
     nameExamples(100);
   }
-  /** Gradio adds the thumbnails some time after the page has loaded: try until they are there. */
+  /** Name the examples. Gradio adds their thumbnails later, so this retries until they are there. */
   function nameExamples(tries) {
     const images = document.querySelectorAll("#vv-examples img");
     images.forEach((image, i) => {
@@ -202,31 +202,31 @@
     });
     if (images.length < names.length && tries > 0) setTimeout(nameExamples, 100, tries - 1);
   }
-  // Gradio has sentences of its own in English alone. A choice that failed is said under the strip, too,
-  // until the next one.
+  // Gradio's own messages exist only in English. The message of a failed choice also stands under the strip,
+  // until the next choice.
   const GRADIOS = [
     [/exceed the maximum/, (t) => t.too_large],
     [/^Invalid file type/, (t) => t.no_picture],
     [/^Connection errored/, (t) => t.unreachable],
     [/^Connection to the server/, (t) => t.reconnecting],
   ];
-  function translate(said) {
+  function translate(message) {
     const t = texts[language()];
-    const [, ours] = GRADIOS.find(([words]) => words.test(said.textContent)) ?? [];
-    if (ours) said.textContent = ours(t);
-    said.closest(".toast-body").querySelector("button").setAttribute("aria-label", t.close);
-    say(...said.cloneNode(true).childNodes);
-    document.dispatchEvent(new Event("vitviz-over")); // Gradio tells of no end where its queue took nothing
+    const [, ours] = GRADIOS.find(([words]) => words.test(message.textContent)) ?? [];
+    if (ours) message.textContent = ours(t);
+    message.closest(".toast-body").querySelector("button").setAttribute("aria-label", t.close);
+    say(...message.cloneNode(true).childNodes);
+    document.dispatchEvent(new Event("vitviz-over")); // Gradio sends no end if its queue was full
   }
   function say(...nodes) {
     find("#vv-said .html-container")?.replaceChildren(...nodes);
     page.toggleAttribute("data-vv-said", nodes.length > 0);
   }
-  const told = new WeakSet();
+  const translated = new WeakSet();
   new MutationObserver(() => {
-    for (const said of document.getElementsByClassName("toast-message-text")) {
-      if (!told.has(said)) translate(said);
-      told.add(said);
+    for (const message of document.getElementsByClassName("toast-message-text")) {
+      if (!translated.has(message)) translate(message);
+      translated.add(message);
     }
   }).observe(document.body, { childList: true, subtree: true });
   for (const type of ["click", "change", "drop", "paste"]) {
@@ -241,26 +241,26 @@
     );
   }
 
-  // The language of the address, else of the last visit; the viewer has a button for another one. Gradio
-  // offers no way to choose one, but its module does; without it the texts of Gradio stay as they are.
+  // The language of the address, else of the last visit; the viewer has a button to change it. Gradio has no
+  // public way to set a language, but its module has one; without it Gradio's own texts stay as they are.
   let spoken = language();
-  async function choose(asked) {
-    spoken = asked;
+  async function choose(code) {
+    spoken = code;
     const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
     const core = loaded.find((name) => /\/assets\/core-[^/]*\.js$/.test(name));
     const { changeLocale } = core ? await import(core) : {};
-    if (changeLocale) await changeLocale(asked);
-    page.lang = asked;
+    if (changeLocale) await changeLocale(code);
+    page.lang = code;
   }
   function remembered() {
     try {
       return JSON.parse(localStorage.getItem("vitviz-taste")).language;
     } catch {
-      return null; // nothing is, or the browser refuses
+      return null; // nothing is stored, or the browser refuses
     }
   }
-  const asked = new URLSearchParams(location.search).get("lang") || remembered();
-  if (asked && languageOf(asked) !== language()) choose(languageOf(asked));
+  const wanted = new URLSearchParams(location.search).get("lang") || remembered();
+  if (wanted && languageOf(wanted) !== language()) choose(languageOf(wanted));
   new MutationObserver(() => {
     if (language() !== spoken) choose(language());
     speak();

@@ -1,8 +1,8 @@
-// A class in one room. Read before anything else: the teacher's word is taken off the address, so that no
-// link, no request and no history has it, and stays in this tab; so does the random number that stands for a
+// A class in one room. Runs before everything else: the teacher's secret is removed from the address, so that
+// no link, request or history contains it, and kept in this tab, like the random number that identifies a
 // pupil.
 window.vitvizRoom = (() => {
-  const kept = {}; // where the browser refuses to keep anything
+  const kept = {}; // used if the browser refuses to store anything
   const keep = (name, make) => {
     const key = "vitviz-" + name;
     try {

@@ -1,8 +1,8 @@
-"""Routes: the requests that are answered, each with what it is. All others are refused.
+"""Routes: the allowed requests and their properties. All others are refused.
 
-Gradio mounts routes for everything that any app of its can do: it would fetch other addresses,
-record, proxy and profile for whoever asks. A list of what this app needs stays right when a new
-version of Gradio adds one; a test compares it with all routes of the app.
+Gradio mounts routes for everything that any of its apps can do: it would fetch other addresses,
+record, proxy and profile for anybody. A list of the routes that this app needs stays right when a
+new version of Gradio adds one; a test compares it with all routes of the app.
 """
 
 import re
@@ -16,8 +16,8 @@ class Rule(NamedTuple):
     path         a regular expression for the whole path
     is_open      answered without a login
     stays_open   a stream of events, which lasts as long as its page
-    is_long      computes, or takes what arrives slowly; `Turns` and the door bound it
-    is_linked    what a link from another site may lead to
+    is_long      computes, or receives slowly; limited by `Turns` and the door
+    is_linked    may be reached by a link from another site
     """
 
     methods: tuple[str, ...]
@@ -51,7 +51,7 @@ RULES = (
     _rule("GET", r"/logout", "is_open"),
     _rule("GET", r"/config/?"),
     _rule("GET", r"/gradio_api/info/?"),
-    # What it asks, and what comes back.
+    # Its requests, and their answers.
     _rule("POST", r"/gradio_api/(queue/join|cancel|reset/?)"),
     _rule("POST", r"/gradio_api/component_server/?", "is_long"),
     _rule("GET", r"/gradio_api/queue/data", "stays_open"),
@@ -64,7 +64,7 @@ RULES = (
     _rule("GET", rf"/gradio_api/call/(v2/)?{NAME}/{SEGMENT}", "stays_open"),
     _rule("POST", rf"/gradio_api/(run|api)/{NAME}/?", "is_long"),
 )
-# Tools for language models; where there are none, no rule.
+# Rules for an app with tools for language models.
 TOOL_RULES = (
     _rule("POST DELETE", TOOLS.pattern, "is_long"),
     _rule("GET", TOOLS.pattern, "stays_open"),
@@ -73,7 +73,7 @@ TOOL_RULES = (
 
 
 def own_rules(paths: Iterable[str]) -> tuple[Rule, ...]:
-    """The rules of routes of ours, which know nothing about a visitor."""
+    """Rules of our own routes, which are open: they know nothing about a visitor."""
     return tuple(
         _rule("GET HEAD", re.escape(path), "is_open", "is_linked") for path in sorted(paths)
     )

@@ -1,4 +1,4 @@
-"""Sending: the viewer as a file that browsers keep, and less of what Gradio sends."""
+"""Sending: the viewer as a file that browsers cache, and smaller answers of Gradio."""
 
 import gzip
 import hashlib
@@ -28,9 +28,9 @@ KEPT = {
 
 
 class KeptFile:
-    """A file whose name has the hash of its content: what is at an address never changes.
+    """A file with the hash of its content in its name, so the content of an address never changes.
 
-    A script is compressed, once. No such file knows anything about a visitor, so they are open even
+    Scripts are compressed, once. These files know nothing about a visitor, so they are open even
     with a login.
     """
 
@@ -38,22 +38,23 @@ class KeptFile:
         self._media_type, self._sent = media_type, {"": body}
         if media_type.startswith("text/"):
             self._sent |= {"gzip": gzip.compress(body, mtime=0)} | _brotli(body)
-        # Gradio's own prefix: its server that renders pages passes nothing else on to Python.
+        # Gradio's own prefix: its server for rendered pages passes only these addresses to Python.
         self.path = f"gradio_api/{stem}-{hashlib.sha256(body).hexdigest()[:16]}.{ending}"
 
     def route(self) -> Route:
         return Route(f"/{self.path}", self._answer)
 
     def _answer(self, request: Request) -> Response:
-        asked = request.headers.get("accept-encoding", "")
-        coding = next((one for one in ("br", "gzip") if one in self._sent and one in asked), "")
+        accepted = request.headers.get("accept-encoding", "")
+        codings = (name for name in ("br", "gzip") if name in self._sent and name in accepted)
+        coding = next(codings, "")
         headers = KEPT | ({"Content-Encoding": coding} if coding else {})
         return Response(self._sent[coding], headers=headers, media_type=self._media_type)
 
 
 def _brotli(body: bytes) -> dict[str, bytes]:
-    """A fifth smaller than with gzip, by a package that Gradio brings along. At the last step, 11,
-    2% smaller still, for seconds of each start.
+    """Brotli, by a package that Gradio depends on: a fifth smaller than gzip. Quality 11 would save
+    another 2%, for seconds of each start.
     """
     try:
         import brotli
@@ -63,7 +64,7 @@ def _brotli(body: bytes) -> dict[str, bytes]:
 
 
 VIEWER_FILE = KeptFile("vitviz", as_file().encode(), "js", "text/javascript")
-TEXTS_FILES = {  # that the viewer does not bring along
+TEXTS_FILES = {  # texts that are not in the file of the viewer
     name: KeptFile(f"vitviz-{name}", text.encode(), "js", "text/javascript")
     for name, text in texts_files().items()
 }
@@ -84,7 +85,7 @@ OUR_FILES = (
 
 @cache
 def weights_file(path: Path) -> KeptFile:
-    """The weights of a shipped model, for a page that computes."""
+    """The weights of a shipped model, for a page that computes itself."""
     return KeptFile(path.stem, path.read_bytes(), "safetensors", "application/octet-stream")
 
 
@@ -94,13 +95,12 @@ def thumbnail_file(example: Example) -> KeptFile:
 
 
 class Light:
-    """The middleware that sends less of what Gradio answers, and passes on all else as it is.
+    """The middleware that makes some answers of Gradio smaller.
 
-    The document, what it says of the page, and the events that bring answers are compressed; Gradio
-    does so by the ending of an address, and these have none. The document names the files of the
-    viewer in its headers, and those of Gradio's page in its body (`hints`), so that browsers ask
-    for them before Gradio's scripts have run; one that is asked for nothing has what will be shown
-    (`First`) before Gradio's app.
+    The document, its config and the events with answers are compressed; Gradio itself compresses by
+    the ending of an address, which these lack. The document names the files of the viewer in its
+    headers, and those of Gradio's page in its body (`hints`), so that browsers load them before
+    Gradio's scripts run. A document without parameters contains `First` before Gradio's app.
     """
 
     DOCUMENT, APP = "/", b"<gradio-app"
@@ -123,16 +123,16 @@ class Light:
         await (self.compressing if path in self.COMPRESSED else self.app)(scope, receive, send)
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what is compressed, which is the document among others."""
-        asked = QueryParams(scope["query_string"]).keys() - {"lang"}
-        first = b"" if asked else self.first.html(_language_of(scope))
+        """Answer a request whose answer is compressed, the document among them."""
+        parameters = QueryParams(scope["query_string"]).keys() - {"lang"}
+        first = b"" if parameters else self.first.html(_language_of(scope))
         if scope["path"] == self.DOCUMENT and (self.hints or first):
             send = _before(self.APP, self.aliases.outward(first) + self.hints, send)
         await self.app(scope, receive, send)
 
 
 def _piece_by_piece(send: Send) -> Send:
-    """`send`, which compresses each piece of a body: no event may wait for the one after it."""
+    """`send` that compresses a body piece by piece: events must not wait for later ones."""
     pressing = zlib.compressobj(5, wbits=31)
 
     async def sending(message: Message) -> None:
@@ -149,7 +149,7 @@ def _piece_by_piece(send: Send) -> Send:
 
 
 def _before(mark: bytes, text: bytes, send: Send) -> Send:
-    """`send`, which puts a text before the first place of a mark in the first piece of a body."""
+    """`send` that inserts a text before the first `mark` in the first piece of a body."""
     start: list[Message] = []
 
     async def sending(message: Message) -> None:
@@ -169,9 +169,9 @@ def _before(mark: bytes, text: bytes, send: Send) -> Send:
 
 
 def _language_of(scope: Scope) -> str:
-    """The language in which a document will be shown, unless the browser remembers another."""
-    asked = spoken(QueryParams(scope["query_string"]).get("lang", ""))
-    return asked or preferred(Headers(scope=scope).get("accept-language", ""))
+    """The language of a document, unless the browser remembers another."""
+    wanted = spoken(QueryParams(scope["query_string"]).get("lang", ""))
+    return wanted or preferred(Headers(scope=scope).get("accept-language", ""))
 
 
 def _hinting(send: Send, language: str) -> Send:

@@ -15,50 +15,50 @@ if TYPE_CHECKING:
 
 
 def serve(demo: "App", options: dict[str, Any], begun: Callable[[], None] = lambda: None) -> None:
-    """Load the model that a page begins with, launch the app, and serve until SIGTERM or Ctrl-C.
-    `begun` is called once the app has an address.
+    """Load the first model, launch the app, and serve until SIGTERM or Ctrl-C. `begun` is called
+    when the app has an address.
 
-    Ctrl-C, and SIGHUP of a terminal that is closed, end it at once. SIGTERM (of `docker stop`,
-    systemd or a Space that is rebuilt) waits for running requests, and then ends the process by
-    that signal. A second SIGTERM ends it at once; the next process then deletes its files. Raises
+    Ctrl-C, and SIGHUP of a closed terminal, end the app at once. SIGTERM (from `docker stop`,
+    systemd or a rebuilt Space) waits for running requests, and then ends the process by that
+    signal. A second SIGTERM ends it at once; the next process then deletes its files. Raises
     `VitvizError` if it cannot be launched.
     """
     import httpx
 
     from .gradio_inside import end_tunnels  # Gradio takes seconds to import
 
-    asked = threading.Event()
+    stopping = threading.Event()
 
     def close(_number: int, _frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         demo.gate.closing = True
-        asked.set()
+        stopping.set()
 
     try:
         demo.warm()
         try:
             demo.launch(prevent_thread_lock=True, **options)
-        # No port is free, no room for what Gradio writes, or a ZeroGPU Space reaches no lender.
+        # No free port, a full disk, or a ZeroGPU Space that does not reach its lender.
         except (OSError, httpx.HTTPError) as error:
             raise VitvizError(f"the page cannot be served: {error}") from error
         begun()
-        # After `launch`, in which Gradio may set a handler of its own, to end its Node process.
+        # After `launch`, which may set Gradio's own handler to end its Node process.
         before = signal.signal(signal.SIGTERM, close)
-        # The handler runs in this thread, which a signal that reaches another thread does not wake.
-        while not asked.wait(limits.SIGNAL_SECONDS):
+        # The handler runs in this thread, but a signal to another thread does not wake it: poll.
+        while not stopping.wait(limits.SIGNAL_SECONDS):
             pass
         _let_finish(demo)
     except KeyboardInterrupt:
         demo.gate.closing = True
     finally:
-        # Pictures first: closing takes seconds while a page is open, and may be cut short.
+        # Pictures first: `close` takes seconds while a page is open, and may be interrupted.
         demo.gate.cache.delete()
-        demo.close(verbose=False)  # its terminal may be closed
+        demo.close(verbose=False)  # the terminal may be closed
         demo.engine.close()
         demo.gate.cache.delete()  # files written meanwhile
-        end_tunnels()  # a signal closes none
-    # The signal does not wait for threads that still compute.
-    if asked.is_set():
+        end_tunnels()  # signals do not end them
+    # By signal: it does not wait for threads that still compute.
+    if stopping.is_set():
         signal.signal(signal.SIGTERM, before)
         signal.raise_signal(signal.SIGTERM)
 

@@ -10,15 +10,15 @@ import gradio as gr
 from ...languages import ENGLISH, dictionary, in_others, languages, say
 from .gradio_inside import I18nData
 
-# Keys of Gradio's own that its dictionary lacks: a screen reader says them after an answer.
+# Gradio's own keys that its dictionary lacks; screen readers read these texts after an answer.
 GRADIOS = ("complete", "error")
 
-TEXTS = gr.I18n()  # names the texts only; `translated` returns them
+TEXTS = gr.I18n()  # only makes references; `translated` returns the texts
 
 
 def translated(titles: Iterable[str]) -> tuple[gr.I18n, dict[str, I18nData]]:
-    """The texts of the page with the translated titles; and for each title that has a translation,
-    its reference into these texts.
+    """The texts of the page and the translated titles; and for each title with a translation its
+    reference to these texts.
     """
     keys = {title: f"vv_title_{i}" for i, title in enumerate(titles) if in_others(title)}
     english = dictionary(ENGLISH, "page")

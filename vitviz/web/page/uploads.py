@@ -1,8 +1,8 @@
-"""Uploads: pictures that arrive, each put into a folder that nobody can guess.
+"""Uploads: puts each picture that arrives into a folder that nobody can guess.
 
 Gradio's own route takes a thousand files and fields at once, keeps fields of any length in memory,
-and names a folder by the content of its file alone: whoever has the same picture learns the folder,
-and could ask there under which name somebody else sent it.
+and derives the name of a folder from the content of its file: anybody with the same picture would
+know the folder, and could find out under which name somebody else sent it.
 """
 
 import json
@@ -24,7 +24,7 @@ DONE = f"data: {json.dumps({'msg': 'done'})}\n\n"
 
 
 class NotUploadedError(VitvizError):
-    """Raised for a request that is no form with a file, or breaks off."""
+    """Raised for a request that is not a form with a file, or that breaks off."""
 
 
 def upload_routes(cache: Cache) -> list[Route]:
@@ -49,7 +49,7 @@ def upload_routes(cache: Cache) -> list[Route]:
         return JSONResponse(paths)
 
     async def progress(_request: Request) -> Response:
-        """Say that it is done. Gradio's pages ask; the app shows no such progress."""
+        """Answer "done": Gradio's page asks, but the app shows no progress of uploads."""
         return Response(DONE, media_type="text/event-stream")
 
     return [

@@ -2,8 +2,8 @@
 const load = __LOAD__;
 const fetched = (path) => load(new URL(path, document.baseURI).href);
 
-// Texts that the viewer has not brought along, and whether they could be had.
-const files = __TEXTS__; // the name of what is said -> path
+// Texts that are not in the file of the viewer; an alert if they cannot be loaded.
+const files = __TEXTS__; // name -> path
 const silent = element.querySelector(".vv-no-texts");
 async function texts(name) {
   silent.hidden = true;
@@ -15,8 +15,8 @@ async function texts(name) {
   }
 }
 
-// The address of the page gives the first selection and follows it, without a reload. What is looked at
-// stands beside it in the browser's history, with the photo, which no address can name. The rest of
+// The address of the page sets the first selection and follows it, without a reload. The view is stored with
+// it in the browser's history, together with the photo, which no address can name. The rest of
 // `history.state` belongs to Gradio.
 const { vitvizKept } = window;
 let followed = null;
@@ -43,13 +43,13 @@ const address = {
 // Calls to Python: figures for print, late files, and the rollout of very many tokens.
 const ask = (name, question) => server[name](question);
 
-// Another analysis comes as the result of a call; its files are in Gradio's cache, as all are.
+// Another analysis is the result of a call; its files are in Gradio's cache, too.
 const beside = async (key, id) => placed(await ask("beside", { id, beside: key }));
 
-// The few files of an experiment come with the reply.
+// The few files of an experiment are in the reply.
 const operate = (interventions, id, first) => ask("operate", { id, interventions, ...first });
 
-// What this page can compute itself, and by what.
+// Scripts, digits and weights with which this page computes itself.
 const running = async () => (await fetched("__RUNNING__")).running;
 const playing = () => fetched("__PLAYING__");
 const digits = { train: "__TRAIN__", test: "__TEST__" };
@@ -65,7 +65,7 @@ const weights = Object.fromEntries(
 const placeOfFiles = new URL("gradio_api/file=", document.baseURI).href;
 const urlOf = (path) => placeOfFiles + path.split("/").map(encodeURIComponent).join("/");
 
-// The page to take home, as text.
+// The HTML of the page to take home.
 async function takeHome(wanted) {
   const reply = await ask("take_home", wanted);
   if (!reply?.path) return reply; // a refusal or undefined
@@ -88,9 +88,9 @@ function placed(reply) {
 const runs = ({ name, untrained, image_size: size }) =>
   props.photos && Object.hasOwn(weights, name) && !untrained && !size;
 
-// What the server made last, of an example where the photo has not left this page.
+// The latest manifest of the server; that of an example if the photo has not left this page.
 let template = null;
-let awaited = null; // tells of the first
+let awaited = null; // resolves the promise below
 const first = new Promise((done) => {
   awaited = done;
 });
@@ -99,7 +99,7 @@ const first = new Promise((done) => {
 async function analyse(photo) {
   const done = await mounted.analyse(template, photo);
   if (done) {
-    said(null);
+    announce(null);
     vitvizKept.shown(photo);
     here(true);
     reveal(true);
@@ -107,29 +107,29 @@ async function analyse(photo) {
   return done;
 }
 
-// On a phone the viewer is below the controls, and one's own photo can come while one has scrolled down:
-// scroll to it.
+// On a phone the viewer is below the controls, and a photo of the visitor's own can arrive after scrolling
+// down: scroll to the viewer.
 let shown = 0;
 function reveal(own) {
   shown += 1;
   const { top } = element.getBoundingClientRect();
   if (shown > 1 && (top > 0.6 * innerHeight || (own && top < 0))) {
-    // at once: a smooth one ends where anything else scrolls, and the line of layers may
+    // not smoothly: a smooth scroll ends when anything else scrolls, as the line of layers may
     element.scrollIntoView();
   }
 }
 
-// Whether what is shown has not left this page: the file that the server offers is not of that.
+// Mark the page if the shown photo has not left it: the download of the server is another analysis then.
 function here(is) {
   document.documentElement.toggleAttribute("data-vv-here", is);
 }
 
-// A sentence by language, under the strip; null: none.
-function said(detail) {
+// Show a message, given by language, under the strip; null: none.
+function announce(detail) {
   document.dispatchEvent(new CustomEvent("vitviz-said", { detail }));
 }
 
-// A photo that a visitor gives; false if it has to be sent, as it always was.
+// Take a visitor's photo; false if it has to be sent to the server.
 async function take(file, ...others) {
   await first;
   const before = vitvizKept.own();
@@ -138,7 +138,7 @@ async function take(file, ...others) {
   } catch (error) {
     vitvizKept.hold(before);
     if (!error.said) throw error;
-    said(error.said);
+    announce(error.said);
     return true;
   }
   vitvizKept.hold(null);
@@ -148,13 +148,13 @@ vitvizKept.takes = () =>
   template ? runs(template.model.key) : props.photos && (!props.value || props.value.text);
 vitvizKept.analyse = take;
 
-// A photo that is not shown itself, but stands beside.
+// Upload a photo for a comparison.
 async function send(file) {
   const { path } = await upload(file);
   return { address: path, name: file.name };
 }
 
-// A drawing is what any photo is. The first of a page is for the model of digits.
+// Take a drawing, like any photo. The first drawing of a page goes to the model of digits.
 async function draw(picture, name, first) {
   const file = new File([picture], name, { type: picture.type });
   const other = first && template.model.key.name !== props.digits;
@@ -168,15 +168,15 @@ async function draw(picture, name, first) {
   }
 }
 
-// What the server is asked for it does with a photo that it has.
-let wanted = {}; // also
+// Send the shown photo to the server, with a request that needs it there.
+let wanted = {}; // the request
 async function share() {
   const sent = await vitvizKept.share();
   if (sent) trigger("upload", { ...sent, ...wanted });
   return sent;
 }
 
-// A class in one room (room.js): guesses go to the server, and all of them to the teacher's page.
+// A class in one room (room.js): guesses go to the server, which shows them on the teacher's page.
 const room = window.vitvizRoom && { ...window.vitvizRoom, ask: (question) => ask("room", question) };
 
 function mount(viewer) {
@@ -198,8 +198,8 @@ function mount(viewer) {
     playing,
     digitsOf,
     room,
-    again: () => trigger("submit"), // build.py answers this event as it does a choice of the model
-    reopen: () => trigger("retry"), // and this one as it opens the page
+    again: () => trigger("submit"), // build.py handles this event like a choice of the model
+    reopen: () => trigger("retry"), // and this event like the opening of the page
     filming: (on) => document.getElementById("vv-camera")?.setAttribute("aria-expanded", String(on)),
     entitle: (title) => {
       document.title = title + " · vitviz";
@@ -208,7 +208,7 @@ function mount(viewer) {
     share,
     kept() {
       wanted = {};
-      if (!runs(template.model.key)) trigger("retry"); // the menu goes back to the model that is shown
+      if (!runs(template.model.key)) trigger("retry"); // resets the menu to the model that is shown
     },
     invert() {
       const own = vitvizKept.own();
@@ -222,12 +222,12 @@ function mount(viewer) {
         mounted.need();
       }
     },
-    go: (href) => location.assign(href), // a lesson goes on with another model or picture
+    go: (href) => location.assign(href), // a lesson continues with another model or picture
   });
 }
 
-let mounted = null; // until the file of the viewer is here
-// What the document brings of a page that asks for nothing (first.py) is shown until Gradio's queue has
+let mounted = null; // until the file of the viewer is loaded
+// The manifest in the document of a page without parameters (first.py). It is shown until Gradio's queue has
 // answered.
 let brought = window.vitvizFirst;
 delete window.vitvizFirst;
@@ -237,12 +237,12 @@ const stands = (manifest) =>
   template &&
   !vitvizKept.own() &&
   butId(manifest) === butId(brought) &&
-  !element.querySelector("[data-state=error]"); // of a tab that the browser kept, the files can be gone
+  !element.querySelector("[data-state=error]"); // in a restored tab the files can be gone
 async function show() {
   const { value } = props;
   if (!value && !brought) return;
   if (value && !value.text) {
-    // the page could not open with anything
+    // the page has nothing to show
     mounted.update(null);
     return;
   }
@@ -259,20 +259,20 @@ async function show() {
       if (!runs(template.model.key) || !(await analyse(own))) mounted.need();
     } catch (error) {
       if (!error.said) throw error;
-      // What was given while this came is no picture: `take` goes back to the one before, or this is shown.
+      // The file that came meanwhile is no picture: `take` restores the photo before it, else this is shown.
       if (vitvizKept.own() === own) vitvizKept.hold(null);
-      said(error.said);
+      announce(error.said);
       await show();
     }
   } else {
     if (manifest.upload) vitvizKept.keep(manifest.upload, urlOf(manifest.upload.address));
-    mounted.update(template); // a later analysis keeps what the visitor looks at
+    mounted.update(template); // a later analysis keeps the view
     here(false);
     reveal(Boolean(manifest.upload));
   }
 }
 
-// The buttons above the page. The last one that was pressed before the viewer was here is kept for it.
+// The buttons above the viewer. A press before the viewer is loaded is remembered, the last one only.
 const opens = {
   "vitviz-lessons": "openLessons",
   "vitviz-draw": "openDrawing",
@@ -286,7 +286,7 @@ function open({ type }) {
 }
 Object.keys(opens).forEach((type) => document.addEventListener(type, open));
 
-// A request of the viewer is over; what it brought is on its way by the next task.
+// A request of the viewer is over; its result arrives by the next task.
 const over = () => setTimeout(() => mounted?.over());
 document.addEventListener("vitviz-over", over);
 
@@ -296,7 +296,7 @@ fetched("__FILE__").then(
     if (!(await viewer.prepare(document.documentElement.lang, texts))) document.documentElement.lang = "en";
     if (ended) return;
     mounted = mount(viewer);
-    watch("value", show); // is not called for a value that was set before
+    watch("value", show); // is not called for a value that is already set
     show();
     if (pressed) open({ type: pressed });
   },
@@ -304,12 +304,12 @@ fetched("__FILE__").then(
     vitvizKept.takes = null;
     const absent = element.querySelector(".vv-absent");
     absent.hidden = false;
-    element.querySelector(".vv-place").hidden = true; // nothing comes there
+    element.querySelector(".vv-place").hidden = true; // it stays empty
     absent.querySelector("button").onclick = () => location.reload(); // the file can have another name by now
   },
 );
 
-// Gradio has no event for the removal of a component; a custom element is told by the browser.
+// Gradio has no event for the removal of a component, but the browser notifies a custom element.
 if (!customElements.get("vv-life")) {
   customElements.define(
     "vv-life",

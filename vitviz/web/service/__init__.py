@@ -1,1 +1,1 @@
-"""The service: what a page or a program asks, answered without Gradio."""
+"""The service: answers pages and programs, without Gradio."""

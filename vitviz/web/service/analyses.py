@@ -1,4 +1,4 @@
-"""The analyses of a running app: how they are ordered, stored, and found again by their ids."""
+"""The analyses of a running app: ordered from the engine, stored, and found by id."""
 
 import hashlib
 import json
@@ -25,18 +25,19 @@ from .replies import Shown, Stored
 SAVED = "analysis.safetensors"  # name of an analysis that no visitor downloads
 
 
-class Asked(NamedTuple):
-    """The pass that a viewer asks about: an intact analysis by its id, and what is changed in it.
+class PassRef(NamedTuple):
+    """Reference to a pass: the id of an intact analysis, and the interventions in it.
 
-    The two say all about it, wherever it was made. `changes`: interventions in JSON, "" for none.
+    Both together identify the pass wherever it was made. `changes`: interventions in JSON, "" for
+    none.
     """
 
     id: str
     changes: str = ""
 
     @classmethod
-    def of(cls, question: Mapping[str, Any]) -> "Asked":
-        """The pass of a question. Raises `SelectionError` for one without an id."""
+    def of(cls, question: Mapping[str, Any]) -> "PassRef":
+        """The pass of a question. Raises `SelectionError` for a question without an id."""
         key, changes = question.get("id"), question.get("interventions", [])
         if not isinstance(key, str):
             raise SelectionError("the id of an analysis and what is selected are needed")
@@ -44,7 +45,7 @@ class Asked(NamedTuple):
 
     @property
     def key(self) -> str:
-        """A short name for it: thousands of edges can be cut in one pass."""
+        """A short name of the pass: its changes can cut thousands of edges."""
         return f"{self.id}/{hashlib.sha256(self.changes.encode()).hexdigest()}"
 
     @property
@@ -55,7 +56,7 @@ class Asked(NamedTuple):
 class Kept(NamedTuple):
     """An analysis that was delivered.
 
-    shown     what it shows
+    shown     its picture and model
     analysis  the address of the saved analysis
     film      the address of the film of its model
     """
@@ -66,20 +67,20 @@ class Kept(NamedTuple):
 
 
 class Made(NamedTuple):
-    """An analysis whose files are in the store, but which is not delivered to a page yet."""
+    """An analysis whose files are in the store, but which is not yet delivered to a page."""
 
     manifest: Mapping[str, Any]
     saved: str
     preview: str | None
 
     def kept(self, shown: Shown) -> Kept:
-        """What is known of it once it is delivered and shows this."""
+        """The delivered analysis of `shown`."""
         film = self.manifest["files"].get("film")
         return Kept(shown, self.saved, film.address if film else None)
 
 
 class Analyses:
-    """Makes analyses, and knows those that were delivered, by the ids of their manifests."""
+    """Makes analyses, and remembers delivered ones by the ids of their manifests."""
 
     def __init__(
         self, engine: Engine, menu: Menu, store: Store, watch: Watch | None = None
@@ -90,15 +91,15 @@ class Analyses:
         self._engine, self._store = engine, store
         self._watch = watch or Watch()
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
-        self._operated: OrderedDict[str, str] = OrderedDict()  # addresses, by `Asked.key`
+        self._operated: OrderedDict[str, str] = OrderedDict()  # addresses, by `PassRef.key`
 
     def make(
         self, wanted: Shown, first: tuple[int, int] | None = None, door: str | None = "page"
     ) -> Made | Refusal:
         """Analyze a picture and put the files for a page into the store.
 
-        `first`: the layer and the token that the page shows first, as far as is known. `door`: who
-        asks, for the log; None: nobody, so it is not counted.
+        `first`: the layer and the token that the page shows first, if known. `door`: the source of
+        the request, for the log; None: not a visitor's, so it is not counted.
         """
         try:
             link = self._link(wanted)
@@ -107,18 +108,18 @@ class Analyses:
             result = self.order(wanted, first=first, door=door)
             if result.refused:
                 return result.refused
-            example = next((one for one in self.examples if one.upload == wanted.photo), None)
-            # The picture input holds it, and nobody sees it there: of an example a small one.
+            example = next((each for each in self.examples if each.upload == wanted.photo), None)
+            # The picture input holds the picture unseen, so for an example the thumbnail is enough.
             small = (result.preview, "preview.png") if result.preview else None
             small = (example.thumbnail(), example.upload.name) if example else small
             files, saved, preview = self._placed(result, small)
             model = _with_sizes_here(result.manifest["model"])
             manifest = {**result.manifest, "model": model, "files": files, "link": link}
             beside = [*self.choices(wanted), *sizes(wanted, model)]
-            manifest["beside"] = [one.to_dict() for one in beside]
+            manifest["beside"] = [choice.to_dict() for choice in beside]
             if example is None:
                 manifest["upload"] = wanted.picture._asdict()
-            else:  # for a photo that stays in the browser, beside which this can stand
+            else:  # to compare it with a photo that stays in the browser
                 key = f"example-{Path(example.path).stem}"
                 manifest["itself"] = Choice(key, "example", example.name, wanted).to_dict()
             if link == START_LINK:
@@ -136,7 +137,7 @@ class Analyses:
         first: tuple[int, int] | None = None,
     ) -> Result:
         """Let the engine analyze a picture. Raises `VitvizError` if the disk is full or the picture
-        was deleted. `door`: who asks, for the log.
+        was deleted. `door`: the source of the request, for the log.
         """
         self._store.check_room()
         order = Order(
@@ -151,7 +152,7 @@ class Analyses:
         return self.watched(order, len(order.photo), door)
 
     def watched(self, order: Order | OperateOrder, photo_bytes: int, door: str | None) -> Result:
-        """Let the engine fulfil an order, which is counted and logged if anybody waits for it."""
+        """Let the engine fulfil an order. It is counted and logged unless `door` is None."""
         began = time.monotonic()
         result = self._engine.run(order)
         if door is None:
@@ -170,8 +171,8 @@ class Analyses:
     def _placed(
         self, result: Result, small: tuple[bytes, str] | None
     ) -> tuple[dict[str, Stored | Mapping[str, Any]], str, str | None]:
-        """Put the files of a page into the store: those of the payload as "files" of the manifest,
-        and the addresses of the saved analysis and of the preview `small`. All of them or none.
+        """Put the files of a page into the store, all or none. Returns the "files" of the manifest,
+        and the addresses of the saved analysis and of the preview `small`.
         """
         named = {path: (data, Path(path).name) for path, data in result.files.items()}
         rest = [(result.saved, result.saved_name)]
@@ -199,7 +200,7 @@ class Analyses:
             raise ImageError(Message("web.deleted", name=repr(upload.name[:80]))) from error
 
     def _link(self, wanted: Shown) -> dict[str, str]:
-        """The parameters with which `open` shows this again. Only examples have a name in links."""
+        """The parameters of a link that reopens this. Links name examples only, no uploads."""
         address = wanted.picture.address
         ours = address in [example.path for example in self.examples]
         key = wanted.model
@@ -209,100 +210,100 @@ class Analyses:
         return link | ({"invert": "1"} if wanted.inverted else {})
 
     def choices(self, shown: Shown) -> Iterator[Choice]:
-        """What can stand beside an analysis (`beside.choices`)."""
+        """The choices for a comparison with an analysis (`beside.choices`)."""
         return choices(shown, self.examples, self.menu)
 
     def remember(self, manifest: Mapping[str, Any], kept: Kept) -> None:
-        """Let viewers ask about an analysis that is delivered."""
+        """Remember a delivered analysis, so that viewers can ask about it."""
         limits.keep(self._kept, manifest["pass"]["id"], kept, limits.ANALYSES_KNOWN)
 
     def is_whole(self, made: Made) -> bool:
         """Whether all files of a page are still in the store."""
         files = made.manifest["files"].values()
-        return all(one.address in self._store for one in files if isinstance(one, Stored))
+        return all(file.address in self._store for file in files if isinstance(file, Stored))
 
     def known(self, key: str) -> Kept:
         """The analysis with this manifest id. Raises `ExpiredError` if it is forgotten."""
         try:
-            self._kept.move_to_end(key)  # strokes of many visitors come after the one they change
+            self._kept.move_to_end(key)  # it is still in use, by every stroke of its visitor
             return self._kept[key]
         except KeyError as error:
             raise ExpiredError from error
 
-    def get(self, asked: Asked) -> Analysis:
+    def get(self, ref: PassRef) -> Analysis:
         """The analysis of a pass. Raises as `saved` does."""
-        return Analysis.from_bytes(self.saved(asked))
+        return Analysis.from_bytes(self.saved(ref))
 
-    def saved(self, asked: Asked) -> bytes:
-        """The saved analysis of a pass; it is made when somebody first asks about the pass, and
-        again when it was deleted. Raises `VitvizError` if that is refused, and `ExpiredError` if
-        nobody knows the id or the photo was deleted too.
+    def saved(self, ref: PassRef) -> bytes:
+        """The saved analysis of a pass. It is made at the first question about the pass, and again
+        after it was deleted. Raises `VitvizError` if that is refused, and `ExpiredError` if the id
+        is forgotten or the photo was deleted, too.
         """
-        known = self.known(asked.id)
-        address = self._operated.get(asked.key) if asked.changes else known.analysis
+        known = self.known(ref.id)
+        address = self._operated.get(ref.key) if ref.changes else known.analysis
         try:
             if address is not None:
                 return self._store.get(address)
         except ExpiredError:
-            pass  # what it was made of may still be there
-        if not asked.changes:
+            pass  # it can be made again from its photo, if that still exists
+        if not ref.changes:
             saved = self._made_again(known.shown)
-            self._kept[asked.id] = known._replace(analysis=self._store.put(saved, SAVED))
+            self._kept[ref.id] = known._replace(analysis=self._store.put(saved, SAVED))
             return saved
-        result = self._engine.run(self.operation(asked, wanted="saved"))
+        result = self._engine.run(self.operation(ref, wanted="saved"))
         if result.refused:
             raise VitvizError(result.refused.text)
         address = self._store.put(result.saved, SAVED)
-        limits.keep(self._operated, asked.key, address, limits.ANALYSES_KNOWN)
+        limits.keep(self._operated, ref.key, address, limits.ANALYSES_KNOWN)
         return result.saved
 
-    def operation(self, asked: Asked, **options: Any) -> OperateOrder:
-        """The order for a pass: the intact analysis, and what is changed in it."""
-        known = self.known(asked.id)
+    def operation(self, ref: PassRef, **options: Any) -> OperateOrder:
+        """The order for a pass: the intact analysis and the interventions."""
+        known = self.known(ref.id)
         return OperateOrder(
-            saved=self.saved(Asked(asked.id)),
+            saved=self.saved(PassRef(ref.id)),
             model=known.shown.model,
-            interventions=self._with_donors(known.shown, asked.interventions),
+            interventions=self._with_donors(known.shown, ref.interventions),
             **options,
         )
 
     def _made_again(self, shown: Shown) -> bytes:
-        """The saved analysis of a picture, made anew. Raises `VitvizError` if it is refused."""
+        """Make the saved analysis of a picture again. Raises `VitvizError` if it is refused."""
         result = self.order(shown, Selection())
         if result.refused:
             raise VitvizError(result.refused.text)
         return result.saved
 
     def _with_donors(self, shown: Shown, interventions: Any) -> Any:
-        """The interventions, but a transplant "from" a picture that can stand beside holds the
-        tokens of that picture.
+        """The interventions, with the donor's analysis in each transplant "from" a picture that
+        can be compared.
 
-        What is no list of objects stays as it is, for `analyze` to refuse.
+        Anything but a list of objects is returned as it is, for `analyze` to refuse.
         """
         if not isinstance(interventions, list):
             return interventions
         donors: dict[Shown, Analysis] = {}
 
-        def with_donor(one: Any) -> Any:
-            match one:
+        def with_donor(item: Any) -> Any:
+            match item:
                 case {"from": wanted}:
                     examples = (each for each in self.choices(shown) if each.kind == "example")
                     donor = picked(wanted, shown, examples)
                     if donor is None:
                         if isinstance(wanted, str) and wanted.startswith(PHOTO):
                             raise SelectionError(Message("web.donor_gone"))
-                        return one
+                        return item
                     if donor not in donors:
                         if len(donors) == limits.DONORS:
                             raise SelectionError(Message("web.many_donors", most=len(donors)))
                         donors[donor] = Analysis.from_bytes(self._made_again(donor))
-                    return read_interventions([{**one, "from": donors[donor]}])[0]
-            return one
+                    return read_interventions([{**item, "from": donors[donor]}])[0]
+            return item
 
-        return [with_donor(one) for one in interventions]
+        return [with_donor(item) for item in interventions]
 
 
 def _with_sizes_here(model: Mapping[str, Any]) -> dict[str, Any]:
-    """The model of a manifest with those of its sizes that this app computes."""
-    small = [one for one in model["sizes"] if one["tokens"] <= limits.SIZE_TOKENS]
+    """The model of a manifest, with only the sizes that this app computes."""
+    small = [size for size in model["sizes"] if size["tokens"] <= limits.SIZE_TOKENS]
     return {**model, "sizes": small}

@@ -1,4 +1,4 @@
-"""What can stand beside an analysis: its model's twin, another picture, another model.
+"""Choices for a comparison with an analysis: its model's twin, another picture, another model.
 
 Transplants take their tokens from the same pictures.
 """
@@ -15,13 +15,13 @@ from ..store.examples import Example
 from ..store.store import Upload
 from .replies import Shown
 
-# How a viewer begins the keys that it gives to photos of its visitor, while it is open.
+# Prefixes of keys: of a visitor's photos, which only an open viewer knows, and of other sizes.
 PHOTO = "photo-"
-SIZE = "size-"  # and those of the same model for pictures of another size
+SIZE = "size-"
 
 
 class Choice(NamedTuple):
-    """One analysis that can stand beside the one that is shown.
+    """An analysis that can be compared with the one that is shown.
 
     key    its name in links and questions
     kind   what differs: "untrained" or "trained" (the twin), "example", "size", "model"
@@ -41,7 +41,7 @@ class Choice(NamedTuple):
 
 
 def choices(shown: Shown, examples: Sequence[Example], menu: Menu) -> Iterator[Choice]:
-    """All choices for what is shown; each differs from it in one thing."""
+    """All choices beside `shown`; each differs from it in one respect."""
     now, ours = shown._replace(preview=None), shown.model
     kind = "trained" if ours.untrained else "untrained"
     twin = replace(ours, untrained=not ours.untrained)
@@ -57,11 +57,11 @@ def choices(shown: Shown, examples: Sequence[Example], menu: Menu) -> Iterator[C
 
 
 def sizes(shown: Shown, model: Mapping[str, Any]) -> Iterator[Choice]:
-    """The sizes that a model has by its manifest, other than that of its picture."""
+    """The sizes of a model in its manifest, without that of its picture."""
     now = model["image"]["height"], model["image"]["width"]
-    for one in model["sizes"]:
-        if tuple(one["image_size"]) != now:
-            text = size_text(one["image_size"])
+    for size in model["sizes"]:
+        if tuple(size["image_size"]) != now:
+            text = size_text(size["image_size"])
             yield Choice(f"{SIZE}{text}", "size", text, _at_size(shown, text))
 
 
@@ -71,11 +71,11 @@ def _at_size(shown: Shown, text: str) -> Shown:
 
 
 def picked(wanted: Any, shown: Shown, offered: Iterable[Choice]) -> Shown | None:
-    """What a viewer that shows `shown` picked: the key of a choice, or a photo that its visitor
-    sent, {"path", "name"}; None for anything else. Any size is one: the models refuse what is none.
+    """The picture and model to compare with `shown`. `wanted`: the key of a choice, or a photo that
+    the visitor sent, {"path", "name"}; None for anything else. Models check sizes themselves.
 
-    A path can be anything: the store reads files of its own only. Raises `WeightsError` for a size
-    that is no size.
+    Paths are not trusted: the store reads only its own files. Raises `WeightsError` for a text that
+    is no size.
     """
     match wanted:
         case str(key) if key.startswith(SIZE):

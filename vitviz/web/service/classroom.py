@@ -1,4 +1,4 @@
-"""A class in one room: what it guesses in a lesson, in memory, for the eyes of its teacher."""
+"""A class in one room: its guesses in a lesson, kept in memory and shown to its teacher."""
 
 import hmac
 import json
@@ -38,30 +38,30 @@ Guess = int | float | list[int]
 
 
 class Classroom:
-    """The guesses of one class, until the app ends; no name, no text, and nothing on a disk.
+    """The guesses of a class, until the app ends; without names or texts, and never on a disk.
 
-    A voter is a random number of a page, which has one guess for each question. Only who knows
-    `secret` sees what came, closes a vote, opens it again, or empties it.
+    A voter is a random number of a page, with one guess for each question. Only those who know
+    `secret` can see the guesses, and close, reopen or empty a vote.
     """
 
     def __init__(self) -> None:
         self.secret = secrets.token_urlsafe(12)
-        self.address: str | None = None  # that pupils open, with a slash; None while there is none
+        self.address: str | None = None  # for pupils, with a slash; None if none is known
         self._lock = threading.Lock()
         self._guesses: dict[str, OrderedDict[str, Guess]] = {}  # voter -> question -> guess
         self._closed: OrderedDict[str, bool] = OrderedDict()  # questions, by the teacher
 
     def opened(self, host: str, port: int) -> str:
-        """Note where the app listens. Returns what the host reads: the addresses of the class."""
+        """Remember where the app listens. Returns a text for the host, with the addresses."""
         found = address_here(host)
         self.address = found and f"http://{f'[{found}]' if ':' in found else found}:{port}/"
         teacher = f"{self.address or f'http://127.0.0.1:{port}/'}?teacher={self.secret}"
         return (TOLD if self.address else UNREACHABLE).format(pupils=self.address, teacher=teacher)
 
-    def ask(self, asked: Any) -> dict[str, Any]:
-        """Answer a page, whatever it sends: its vote, or what a teacher does; or refuse."""
+    def ask(self, request: Any) -> dict[str, Any]:
+        """Answer or refuse a request, any JSON: the vote of a page, or an action of a teacher."""
         try:
-            match asked:
+            match request:
                 case {"do": "vote", "voter": voter, "question": question, "guess": guess}:
                     return self._vote(_matched(VOTER, voter), _matched(QUESTION, question), guess)
                 case {"do": "address", "teacher": teacher, "query": query}:
@@ -93,7 +93,7 @@ class Classroom:
         return {"counted": True}
 
     def _teach(self, do: str, question: str) -> dict[str, Any]:
-        """Do what a teacher wants: {"open", "guesses"}, as it is then."""
+        """Do a teacher's action. Returns the state after it: {"open", "guesses"}."""
         with self._lock:
             if do == "close":
                 keep(self._closed, question, True, limits.VOTER_GUESSES)
@@ -105,16 +105,18 @@ class Classroom:
             return {"open": question not in self._closed, "guesses": found}
 
     def _empty(self, question: str) -> None:
-        """Forget the guesses of a question, and who has no other; all of a class that is full: who
-        filled it with questions of no lesson must not keep a class out.
+        """Forget the guesses of a question, and voters without another guess. If the class is full,
+        forget all: nobody must be able to lock a class out with made-up voters.
         """
         full = len(self._guesses) >= limits.VOTERS
         for known in self._guesses.values():
             known.pop(question, None)
-        self._guesses = {} if full else {voter: one for voter, one in self._guesses.items() if one}
+        self._guesses = (
+            {} if full else {voter: known for voter, known in self._guesses.items() if known}
+        )
 
     def _way(self, query: str) -> dict[str, Any]:
-        """Where pupils go: {"address", "rows"}, rows of a QR code, "0" and "1" in each."""
+        """The link for pupils: {"address", "rows"}, rows of a QR code, "0" and "1" in each."""
         if self.address is None:
             raise VitvizError(NO_ADDRESS)
         return {"address": self.address, "rows": qr_rows(f"{self.address}?{query}".rstrip("?"))}
@@ -122,7 +124,7 @@ class Classroom:
 
 @lru_cache(maxsize=16)
 def qr_rows(text: str) -> list[str]:
-    """The modules of a QR code without its margin: "1" is dark. [] where segno is not installed."""
+    """The modules of a QR code without its margin: "1" is dark. [] if segno is not installed."""
     try:
         import segno
     except ImportError:
@@ -138,11 +140,11 @@ def _matched(pattern: re.Pattern[str], value: Any) -> str:
 
 
 def _guess(value: Any) -> Guess:
-    """A guess as it came: the index of an option, a number, or the indices of patches."""
+    """Check a guess: the index of an option, a number, or the indices of patches."""
     numbers = value if type(value) is list else [value]
     kinds = (int,) if type(value) is list else (int, float)  # True is no number here
     fits = 0 < len(numbers) <= limits.VOTE_BYTES and all(
-        type(one) in kinds and abs(one) <= LARGEST for one in numbers
+        type(number) in kinds and abs(number) <= LARGEST for number in numbers
     )
     if not fits or len(json.dumps(value)) > limits.VOTE_BYTES:
         raise VitvizError(Message("web.class_guess"))

@@ -15,14 +15,14 @@ from ..host import limits
 
 
 class BusyError(VitvizError):
-    """Raised while others are served; asking again later helps."""
+    """Raised while others are served; a later retry helps."""
 
     def __init__(self) -> None:
         super().__init__(Message("web.busy"))
 
 
 class WantedTest(NamedTuple):
-    """What is tested: explainers, the token whose view they take, and the class."""
+    """The parameters of a test: explainers, the token whose view they take, and the class."""
 
     keys: tuple[str, ...]
     token: int
@@ -39,10 +39,10 @@ class WantedTest(NamedTuple):
 
 
 class FairTests:
-    """The tests that viewers have begun, one for each analysis; another one takes its place.
+    """The tests that viewers have begun, one for each analysis; a new test replaces it.
 
-    Every question does one step, and a viewer asks until it has the result: who stops asking has
-    cancelled, and who asks again later goes on.
+    Every question does one step, and a viewer asks until it has the result. A viewer that stops
+    asking has cancelled; if it asks again later, the test continues.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -58,7 +58,7 @@ class FairTests:
         """Do a step of the test of the pass `key`: {"done", "all"}, at the end "result".
 
         `order` makes the order of the next step. Raises `BusyError` if no turn is free in time, or
-        a step of this very analysis is under way; `VitvizError` for what cannot be tested.
+        another step of this analysis is running; `VitvizError` if the test is refused.
         """
         with self._lock:
             if key in self._running:

@@ -17,12 +17,12 @@ from ...probe.measure.film import Film
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What some figures show besides the analysis.
+    """Data of some figures besides the analysis.
 
     film   of the model's training
     maps   the values of explainers, by key
-    other  the analysis that stands beside
-    pool   where the query of the pool looks
+    other  the analysis to compare with
+    pool   attention of the pool's query
     """
 
     film: bytes | None = None
@@ -33,10 +33,10 @@ class Given:
 
 @dataclass(frozen=True, kw_only=True)
 class WantedFigure:
-    """The figure that is asked for, and the viewer's selection. `draw` checks the numbers.
+    """A requested figure, and the viewer's selection. `draw` checks the numbers.
 
-    explainers, target  those that are drawn, and the class; None for no class
-    other      the pass that stands beside, as a question names it; None: none
+    explainers, target  the explainers to draw, and the class; None for no class
+    other      the pass to compare with, as a question; None: no comparison
     spotlight  whether the photo itself is dimmed
     """
 
@@ -74,7 +74,9 @@ class WantedFigure:
                 "scale": "heads" | "map",
             } if kind in FIGURES:
                 named = {
-                    one.name: question[one.name] for one in fields(cls) if one.default is MISSING
+                    item.name: question[item.name]
+                    for item in fields(cls)
+                    if item.default is MISSING
                 }
                 return cls(**named | {"head": None if head == -1 else head}, **_more(question))
         raise SelectionError(
@@ -95,7 +97,7 @@ class WantedFigure:
 
 
 def _more(question: Mapping[str, Any]) -> dict[str, Any]:
-    """What only some figures need. Raises `SelectionError` for an explainer that there is not."""
+    """Options of some figures. Raises `SelectionError` for an unknown explainer."""
     more: dict[str, Any] = {}
     match question:
         case {"explainers": [*keys]}:

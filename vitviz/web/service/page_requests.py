@@ -1,4 +1,4 @@
-"""The requests of each page in order; they decide whether a page still shows an answer."""
+"""The order of each page's requests, which decides whether an answer is still shown."""
 
 import threading
 from collections import OrderedDict
@@ -19,12 +19,12 @@ class PageRequest(NamedTuple):
 
 
 class Delivery(Enum):
-    """What the page does with an answer that is ready.
+    """Effect of an answer on its page.
 
     DROPPED   the answer is not shown: the page shows the answer to a later request
-    BESIDE    it is shown; the controls are left to a later request, which is under way
-    SHOWN     it is shown; the controls still say what was asked for
-    RESTORED  it is shown; the controls are set back, because a later request has failed
+    BESIDE    it is shown; the controls belong to a later request, which is under way
+    SHOWN     it is shown; the controls still match the request
+    RESTORED  it is shown; the controls are reset, because a later request has failed
     """
 
     DROPPED = "dropped"
@@ -42,7 +42,7 @@ class _Page:
 
 
 class PageRequests:
-    """The requests of each page and what it shows; of the `PAGES_KNOWN` pages that asked last.
+    """The requests and the shown answer of the `PAGES_KNOWN` pages with the latest requests.
 
     An answer is dropped if a later request of the same page was answered already. A request that
     fails does not drop the answers to earlier ones. Requests without a page (of a program or a
@@ -72,7 +72,7 @@ class PageRequests:
     def deliver(self, request: PageRequest, shown: Any) -> Delivery:
         """Decide whether an answer is shown, and if so remember `shown`, under one lock.
 
-        To be called after everything that can fail or take long.
+        Call it after everything that can fail or take long.
         """
         with self._lock:
             known = self._known(request.page)
@@ -86,9 +86,10 @@ class PageRequests:
             return Delivery.SHOWN if request.number == known.begun else Delivery.RESTORED
 
     def failed(self, request: PageRequest, shown: Any) -> Any | None:
-        """What the page of a failed request shows; None if a later request sets its controls.
+        """The state that the page of a failed request shows; None if a later request sets its
+        controls.
 
-        `shown` is what the page showed when it asked, which can be older than the last delivery.
+        `shown`: the state at the time of the request, which can be older than the last delivery.
         """
         with self._lock:
             known = self._known(request.page)

@@ -1,7 +1,7 @@
-"""Programs: short answers in JSON's types for whoever asks over HTTP, and for language models.
+"""Programs: short answers in JSON's types, for programs over HTTP and for language models.
 
-What the methods and `PARAMETERS` say is what a program reads of an endpoint, and a language model
-of a tool: what is taken, what comes back, and what is refused.
+The docstrings of the methods and the texts of `PARAMETERS` are the descriptions of the endpoints
+and of the tools: parameters, result, and refusals.
 """
 
 import base64
@@ -31,7 +31,7 @@ from .replies import Shown
 from .short_answers import facts_of, row_of, short, shortened, shortest, strongest
 
 NO_PICTURE = Message("web.no_picture")
-# What the parameters of the six questions are, for their descriptions.
+# Descriptions of the parameters of the six questions.
 PARAMETERS = {
     "photo": "the name of an example (models lists them); or the picture itself as "
     f"data:image/png;base64,... in at most {limits.TOOL_BYTES // 10**6} MB of text; or the address "
@@ -68,8 +68,8 @@ FILE = "/gradio_api/file="
 
 
 class Programs:
-    """The six questions of programs, which answer a dict or raise `VitvizError`; and `answer`, the
-    first of them with the whole summary and the file of the analysis.
+    """The six questions of programs, which return a dict or raise `VitvizError`; and `answer`,
+    `analyze` with the whole summary and the file of the analysis.
     """
 
     def __init__(self, analyses: Analyses, store: Store, door: Door = "api") -> None:
@@ -240,15 +240,15 @@ class Programs:
                 continue
             found.append(Analysis.from_bytes(result.saved))
             first = found[-1].predictions(1) if found[-1].card.head == "classes" else ()
-            said = (
+            answer = (
                 {"answer": first[0].label[:20], "p": shortest(first[0].probability)}
                 if first
                 else {}
             )
-            answers.append({"photo": found[-1].photo_name[:20], **said})
+            answers.append({"photo": found[-1].photo_name[:20], **answer})
         facts: dict[str, Any] = {"model": key.name, "pictures": len(found), "answers": answers}
         if found:
-            far = torch.stack([one.head_statistics().distance for one in found])
+            far = torch.stack([analysis.head_statistics().distance for analysis in found])
             heads = far.mean(dim=0)
             spread = {"nearest": heads.amin(1), "mean": heads.mean(1), "farthest": heads.amax(1)}
             facts["distance"] = {
@@ -309,7 +309,7 @@ class Programs:
         invert: bool = False,
         changes: Sequence[Mapping[str, Any]] = (),
     ) -> Result:
-        """Let the engine analyze a picture. Raises `VitvizError` for what it refuses."""
+        """Let the engine analyze a picture. Raises `VitvizError` if it refuses."""
         shown = Shown(self._picture(photo), key, None, _flag(invert, "invert"))
         result = self._analyses.order(shown, selection, changes, self._door)
         if result.refused:
@@ -323,10 +323,10 @@ class Programs:
         return ModelKey(name, _flag(untrained, "untrained"), _size(image_size))
 
     def _with_pictures(self, changes: Any) -> Any:
-        """The interventions; the picture of a transplant is named as any other, and found here."""
+        """The interventions, with the picture of each transplant as the address of a file."""
         if not isinstance(changes, list):
             return changes
-        # Counted before any is read, because each picture in the question goes into the store.
+        # Counted first, because reading a picture of the question puts it into the store.
         named = (change.get("from") for change in changes if isinstance(change, dict))
         sent = {name for name in named if isinstance(name, str) and name.startswith("data:")}
         if len(sent) > limits.DONORS:
@@ -343,7 +343,7 @@ class Programs:
 
     def _picture(self, photo: Any) -> Upload:
         """The picture that a program names. Nothing is fetched from another server."""
-        if isinstance(photo, Mapping):  # what Gradio's clients make of a file
+        if isinstance(photo, Mapping):  # a file of one of Gradio's clients
             photo, name = photo.get("path"), photo.get("orig_name")
         else:
             name = None
@@ -354,7 +354,7 @@ class Programs:
         if photo.startswith("data:"):
             self._store.check_room()
             return Upload(self._store.put(_decoded(photo), "picture"), "picture")
-        path = photo[: limits.ADDRESS_LETTERS + 1]  # the store has none as long as that
+        path = photo[: limits.ADDRESS_LETTERS + 1]  # longer addresses are never in the store
         path = unquote(urlsplit(path).path) if "://" in path else path
         path = path.partition(FILE)[2] or path
         if path not in self._store:
@@ -379,7 +379,7 @@ def _decoded(address: str) -> bytes:
 
 
 def _size(value: Any) -> Any:
-    """An image size as a key takes it: a text is read, "" is the model's own."""
+    """An image size for a `ModelKey`: texts are parsed, "" is the model's own."""
     if isinstance(value, str):
         return read_size(value) if value else None
     return value

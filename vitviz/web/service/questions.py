@@ -1,4 +1,4 @@
-"""Questions of a viewer about its analysis, past Gradio's queue: what is computed on request."""
+"""Questions of a viewer about its analysis, computed on request outside of Gradio's queue."""
 
 import base64
 from typing import Any
@@ -19,7 +19,7 @@ from ..compute.turns import Turns, computing
 from ..host import limits
 from ..host.error_messages import in_each, sentence
 from ..store.store import Store
-from .analyses import Analyses, Asked
+from .analyses import Analyses, PassRef
 from .beside import picked
 from .fair_tests import BusyError, FairTests, WantedTest
 from .figures import Given, WantedFigure
@@ -32,20 +32,20 @@ QUESTIONS = ("rollout", "late", "fair", "figure", "take_home", "beside", "operat
 class Questions:
     """The questions of all viewers of one running app.
 
-    Every method takes the pass that is asked about and the question, any JSON object, and raises
-    `VitvizError` for what cannot be answered.
+    Every method takes a reference to the pass and the question, any JSON object, and raises
+    `VitvizError` for a question that cannot be answered.
     """
 
     def __init__(self, engine: Engine, analyses: Analyses, store: Store) -> None:
         self._engine, self._analyses, self._store = engine, analyses, store
-        # They bypass Gradio's queue, so they have turns of their own: many of them do not keep the
-        # engine from an analysis.
+        # Questions bypass Gradio's queue and have turns of their own, so that many questions do not
+        # block the engine.
         self._asking = Turns(limits.COMPUTING, limits.LINE)
         self._drawing = Turns(1, limits.LINE)
         self._tests = FairTests(engine)
         self._operating = Turns(limits.COMPUTING, limits.OPERATING_LINE)
 
-    def rollout(self, asked: Asked, question: Any) -> dict[str, Any]:
+    def rollout(self, ref: PassRef, question: Any) -> dict[str, Any]:
         """Compute a rollout of too many tokens for the browser: {"values"}."""
         match question:
             case {
@@ -55,41 +55,41 @@ class Questions:
                 "residual": int() | float() as residual,
                 "head_fusion": str(fusion),
             }:
-                fused: Any = fusion  # `rollout` refuses what it does not know
+                fused: Any = fusion  # `rollout` refuses unknown values
             case _:
                 raise SelectionError("id, token, layer, first, residual, head_fusion are needed")
         with computing(self._asking):
-            values = self._analyses.get(asked).rollout(
+            values = self._analyses.get(ref).rollout(
                 token, layer, first=first, residual=residual, head_fusion=fused
             )
         return {"values": values.tolist()}
 
-    def late(self, asked: Asked, question: Any) -> dict[str, Any]:
+    def late(self, ref: PassRef, question: Any) -> dict[str, Any]:
         """Make a file of the payload on request: {"data": in base64}."""
         match question:
             case {"name": str(name)}:
                 with computing(self._asking):
-                    data = self._late_file(asked, name)
+                    data = self._late_file(ref, name)
                 return {"data": base64.b64encode(data).decode()}
         raise SelectionError("id and name are needed")
 
-    def fair(self, asked: Asked, question: Any) -> dict[str, Any]:
-        """Do a step of a fair test: {"done", "all"}, {"result"} at the end; with "busy" in place of
-        them, asking again later helps.
+    def fair(self, ref: PassRef, question: Any) -> dict[str, Any]:
+        """Do a step of a fair test: {"done", "all"}, {"result"} at the end; or "busy": the viewer
+        should retry later.
         """
-        wanted, known = WantedTest.of(question), self._analyses.known(asked.id)
+        wanted, known = WantedTest.of(question), self._analyses.known(ref.id)
 
         def order(**step: Any) -> FairOrder:
-            return FairOrder(saved=self._analyses.saved(asked), model=known.shown.model, **step)
+            return FairOrder(saved=self._analyses.saved(ref), model=known.shown.model, **step)
 
         try:
-            return dict(self._tests.advance(asked.key, wanted, order))
+            return dict(self._tests.advance(ref.key, wanted, order))
         except BusyError as error:
             return {**refused(error.message), "busy": True}
 
-    def _late_file(self, asked: Asked, name: str) -> bytes:
-        """Only the engine has the models; a file that needs none is made here."""
-        shown, saved = self._analyses.known(asked.id).shown, self._analyses.saved(asked)
+    def _late_file(self, ref: PassRef, name: str) -> bytes:
+        """The bytes of a late file. The engine makes files that need a model."""
+        shown, saved = self._analyses.known(ref.id).shown, self._analyses.saved(ref)
         analysis = Analysis.from_bytes(saved)
         if not needs_model(name, analysis.card.config):
             return late_file(analysis, name)
@@ -99,48 +99,48 @@ class Questions:
             raise VitvizError(result.refused.text)
         return result.files[late_path(name)]
 
-    def figure(self, asked: Asked, question: Any) -> dict[str, Any]:
-        """Draw what the viewer shows as a figure for print: {"data": in base64}."""
-        wanted, known = WantedFigure.of(question), self._analyses.known(asked.id)
-        maps = {one: self._explained(asked, one, wanted) for one in wanted.explainers}
-        pool = self._pool(asked) if wanted.kind == POOLING else None
+    def figure(self, ref: PassRef, question: Any) -> dict[str, Any]:
+        """Draw the viewer's panel as a figure for print: {"data": in base64}."""
+        wanted, known = WantedFigure.of(question), self._analyses.known(ref.id)
+        maps = {key: self._explained(ref, key, wanted) for key in wanted.explainers}
+        pool = self._pool(ref) if wanted.kind == POOLING else None
         many = VitvizError(Message("web.many_figures"))
-        # One at a time: matplotlib has settings that are global to the process.
+        # One figure at a time: matplotlib's settings are global to the process.
         with self._drawing.take(limits.DRAWING_WAIT_SECONDS, many):
             film = self._store.get(known.film) if wanted.kind == "training" and known.film else None
-            other = self._analyses.get(Asked.of(wanted.other)) if wanted.other else None
+            other = self._analyses.get(PassRef.of(wanted.other)) if wanted.other else None
             given = Given(film=film, maps=maps, other=other, pool=pool)
-            data = wanted.drawn(self._analyses.get(asked), given)
+            data = wanted.drawn(self._analyses.get(ref), given)
         return {"data": base64.b64encode(data).decode()}
 
-    def _pool(self, asked: Asked) -> Tensor:
-        """Where the query of the pool looks, as a viewer gets it."""
+    def _pool(self, ref: PassRef) -> Tensor:
+        """Attention of the pool's query, (heads, N), rounded as for a viewer."""
         with computing(self._asking):
-            return load(self._late_file(asked, POOLING))["shares"]
+            return load(self._late_file(ref, POOLING))["shares"]
 
-    def _explained(self, asked: Asked, explainer: str, wanted: WantedFigure) -> Tensor:
-        """The values of an explainer, as a viewer gets them."""
+    def _explained(self, ref: PassRef, explainer: str, wanted: WantedFigure) -> Tensor:
+        """The values of an explainer, rounded as for a viewer."""
         target = wanted.target if "class" in EXPLAINERS[explainer].needs else None
         with computing(self._asking):
-            data = self._late_file(asked, explanation_name(explainer, wanted.token, target))
+            data = self._late_file(ref, explanation_name(explainer, wanted.token, target))
         return load(data)["values"]
 
-    def take_home(self, asked: Asked, question: Any) -> dict[str, Any]:
+    def take_home(self, ref: PassRef, question: Any) -> dict[str, Any]:
         """Make the page to take home: {"path", "size"} of one HTML file.
 
-        What a teacher or pupil has written comes into it in the browser, and is not asked for here.
+        The browser adds what a teacher or pupil has written; it is not sent here.
         """
-        known = self._analyses.known(asked.id)
-        depth = self._analyses.get(asked).trace.depth
+        known = self._analyses.known(ref.id)
+        depth = self._analyses.get(ref).trace.depth
         match question:
             case {"layers": [*layers], "film": bool(film)} if layers and all(
-                type(one) is int and 0 <= one < depth for one in layers
+                type(layer) is int and 0 <= layer < depth for layer in layers
             ):
                 chosen = sorted(set(layers))
             case _:
                 raise SelectionError("layers of the analysis are needed, and whether with the film")
         order = PageOrder(
-            saved=self._analyses.saved(asked),
+            saved=self._analyses.saved(ref),
             model=known.shown.model,
             layers=chosen,
             film=film,
@@ -153,9 +153,9 @@ class Questions:
         data = result.files[PAGE]
         return {"path": self._store.put(data, PAGE), "size": len(data)}
 
-    def beside(self, asked: Asked, question: Any) -> dict[str, Any]:
-        """Analyze what a viewer compares with: {"manifest"}, files by address."""
-        now = self._analyses.known(asked.id).shown
+    def beside(self, ref: PassRef, question: Any) -> dict[str, Any]:
+        """Make the analysis that a viewer compares with: {"manifest"}, files by address."""
+        now = self._analyses.known(ref.id).shown
         shown = picked(question.get("beside"), now, self._analyses.choices(now))
         if shown is None:
             raise SelectionError(Message("web.not_beside"))
@@ -165,21 +165,21 @@ class Questions:
         self._analyses.remember(made.manifest, made.kept(shown))
         return {"manifest": with_places(made.manifest)}
 
-    def operate(self, asked: Asked, question: Any) -> dict[str, Any]:
-        """Analyze what a viewer shows with interventions: {"pass", "files"}.
+    def operate(self, ref: PassRef, question: Any) -> dict[str, Any]:
+        """Repeat the pass that a viewer shows with interventions: {"pass", "files"}.
 
-        Its few files are in base64; what it has in common with the intact analysis, or is asked for
-        later, is left out (`pack`).
+        Its few files are in base64; files that it shares with the intact analysis or that are late
+        are left out (`pack`).
         """
         first = None
         match question:
             case {"layer": int(layer), "token": int(token)}:
                 first = layer, token
-        # A line of its own: in a class many visitors brush at the same moment, and each pass is
-        # short. What is made here waits for no other turn that they could take from each other.
+        # A queue of its own: a class brushes at the same moment, and each pass is short. Nothing
+        # here waits for another turn, so that visitors cannot block each other.
         with computing(self._operating):
             self._store.check_room()
-            order = self._analyses.operation(asked, first=first)
+            order = self._analyses.operation(ref, first=first)
             result = self._analyses.watched(order, 0, "page")
         if result.refused:
             return refused(result.refused.text)
@@ -193,5 +193,5 @@ class Questions:
 
 
 def refused(text: str) -> dict[str, Any]:
-    """A message in all languages; the viewer picks its own, which the server does not know."""
+    """A refusal in all languages: only the viewer knows which one it shows."""
     return {"error": sentence(text), "errors": in_each(text)}

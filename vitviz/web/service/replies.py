@@ -19,7 +19,7 @@ class Left(Enum):
 
 
 class Shown(NamedTuple):
-    """What a visitor's page shows at the moment, and goes on showing after a failure."""
+    """The state of a visitor's page: what it shows now, and still shows after a failure."""
 
     photo: Upload | None
     model: ModelKey
@@ -28,7 +28,7 @@ class Shown(NamedTuple):
 
     @property
     def picture(self) -> Upload:
-        """The photo, for what needs one. Raises `ImageError` on a page that shows none yet."""
+        """The photo. Raises `ImageError` for a page that shows none yet."""
         if self.photo is None:
             raise ImageError(Message("web.no_picture"))
         return self.photo
@@ -42,7 +42,7 @@ class Stored(NamedTuple):
 
 
 def with_places(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest in JSON's types, whose files are {"path": address, "size"} or late."""
+    """A manifest in JSON's types; its files are {"path": address, "size"} or late."""
     files = {
         name: {"path": file.address, "size": file.size} if isinstance(file, Stored) else file
         for name, file in manifest["files"].items()
@@ -57,9 +57,9 @@ class Unchanged:
 
 @dataclass(frozen=True)
 class Refused:
-    """The page says why it was refused, and goes on with `shown`.
+    """The page says why the request was refused, and still shows `shown`.
 
-    photo  the address of the file that the picture input is to show; None empties it
+    photo  the address of the file for the picture input; None empties it
     """
 
     refusal: Refusal
@@ -73,9 +73,9 @@ class Answered:
 
     manifest  the viewer's; "files" has a `Stored` for each key, or {"late": true}
     saved     the address of the analysis, for the download
-    photo     the address of the file that the picture input is to show
-    controls  whether the controls (of the model) are set to `shown`; False while a later
-              request is under way, which they belong to
+    photo     the address of the file for the picture input
+    controls  whether the controls (of the model) are set to `shown`; False while they belong to a
+              later request, which is under way
     """
 
     manifest: Mapping[str, Any]

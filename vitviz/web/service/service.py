@@ -1,6 +1,6 @@
 """The service: answers the requests of pages and the questions of their viewers, without Gradio.
 
-What programs ask stands in programs.py, which shares the analyses with it.
+The questions of programs are in programs.py, which shares the analyses.
 """
 
 import logging
@@ -18,7 +18,7 @@ from ..host.error_messages import APOLOGY
 from ..host.watch import Watch
 from ..store.examples import Example
 from ..store.store import ExpiredError, Store, Upload
-from .analyses import Analyses, Asked, Made
+from .analyses import Analyses, Made, PassRef
 from .page_requests import Delivery, PageRequest, PageRequests
 from .questions import Questions, refused
 from .replies import Answered, Left, Refused, Reply, Shown, Unchanged
@@ -29,9 +29,9 @@ log = logging.getLogger("vitviz.web")
 class Service:
     """The service of one running app. Each page keeps its own state; files are in the store.
 
-    Methods for the page take its session (`page`) and its state (`shown`), and return a `Reply`,
-    which for a bad picture or model is `Refused`. A reply is `Unchanged` if a later request of the
-    page was answered already.
+    Methods for the page take its session (`page`) and its state (`shown`), and return a `Reply`:
+    `Refused` for a bad picture or model, `Unchanged` if a later request of the page was already
+    answered.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class Service:
         self._questions = Questions(engine, self.analyses, store)
         self._store = store
         self._requests = PageRequests()
-        self._opening: Made | None = None  # the newest of what a page opens with
+        self._opening: Made | None = None  # the latest analysis that a page opens with
 
     def show_photo(
         self, upload: Upload | None, key: ModelKey, shown: Shown, page: str | None = None
     ) -> Reply:
-        """Analyze a picture that was chosen; if it was taken away, the page stays as it is."""
+        """Analyze a chosen picture; if it was removed, the page stays as it is."""
         return Unchanged() if upload is None else self.show(upload, key, shown, page)
 
     def show(
@@ -64,9 +64,9 @@ class Service:
     def invert(
         self, _upload: Upload | None, _key: ModelKey, shown: Shown, page: str | None = None
     ) -> Reply:
-        """Analyze the picture that is shown with light and dark exchanged; if they are, as it was.
+        """Analyze the shown picture with light and dark exchanged, or exchanged back.
 
-        What the controls of the page say is not asked: the visitor means what is shown.
+        The controls of the page do not matter: the visitor means the picture that is shown.
         """
         if shown.photo is None:
             return Unchanged()
@@ -75,7 +75,7 @@ class Service:
 
     @property
     def digits(self) -> Example | None:
-        """The example of a digit, which is made for a model; None where that is not here."""
+        """The example of a digit, which is made for a model; None without that model."""
         return next((example for example in self.examples if example.model), None)
 
     def draw(
@@ -87,9 +87,9 @@ class Service:
         first: bool = True,
         inverted: bool = False,
     ) -> Reply:
-        """Analyze a drawing: the first of a page in the model that the example of a digit is made
-        for, later ones in the model that the visitor has chosen since. Of one that stays in the
-        browser, None, the example is analyzed. A photo that the viewer sends is no `first`.
+        """Analyze a drawing: the first of a page in the model of the example of a digit, later
+        ones in the chosen model. `upload` None: the drawing stays in the browser, and the example
+        is analyzed. Photos that the viewer sends are never `first`.
         """
         if first and self.digits:
             key = key.named(self.digits.model or key.name)
@@ -110,8 +110,8 @@ class Service:
     ) -> Reply:
         """Make an analysis, which can fail or take long, and then deliver it.
 
-        `place`: put the picture into the picture input too, which does not show it yet. `inverted`
-        None: the picture that is shown stays inverted if it is; another one is taken as it is.
+        `place`: also put the picture into the picture input, which does not show it yet. `inverted`
+        None: the shown picture keeps its state; another picture is not inverted.
         """
         with self._requests.begin(page) as request:
             upload = self._ours(upload, shown)
@@ -122,21 +122,21 @@ class Service:
             if isinstance(made, Made):
                 if first is None and wanted == self._begun():
                     self._opening = made
-                # The picture input is told once that it holds an example: told again, it would
-                # lose what a visitor has pasted meanwhile.
+                # An example is put into the picture input only once: a second time would replace
+                # what a visitor has pasted meanwhile.
                 place = place or (bool(made.preview) and not self._holds(upload, shown))
                 return self._deliver(request, made, wanted._replace(preview=made.preview), place)
             now = self._requests.failed(request, shown)
             if now is None:
                 return Unchanged()
             photo: str | Left | None = upload.address if place else Left.AS_IT_IS
-            # If another answer came meanwhile, it left the picture input to this request.
+            # Another answer that came meanwhile has left the picture input to this request.
             if not place and (made.of_picture or now != shown):
                 photo = self._before(now)
             return Refused(made, now, photo)
 
     def _deliver(self, request: PageRequest, made: Made, now: Shown, place: bool) -> Reply:
-        """Answer a page with an analysis, unless a later request was answered already."""
+        """Answer a page with an analysis, unless a later request was already answered."""
         delivery = self._requests.deliver(request, now)
         if delivery is Delivery.DROPPED:
             return Unchanged()
@@ -148,7 +148,7 @@ class Service:
         return Answered(made.manifest, made.saved, now, photo, controls)
 
     def _holds(self, upload: Upload, shown: Shown) -> bool:
-        """Whether the picture input shows this example already."""
+        """Whether the picture input already shows this example."""
         ours = upload in [example.upload for example in self.examples]
         return ours and upload == shown.photo and shown.preview is not None
 
@@ -161,28 +161,28 @@ class Service:
     def show_example(
         self, index: int, key: ModelKey, shown: Shown, page: str | None = None
     ) -> Reply:
-        """Analyze an example with the model it is made for."""
+        """Analyze an example with its model."""
         example = self.examples[choose("the number of an example", index, len(self.examples))]
         key = key.named(self._fitting(example, key.name))
         return self._meet(example.upload, key, shown, page, place=True, inverted=False)
 
     def _fitting(self, example: Example, name: str) -> str:
-        """The name of the model that an example is made for.
+        """The name of the model for an example.
 
-        An example for any model is analyzed with the chosen one, unless that has examples of its
-        own (a model of digits is not shown a dog); then with the default model.
+        An example without a model of its own is analyzed with the chosen one, unless that has
+        examples of its own (a model of digits is not shown a dog); then with the default model.
         """
         special = {example.model for example in self.examples}
         return example.model or (self.menu.default if name in special else name)
 
     def _beginning(self, name: str) -> Example:
-        """The example that a page begins with in a model."""
+        """The example with which a page of this model begins."""
         made_for = {example.model: example for example in reversed(self.examples)}
         return made_for.get(name, self.examples[0])
 
     @property
     def example(self) -> Example:
-        """The example that `open` shows where nothing is asked for."""
+        """The example that `open` shows for a link without parameters."""
         return self._beginning(self.menu.default)
 
     def _begun(self) -> Shown:
@@ -190,8 +190,9 @@ class Service:
         return Shown(self.example.upload, ModelKey(fitting))
 
     def warm(self) -> bytes | None:
-        """Make what `open` shows where nothing is asked for, before anybody opens a page: the saved
-        analysis; None if it is refused. Raises `ExpiredError` if the disk loses it at once.
+        """Make the analysis that `open` shows for a link without parameters, before anybody opens a
+        page. Returns the saved analysis; None if it is refused. Raises `ExpiredError` if it is gone
+        from the disk at once.
         """
         made = self.analyses.make(self._begun(), door=None)
         if isinstance(made, Refusal):
@@ -200,8 +201,8 @@ class Service:
         return self._store.get(made.saved)
 
     def opening(self) -> Mapping[str, Any] | None:
-        """The manifest of what `open` will show where nothing is asked for, for a page that has not
-        asked yet; None if its files were deleted since somebody opened a page.
+        """The manifest that `open` will show for a link without parameters, so that a page can have
+        it in advance; None if its files were deleted meanwhile.
         """
         made = self._opening
         if made is None or not self.analyses.is_whole(made):
@@ -213,45 +214,45 @@ class Service:
         self,
         key: ModelKey,
         shown: Shown,
-        asked: Mapping[str, str],
+        link: Mapping[str, str],
         page: str | None = None,
         kept: Upload | None = None,
     ) -> Reply:
-        """Answer a page that opens with the first example, or with what its address names.
+        """Answer a page that opens: with the first example, or as the parameters of `link` say.
 
-        `kept`: the photo of the visitor's that the page showed at this address; an address that
-        names an example is not about it.
+        `kept`: the visitor's photo that the page showed at this address; it is ignored if the link
+        names an example.
 
         `?model=mnist&example=digit` picks from the menu and the examples, in any combination, so
         that a link shows what its sender saw. `untrained=1` is the untrained twin, `size=144` or
-        `size=144x192` (height, width) its pictures in pixels, which is refused if the model cannot
-        have it; `invert=1` exchanges light and dark; the rows that `layer` and `token` name are
-        sent ahead. Other parameters and unknown values are ignored.
+        `size=144x192` (height, width) the size of its pictures in pixels, which is refused if the
+        model cannot have it; `invert=1` exchanges light and dark; the rows of `layer` and `token`
+        are sent ahead. Other parameters and unknown values are ignored.
         """
-        untrained, inverted = (asked.get(name) == "1" for name in ("untrained", "invert"))
-        first, named = _place_of(asked), asked.get("model") in self.menu
-        name = asked["model"] if named else key.name
+        untrained, inverted = (link.get(name) == "1" for name in ("untrained", "invert"))
+        first, named = _place_of(link), link.get("model") in self.menu
+        name = link["model"] if named else key.name
         by_name = {Path(example.path).stem: example for example in self.examples}
-        example = by_name.get(asked.get("example", ""))
+        example = by_name.get(link.get("example", ""))
         own = kept if example is None else None
         inverted &= bool(own or example)
         if own is None and (example is None or not named):
             example = example or self._beginning(name)
             name = self._fitting(example, name)
         try:
-            key = ModelKey(name, untrained, read_size(asked["size"]) if asked.get("size") else None)
+            key = ModelKey(name, untrained, read_size(link["size"]) if link.get("size") else None)
         except VitvizError as error:
             return Refused(Refusal.of(error), shown)
         upload = own or (example or self.examples[0]).upload
         return self._meet(upload, key, shown, page, place=True, inverted=inverted, first=first)
 
     def ask(self, name: str, question: Any) -> dict[str, Any]:
-        """Answer a viewer's question by the method of `Questions` that it names, or with {"error"},
-        outside of Gradio's queue. The name is ours; the question can be any JSON.
+        """Answer a viewer's question by the method `name` of `Questions`, or with {"error"}. This
+        bypasses Gradio's queue. The name is trusted; the question can be any JSON.
         """
         try:
             question = question if isinstance(question, Mapping) else {}
-            return getattr(self._questions, name)(Asked.of(question), question)
+            return getattr(self._questions, name)(PassRef.of(question), question)
         except ExpiredError as error:
             return {**refused(error.message), "expired": True}
         except VitvizError as error:
@@ -261,11 +262,11 @@ class Service:
             return refused(APOLOGY)
 
     def _ours(self, upload: Upload, shown: Shown) -> Upload:
-        """The example that an upload is a copy of, whose path never expires; else the upload.
+        """The example of which an upload is a copy, whose path never expires; else the upload.
 
-        A page sends an example back as a copy with another address, or as the preview of an answer
-        that is not shown any more. It is recognised by its contents or, after it was deleted, by
-        its name if the page shows that example.
+        A page sends an example back as a copy with another address, or as the preview of an earlier
+        answer. It is recognised by its contents or, after it was deleted, by its name if the page
+        shows that example.
         """
         for example in self.examples:
             own = example.upload
@@ -280,9 +281,9 @@ class Service:
         return upload
 
 
-def _place_of(asked: Mapping[str, str]) -> tuple[int, int] | None:
+def _place_of(link: Mapping[str, str]) -> tuple[int, int] | None:
     """The layer and the token of a link; None if it does not name both."""
-    named = [asked.get(name, "") for name in ("layer", "token")]
+    named = [link.get(name, "") for name in ("layer", "token")]
     if not all(text.isascii() and text.isdecimal() and len(text) < 6 for text in named):
         return None
     return int(named[0]), int(named[1])

@@ -1,4 +1,4 @@
-"""Short answers: what of an analysis fits into some hundred bytes, in JSON's types."""
+"""Short answers: the main facts of an analysis in some hundred bytes, in JSON's types."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -8,7 +8,7 @@ from ..host import limits
 
 
 def facts_of(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Of an analysis, what fits into some hundred bytes."""
+    """The main facts of an analysis, in some hundred bytes."""
     photo, known, answer = summary["photo"], summary["known_or_not"], summary["answer"]
     facts = {
         "model": summary["model"]["name"],
@@ -64,11 +64,11 @@ def row_of(answer: Any) -> dict[str, Any]:
 
 
 def shortened(values: Iterable[float]) -> list[float]:
-    return [short(one) for one in values]
+    return [short(value) for value in values]
 
 
 def shortest(value: float) -> float:
-    """Three significant digits, of numbers that stand in long rows."""
+    """Three significant digits, for numbers in long rows."""
     return float(f"{value:.3g}")
 
 

@@ -1,1 +1,1 @@
-"""Where the files of visitors lie, for about an hour."""
+"""The store: files of visitors, kept for about an hour."""

@@ -1,7 +1,7 @@
-"""The cache: a folder of this process alone, with all files that visitors sent or were shown.
+"""The cache: a folder of this process, with all files from and for visitors.
 
-Gradio deletes only files that it remembers having written. Files of an earlier process, and uploads
-that broke off, would stay for ever; so the cache looks at the disk itself.
+Gradio deletes only files that it remembers. Files of an earlier process, and uploads that broke
+off, would stay for ever, so the cache checks the disk itself.
 """
 
 import logging
@@ -41,17 +41,16 @@ class _File(NamedTuple):
 
 
 class Cache:
-    """A `Store` in a folder, for uploads and the files made from them, which live about an hour.
+    """A `Store` in a folder, for uploads and files made from them, kept for about an hour.
 
-    The process holds a lock on the folder while it lives. A folder of ours without a lock is left
-    over from an ended process, and is deleted by the next one. Files of other programs beside it
-    are never touched.
+    The process locks the folder as long as it runs. A folder of ours without a lock belongs to an
+    ended process, and the next process deletes it. Files of other programs are never touched.
     """
 
     def __init__(self, base: str | Path) -> None:
         """Create the folder in `base`, or beside `base` if that is the folder of another cache.
 
-        Raises `VitvizError` if that cannot be done.
+        Raises `VitvizError` if that fails.
         """
         given = Path(base).resolve()
         self._base = given.parent if given.name.startswith(PREFIX) else given
@@ -64,17 +63,17 @@ class Cache:
         self._handle: int | None = None
         self._lock = threading.Lock()
         self._measured = float("-inf")
-        self._written = 0  # bytes since then
+        self._written = 0  # bytes since the last measurement
         self.hold()
 
     def put(self, data: bytes, name: str) -> str:
         return self.put_all([(data, name)])[0]
 
     def put_all(self, files: Iterable[tuple[bytes, str]]) -> list[str]:
-        """Write files and return their paths. The same bytes under the same name share one.
+        """Write files and return their paths. Equal bytes with equal names share a path.
 
-        Raises `VitvizError` if the disk is full. Then, and after any other error, those that were
-        new are deleted, unless another request has put the same since.
+        Raises `VitvizError` if the disk is full. After this and any other error the new files are
+        deleted, unless another request has written the same file since.
         """
         done: list[str] = []
         new: dict[Path, int] = {}  # path -> modification time
@@ -100,7 +99,7 @@ class Cache:
     def take(self, upload: BinaryIO, name: str) -> str:
         """Write an upload and return its path.
 
-        name  what the visitor calls it; any text
+        name  the visitor's name of the file, any text
         """
         path = place_of(upload, upload_name(name), self.folder)
         if save_atomic(upload, path):
@@ -109,7 +108,7 @@ class Cache:
         return str(path)
 
     def get(self, address: str) -> bytes:
-        """Read a file of the folder, and no other. Raises `ExpiredError` if it is not there."""
+        """Read a file of the folder. Raises `ExpiredError` for any other or a missing file."""
         if address not in self:
             raise ExpiredError
         try:
@@ -118,12 +117,12 @@ class Cache:
             raise ExpiredError from error
 
     def __contains__(self, address: str) -> bool:
-        if len(address) > limits.ADDRESS_LETTERS:  # to resolve it takes time by the square of that
+        if len(address) > limits.ADDRESS_LETTERS:  # resolving takes quadratic time
             return False
         try:
             path = Path(address).resolve()
             return path.is_relative_to(self.folder) and path.is_file()
-        except (OSError, ValueError):  # too long for a path, or with characters that none has
+        except (OSError, ValueError):  # too long, or with invalid characters
             return False
 
     def hold(self) -> None:
@@ -138,7 +137,7 @@ class Cache:
                     fcntl.flock(self._handle, fcntl.LOCK_EX)
 
     def _held(self) -> bool:
-        """Whether the folder exists and is the one that is locked."""
+        """Whether the folder exists and is the locked folder."""
         try:
             there = self.folder.stat()
         except FileNotFoundError:
@@ -150,8 +149,8 @@ class Cache:
     def check_room(self) -> None:
         """Make room for another file. Raises `VitvizError` if the disk has none.
 
-        The size of the cache is measured every `CACHE_MEASURE_SECONDS`, and after some share of its
-        bound was written, so it can exceed its bound by little more than that share. The reserve of
+        The size of the cache is measured every `CACHE_MEASURE_SECONDS`, and whenever a share of its
+        limit was written, so it exceeds the limit by little more than that share. The reserve of
         the disk is checked each time.
         """
         self.hold()
@@ -175,7 +174,7 @@ class Cache:
         files = sorted(_files(top), reverse=True)  # oldest first
         total = sum(file.size for file in files)
         for file in files:
-            # A complete upload has its own folder; one that still arrives has just been modified.
+            # A complete upload has its own folder; an arriving one has just been modified.
             loose = file.folder == top and file.age > limits.CACHE_SWEEP_SECONDS
             if loose or file.age > limits.CACHE_AGE_SECONDS or total > limits.CACHE_BYTES:
                 if _age(Path(file.path)) < file.age:
@@ -230,7 +229,7 @@ def _abandoned(folder: Path) -> bool:
 
 
 def _files(folder: str) -> Iterator[_File]:
-    """All files in a folder and those in it, of which a full cache has more than 10,000."""
+    """All files in a folder and its subfolders; a full cache has more than 10,000."""
     with suppress(OSError), os.scandir(folder) as entries:  # deleted meanwhile
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):

@@ -11,18 +11,18 @@ from ...languages import Message
 from .store import Upload
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
-THUMBNAIL = 96  # pixels on a side: two for each of the page, and some
+THUMBNAIL = 96  # pixels on a side: a bit more than twice its size on the page
 
 
 class Example(NamedTuple):
-    """An example picture, and the model it is made for; None: any model."""
+    """An example picture, and the model that it is made for; None: any model."""
 
     path: str
     model: str | None = None
 
     @property
     def name(self) -> Message:
-        """What the picture shows, in words: "red panda"."""
+        """The subject of the picture: "red panda"."""
         return Message(f"pictures.{Path(self.path).stem}")
 
     @property
@@ -47,7 +47,7 @@ def _thumbnail(path: str) -> bytes:
     return small.getvalue()
 
 
-# The first is what a page shows that asks for nothing.
+# A page without parameters shows the first one.
 EXAMPLES = (
     Example(str(FOLDER / "red-panda.jpg")),
     Example(str(FOLDER / "dog.jpg")),
@@ -58,8 +58,8 @@ EXAMPLES = (
     Example(str(FOLDER / "digit.png"), "mnist"),
 )
 
-# Where the page begins: for the analysis that has this link, fields of a selection, and tokens that
-# a slow walk shows. In this head of this layer fur looks at fur: the forehead (row 5, column 5),
-# then an ear, then the nose. The last layer would be dull: there, all patches look at the same.
+# The first selection, for the analysis with this link, and the tokens of a slow walk. In this head
+# of this layer fur attends to fur: the forehead (row 5, column 5), then an ear, then the nose. In
+# the last layer all patches attend to the same place.
 START_LINK = {"model": "photos", "example": "red-panda"}
 START: dict[str, Any] = {"layer": 1, "head": 2, "token": 66, "walk": [66, 34, 103]}

@@ -11,17 +11,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-NAME_BYTES = 200  # of the 255 that file systems allow; the rest is for suffixes
+NAME_BYTES = 200  # file systems allow 255; the rest is for suffixes
 # A file can be fetched by anybody who knows its path. The key of the hash makes the path
 # unpredictable even to those who know the contents.
 _KEY = secrets.token_bytes(32)
 
 
 def place_of(data: bytes | BinaryIO, name: str, cache: str | Path) -> Path:
-    """The path of bytes, or of an open file, in the cache; the same bytes of the same name share
-    one.
+    """The path of bytes, or of an open file, in the cache. Equal bytes with equal names share a
+    path.
 
-    The name counts, or whoever has the same picture could ask in its folder for other names.
+    The path depends on the name, too: otherwise anybody with the same picture could find out other
+    names in its folder.
     """
     named = hashlib.sha256(name.encode()).digest()[:16]
     known = data if isinstance(data, bytes) else b""
@@ -34,11 +35,11 @@ def place_of(data: bytes | BinaryIO, name: str, cache: str | Path) -> Path:
 
 
 def save_atomic(data: bytes | BinaryIO, path: Path) -> bool:
-    """Put bytes, or an open file, at a path of the cache (`place_of`); whether they were not there
-    before.
+    """Write bytes, or an open file, to a path of the cache (`place_of`). Returns whether the file
+    is new.
 
-    The file appears in one step, because several requests may write and read it at once. Writing it
-    again only sets its modification time, by which the cache is swept.
+    The file appears atomically, because several requests may write and read it at once. A second
+    write only sets its modification time, by which the cache is swept.
     """
     size = len(data) if isinstance(data, bytes) else data.seek(0, os.SEEK_END)
     with suppress(FileNotFoundError):  # or it was swept since `stat`
@@ -61,7 +62,7 @@ def save_atomic(data: bytes | BinaryIO, path: Path) -> bool:
 
 
 def _partial(folder: Path) -> tuple[int, str]:
-    """A new file in a folder, which may be missing, and which a sweep deletes while it is empty."""
+    """Create a file in a folder. The folder may be missing: a sweep deletes empty folders."""
     while True:
         folder.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError):
@@ -71,9 +72,9 @@ def _partial(folder: Path) -> tuple[int, str]:
 def file_name(*parts: str) -> str:
     """A safe file name from untrusted names: letters, marks, digits of any script and "._-".
 
-    Names are normalised to NFC, because macOS sends NFD. `maths/csv.js` of the viewer names files
-    in the same way; tests/file_names.json tests both. The name leaves room for the suffix that
-    callers add.
+    Names are normalised to NFC, because macOS sends NFD. `maths/csv.js` of the viewer follows the
+    same rule; tests/file_names.json tests both. The name leaves room for the suffix that callers
+    add.
     """
     words = (_word(Path(part).name) for part in parts)
     name = "-".join(filter(None, words)) or "analysis"
@@ -82,8 +83,8 @@ def file_name(*parts: str) -> str:
 
 
 def upload_name(name: str) -> str:
-    """The name of an upload as a file name: what it is called, without folders and characters that
-    some system has no files with, and with its ending.
+    """The name of an upload as a file name: without folders and characters that some system forbids
+    in names, but with its ending.
     """
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
     plain = "".join(letter for letter in last if letter.isprintable() and letter not in '<>:"|?*')

@@ -1,6 +1,6 @@
-"""The store: keeps the files that visitors sent or were shown, for about an hour.
+"""The store: keeps files from and for visitors, for about an hour.
 
-`Cache` implements it on the local disk; another store has to implement the protocol `Store`.
+`Cache` implements it on the local disk; other stores must implement the protocol `Store`.
 """
 
 from collections.abc import Iterable
@@ -21,13 +21,13 @@ class Store(Protocol):
     """Keeps bytes by an address that nobody can guess and that only the store interprets."""
 
     def put(self, data: bytes, name: str) -> str:
-        """Keep bytes and return their address. `name` is what a browser saves them as.
+        """Keep bytes and return their address. `name`: the file name for a browser.
 
         Raises `VitvizError` if there is no room.
         """
 
     def put_all(self, files: Iterable[tuple[bytes, str]]) -> list[str]:
-        """Keep several files, each as `put` does, all of them or none."""
+        """Keep several files like `put`, all or none."""
 
     def get(self, address: str) -> bytes:
         """The bytes at an address. Raises `ExpiredError` if there are none."""
@@ -40,7 +40,7 @@ class Store(Protocol):
 
 
 class Upload(NamedTuple):
-    """A picture that a visitor sent. `name` is untrusted, and only to be shown."""
+    """A picture that a visitor sent. `name` is untrusted, and only for display."""
 
     address: str
     name: str
