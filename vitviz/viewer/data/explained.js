@@ -61,7 +61,8 @@ export async function explanationFile(name, wanted) {
 
 /**
  * @type
- *   {WeakMap<import("./source.js").Source, {key: string, maps: Record<string, Float32Array>, columns: Float32Array[], seconds: number}>}
+ *   {WeakMap<import("./source.js").Source, {key: string, maps: Record<string, Float32Array>,
+ *     columns: Float32Array[], seconds: number}>}
  */
 const tests = new WeakMap(); // of each analysis the last one
 

@@ -14,7 +14,8 @@ import { read } from "../state/experiment.js";
 
 /**
  * @param
- *   {null|((interventions: import("../state/experiment.js").Intervention[], source: import("../data/source.js").Source) => Promise<any>)}
+ *   {null|((interventions: import("../state/experiment.js").Intervention[],
+ *     source: import("../data/source.js").Source) => Promise<any>)}
  *   operate
  *   gives the results of an analysis after an experiment; null where nobody can
  * @param {Record<string, Outcome["manifest"]["pass"]>} brought  those that came with the page, by their texts

@@ -10,7 +10,20 @@ const REST_MS = 300;
 /** In here nothing is underlined: controls have one function each, and hidden texts none. */
 const NOT_HERE =
   "button, a, select, label, summary, pre, code, kbd, svg, dialog, details:not([open]), " +
-  "[hidden], [role=application] > :not(.vv-modes), .vv-modes fieldset, .vv-finding, .vv-badges, [role=tab], [role=img], [aria-hidden=true], .vv-live, .vv-heard, .vv-token-title, .vv-formula";
+  [
+    "[hidden]",
+    "[role=application] > :not(.vv-modes)",
+    ".vv-modes fieldset",
+    ".vv-finding",
+    ".vv-badges",
+    "[role=tab]",
+    "[role=img]",
+    "[aria-hidden=true]",
+    ".vv-live",
+    ".vv-heard",
+    ".vv-token-title",
+    ".vv-formula",
+  ].join(", ");
 
 /** The end of a Korean word stands behind its term; a line may break at any button, but not in a word. */
 const GOES_ON = /^\p{L}/u;

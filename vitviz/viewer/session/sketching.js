@@ -3,6 +3,7 @@
  * the rest follows when the hand rests.
  */
 
+import { derivedApp } from "../state/derivedapp.js";
 import { OPERATED, read } from "../state/experiment.js";
 
 /** @typedef {ReturnType<typeof createSketching>} Sketching */
@@ -71,7 +72,7 @@ export function createSketching(app, backend, screen, render) {
         last = {
           experiment,
           source,
-          app: Object.create(app, { source: { value: { manifest: { ...source.manifest, pass } } } }),
+          app: derivedApp(app, { source: /** @type {any} */ ({ manifest: { ...source.manifest, pass } }) }),
         };
         render();
       },

@@ -14,7 +14,8 @@ const differs = (name) => (_selection, shape, taste) => taste[name] !== startTas
 /**
  * The fields of selection and taste that any link can hold, each with the condition for writing it.
  * @type
- *   {Record<string, (selection: import("./state.js").Selection, shape: import("./state.js").Shape, taste: any, more: any) => boolean>}
+ *   {Record<string, (selection: import("./state.js").Selection, shape: import("./state.js").Shape,
+ *     taste: any, more: any) => boolean>}
  */
 const COMMON = {
   panel: always,

@@ -15,7 +15,8 @@ import { attentionScale, isGone } from "./sharedscale.js";
  *   scale: import("../maths/scales.js").Scale, colours: string, uniform: number|null, painted?:
  *     Float32Array|null, told?: "rotary"|"bias", decimals?: number,
  *   missing:
- *     null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"gone"|"positions"|"noPositions"|"explaining"|"explainFailed"|"explainAbsent"}}
+ *     null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"gone"|
+ *     "positions"|"noPositions"|"explaining"|"explainFailed"|"explainAbsent"}}
  *     Overlay
  *   told: what is shown in place of learned positions: what those inside attention do to a score; decimals:
  *   of the numbers in the

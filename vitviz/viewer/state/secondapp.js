@@ -1,5 +1,6 @@
 /** The app as the parts of the second source see it: tokens are carried over to the other grid. */
 
+import { derivedApp } from "./derivedapp.js";
 import { startToken } from "../maths/geometry.js";
 import { carried, followed, startSelection, validSelection } from "./state.js";
 
@@ -12,8 +13,8 @@ import { carried, followed, startSelection, validSelection } from "./state.js";
  */
 export function secondApp(app, source) {
   const shape = () => ({ ...app.shape(), ...source.shape });
-  const there = (token) =>
-    token === null ? null : (followed(token, app.source.grid, source.grid) ?? startToken(source.grid));
+  const forward = (token) => followed(token, app.source.grid, source.grid) ?? startToken(source.grid);
+  const there = (token) => (token === null ? null : forward(token));
   const backFrom = (token) => followed(token, source.grid, app.source.grid) ?? startToken(app.source.grid);
   const back = (token) => (token === null ? null : backFrom(token));
   /** @type {{of?: any, here?: any}} */
@@ -32,12 +33,25 @@ export function secondApp(app, source) {
         name === "token" || name === "partner" ? carry(value) : value,
       ]),
     );
-  const own = {
+  return derivedApp(app, {
+    source,
+    get selection() {
+      return selection();
+    },
+    get pointed() {
+      return there(app.pointed);
+    },
+    get previewed() {
+      return there(app.previewed);
+    },
+    get pointedPartner() {
+      return there(app.pointedPartner);
+    },
     shape,
     facing: () => app,
-    resize: null, // its size is chosen by what stands beside
-    shownToken: () => there(app.shownToken()),
-    shownPartner: () => there(app.shownPartner()),
+    resize: null, // what stands beside chooses its size
+    shownToken: () => forward(app.shownToken()),
+    shownPartner: () => forward(app.shownPartner()),
     pair: () => tokensOfPair(app.pair(), there),
     select: (wanted) => app.select(tokensOf(wanted, back)),
     point: (token, exploring) => app.point(back(token), exploring),
@@ -45,16 +59,7 @@ export function secondApp(app, source) {
     pointPair: (cell) => app.pointPair(cell && tokensOfPair(cell, back)),
     choose: (token) => app.choose(backFrom(token)),
     pin: (token) => app.pin(backFrom(token)),
-  };
-  /** @type {any} */
-  const other = Object.create(app, {
-    source: { value: source, writable: true }, // of an experiment the next one follows
-    selection: { get: selection },
-    pointed: { get: () => there(app.pointed) },
-    previewed: { get: () => there(app.previewed) },
-    pointedPartner: { get: () => there(app.pointedPartner) },
   });
-  return Object.assign(other, own);
 }
 
 function tokensOfPair({ query, key }, carry) {
