@@ -32,7 +32,7 @@ import { parseSafetensors } from "../maths/safetensors.js";
 const MOST_MIXINGS = 6; // layers whose values are kept: 4 MB each of ViT-B/16
 
 /**
- * What this page computes in place of a host; see computing.js.
+ * The answers that this page computes in place of a host; see computing.js.
  * @typedef {{explains: (manifest: import("../types.js").Manifest) => boolean,
  *   answer: (name: string, params: any, source: Source, told?: (share: number) => void) => Promise<any>,
  *   prepare: (model: import("../types.js").Model) => any, pixelsOf: (manifest:
@@ -72,7 +72,10 @@ export class Source {
     };
     this.manifest = manifest;
     this.grid = gridOf(manifest);
-    /** What a question to the host about this pass begins with. @type {import("../types.js").Asked} */
+    /**
+     * The fields that begin every request to the host about this pass.
+     * @type {import("../types.js").Asked}
+     */
     this.asked = manifest.asked ?? { id: manifest.pass.id };
     /** Asks this page first. */
     const asking =
