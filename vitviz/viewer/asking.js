@@ -11,7 +11,7 @@ import { granted } from "./text/refusal.js";
 /** Files of the intact pass that a page may not be able to make of a changed one. */
 const OF_PASS = /^(mixing-|explain-|rollout$|pooling$)/;
 
-/** What a panel asks for by itself, and waits for. */
+/** Requests that a panel makes by itself, and waits for. */
 const UNASKED = ["late", "rollout"];
 
 /**

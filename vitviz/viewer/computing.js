@@ -25,7 +25,7 @@ export function createComputing(
   } = createRunners({ weights, running, fetchWeights, mayBeSlow: !operateThere }, render);
   let count = 0;
   /**
-   * Whose layers are this page's, as those of a changed pass are.
+   * Sources whose layers this page computed, such as those of a changed pass.
    * @type {WeakSet<import("./data/source.js").Source>}
    */
   const own = new WeakSet();
@@ -123,8 +123,8 @@ export function createComputing(
   }
 
   /**
-   * What the host would be asked for about a pass: an explanation, or a step of a fair test. null: the host
-   * is to be asked. What is wanted of a model that may come here waits for it.
+   * Answers a request about a pass in place of the host: an explanation, or a step of a fair test. null: the
+   * request is for the host. A request for a model that may still be loaded here waits for it.
    * @param {string} name  of the question
    * @param {any} params
    * @param {import("./data/source.js").Source} source
@@ -197,7 +197,7 @@ export function createComputing(
     );
   }
 
-  /** What the model saw. @param {import("./types.js").Manifest} manifest */
+  /** The pixels that the model saw. @param {import("./types.js").Manifest} manifest */
   async function pixelsOf(manifest) {
     const { signal } = new AbortController(); // whoever asks next needs the same pass
     return readPicture(
@@ -208,8 +208,8 @@ export function createComputing(
 }
 
 /**
- * What a model answers after an experiment, without all else that its pass leaves behind; null where this
- * page cannot say that at once.
+ * The answer of a model after an experiment, without the other results of its pass; null where this page
+ * cannot compute it at once.
  * @param {import("./runners.js").Runner|undefined} runner
  * @param {import("./data/source.js").Source} source
  * @param {any[]} interventions
@@ -230,7 +230,7 @@ function answerTo(runner, { manifest: { model, pass }, picture }, interventions)
 }
 
 /**
- * What the model makes of the pictures that interventions take tokens from, by their keys.
+ * The passes of the pictures that interventions take tokens from, by their keys.
  * @returns {Promise<Record<string, import("./data/made.js").Donor>>}
  */
 async function donorsOf({ engine }, interventions, pictureOf, lane) {

@@ -105,7 +105,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  */
 export function mount(host) {
   const { address = null } = host;
-  /** What the host has forgotten is made again. */
+  /** Runs an analysis again that the host has forgotten. */
   const noticing = (error) => {
     if (isGone(error)) returning.renew();
     throw error;
@@ -282,13 +282,13 @@ export function mount(host) {
   }
 }
 
-/** What a host calls before `mount` where it has texts of its own. */
+/** Adds texts of a host's own; to be called before `mount`. */
 export const prepare = learn;
 
 /** For a page that has its files in it. */
 export const fromBase64 = ofBase64;
 
-/** What the app is at first: what it has of its host, and nothing to look at. @returns {any} */
+/** The initial app: the parts that it has from its host, and no analysis yet. @returns {any} */
 function createApp(
   {
     texts = null,

@@ -23,7 +23,7 @@ export function createReturning(app, address, telling, reopen) {
   address?.follow?.(back);
   return {
     /**
-     * What was told of an analysis that comes; null where it is none that the visitor comes back to.
+     * The history entry of an analysis that arrives; null unless the visitor comes back to it.
      * @param {import("./types.js").Manifest} manifest
      */
     told: (manifest) => (renewed || telling.held() ? toldOf(manifest) : null),
@@ -39,7 +39,7 @@ export function createReturning(app, address, telling, reopen) {
       else telling.record();
       renewed = false;
     },
-    /** What is shown comes anew, as it is looked at now. */
+    /** Expects the shown analysis again, with the present selection. */
     expect() {
       if (app.source) telling.stay();
       renewed = true;
@@ -54,7 +54,7 @@ export function createReturning(app, address, telling, reopen) {
   };
 
   /**
-   * What the present entry of the history holds of an analysis; null if it is about another one.
+   * The present history entry; null if it is about another analysis.
    * @returns {import("./telling.js").Told|null}
    */
   function toldOf(manifest) {

@@ -12,9 +12,8 @@ const MOST_TRIES = 3;
 const MOST_PLAIN = 1e8;
 
 /**
- * What is known of a model that this page may run. share: of its weights that has arrived; plain: it runs
- * without WebAssembly; "failed", "slow": the host computes what it computed before; ready: resolves when it
- * is known which.
+ * The state of a model that this page may run. share: of its weights that has arrived; plain: it runs without
+ * WebAssembly; "failed", "slow": the host computes, as before; ready: resolves when the state is final.
  * @typedef {{state: "coming"|"here"|"failed"|"slow", tries: number, share: number, plain: boolean,
  *   ready: Promise<void>,
  *   engine: import("./engine/client.js").Engine|null, tools: import("./running.js").Running|null, known:
@@ -22,7 +21,7 @@ const MOST_PLAIN = 1e8;
  */
 
 /**
- * What the weights of a model are known by: its name, and of its untrained twin another one.
+ * The name of a model's weights: that of the model, or another one for its untrained twin.
  * @param {import("./types.js").Model} model
  */
 const weightsName = ({ key: { name, untrained } }) => (untrained ? "untrained " + name : name);
@@ -48,7 +47,7 @@ export function createRunners({ weights = {}, running, fetchWeights = fetchWithS
   }
 
   /**
-   * What runs a model here, once its weights have come: to be called when strokes are near.
+   * Prepares to run a model here, once its weights have come: to be called when strokes are near.
    * @param {import("./types.js").Model} model
    */
   function prepare(model) {

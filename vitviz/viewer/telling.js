@@ -3,7 +3,7 @@
 import { isDrawn } from "./state/photos.js";
 
 /**
- * What an entry of the browser's history holds: what is looked at, also what no address can name.
+ * An entry of the browser's history: the selection, including parts that no address can name.
  * @typedef {{link: any, photo: string, chosen: boolean, with: number|null,
  *   selection: import("./state/state.js").Selection}} Told
  *   chosen: whether a visitor has chosen where to look
@@ -11,7 +11,7 @@ import { isDrawn } from "./state/photos.js";
 
 /** A selection is told when it has stayed the same this long. */
 const SETTLED_MS = 250;
-/** What the visitor goes back to is awaited for so long. */
+/** Longest time that the page waits for the analysis of an entry after Back or Forward. */
 const PATIENCE_MS = 20_000;
 
 /**
@@ -36,7 +36,7 @@ export function createTelling(app, screen, { onSelect = null, address = null }) 
     hold() {
       heldUntil = performance.now() + PATIENCE_MS;
     },
-    /** What the address is about will not be shown. */
+    /** Gives up waiting: the analysis of the address will not be shown. */
     release() {
       heldUntil = 0;
     },
@@ -73,7 +73,7 @@ export function createTelling(app, screen, { onSelect = null, address = null }) 
     told = now;
   }
 
-  /** What is shown belongs to the address as it is. */
+  /** Keeps the address as it is: the shown analysis belongs to it. */
   function stay() {
     [heldUntil, writes] = [0, false];
     told = subject(app);
@@ -91,7 +91,7 @@ export function originOf({ link = {}, upload }) {
   return { link, photo: upload?.address ?? "" };
 }
 
-/** What has an entry of its own; of the pictures that a pen makes one after another, one. */
+/** Identity of a history entry. Successive drawings share one. */
 function subject({ source: { manifest }, selection: { panel, lesson } }) {
   const { link, photo } = originOf(manifest);
   return JSON.stringify([panel, lesson, link, isDrawn(manifest.photo.name) ? "" : photo]);
