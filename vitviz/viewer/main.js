@@ -54,7 +54,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  */
 export function mount(host) {
   const { address = null } = host;
-  /** What the host has forgotten is made again. */
+  /** Runs an analysis again that the host has forgotten. */
   const noticing = (error) => {
     if (isGone(error)) restore.renew();
     throw error;
@@ -228,13 +228,13 @@ export function mount(host) {
   }
 }
 
-/** What a host calls before `mount` where it has texts of its own. */
+/** Adds texts of a host's own; to be called before `mount`. */
 export const prepare = learn;
 
 /** For a page that has its files in it. */
 export const fromBase64 = ofBase64;
 
-/** The first members of the app: what it has of its host, and nothing to look at. @param {App} app */
+/** The first members of the app: those that it has from its host, and no analysis yet. @param {App} app */
 function firstOf(
   app,
   {

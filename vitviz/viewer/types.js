@@ -10,14 +10,14 @@
  */
 
 /**
- * Which model is meant, as `vitviz.load` takes it. image_size: height and width of its pictures, null for its
+ * Identifies a model as `vitviz.load` takes it. image_size: height and width of its pictures, null for its
  * own.
  * @typedef {{name: string, untrained: boolean, image_size: number[]|null}} ModelKey
  */
 
 /**
- * Where the digits of a training lay, as shares of a side: their longer side, the least and the most of it,
- * and how far their centre of mass was from the middle.
+ * The place of the digits in a training, as shares of a side: their longer side, the least and the most of
+ * it, and how far their centre of mass was from the middle.
  * @typedef {{side: number, least: number, most: number, off: number}} TaughtPlace
  */
 
@@ -70,16 +70,16 @@
  */
 
 /**
- * What came out of a pass: a source adds it when the logits are here. `lens`: [] until it was asked for.
- * `donors`: pictures whose tokens were put in, by the place of that change; `vector`: what a model without
- * names for classes gives in place of an answer.
+ * The results of a pass: a source adds them when the logits are here. `lens`: [] until it was requested.
+ * `donors`: pictures whose tokens were put in, by the place of that change; `vector`: the output of a model
+ * without class names, in place of an answer.
  * @typedef {import("./maths/predictions.js").Results
  *   & {lens: LensLine[], vector: Float32Array|null, donors: Record<string, Small>}} PassResults
  * @typedef {{rgba: Uint8ClampedArray<ArrayBuffer>, height: number, width: number}} Small
  */
 
 /**
- * What a question to the host is about: the intact analysis, and what is changed in its pass.
+ * The subject of a request to the host: the intact analysis, and the changes of its pass.
  * @typedef {{id: string, interventions?: any[]}} Asked
  */
 
@@ -155,7 +155,7 @@
  */
 
 /**
- * What a line of the ledger is about: the whole picture, or the tokens from `first` to before `end`.
+ * The subject of a line of the ledger: the whole picture, or the tokens from `first` to before `end`.
  * @typedef {"picture"|{first: number, end: number}|null} Lit
  */
 

@@ -14,9 +14,9 @@ import { isDarkOnLight } from "../maths/ink.js";
 const OF_MODEL = ["positions", "untrained", "filters", "inside", "film"];
 
 /**
- * What is analysed, and with what. `template`: any intact analysis of the same model; it gives all that is
- * true of every picture. `address`: how the host knows the photo, if it keeps it ("" where it does not);
- * `first`: the rows that are shown first.
+ * A photo to analyse. `template`: any intact analysis of the same model; it gives all that is true of every
+ * picture. `address`: the host's name for the photo, if it keeps it ("" where it does not); `first`: the rows
+ * that are shown first.
  * @typedef {{file: Blob, name: string, template: import("../types.js").Manifest,
  *   engine: import("../engine/client.js").Engine,
  *   known: import("./made.js").Known, say: (told: import("./decoding.js").Told) => Record<string, string>,
@@ -99,7 +99,7 @@ export async function analysed({
 }
 
 /**
- * What the host adds to a manifest: of a photo of one's own every example can stand beside.
+ * The host's fields of a manifest: every example can stand beside a photo of one's own.
  * @param {import("../types.js").Manifest} template
  */
 function hosts({ link, beside, itself }, inverted, upload) {
@@ -127,7 +127,7 @@ function cleaned(name) {
   );
 }
 
-/** Where a viewer begins: the rows of attention of this token in this layer. */
+/** The first view: the rows of attention of this token in this layer. */
 function firstOf(model, wanted) {
   const { depth, num_tokens: tokens } = model;
   const fits = wanted && wanted.layer < depth && wanted.token < tokens;

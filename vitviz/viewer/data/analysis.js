@@ -45,7 +45,7 @@ export function readFirst(buffer, manifest) {
 }
 
 /**
- * What follows from the logits in the same file: the part of a pass that is not sent.
+ * The results that follow from the logits in the same file: the part of a pass that is not sent.
  * @param {ArrayBuffer} buffer
  * @param {Pick<import("../types.js").Manifest, "model"> & {pass: import("../types.js").Pass}} manifest
  */
@@ -93,7 +93,7 @@ export function readLens(buffer, { model, pass: { labels } }) {
 }
 
 /**
- * Where the query of a pool looks, head after head: rows (heads * N), each sums to 1.
+ * The attention of the query of a pool, head after head: rows (heads * N), each sums to 1.
  * @typedef {{heads: number, rows: Float32Array}} Pool
  */
 

@@ -16,7 +16,8 @@ const NAME = /^explain-([a-z_0-9]+)-(\d+)-(\d+|any)$/;
  */
 
 /**
- * What a task is of: the picture of a pass, on which what was done to its pixels is to be seen already.
+ * Input of an engine task. Pixel interventions are already applied to the picture, so only the others are
+ * passed on.
  * @param {Wanted} wanted
  */
 function passOf({

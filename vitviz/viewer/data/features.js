@@ -42,7 +42,7 @@ export class Features {
     this.last = { layer: -1, token: -1, map: null };
   }
 
-  /** What has failed, until another try. */
+  /** The first failure, until another try. */
   get error() {
     return [this.file, ...this.units.values()].find(({ error }) => error)?.error ?? null;
   }

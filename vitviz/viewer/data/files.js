@@ -11,7 +11,7 @@ export class FileError extends Error {
   }
 }
 
-/** What the id of an analysis begins with that was made in this page: its host does not know it. */
+/** Prefix for the id of an analysis that was made in this page: its host does not know it. */
 export const HERE = "here-";
 
 const KINDS = { "left out": "left_out", "no host": "no_host" };
@@ -53,7 +53,7 @@ export function fetchOrAsk(fetchFile, ask, asked) {
   };
 }
 
-/** What only a host could make, on a page that has none. @param {string} name */
+/** The error for a file that only a host could make, on a page without one. @param {string} name */
 export const notHere = (name) => Object.assign(new Error(name), { status: "no host" });
 
 /** @param {string} text @returns {ArrayBuffer} */

@@ -62,7 +62,7 @@ export function filesOf(found, model, pass, known) {
     bias: null,
   });
   const file = (tensors) => ({ make: async () => writeSafetensors(await tensors()) });
-  /** Of every layer; the page is free after each. */
+  /** Calls `make` for every layer; the page is free after each. */
   const each = async (make) => {
     const all = [];
     await inSlices(() => all.push(make(all.length)) === depth, { sliceMs: 0 });
@@ -128,7 +128,8 @@ export function filesOf(found, model, pass, known) {
 export const answerFile = (found, model) => writeSafetensors(answered(found, model));
 
 /**
- * What a model answers, or the one vector that it gives in place of an answer; that of each token is none.
+ * The logits of a model, or its one vector in place of an answer; {} for a model that gives a vector of each
+ * token.
  */
 function answered({ logits }, { head, num_classes: classes, pool }) {
   if (head === "classes") return { logits: { shape: [classes], data: logits } };

@@ -1,6 +1,6 @@
 /** Newest: questions that overtake each other, of which only the last matters. */
 
-/** What an overtaken question is answered with. */
+/** The error for a request that a newer one has overtaken. */
 export class Overtaken extends Error {}
 
 /**

@@ -1,4 +1,4 @@
-/** What was used last, of things that are too large to keep all. */
+/** A cache of the most recently used items, for values that are too large to keep all. */
 
 /** @template K, V @extends {Map<K, V>} */
 export class Recent extends Map {

@@ -72,7 +72,10 @@ export class Source {
     };
     this.manifest = manifest;
     this.grid = gridOf(manifest);
-    /** What a question to the host about this pass begins with. @type {import("../types.js").Asked} */
+    /**
+     * The fields that begin every request to the host about this pass.
+     * @type {import("../types.js").Asked}
+     */
     this.asked = manifest.asked ?? { id: manifest.pass.id };
     const answers = backend?.answererOf(this) ?? null;
     const fetchAny = fetchOrAsk(fetchFile, answers, this.asked);

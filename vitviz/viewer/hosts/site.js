@@ -10,7 +10,7 @@ import { fileField, photoAmong } from "../parts/drops.js";
 import { recall, remember } from "../state/memory.js";
 
 /**
- * What `vitviz site` writes, and `page(engine=True)`. path, script, photo: of files that `read` takes;
+ * The site that `vitviz site` and `page(engine=True)` write. path, script, photo: of files that `read` takes;
  * `names`: by language; `model` of an example: the one it is made for, null for any; `links`: whether an
  * address can name model and example.
  * @typedef {{
@@ -26,7 +26,8 @@ import { recall, remember } from "../state/memory.js";
  */
 
 /**
- * What is shown: the keys of a model and of an example, and the address of a photo in place of that.
+ * The shown analysis: the keys of a model and of an example, or the address of a photo in place of the
+ * latter.
  * @typedef {{model: string, example: string, photo?: string}} Shown
  */
 
@@ -138,7 +139,10 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     }
   }
 
-  /** What was shown stays. @param {string} key @param {Record<string, string>} [sentences] */
+  /**
+   * Refuses a request in a sentence; the shown analysis stays.
+   * @param {string} key @param {Record<string, string>} [sentences]
+   */
   function refuse(key, sentences) {
     bar.mark(shown);
     bar.say(key, sentences);
@@ -186,7 +190,10 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     await choose({ ...shown, photo: photos.add({ ...photo, inverted: !photo.inverted }) });
   }
 
-  /** What the address names; for the rest, where the page begins. @returns {Shown} */
+  /**
+   * The model and the example in the address; the start of the page for those that are missing.
+   * @returns {Shown}
+   */
   function named() {
     const photo = address.view?.()?.photo;
     return namedIn(site, new URL(address.read()).searchParams, photos.get(photo) && photo);
@@ -209,7 +216,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
 }
 
 /**
- * What a link names of a site; for the rest, where the site begins.
+ * The model and the example in a link to a site; the start of the site for those that are missing.
  * @param {Pick<Site, "models"|"examples"|"start">} site
  * @param {URLSearchParams} asked
  * @param {string} [photo]  the address of a photo of the visitor's, in place of an example
@@ -252,7 +259,7 @@ function pictureOf({ examples }, key) {
   return { key: "example-" + key, kind: "example", name: names.en, names };
 }
 
-/** What can stand beside: each differs in one thing. @param {Site} site @param {Shown} now */
+/** The analyses that can stand beside: each differs in one thing. @param {Site} site @param {Shown} now */
 function besides(site, { model, example }) {
   const models = Object.entries(site.models)
     .filter(([key]) => key !== model)

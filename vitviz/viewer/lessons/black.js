@@ -1,6 +1,6 @@
 /**
- * Lesson A black patch is not a missing patch: three ways to hide the middle of a photo, and their order on
- * another one.
+ * Lesson A black patch is not a missing patch: three ways to hide the middle of a photo, and their ranking on
+ * another photo.
  */
 
 import { recalled } from "./recalled.js";

@@ -1,7 +1,7 @@
 /**
  * The self-check: eight questions with a reason each, before and after the lessons, in two parallel forms.
- * What is right is read from the model on the screen wherever a question is about numbers. No document in
- * here.
+ * Where a question is about numbers, the right answer is read from the model on the screen. Does not use the
+ * document.
  */
 
 import { strongest } from "../maths/attention.js";
@@ -74,7 +74,7 @@ function hiddenOf(sign) {
     marks: (look) => [look.prefix + patch(look)],
     values: (look) => ({ share: share(look) }),
     options: sign > 0 ? { all: null, open: null, share } : { open: null, share, nothing: null },
-    key: "open", // a map says what was taken, and what an answer loses is another measurement
+    key: "open", // a map shows shares of attention; the loss of an answer is another measurement
   };
 }
 
@@ -242,7 +242,7 @@ export function createCheck(book, lot = Math.random) {
     /** The entry of a question. @param {Round} round @param {number} at @returns {Entry} */
     entry: (round, at) => kept()[round][at],
     /**
-     * Changes an entry, which is compared anew then.
+     * Changes an entry; it is then compared with the right answer again.
      * @param {Round} round
      * @param {number} at
      * @param {Entry} more
@@ -254,7 +254,7 @@ export function createCheck(book, lot = Math.random) {
         [answer, reason, sure].every((value) => value !== undefined),
       ),
     /**
-     * Compares an entry with what is right now.
+     * Compares an entry with the answer that is right now.
      * @param {Round} round
      * @param {number} at
      * @param {string} key

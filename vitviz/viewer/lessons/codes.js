@@ -10,8 +10,8 @@ const ALIKE = { O: "0", I: "1", L: "1" };
 /** Choices have a letter each, A first, while these are enough. */
 const FIRST = LETTERS.indexOf("A");
 /**
- * A number is one of so many steps between the ends of its line; finer where it is worked out, and right
- * within little.
+ * Number of steps between the ends of a number line; finer where the number is worked out, because it has to
+ * be nearly exact.
  */
 const STEPS = { guessed: 32 ** 2, worked: 32 ** 3 };
 /** Codes that are read at once, and letters of a code. */
@@ -197,7 +197,7 @@ export function guessFrom({ course, source }, plain) {
 export const readCodes = (app, text) => readAll(text, (code) => guessOf(app, code));
 
 /**
- * The same of other codes. @template T
+ * Reads other kinds of codes in the same way. @template T
  * @param {string} text
  * @param {(code: string) => T} read  throws a `Misfit` for what it cannot read
  * @returns {{guesses: T[], wrong: {code: string, key: string}[], more: number}}

@@ -60,7 +60,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     at: (more) => atOf(step(), app.source, app.shape(), more),
     count: () => lesson()?.steps.length ?? 0,
     first: () => firstOf(lesson()),
-    closed: () => step()?.id === CARD, // all steps are done, and what came of them is shown
+    closed: () => step()?.id === CARD, // all steps are done, and the card with their findings is open
     found: () => foundIn(lesson(), notebook),
     following: () => lessons[lessons.indexOf(lesson()) + 1] ?? null, // in the list
     /** The names of controls that are shown; null outside of lessons: all. */
@@ -195,7 +195,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
   /** @type {import("./truths.js").OutcomeOf} */
   function outcomeOf(text) {
     const { beside, experiment } = app.selection;
-    // What stands beside is not asked for once more.
+    // The analysis beside is not requested again.
     if (beside === OPERATED && !app.second?.error && experiment === experimentIn(text, app.source)) {
       return app.second?.coming ? null : (app.facing()?.source ?? null);
     }
@@ -275,7 +275,7 @@ function foundIn({ id, steps }, notebook) {
 }
 
 /**
- * By what the host says of the analysis; a page of one analysis has only its names.
+ * Compares by the fields of the host; a page of one analysis has only names.
  * @param {any} origin
  * @param {import("../types.js").Manifest} manifest
  */

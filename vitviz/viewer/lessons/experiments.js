@@ -33,7 +33,7 @@ export function experimentIn(text, source) {
 }
 
 /**
- * All experiments that a step speaks of, as it has them; PLACE is each number of blocks.
+ * All experiments in a step, as the step writes them; PLACE stands for each number of blocks.
  * @param {import("./steps.js").Step} step
  * @param {{depth: number}} model
  * @returns {string[]}

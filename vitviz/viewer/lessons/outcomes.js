@@ -1,6 +1,6 @@
 /**
- * Outcomes: what the model answers after the experiments of a lesson, each asked for once. No document in
- * here.
+ * Outcomes: the answers of the model after the experiments of a lesson, each requested once. Does not use the
+ * document.
  */
 
 import { experimentIn } from "./experiments.js";

@@ -1,10 +1,10 @@
 /**
- * Plans: what a class does in so many minutes. The list of lessons, the sheet for the teacher and teaching.md
- * say what stands here.
+ * Plans: the timetable of a class. The list of lessons, the sheet for the teacher and teaching.md are made
+ * from them.
  */
 
 /**
- * A part of a plan: the steps of a lesson, or what else a class does.
+ * A part of a plan: the steps of a lesson, or another activity.
  * @typedef {{minutes: number, does: string, steps?: number[], note?: string}} Part
  *   does: the id of a lesson, else the name of a text; steps: of the lesson; without them all; note: the name
  *   of a text

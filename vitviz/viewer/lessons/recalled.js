@@ -1,6 +1,6 @@
 /**
- * Recalled: what a lesson begins with, one question of an earlier lesson, asked about the picture of this
- * one.
+ * Recalled: the question that opens a lesson. It comes from an earlier lesson, and is asked about the picture
+ * of this one.
  */
 
 const MIDDLE = /** @type {[number, number]} */ ([0.54, 0.54]);

@@ -18,7 +18,7 @@ export function createShelf(notebook, href, fixed) {
       refused = error;
     },
   );
-  // What was kept by another version may not fit; then it begins anew.
+  // A draft stored by another version may not fit; then an empty one begins.
   let draft =
     tried(
       () => checkedLesson(notebook.recall()),

@@ -73,10 +73,10 @@ function normed(row) {
   return centred.map((value) => (value * Math.sqrt(row.length)) / lengthOf(centred));
 }
 
-/** A value of something that can be loading (null) or missing (undefined). */
+/** Reads a value unless it is loading (null) or missing (undefined). */
 const within = (found, read) => (found === null || found === undefined ? found : read(found));
 
-/** Several such values at once: one that is missing is missed at once, and all are asked for. */
+/** Reads several such values at once: undefined if any is missing, null while any is loading. */
 function withinAll(all, read) {
   if (all.includes(undefined)) return undefined;
   return all.includes(null) ? null : read(all);
@@ -118,8 +118,8 @@ const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / value
 const textsOf = ({ experiments = {} }) => Object.values(experiments).flat();
 
 /**
- * A number and a share as a text of a lesson writes them: whoever goes on with a calculator goes on from
- * these.
+ * A number and a share rounded as the text of a lesson prints them, because pupils go on calculating with the
+ * printed numbers.
  */
 const seen = (value) => Number(value.toPrecision(5));
 const seenShare = (share) =>
@@ -771,8 +771,8 @@ export const TRUTHS = {
       }),
   },
   /**
-   * After how many blocks a token of another picture first turns the answer to that picture's; PLACE in the
-   * text stands for them.
+   * Number of blocks after which a token of another picture first turns the answer into that picture's; PLACE
+   * in the text stands for it.
    */
   firstTurn: {
     unit: "which",

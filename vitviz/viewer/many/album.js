@@ -1,6 +1,6 @@
 /**
- * Album: many pictures, which the model of this page looks at one after the other; of each only what is shown
- * stays.
+ * Album: many pictures, analysed one after the other by the model of this page; only the values on the screen
+ * are kept.
  */
 
 import { decoded } from "../data/decoding.js";
@@ -12,7 +12,7 @@ import { resultsOf } from "../maths/predictions.js";
 import { commonWithOthers, meanAndError } from "../maths/several.js";
 import { saidOf } from "../text/phototold.js";
 
-/** So many pictures at once: what a page of thumbnails can show, and a phone can hold. */
+/** Most pictures at once: a page of thumbnails can show them, and a phone can hold them. */
 export const MOST = 100;
 
 /** @param {ArrayLike<number>} values */
@@ -20,9 +20,9 @@ export const meanOf = (values) =>
   Array.from(values).reduce((sum, value) => sum + value, 0) / (values.length || 1);
 
 /**
- * One of them. source: what its pixels are from; `file`: of a visitor; `key`: of an example. told: why it is
- * broken. What was found: `results` of the model, `distance` (L * H) of its heads in pixels, `map` (P) of
- * where CLS looks in the last layer, or all tokens where there is none, sums to 1.
+ * A picture of the album. Its pixels come from `file` (of a visitor) or from the example `key`. told: the
+ * reason why it is broken. What was found: `results` of the model, `distance` (L * H) of its heads in pixels,
+ * `map` (P) of where CLS looks in the last layer, or all tokens where there is none, sums to 1.
  * @typedef {{name: string, file?: File, key?: string,
  *   manifest?: () => Promise<import("../types.js").Manifest>, state: "waiting"|"done"|"broken",
  *   told?: {key: string, values: any},
@@ -72,12 +72,12 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
     items: () => items,
     done: () => of("done"),
     broken: () => of("broken"),
-    /** over: pictures that there was no room for. */
+    /** over: number of pictures without room. */
     state: () => ({ running, over, total: items.length, waiting: of("waiting").length }),
     tables: () => tablesOf(items, model),
   };
 
-  /** Looks at all that wait. Rejected if the engine stops. */
+  /** Analyses all waiting pictures. Rejected if the engine stops. */
   async function go() {
     stopped = false;
     changed();
@@ -143,7 +143,7 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
     );
   }
 
-  /** The share of each patch in what CLS looks at; without CLS in what all tokens look at. (P), sums to 1 */
+  /** The share of each patch in the attention of CLS; without CLS, in that of all tokens. (P), sums to 1 */
   async function whereItLooks(layer) {
     const map = new Float32Array(grid.tokens - grid.prefix);
     let token = 0;

@@ -1,4 +1,4 @@
-/** Sheet: the pictures of an album with their maps and answers, sorted, and what is true of all of them. */
+/** Sheet: the pictures of an album with their maps and answers, sorted, and statistics over all of them. */
 
 import { el, setText, show } from "../parts/dom.js";
 import { fileField, takesDrops } from "../parts/drops.js";
@@ -43,7 +43,7 @@ export function createMany(app, runner) {
     );
   const album = app.album;
   const named = model.head === "classes";
-  let [sorted, failed, wanted] = ["order", false, false];
+  let [sorted, failed, adding] = ["order", false, false];
   const tiles = /** @type {Map<import("./album.js").Item, HTMLElement>} */ (new Map());
   const input = fileField("image/*", take, true);
   const tools = {
@@ -126,10 +126,10 @@ export function createMany(app, runner) {
     return add([...files].map((file) => ({ name: file.name, file })));
   }
 
-  /** The pictures that the page brings along, and of them the one that is shown. */
+  /** Adds the examples of the page; the one on the screen comes first. */
   async function addExamples() {
-    if (wanted) return;
-    wanted = true;
+    if (adding) return;
+    adding = true;
     const { itself } = app.source.manifest;
     const keys = [
       ...(itself?.kind === "example" ? [itself] : []),
@@ -145,11 +145,11 @@ export function createMany(app, runner) {
         manifest: () => manifestOf(key),
       })),
     ).finally(() => {
-      wanted = false;
+      adding = false;
     });
   }
 
-  /** Everything that follows from the album. */
+  /** Draws everything that depends on the album. */
   function draw() {
     if (album.changed !== draw) return;
     album.drawn = colours();
@@ -159,7 +159,7 @@ export function createMany(app, runner) {
     const busy = running && waiting > 0;
     for (const [name, useful] of Object.entries({
       choose: total < MOST,
-      examples: total < MOST && !wanted && app.besides().some(({ kind }) => kind === "example"),
+      examples: total < MOST && !adding && app.besides().some(({ kind }) => kind === "example"),
       stop: busy,
       go: waiting > 0 && !running,
       clear: total > 0,
@@ -189,7 +189,7 @@ export function createMany(app, runner) {
     }));
     placed.sort((a, b) => (a.by < b.by ? -1 : a.by > b.by ? 1 : a.at - b.at));
     placed.forEach(({ item }, at) => {
-      // what stays in its place keeps the focus
+      // a tile that is not moved keeps the focus
       if (sheet.children[at] !== tileOf(item)) sheet.insertBefore(tileOf(item), sheet.children[at] ?? null);
     });
     while (sheet.children.length > placed.length) sheet.lastChild.remove();

@@ -1,5 +1,5 @@
 /**
- * Panel Many pictures: whether what one photo shows is true of others. What it shows comes with the engine.
+ * Panel Many pictures: whether findings on one photo hold for others. Its content comes with the engine.
  */
 
 import { percent } from "../maths/numbers.js";

@@ -108,7 +108,9 @@ function accuracy(app) {
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardGood") }), body, tested);
 }
 
-/** How well it tells pictures of its classes from others: what it catches, and what it lets through. */
+/**
+ * How well the model tells pictures of its classes from others: the shares that it catches and lets through.
+ */
 function tells({ t, source: { manifest } }) {
   const { others, photographs } = manifest.model.measurements;
   if (!others) return null;

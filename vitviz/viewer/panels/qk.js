@@ -272,7 +272,7 @@ function code({ token, partner, layer, head, direction }, source) {
   const { attention_norm: norm, attention_parts: parts } = manifest.model;
   // A norm around `proj` divides all heads by one length: what one adds then takes more than a line.
   const added = norm !== "" && !parts.includes("attn_norm");
-  // A head or a branch that is off adds something else than its weights say.
+  // A head or a branch that is off does not add what its weights would.
   const mixes = !touches(manifest.pass.changes ?? [], "heads");
   const cells = [mixes ? (added ? "qk_added" : "qk_mix") : "qk", ...(isTurned(source) ? ["qk_turn"] : [])];
   return codeOf(manifest, { vitviz: cells, torch: cells }, { layer, head, query, key });

@@ -1,4 +1,4 @@
-/** The sentence that stands wherever attention could be taken for an explanation. */
+/** The warning wherever attention could be mistaken for an explanation. */
 
 import { cited } from "./cited.js";
 

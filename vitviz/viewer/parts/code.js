@@ -1,4 +1,4 @@
-/** Show the code: the lines of Python that make the array on the screen, to read and to copy. */
+/** The code under a panel: lines of Python that make the array on the screen, to read and to copy. */
 
 import { OPERATED } from "../state/experiment.js";
 import { el, freshId, setText, show } from "./dom.js";

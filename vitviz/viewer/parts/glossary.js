@@ -7,7 +7,7 @@ import { cardOf, termsIn } from "../text/glossary.js";
 /** Terms are looked for when nothing has been drawn for this long: texts change while the pointer moves. */
 const REST_MS = 300;
 
-/** In here nothing is underlined: controls have one function each, and hidden texts none. */
+/** Elements without underlined terms: controls, which have one function each, and hidden texts. */
 const NOT_HERE =
   "button, a, select, label, summary, pre, code, kbd, svg, dialog, details:not([open]), " +
   [

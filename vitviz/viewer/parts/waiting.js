@@ -43,7 +43,7 @@ export function createWaiting(app, line = "vv-note", button = "vv-button", fileO
 }
 
 /**
- * The line about one file, which is fetched when it is first asked for.
+ * A line about one file, which is fetched when it is first needed.
  * @template T
  * @param {import("../main.js").App} app
  * @param {() => import("../data/lazyfile.js").LazyFile<T>} fileOf

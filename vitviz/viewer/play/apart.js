@@ -5,7 +5,7 @@ import { el } from "../parts/dom.js";
 import { button } from "../parts/widgets.js";
 import { digitAt, pictureOf } from "./digits.js";
 
-const STRIDE = 1237; // from digit to digit: all of them come, and the next is of another class
+const STRIDE = 1237; // step from digit to digit: visits all of them, and the next is of another class
 
 /**
  * @param {import("./playground.js").Digits} digits @param {import("./saying.js").Say} say

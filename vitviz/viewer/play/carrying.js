@@ -1,6 +1,5 @@
 /**
- * Carrying: what becomes of a model of the playground: it is looked into, shown in the viewer, saved, and
- * read back.
+ * Takes a model out of the playground: inspects it, shows it in the viewer, saves it, and reads it back.
  */
 
 import { LIMITS } from "../engine/tables.js";
@@ -14,12 +13,12 @@ import { TEXTS } from "./playtexts.js";
 import { sayingIn } from "./saying.js";
 import { nameOf, written } from "./settings.js";
 
-const LOOKED_MS = 1500; // so often it is looked inside while it learns
+const LOOKED_MS = 1500; // pause between two looks inside while the model learns
 const LONGEST_NAME = 40;
-const MOST_BYTES = 4 * LIMITS.parameters + 4e6; // of a file: the parameters, and what describes them
+const MOST_BYTES = 4 * LIMITS.parameters + 4e6; // of a file: the parameters and the header
 
 /**
- * A picture that is looked at, (28 * 28), and what it is called.
+ * The selected picture (28 * 28), and its name.
  * @typedef {{key: string, at?: number, pixels: Uint8Array}} Shown  at: its place in the test
  */
 

@@ -1,4 +1,4 @@
-/** Curves: what was measured of every run, over its steps, in one plot. */
+/** Curves: the measurements of every run over its steps, in one plot. */
 
 import { heightOf, spread } from "../maths/lines.js";
 import { el, setText } from "../parts/dom.js";
@@ -75,7 +75,7 @@ export function createCurves({ label, axis, scale, ticks }) {
         };
         if (known.lit !== lit) {
           known.node.setAttribute("class", "vv-series vv-series-" + (number % 6) + (lit ? " vv-lit" : ""));
-          // what is looked at lies above
+          // the selected run lies on top
           if (lit || !drawn.has(number)) paths[lit ? "append" : "prepend"](known.node);
         }
         if (known.points !== points || known.last !== points.at(-1) || known.steps !== steps) {

@@ -1,5 +1,5 @@
 /**
- * Inside: what a run has learned by now: its filters, its positions, where CLS looks, and what it confuses.
+ * Figures of a model while it learns: filters, positions, attention of CLS, and confused classes.
  */
 
 import { attentionRows, dot } from "../maths/attention.js";

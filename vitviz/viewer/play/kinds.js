@@ -27,7 +27,7 @@ function recalled() {
   }
 }
 
-/** With empty ones, so that there are enough. @param {Kind[]} kinds */
+/** Adds empty kinds until there are enough. @param {Kind[]} kinds */
 function filled(kinds) {
   while (kinds.length < FEWEST_KINDS) kinds.push(another(kinds));
   return kinds;
@@ -40,7 +40,7 @@ const another = (kinds) => ({
 });
 
 /**
- * changed: hears that something has; what cannot be done throws a SignsError.
+ * `changed` is called after every change; an impossible change throws a SignsError.
  * @param {() => void} changed
  */
 export function createKinds(changed) {
@@ -54,7 +54,7 @@ export function createKinds(changed) {
       changed();
     },
     /**
-     * A drawing of the kind that is chosen; where it has enough then, another is chosen.
+     * Adds a drawing to the chosen kind; once that has enough, chooses the next kind that needs more.
      * @param {import("./signs.js").Drawing} drawing
      */
     add(drawing) {

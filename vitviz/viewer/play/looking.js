@@ -21,7 +21,7 @@ export function createLooking() {
   const engine = createEngine();
   let last = /** @type {Promise<any>} */ (Promise.resolve());
   /**
-   * One after the other: each needs the model that it has loaded.
+   * Runs tasks one after the other, because each needs the model that it has loaded.
    * @template Made
    * @param {() => Promise<Made>} task
    * @returns {Promise<Made>}
@@ -48,8 +48,8 @@ export function createLooking() {
     /** Reads a model file. @param {ArrayBuffer} buffer */
     read: (buffer) => alone(() => load(buffer)),
     /**
-     * The answers of a model to digits, (digits x classes). Rejected with a FormatError for one of something
-     * else.
+     * The answers of a model to digits, (digits x classes). Rejected with a FormatError for a model of
+     * anything else.
      * @param {ArrayBuffer} buffer
      * @param {import("./playground.js").Digits} digits
      */

@@ -1,6 +1,5 @@
 /**
- * Lot: what learns one kind of pictures: digits, or signs of a visitor's own; its runs, and what becomes of
- * them.
+ * Lot: one data set (digits, or a visitor's own signs), its runs, and the ways to take a model out.
  */
 
 import { createLearner } from "../learn/client.js";

@@ -1,4 +1,4 @@
-/** Page: what is seen of the runs. */
+/** Page: shows the runs. */
 
 import { grouped, percent } from "../maths/numbers.js";
 import { el, setText, show } from "../parts/dom.js";
@@ -131,7 +131,7 @@ export function createPage({ say, digits, runs, fixed, on }) {
   );
   const chips = new Map(); // by the numbers of runs
   let dressed = /** @type {boolean|null} */ (null);
-  // what was said stays until another run is looked at, or this one begins or ends something
+  // a message stays until another run is selected, or this one begins or ends something
   let [heard, last] = ["", ""];
   return {
     root,
@@ -238,13 +238,13 @@ export function createPage({ say, digits, runs, fixed, on }) {
 }
 
 /**
- * Weights that can be taken: those of a run that failed went with its learner.
+ * Whether the weights of a run can be saved: those of a failed run are gone with its learner.
  * @param {import("./runs.js").Run} run
  */
 const hasModel = ({ state }) => state !== "failed";
 
 /**
- * Another one: another run is looked at, or it begins or ends something.
+ * A value that changes when another run is selected, or the run begins or ends something.
  * @param {import("./runs.js").Run} run
  */
 const nowOf = ({ number, state }) => number + state;

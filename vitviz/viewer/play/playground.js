@@ -17,8 +17,8 @@ import { setOf } from "./signs.js";
 
 /** @typedef {Awaited<ReturnType<typeof readDigits>>} Digits @typedef {"digits"|"signs"} Subject */
 
-const NEWS_MS = 120; // so seldom it is drawn that a run has learned on
-const SPOKEN_MS = 10_000; // a screen reader hears how it goes so seldom
+const NEWS_MS = 120; // pause between two drawings of progress
+const SPOKEN_MS = 10_000; // pause between two progress messages for screen readers
 const MOST_SAID = 300; // letters of a reason, which can quote the file
 const PLAY = "play"; // of the address
 const SIGNS = "signs"; // there, and what is learned
@@ -88,7 +88,10 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     build();
   }
 
-  /** In settings as a link has them; as it was, or as the address says, without. @param {string} [wanted] */
+  /**
+   * Opens with settings in the form of a link; without any, with the present ones or those of the address.
+   * @param {string} [wanted]
+   */
   async function open(wanted) {
     if (dialog.open) return;
     dialog.showModal();
@@ -116,7 +119,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     dialog.querySelector(".vv-play-player").focus(); // what had the focus while the digits came is gone
   }
 
-  /** The viewer is there again; what was learned stays. */
+  /** Goes back to the viewer; the runs stay. */
   function leave() {
     lot()?.runs.pause();
     document.documentElement.classList.remove("vv-plays");
@@ -172,7 +175,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     render();
   }
 
-  /** Something else is learned; what was learned before stays as it is. @param {Subject} other */
+  /** Switches to another data set; the runs of the former one stay. @param {Subject} other */
   function turn(other) {
     lot()?.runs.pause();
     [subject, chosen] = [other, 0];
@@ -180,7 +183,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
   }
 
   /**
-   * Learns a visitor's own kinds at once; what was learned of others is gone.
+   * Starts to learn a visitor's own kinds at once; runs of former kinds are dropped.
    * @param {import("./signs.js").Kind[]} kinds
    */
   function learn(kinds) {

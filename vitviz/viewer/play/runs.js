@@ -1,10 +1,10 @@
-/** Runs: what learns, and what has learned; each has a curve. No document in here. */
+/** Runs: models that learn or have learned, each with a curve. Does not use the document. */
 
 import { USUAL, isMeasured, rightOf } from "../learn/trainer.js";
 
-/** So many runs are kept; the oldest that does not learn goes first. */
+/** Number of runs that are kept; the oldest one that does not learn is dropped first. */
 export const MOST_RUNS = 6;
-/** So many have a worker at a time; each takes some ten megabytes. */
+/** Number of runs that have a worker at a time; each takes some ten megabytes. */
 const MOST_LEARNERS = 2;
 
 /**
@@ -38,7 +38,7 @@ export class Runs {
   #of;
 
   /**
-   * A first run begins at once. changed: hears that a run has news.
+   * Begins a first run at once. `changed` is called when a run has news.
    * @param {{digits: import("./playground.js").Digits,
    *   createLearner: typeof import("../learn/client.js").createLearner, changed: (run: Run) => void}} of
    * @param {import("../learn/trainer.js").Settings} [settings]
@@ -170,7 +170,10 @@ export class Runs {
     }
   }
 
-  /** A run goes on where it was kept; the others that have learners may be too many then. @param {Run} run */
+  /**
+   * Resumes a run from its saved state; if too many have learners then, others lose theirs.
+   * @param {Run} run
+   */
   #wake(run) {
     for (const old of this.#learning().slice(0, -(MOST_LEARNERS - 1))) this.#retire(old);
     this.#begin(run);
@@ -246,7 +249,7 @@ export class Runs {
     this.#of.changed(run);
   }
 
-  /** The answers to all test digits, as it is now. @param {Run} run */
+  /** The answers of the present weights to all test digits. @param {Run} run */
   async #measure(run) {
     const { learner } = run;
     if (!learner || run.state === "failed") return;
@@ -276,7 +279,7 @@ export class Runs {
     }
   }
 
-  /** The learner goes; its weights stay, and what it would go on from. @param {Run} run */
+  /** Stops the learner; keeps the weights, and the state to resume from. @param {Run} run */
   async #retire(run) {
     const { learner } = run;
     run.goes = false;
@@ -294,7 +297,7 @@ export class Runs {
     this.#of.changed(run);
   }
 
-  /** Nothing learns any more. */
+  /** Drops all runs and stops their learners. */
   stop() {
     for (const run of this.all) this.#drop(run);
   }

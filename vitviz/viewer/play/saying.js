@@ -8,7 +8,7 @@ import { TEXTS } from "./playtexts.js";
  * @typedef {(key: string, values?: Record<string, any>) => string} Say
  */
 
-/** Ends the keys of what is said otherwise where the pictures are a visitor's own. */
+/** Suffix of the keys of texts that differ where the pictures are a visitor's own. */
 const OWN = "_signs";
 
 /** @param {string} language @param {boolean} [signs]  the pictures are drawn by a visitor @returns {Say} */

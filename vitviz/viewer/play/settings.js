@@ -1,6 +1,5 @@
 /**
- * Settings: what can be changed in a run, what a run is called by it, and both in a link. No document in
- * here.
+ * Settings: the choices of a run, its name by them, and both in a link. Does not use the document.
  */
 
 import { USUAL } from "../learn/trainer.js";

@@ -57,7 +57,7 @@ export function createSigning({ learn, request }) {
     answer: (found) => parts?.answers.replaceChildren(...answerRows(found ?? [])),
   };
 
-  /** The pen rests: what is in the field is asked about. */
+  /** Asks for an answer to the field once the pen rests. */
   function ask() {
     asks += 1;
     shown = field.empty() ? null : pixelsOf(kept(field.strokes()));

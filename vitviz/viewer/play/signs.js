@@ -14,7 +14,7 @@ import { broughtTo } from "../state/strokes.js";
 
 export const FEWEST_KINDS = 2;
 export const MOST_KINDS = 4;
-/** So many drawings of each kind are asked for; a class that puts its drawings together has more. */
+/** Number of drawings of each kind that the page asks for; a class that merges its drawings has more. */
 export const WANTED = 8;
 export const MOST_DRAWINGS = 64;
 export const LONGEST_NAME = 20;
@@ -24,8 +24,8 @@ const PENS = { least: 0.01, most: 0.3 };
 
 const SIDE = 28;
 const TAUGHT = { side: 20 / SIDE, least: 0, most: 1, off: 1 }; // as a digit of MNIST lies
-const NEAREST = 0.5 / SIDE; // points that lie nearer say nothing
-const [EACH, SEED] = [192, 1]; // so many pictures are made of each kind
+const NEAREST = 0.5 / SIDE; // points that lie nearer are dropped
+const [EACH, SEED] = [192, 1]; // pictures made of each kind
 const AWAY = { turned: Math.PI / 12, sized: 0.1, moved: 2 / SIDE, thicker: 0.35 };
 
 /** Says what is wrong with a file, by a text of the playground. */
@@ -40,7 +40,7 @@ export class SignsError extends Error {
 }
 
 /**
- * A drawing as it is kept: in the middle, as large as a digit, without points that say nothing.
+ * A drawing in its stored form: centred, as large as a digit, without superfluous points.
  * @param {Stroke[]} strokes  at least one
  * @returns {Drawing}
  */
@@ -170,7 +170,7 @@ export const fileOf = (kinds) =>
   });
 
 /**
- * The kinds in the text of a file that anybody may have written. Throws a SignsError for what none is.
+ * The kinds in the text of a file that anybody may have written. Throws a SignsError for any other text.
  * @param {string} text
  * @returns {Kind[]}
  */

@@ -1,4 +1,4 @@
-/** Saving: a dialog with all that can be saved of the picture and of the open panel. */
+/** Saving: a dialog with every file that the picture and the open panel offer. */
 
 import { ofBase64 } from "../data/files.js";
 import { csvText, fileName } from "../maths/csv.js";
@@ -149,7 +149,7 @@ export function createSaving(app, look) {
   async function drawn(kind, format, side, shown) {
     const { selection, source } = side;
     const { token, layer, head, direction, first, residual, fusion } = selection;
-    // The pointer shows other maps, but of an explanation each would cost passes.
+    // The pointer shows other maps, but another explanation would cost passes of the model.
     const explained = EXPLAINED[kind]?.(selection, source).map(({ key }) => key);
     const reply = await /** @type {any} */ (app.backend).ask("figure", {
       ...source.asked,

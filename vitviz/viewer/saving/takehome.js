@@ -16,9 +16,9 @@ const MOST_NOTE = 2000;
  * With more tokens than these, only the shown layer, the last and those of the lesson are chosen at first.
  */
 const MANY_TOKENS = 400;
-/** The viewer itself in such a page, and what late files and lists have besides. */
+/** Size of the viewer in such a page, with the overhead of late files and lists. */
 const SHELL_BYTES = 1.1e6;
-/** And what runs a model, without its weights; with the playground and its digits. */
+/** Size of the engine without weights, with the playground and its digits. */
 const ENGINE_BYTES = 2.05e6;
 /** Late files of the values are only in pages of small models: as in payload.py. */
 const MOST_MIXING_BYTES = 1e7;
@@ -67,7 +67,7 @@ export function createTakeHome(app, download, nameOf) {
       },
     });
     box.set(layers.has(layer));
-    // what is shown is in it
+    // the layer on the screen is always included
     /** @type {HTMLInputElement} */ (box.root.querySelector("input")).disabled = layer === selection.layer;
     return box.root;
   });
@@ -196,7 +196,7 @@ export function estimate({ files, model: { depth, num_tokens: tokens, embed_dim:
 }
 
 /**
- * The page with what was taken in its place. JSON may stand in a script element without its `<`.
+ * The page with the taken data in its gap. JSON may stand in a script element without its `<`.
  * @param {string} html
  * @param {any} taken
  */

@@ -36,7 +36,7 @@ export function createHistory(app, screen, { onSelect = null, address = null }) 
     hold() {
       heldUntil = performance.now() + PATIENCE_MS;
     },
-    /** What the address is about will not be shown. */
+    /** Gives up waiting: the analysis of the address will not be shown. */
     release() {
       heldUntil = 0;
     },
@@ -73,7 +73,7 @@ export function createHistory(app, screen, { onSelect = null, address = null }) 
     written = now;
   }
 
-  /** What is shown belongs to the address as it is. */
+  /** Keeps the address as it is: the shown analysis belongs to it. */
   function stay() {
     [heldUntil, writes] = [0, false];
     written = identity(app);

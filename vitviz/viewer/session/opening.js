@@ -87,8 +87,8 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
   }
 
   /**
-   * What is selected in an analysis that arrives: by the host, the link, the lesson, and what was selected
-   * before.
+   * The selection for an analysis that arrives: from the host, the link, the lesson, and the former
+   * selection.
    */
   function begin(source, wanted) {
     const shape = app.shape(source);

@@ -133,7 +133,7 @@ export function createPendingPhoto(app, host, screen, render) {
     note.remove();
   }
 
-  /** What is looked at needs the host. */
+  /** The selected panel needs the host. */
   function need() {
     if (host.share) app.needed.add(app.selection.panel);
     render();

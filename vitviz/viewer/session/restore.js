@@ -39,7 +39,7 @@ export function createRestore(app, address, history, reopen) {
       else history.record();
       renewed = false;
     },
-    /** What is shown comes anew, as it is looked at now. */
+    /** Expects the shown analysis again, with the present selection. */
     expect() {
       if (app.source) history.stay();
       renewed = true;

@@ -125,7 +125,7 @@ export function createBoard(app) {
       return view;
     },
     sentence: () => readout.sentence(view),
-    /** What is shown: the answer, the picture and the model. */
+    /** The title: the answer, the picture and the model. */
     title: bar.title,
     /** Arranges the board for a size: "wide" or "narrow". */
     arrange(size) {

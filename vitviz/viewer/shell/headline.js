@@ -84,7 +84,7 @@ export function createHeadline(app) {
       );
   }
 
-  /** What was done, in the order it was done. */
+  /** The interventions in words, in their order. */
   function said(changes) {
     return changes.map((one) => changeName(one, app)).join("; ");
   }
@@ -118,8 +118,8 @@ function createCut(app) {
 }
 
 /**
- * Where a bar as wide as its track lies that ends at a share: moving it needs no layout in each of its
- * frames.
+ * The transform of a bar, as wide as its track, that ends at a share: moving it needs no layout in each of
+ * its frames.
  */
 const upTo = (share) => "translateX(calc(max(2px, " + 100 * share + "%) - 100%))";
 

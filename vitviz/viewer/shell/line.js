@@ -13,8 +13,7 @@ import { isAnswer, refuses } from "../text/answer.js";
 import { labelName } from "../text/words.js";
 
 /**
- * What the model would answer is asked for when nothing has been drawn for this long: a stroke changes it all
- * the time.
+ * Pause without a drawing after which the answer of the model is requested: a stroke changes it all the time.
  */
 const REST_MS = 400;
 
@@ -129,7 +128,7 @@ export function createLine(app) {
     app.select(visitPanel(panel, app.selection, app.shape()));
   }
 
-  /** Where neither the panel nor the picture shows a layer, choosing one leads to the panel that does. */
+  /** Chooses a layer. If neither the panel nor the picture shows layers, this opens the panel that does. */
   function choose(layer) {
     const { overlay } = app.panel();
     const blind =

@@ -15,7 +15,7 @@ import { createDrawing } from "../stage/drawing.js";
  *   button that retries
  */
 
-/** What takes longer to come is said to be on its way. */
+/** Delay after which the page says that something is on its way. */
 const LATE_MS = 400;
 
 /**

@@ -110,8 +110,8 @@ export function createTitleBar(app, save, openHelp, projecting) {
 }
 
 /**
- * What was done to the photo, one line for each note. The last one has a button that analyzes the photo
- * again, inverted or as it was, if the host can do so: the model may not have been taught its ink.
+ * Notes on the photo, one line each. The last one has a button that analyzes the photo again, inverted or as
+ * it was, if the host can do so: the model may not have been taught its ink.
  */
 function createPhotoNotes(app) {
   const {

@@ -52,7 +52,7 @@ export function createBesideChoice(app) {
   return {
     root,
     render() {
-      // An experiment is made in its panel: it stands on the menu once there is one.
+      // An experiment is made in its panel; the menu lists it once it exists.
       const all = app.besides().filter(({ key }) => key !== OPERATED || app.selection.experiment !== "");
       const keys = all.map(({ key }) => key).join("/");
       show(root, all.length > 0);

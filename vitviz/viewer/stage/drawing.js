@@ -1,4 +1,4 @@
-/** Drawing: what is drawn goes to the model, which answers whenever the pen rests. */
+/** Drawing: sends the drawing to the model whenever the pen rests, and shows the answer. */
 
 import { answerOf, rivalsOf } from "../text/answer.js";
 import { Overtaken, newestOf } from "../data/newest.js";
@@ -9,9 +9,9 @@ import { createPlacing } from "./placing.js";
 import { isDrawn } from "../state/photos.js";
 import { reasonOf, refusal } from "../text/refusal.js";
 
-/** The pen rests when it has not moved for so long. */
+/** Time without a move after which the pen counts as resting. */
 const REST_MS = 50;
-/** A question that is not answered for so long is asked again; so often, and then it is given up. */
+/** Time after which a request without an answer is sent again, and the most attempts. */
 const [PATIENCE_MS, MOST_TRIES] = [10_000, 3];
 
 /**
@@ -31,8 +31,8 @@ export function createDrawing(app, send) {
   const turn = newestOf(async () => root.dataset.sent || patiently(ask));
   // the analysis of the page when the drawing was asked; what hears that another is here
   let [before, answered] = [null, () => {}];
-  let [reply, placing] = [null, null]; // the answer is written here, and where the digit should lie
-  let opener = null; // what had the focus before
+  let [reply, placing] = [null, null]; // elements for the answer, and for the place of the digit
+  let opener = null; // the element that had the focus before
   const root = el("section", { class: "vv-drawing", hidden: true });
   // The keys of the viewer mean something else here.
   root.addEventListener("keydown", (event) => {
@@ -57,7 +57,7 @@ export function createDrawing(app, send) {
     opener?.focus();
   }
 
-  /** Draws the answer; and all of it anew in another language. */
+  /** Draws the answer; in another language builds everything again. */
   function render() {
     if (before !== app.source) answered();
     if (root.hidden) return;
@@ -98,7 +98,7 @@ export function createDrawing(app, send) {
     movedAt = performance.now();
     clearTimeout(resting);
     resting = 0;
-    root.dataset.sent = ""; // what is drawn now is not sent yet
+    root.dataset.sent = ""; // the present drawing is not sent yet
     if (!field.empty()) resting = setTimeout(deliver, REST_MS);
     else answer();
   }
@@ -114,7 +114,7 @@ export function createDrawing(app, send) {
     });
   }
 
-  /** Sends what is drawn by now; resolves when another analysis is shown. */
+  /** Sends the present drawing; resolves when another analysis is shown. */
   async function ask() {
     if (field.empty()) return;
     sent += 1;
@@ -179,7 +179,10 @@ function answerLines(app) {
   ];
 }
 
-/** Asks, and again what gets lost. @param {() => Promise<void>} ask  resolves when it is answered */
+/**
+ * Sends a request, and again if it gets lost.
+ * @param {() => Promise<void>} ask  resolves when it is answered
+ */
 export async function patiently(ask) {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     let patience = 0;

@@ -1,6 +1,6 @@
 /**
- * Living: the camera's picture with what the model answers and where it looks, as often as the model can;
- * nothing of it is kept or sent.
+ * Living: the camera's picture with the answer and the attention of the model, as often as the model can; no
+ * frame is stored or sent.
  */
 
 import { attentionRows, meanOfHeads } from "../maths/attention.js";
@@ -22,10 +22,7 @@ import { createMarks } from "./marks.js";
 import { placeBox } from "./picture.js";
 import { createStream } from "./stream.js";
 
-/**
- * A screen reader hears once in so long what is answered, and so often is it said how many pictures a second
- * there are.
- */
+/** Pause between two answers for screen readers, and between two counts of pictures per second. */
 const TELL_MS = 2000;
 
 /**
@@ -54,7 +51,7 @@ export function createLiving(app, { runner, take, close }) {
   const root = el("section", { class: "vv-drawing vv-living", onkeydown: keyed });
   const tools = {};
   let [state, language, frames, filming] = ["coming", "", 0, 0];
-  let answered = /** @type {ImageData|null} */ (null); // the last frame that was
+  let answered = /** @type {ImageData|null} */ (null); // the last answered frame
   field.root.prepend(stream.video);
   field.root.append(note);
   render();
@@ -77,7 +74,7 @@ export function createLiving(app, { runner, take, close }) {
     render();
   }
 
-  /** Everything anew in another language; else what may have changed. */
+  /** Builds everything again in another language; otherwise updates what may have changed. */
   function render() {
     if (state === "closed") return;
     if (language !== app.language) build();
@@ -145,8 +142,8 @@ export function createLiving(app, { runner, take, close }) {
   }
 
   /**
-   * Frame after frame: the newest one, when the answer to the one before is drawn. Rejected when the engine
-   * stops.
+   * Runs frame after frame: takes the newest one when the answer to the one before is drawn. Rejected when
+   * the engine stops.
    */
   async function answerFrames(goesOn) {
     const {
@@ -278,8 +275,8 @@ function createField(app, say, changed) {
   }
 
   /**
-   * The frame of now, in the shape of the model's pictures: making the rest smaller would take time. Null
-   * before there is one.
+   * The present frame, cropped to the shape of the model's pictures, because scaling the rest would take
+   * time. Null before the first frame.
    * @param {HTMLVideoElement} video
    */
   function shoot(video) {
@@ -334,7 +331,7 @@ function createField(app, say, changed) {
     return head === "mean" ? meanOfHeads(rows, heads) : rows.subarray(head * tokens, (head + 1) * tokens);
   }
 
-  /** Takes a patch out, or puts it back; one has to stay. */
+  /** Removes a patch, or puts it back; the last one cannot be removed. */
   function change(patch) {
     if (!out.delete(patch) && out.size < grid.rows * grid.cols - 1) out.add(patch);
     changed();

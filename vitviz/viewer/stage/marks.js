@@ -1,4 +1,4 @@
-/** Marks on patches: those that are taken out, those that are changed, and those under the brush. */
+/** Marks on removed and changed patches, and on those under the brush. */
 
 import { el } from "../parts/dom.js";
 

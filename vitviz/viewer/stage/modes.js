@@ -1,6 +1,6 @@
 /**
- * Modes of the picture: look or erase, before or after; what was done that no pixel shows; and how few
- * patches are left.
+ * Modes of the picture: look or erase, before or after. Also lists interventions that no pixel shows, and
+ * counts the patches that are left.
  */
 
 import { pictureCanvas } from "../parts/canvas.js";
@@ -10,7 +10,7 @@ import { answerOf, isAnswer, movedText, nameOf, vectorName } from "../text/answe
 import { changeName } from "../text/words.js";
 import { choice } from "../parts/widgets.js";
 
-/** An answer that takes longer does not follow the hand. */
+/** Slower answers do not follow the hand. */
 const SLOW_MS = 1000;
 
 /**
@@ -42,10 +42,10 @@ export function createModes(app) {
   const heard = el("p", { class: "vv-heard", role: "status" });
   const root = el("div", { class: "vv-modes" }, mode.root, side.root, finding, badges, heard);
   mode.root.dataset.control = "erase";
-  // What is pressed here is not the picture.
+  // Presses here must not reach the picture.
   for (const kind of ["pointerdown", "pointermove", "pointerup", "click"])
     root.addEventListener(kind, (event) => event.stopPropagation());
-  let [since, waited] = [0, 0]; // since when an answer is on its way, and how long the last one took
+  let [since, waited] = [0, 0]; // start of the pending request (0: none), and duration of the last one
   let drawn = []; // the badges that stand there
   return { root, render };
 
@@ -58,7 +58,8 @@ export function createModes(app) {
     mode.set(bench.paints());
     show(side.root, changes.length > 0 && bench.marks());
     side.set(bench.shows);
-    // Where it is about heads, edges, positions or tokens of another picture, words have to say it.
+    // Changes of heads, edges, positions or tokens of another picture have no pixels to mark, so words name
+    // them.
     const { donors = {} } = (app.second.key === OPERATED && app.second.app?.source.manifest.pass) || {};
     const unseen = changes
       .map((change, at) => ({ change, donor: donors[at] ?? null }))

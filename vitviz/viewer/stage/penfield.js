@@ -24,7 +24,7 @@ export function createPenField(app, onChange, onLift) {
   /** @type {import("../state/strokes.js").Pen} */
   let pen = { at: [0.5, 0.2], down: false };
   let [width, ink, writing] = [USUAL, "light", false];
-  let before = null; // what was moved as a whole
+  let before = null; // the strokes before a move as a whole
   let parts = null;
   return {
     build,
@@ -32,7 +32,7 @@ export function createPenField(app, onChange, onLift) {
     empty: () => strokes.length === 0,
     strokes: () => strokes,
     /**
-     * Puts other strokes in the place of all; one step back brings the old ones.
+     * Replaces all strokes; one undo brings the old ones back.
      * @param {typeof strokes} next
      */
     replace(next) {
@@ -49,7 +49,7 @@ export function createPenField(app, onChange, onLift) {
     picture: (take) => parts.canvas.toBlob(take, "image/png"),
   };
 
-  /** Makes field and tools in the language of the app; what was drawn stays. */
+  /** Builds field and tools in the language of the app; the drawing stays. */
   function build() {
     const { t } = app;
     const help = el("p", { class: "vv-note", id: freshId("drawing-help"), text: t("drawHelp") });

@@ -1,6 +1,6 @@
 /**
- * Placing: a digit that lies where none lay in the training can be moved to the middle, and what that changed
- * is said.
+ * Placing: moves a digit to the middle if none of the training digits lay where it lies, and tells how the
+ * answer changed.
  */
 
 import { button } from "../parts/widgets.js";

@@ -1,4 +1,4 @@
-/** The read-out beside the stage: what is selected, where its attention goes, its partners. */
+/** The read-out beside the stage: the selected token, its attention, and its partners. */
 
 import { shares, strongest } from "../maths/attention.js";
 import { createCompare } from "./compare.js";

@@ -138,8 +138,8 @@ export function createStage(app) {
   }
 
   /**
-   * The source whose picture stands there in place of the intact one, while its pixels are what was changed;
-   * a lesson shows what it asks about.
+   * The source whose picture replaces the intact one while an experiment changes pixels; in a lesson, the
+   * picture of its question.
    */
   function changedSource() {
     const { bench, second } = app;

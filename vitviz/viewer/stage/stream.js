@@ -20,7 +20,7 @@ const FAILURES = {
 export function createStream(report) {
   const video = document.createElement("video");
   Object.assign(video, { muted: true, playsInline: true, tabIndex: -1, ariaHidden: "true" });
-  let turn = 0; // of what is wanted
+  let turn = 0; // counts starts and stops
   let stream = /** @type {MediaStream|null} */ (null);
   let cameras = /** @type {string[]} */ ([]);
   const stop = () => off("stopped");
@@ -49,7 +49,7 @@ export function createStream(report) {
     off("asking");
     const mine = turn;
     if (!navigator.mediaDevices) {
-      // browsers give it to pages alone that nobody can have changed on their way
+      // browsers offer a camera only to pages from a secure origin
       off("insecure");
       return;
     }

@@ -1,6 +1,5 @@
 /**
- * Welcome: what can be done with the picture stands on it until the first move, and the walk at the start has
- * a hand.
+ * Welcome: hints on the picture until the first move, and a hand that follows the walk at the start.
  */
 
 import { el, show } from "../parts/dom.js";

@@ -10,7 +10,7 @@ import { carried, startSelection, validSelection } from "./state.js";
 const LOOKS = ["token", "pinned", "layer", "head", "direction"];
 
 /**
- * What was shown last. `photo`: its key; `began`: the selection that it began with by itself, null where a
+ * The analysis that was shown last. `photo`: its key; `began`: its automatic first selection, null where a
  * link has chosen.
  * @typedef {{grid: import("../maths/geometry.js").Grid, photo: string, began: any}} Seen
  * @typedef {import("./state.js").Selection} Selection
@@ -47,8 +47,8 @@ export function begunAnew(selection, begins) {
 }
 
 /**
- * What is selected in an analysis that arrives, before its link is read. It begins where its host proposes,
- * else where CLS looks in the last layer: of all that came ahead, that is what the answer was read from.
+ * The selection for an analysis that arrives, before its link is read. It begins where its host proposes,
+ * else at CLS in the last layer: of all files that come first, the answer was read from these.
  * @param {Selection|null} selection  as it was before
  * @param {Seen|null} seen
  * @param {{manifest: import("../types.js").Manifest, grid: import("../maths/geometry.js").Grid}} source

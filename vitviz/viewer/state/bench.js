@@ -6,7 +6,7 @@
 import { OPERATED, broughtBack, drawn, read, removedIn, withOne, wordsOf, written } from "./experiment.js";
 import { strongest } from "../maths/attention.js";
 
-/** What a stroke can do. */
+/** The tools of the brush. */
 const REPLACED_BY = wordsOf("replace", "by");
 export const TOOLS = ["remove", "keep", ...REPLACED_BY, "swap", "back"];
 
@@ -33,7 +33,7 @@ export function createBench(app, render) {
     on: true,
     /** Whether the brush is at hand on every panel. */
     erasing: false,
-    /** Which side the picture shows where an experiment is marked on it. @type {"before"|"after"} */
+    /** The side that the picture shows while an experiment is marked on it. @type {"before"|"after"} */
     shows: "after",
     /** The first of two patches to swap. @type {number|null} */
     first: null,
@@ -71,9 +71,9 @@ export function createBench(app, render) {
     undo: () => step(past, future),
     redo: () => step(future, past),
     /**
-     * What the brush has touched while the hand still moves: the model answers as fast as it can, and nothing
-     * of it is a step. Nothing is asked while an answer is on its way: the hand would overtake every one of
-     * them.
+     * Shows the patches under the brush while the hand still moves: the model answers as fast as it can, and
+     * no undo step is made. Sends nothing while a request is pending, because the hand would overtake every
+     * answer.
      */
     sketch(patches) {
       if (!HIDES.includes(bench.tool) || app.sketching.stir()) return;
@@ -93,7 +93,7 @@ export function createBench(app, render) {
       begun = null;
       app.sketch({ experiment, beside });
     },
-    /** What the brush did: patches in the order of its way. */
+    /** Applies a finished stroke: patches in the order in which the brush met them. */
     stroke(patches) {
       if (begun) app.settled(begun);
       begun = null;

@@ -1,6 +1,4 @@
-/**
- * Which explanations are looked at: the explainers and the class of a selection, as far as a source has them.
- */
+/** The selected explanations: explainers and class of a selection, as far as a source has them. */
 
 export const ANSWER = "answer"; // the class that the model answers, whichever that is
 

@@ -14,7 +14,7 @@ const MOST_GUESSES = 400;
 const MOST_RECORDS = 100;
 
 /**
- * What is remembered; {} where storage is refused, damaged or empty.
+ * The remembered fields; {} where storage is refused, damaged or empty.
  * @param {() => Storage} open  may throw: a browser can refuse even to name its storage
  * @returns {any}
  */

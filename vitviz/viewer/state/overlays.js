@@ -188,8 +188,8 @@ function positions({ source, selection }, token) {
 }
 
 /**
- * What positions inside attention do, in the chosen head or on the mean of the heads; null while they are
- * loading.
+ * The effect of positions inside attention, in the chosen head or on the mean of the heads; null while they
+ * are loading.
  */
 function told({ inside: file, grid }, { layer, head }, token) {
   const inside = file.get();

@@ -9,7 +9,7 @@ export const OWN_PHOTO = /^photo-[a-z0-9]{6}$/;
 /** The older ones are forgotten. */
 const MOST = 6;
 
-/** Of the pictures that a pen makes one after another only the last is a photo. */
+/** Whether a name is that of a drawing: of successive drawings only the last one counts as a photo. */
 export const isDrawn = (name) => /^drawing-\d+\.png$/.test(name);
 
 /** @typedef {{key: string, address: string, name: string}} Photo  address: the host knows what it means */
@@ -40,7 +40,10 @@ export function createPhotos(random = Math.random) {
     },
     /** @returns {Photo[]} */
     list: () => all,
-    /** What the host is asked for: a photo by its address, anything else by its key. @param {string} key */
+    /**
+     * The host's name for a picture: the address of a photo, the key of anything else.
+     * @param {string} key
+     */
     asked(key) {
       const one = all.find((photo) => photo.key === key);
       return one ? { path: one.address, name: one.name } : key;

@@ -38,7 +38,7 @@ export function createPointerState(app, render) {
   }
   return {
     ...NOTHING,
-    /** What a click on the picture chooses in a panel of pairs: "partner" or "token". */
+    /** The effect of a click on the picture in a panel of pairs: "partner" or "token". */
     pairPick: "partner",
     shownToken: () => app.previewed ?? app.selection.token,
     /** The partner that is shown: in a panel without pairs, the token under the pointer. */

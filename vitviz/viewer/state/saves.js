@@ -1,4 +1,4 @@
-/** What can be saved: tables of numbers, and names of figures. Each panel lists its own. */
+/** Files to save: tables of numbers, and names of figures. Each panel lists its own. */
 
 import { placeOf } from "../maths/geometry.js";
 import { overlayNamed } from "./overlays.js";
@@ -12,7 +12,7 @@ import { overlayNamed } from "./overlays.js";
  */
 
 /**
- * What the stage saves: the value of every token in the overlay.
+ * The files of the stage: the value of every token in the overlay.
  * @param {App} app
  * @param {View} view
  * @returns {Saves}

@@ -28,7 +28,7 @@ import { FUSIONS } from "../maths/rollout.js";
  */
 
 /**
- * Where a new analysis starts: the first prefix token, the last layer, the mean of its heads.
+ * The first selection of a new analysis: the first prefix token, the last layer, the mean of its heads.
  * @param {Shape} shape
  * @returns {Selection}
  */

@@ -92,7 +92,10 @@ const eachPoint = (strokes, place) =>
  * @typedef {{at: [number, number], down: boolean}} Pen
  */
 
-/** Where a key moves the pen: along rows and columns of a field of so many. Null for other keys. */
+/**
+ * The position of the pen after a key: along rows and columns of a field with that many steps. Null for other
+ * keys.
+ */
 export function moved([x, y], key, steps) {
   const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
   return way

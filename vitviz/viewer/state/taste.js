@@ -6,7 +6,7 @@ import { fieldsOf, oneOf, startOf } from "./panels.js";
 const share = { start: 0.65, possible: (value) => typeof value === "number" && value >= 0 && value <= 1 };
 const flag = (start) => ({ start, possible: (value) => typeof value === "boolean" });
 
-/** What the spotlight falls on: the photo in its own resolution, or the pixels that the model saw. */
+/** The picture under the spotlight: the photo in its own resolution, or the pixels that the model saw. */
 export const SIGHTS = ["photograph", "model"];
 
 /** @type {Record<string, import("./panels.js").Field>} */

@@ -1,6 +1,5 @@
 /**
- * The curriculum: the lessons of the house and the own one, where they are listed, and the way to their
- * pictures.
+ * The curriculum: the built-in lessons and the own one, their list, and the way to their pictures.
  */
 
 import { createCheck } from "../lessons/check.js";
@@ -42,7 +41,7 @@ export function createCurriculum(
     createOutcomes(results, taken?.outcomes ?? {}, render),
     render,
   );
-  // lost: the language whose texts could not be had
+  // lost: the language whose texts could not be loaded
   let [coming, lost] = [/** @type {Promise<boolean>|null} */ (null), ""];
   return {
     shelf,
@@ -56,8 +55,7 @@ export function createCurriculum(
   };
 
   /**
-   * Whether the texts of lessons are here; if not, they are fetched, and the page is drawn when they have
-   * come.
+   * Whether the texts of lessons are loaded. If not, fetches them, and draws the page again afterwards.
    */
   function speaksLessons() {
     if (!knowsLessons(app.language) && lost !== app.language) fetchTexts().then(render);

@@ -182,16 +182,16 @@ export function createLessonBar(app) {
 }
 
 /**
- * The last of these is on the screen, under the picture on a phone too; what a step brings along is there in
- * the next frame.
+ * Scrolls the last of these nodes into view, under the picture on a phone too, once the next frame has laid
+ * out the step.
  */
 function onScreen(nodes) {
   requestAnimationFrame(() => nodes.forEach((node) => node.scrollIntoView({ block: "nearest" })));
 }
 
 /**
- * The whole photo, with a frame around what the model saw; its share is told after the guess. True if it has
- * come now.
+ * Shows the whole photo, with a frame around the part that the model saw; its share appears after the guess.
+ * Returns true if the photo has just become visible.
  */
 function renderPhoto({ root, render }, course, revealed) {
   const { hidden } = root;

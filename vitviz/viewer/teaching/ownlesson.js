@@ -224,8 +224,8 @@ export function createOwnLesson(app, linkTo, start) {
 }
 
 /**
- * How a step is answered, and what is right, where the teacher says that; with a note as long as it is not
- * clear.
+ * Fields for the kind of answer to a step and, where the teacher sets one, the right answer; a note stands
+ * there as long as that is not clear.
  * @param {import("../main.js").App} app
  * @param {HTMLElement} right  the field for it
  * @param {() => import("../lessons/own.js").OwnStep} now  the step as it is

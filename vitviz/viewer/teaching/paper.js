@@ -4,8 +4,8 @@ import { el } from "../parts/dom.js";
 import { openInTab } from "../parts/download.js";
 
 /**
- * For A4 paper, in black and white too: nothing is told by a colour alone. Without child selectors, which XML
- * would escape.
+ * For A4 paper, in black and white too: colour alone never carries information. Without child selectors,
+ * which XML would escape.
  */
 const STYLE = `
 @page {

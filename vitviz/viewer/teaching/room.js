@@ -32,7 +32,7 @@ export function createBallot(app) {
   const letters = el("p", { class: "vv-note" });
   const codes = el("details", {}, el("summary", { class: "vv-note", text: t("pollCode") }), code, letters);
   const root = el("div", {}, line, codes);
-  let [open, held, timer] = ["", "", 0]; // the question, and the guess that is told or on its way
+  let [open, held, timer] = ["", "", 0]; // the question, and the guess that was sent or is being sent
   show(line, false);
   return { root, render };
 

@@ -1,6 +1,6 @@
 /**
- * The self-check on the screen: a line in the list of lessons, one question after another in a dialog, and
- * what has changed.
+ * The self-check on the screen: a line in the list of lessons, its questions in a dialog one by one, and the
+ * difference between both rounds.
  */
 
 import {
@@ -120,7 +120,7 @@ function createSelfCheck(app, round) {
     body,
     foot,
   );
-  dialog.addEventListener("close", () => dialog.remove()); // what was answered is kept
+  dialog.addEventListener("close", () => dialog.remove()); // the answers are stored
   show(foot, false);
   Promise.all([
     app.source.picture.fetch(),
@@ -203,8 +203,7 @@ function createSelfCheck(app, round) {
   }
 
   /**
-   * At the end of the first round nothing is told that would teach; at the end of the second one everything
-   * is.
+   * The end of a round. The first round reveals nothing that would teach; the second reveals everything.
    */
   function ending() {
     if (round === "before") return [el("p", { role: "status", text: t("check.kept") })];

@@ -16,8 +16,8 @@ import { sourceName, tokenName } from "../text/words.js";
 const PLACES = ["layer", "head", "token", "partner"];
 
 /**
- * The steps of the open lesson, each as the app that is in it; `here`: this page can put it on paper, for it
- * is about the picture on the screen, needs no second one, and gives no answer away.
+ * The steps of the open lesson, each with an app that stands in it. `here`: the step can be printed from this
+ * page: it is about the picture on the screen, needs no second one, and gives no answer away.
  * @param {import("../main.js").App} app
  */
 function stepsOn(app) {
@@ -33,7 +33,7 @@ function stepsOn(app) {
 }
 
 /**
- * Instead of a number that a step asks for: a line, and the step.
+ * Replaces numbers that a step asks for by a line with the number of the step.
  * @param {ReturnType<typeof stepsOn>} steps
  */
 function veilOf(steps) {
@@ -64,8 +64,8 @@ function isAlone({ state: { beside = "", experiment = "" } = {} }) {
 const asks = (there) => Boolean(there.course.question()) && there.course.truth() !== undefined;
 
 /**
- * Whether everything on the sheets is here: the picture, the patches that steps hide, what they say and ask,
- * and the answers, which they leave out.
+ * Whether everything for the sheets is loaded: the picture, the patches that steps hide, texts and questions,
+ * and the answers, which the sheets leave out.
  */
 export function sheetIsReady(app) {
   const says = (there) =>

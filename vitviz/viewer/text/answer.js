@@ -54,7 +54,8 @@ export const vectorName = ({
 }) => t(head === "none" && pool === "token" ? "vectorCls" : "vectorOther");
 
 /**
- * How far that has moved in a changed pass, in words; "" where a model names classes, or gives no vector.
+ * How far the vector has moved in a changed pass, in words; "" where a model names classes, or gives no
+ * vector.
  * @param {any} app
  * @param {any} changed  the app of the changed model
  */
@@ -65,7 +66,7 @@ export function movedText(app, changed) {
     : "";
 }
 
-/** Whether an answer is one: of a model that was taught, sure, and of something that it knows. */
+/** Whether there is a usable answer: the model is trained and sure, and knows the picture's kind. */
 export const isAnswer = ({
   manifest: {
     pass: { answer },

@@ -2,7 +2,7 @@
 
 import { KINDS, LIMITS } from "../engine/tables.js";
 
-const SQUARES = 3; // so many squares are named; of more, their number
+const SQUARES = 3; // at most this many squares are named; beyond that, only counted
 
 /**
  * @param {import("../state/experiment.js").Intervention} change  with all of its fields, as in a manifest
@@ -34,7 +34,7 @@ export function changeText(change, t, names = null) {
   return say("did_" + change.kind + (by && "_" + ending(by, change[by])), values);
 }
 
-/** The end of the key of a sentence: the word that a field holds, or what else is in it. */
+/** Suffix of a sentence's key: the word that a field holds, or which fields are set. */
 function ending(name, value) {
   if (typeof value === "string") return value.replaceAll(" ", "_");
   return name === "edges" && value.length === 1 ? "edge" : name;

@@ -17,21 +17,21 @@ import { className, explainerName } from "./explaining.js";
 import { labelName, tokenName } from "./words.js";
 
 /**
- * So much more alike must squares of one row or column be, of at most 1, before it is said that this was
- * learned.
+ * Least difference in similarity (at most 1) between squares of the same row or column and the rest, above
+ * which positions count as learned.
  */
 const LEARNED = 0.05;
 
-/** The positions are sent in half precision: so far may they be from what a formula gives. */
+/** Largest error of positions sent in half precision, compared with the formula. */
 const ROUNDED = 0.005;
 
 /**
- * Squares are alike if half of what is taken needs this share of them; half of all of them would be needed if
- * they were the same.
+ * Squares are alike if half of the attention needs at least this share of them; it would need half of them if
+ * all were equal.
  */
 const ALIKE = 0.4;
 
-/** So far apart must the most and the least similar square be, of at most 2. */
+/** Least difference between the most and the least similar square, of at most 2. */
 const APART = 0.1;
 
 /**
@@ -55,7 +55,7 @@ function plainName(
   return t(isRead && prefixKind(model.prefix_tokens[token]) === "cls" ? "foundWhole" : "foundOutside");
 }
 
-/** The squares that are there, as tokens: in an experiment some may be out. */
+/** Tokens of the squares in the pass: an experiment may remove some. */
 function squaresOf({ source: { grid, manifest } }) {
   const gone = new Set(manifest.pass?.removed);
   return [...Array(grid.tokens - grid.prefix).keys()]
@@ -63,11 +63,13 @@ function squaresOf({ source: { grid, manifest } }) {
     .map((patch) => patch + grid.prefix);
 }
 
-/** Whether there is nothing to compare a token with: no two squares, or it is out itself. */
+/**
+ * Whether a token has nothing to be compared with: fewer than two squares are left, or the token is removed.
+ */
 const isAlone = ({ source: { grid } }, squares, token) =>
   squares.length < 2 || (token >= grid.prefix && !squares.includes(token));
 
-/** The one that is looked at. */
+/** The selected square. */
 const thisOne = (app, token) => plainName(app, token, app.t("foundSquare"));
 
 /** A share in a sentence: whole percents, unless that would make it none or all. */
@@ -171,7 +173,8 @@ export function pairFinding(app, { query, key }, { share, cut }) {
 }
 
 /**
- * When the model comes to its answer; while nobody knows that, how far it is ahead; why it is none.
+ * The step at which the model comes to its answer; while that is unknown, the lead of the answer; or the
+ * reason why there is none.
  * @param {import("../main.js").App} app
  * @param {import("../types.js").LensLine[]|null} lens
  */

@@ -1,6 +1,5 @@
 /**
- * Learning: texts come as files of their own where the bundle has not brought them: a language, and its
- * lessons.
+ * Loads texts that are not in the bundle from files of their own: a language, and its lessons.
  */
 
 import { languageOf } from "./language.js";
@@ -9,7 +8,7 @@ import { GLOSSARY, STRINGS } from "./strings.js";
 /** @typedef {import("./language.js").Language} Language */
 
 /**
- * Makes the texts of a language known, once; those of lessons are `learnLessons`'.
+ * Loads the texts of a language once; `learnLessons` loads those of lessons.
  * @param {any} tag  as in `<html lang>`
  * @param {null|import("../types.js").Texts} [fetchTexts]  null: all are here
  * @returns {Promise<boolean>}  false where they cannot be had; the host says why
@@ -23,7 +22,7 @@ export async function learn(tag, fetchTexts = null) {
 export const knowsLessons = (language) => "lesson.cut" in STRINGS[language];
 
 /**
- * The same for the texts of lessons, which nobody needs who opens none.
+ * Loads the texts of lessons, which are only needed once a lesson is opened.
  * @param {Language} language
  * @param {null|import("../types.js").Texts} fetchTexts
  */

@@ -128,7 +128,7 @@ export function gapText(app, truth) {
   return t(question.truth === "attentionMap" ? "lessonGap_shares" : "lessonGap_patches", words);
 }
 
-/** Whether a guess is right, then both; what is worked out is so, whatever a model says. */
+/** A sentence on whether a guess is right, followed by guess and truth. */
 function verdictText({ t, course }, verdict, guess, truth) {
   const says = {
     right: t("lessonRight"),
@@ -179,10 +179,10 @@ function valuesOf(app, names) {
   /** @type {Record<string, any>} */
   const values = sizesOf(app);
   for (const [name, operand] of Object.entries(course.step().values ?? {})) {
-    if (!names.includes(name)) continue; // nobody waits for what is not said
+    if (!names.includes(name)) continue; // a value that the text does not name is not waited for
     const value = course.value(operand);
     if (value === null) return null;
-    // A text that names it is not shown: what it speaks of is not here.
+    // A text that names this value is not shown, because the value does not exist here.
     values[name] = value === undefined ? "–" : written(app, operand, value);
   }
   return values;

@@ -6,7 +6,7 @@ import { overlayNamed } from "../state/overlays.js";
 import { aboutExplained } from "./explaining.js";
 import { headName, tokenName } from "./words.js";
 
-/** Why a token has no map of positions, ever. */
+/** Reasons why a token never has a map of positions. */
 const NOWHERE = ["noPositions", "prefix"];
 
 /**

@@ -1,4 +1,4 @@
-/** Told: what is said of a photo or an experiment, in every language, with the sentences of Python. */
+/** Messages about a photo or an experiment, in every language, with the sentences of Python. */
 
 import { withParticles } from "./particles.js";
 import { PHOTO } from "./phototexts.js";
@@ -16,7 +16,7 @@ function sentence({ key, values }, language) {
   return withParticles(text.replace(/\{(\w+)\}/g, (_, name) => valueOf(values[name], language)));
 }
 
-/** A value as text: one can be such a text itself, a list, or JSON. */
+/** A value as text. It can be a message itself, a list, or JSON. */
 function valueOf(value, language) {
   if (value?.key) return sentence(value, language);
   return Array.isArray(value)

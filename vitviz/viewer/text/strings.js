@@ -7,8 +7,7 @@ import { readFileSync } from "node:fs";
 import { byLanguage, dictionary, prefixed } from "./dictionaries.js";
 
 /**
- * Names of the texts that say what an intervention does, and what a fair test found; the others are said by
- * Python alone.
+ * Names of the texts about interventions and results of fair tests; only Python uses the others.
  */
 const CHANGES = /^(did|in)_|_patch(es)?$|^fair_/; // as in bundle.py
 

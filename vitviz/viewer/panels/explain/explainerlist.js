@@ -1,4 +1,4 @@
-/** All explainers that the host knows: to choose among, with what each costs and what was measured of it. */
+/** The list of all explainers of the host, to choose among, with the cost and the measurements of each. */
 
 import { grouped } from "../../maths/numbers.js";
 import { MOST_MAPS, questionOf, shownExplainers, toggled } from "../../state/explaining.js";
@@ -86,7 +86,7 @@ function createRow(app, explainer) {
     render(keys) {
       const on = keys.includes(explainer.key);
       input.checked = on;
-      // Without the host only what the page brought can be looked at.
+      // Without a host only the explanations in the page can be shown.
       input.disabled = on ? keys.length === 1 : keys.length >= MOST_MAPS || !fileOf().exists;
       setText(cost, costText(explainer, fileOf().here, t));
     },

@@ -92,7 +92,7 @@ export function createLedger(app) {
     return [...table.querySelectorAll("tbody tr")].filter((row) => !row.hidden);
   }
 
-  /** One that the pointer focuses, too: the line before may be folded away by that. */
+  /** Makes a line the Tab stop, also one that the pointer focuses: that may fold away the line before. */
   function stopAt({ target }) {
     for (const row of table.querySelectorAll("tbody tr"))
       row.tabIndex = row === target.closest("tr") ? 0 : -1;

@@ -76,7 +76,7 @@ export function createMixView(app) {
     drawOrigins(shown);
   }
 
-  /** That the place of a patch turns its query and key, in a model with rotary positions. */
+  /** Suffix for a patch in a model with rotary positions: its place rotates query and key. Else "". */
   function turned(token) {
     const off = manifest.pass.changes.some(
       ({ kind, by }) => kind === "positions" && ["off", "rotary off"].includes(by),
