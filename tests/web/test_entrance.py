@@ -397,6 +397,53 @@ def test_short_requests_of_an_address_take_turns_until_their_answer_begins(monke
     asyncio.run(run())
 
 
+def test_an_address_computes_few_direct_requests_at_a_time(monkeypatch):
+    """99 at once took all threads, 3.4 GB, and half a minute from everybody."""
+    monkeypatch.setattr(limits, "DIRECT_OF_ADDRESS", 2)
+    inside, end = [], asyncio.Event()
+
+    async def app(scope, receive, send):
+        inside.append(scope["client"][0])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await end.wait()  # a tool answers by a stream, which begins before it computes
+
+    async def run():
+        async def send(_message):
+            pass
+
+        entrance = Entrance(app, (*RULES, *TOOL_RULES), Origins())
+        paths = ("run/analyze", "mcp/", "component_server/", "run/survey", "mcp/http")
+        headers = [(b"host", HERE.encode())]
+        scope = {"type": "http", "method": "POST", "app": Open, "headers": headers}
+        tasks = [
+            asyncio.create_task(
+                entrance({**scope, "client": (who, 1), "path": f"/gradio_api/{path}"}, None, send)
+            )
+            for who, path in (*(("a", path) for path in paths), ("b", "run/analyze"))
+        ]
+        for _ in range(9):
+            await asyncio.sleep(0)
+        assert inside == ["a", "a", "b"]
+        end.set()
+        await asyncio.gather(*tasks)
+        assert sorted(inside) == ["a"] * 5 + ["b"]
+        assert not entrance._turns
+
+    asyncio.run(run())
+
+
+def test_a_proxy_that_forwards_no_name_is_refused_and_leaves_no_traceback():
+    for name in ("127.0.0.1:abc", "[", "a b", "a:b:c", "a, b c", "x" * 300, "<script>"):
+        entrance = Entrance(None, RULES, Origins())
+        headers = Headers({"host": HERE, "x-forwarded-host": name})
+        scope = {"method": "GET", "app": Open, "client": ("a", 1), "headers": headers.raw}
+        status, _ = entrance._refusal(rule_of(RULES, "GET", "/"), scope, headers)
+        assert status == 403, name
+    for name in ("", "vit.school.example", "a.example:8080", "a.example, b.example", "[::1]:80"):
+        headers = Headers({"host": HERE, "x-forwarded-host": name})
+        assert entrance._refusal(rule_of(RULES, "GET", "/"), scope, headers) is None, name
+
+
 def test_answers_say_how_browsers_treat_them():
     _, _, sent = answer("GET", "/")
     assert sent["x-content-type-options"] == "nosniff"

@@ -15,6 +15,8 @@ def serve_page(argv: Sequence[str]) -> None:
 
     Raises `VitvizError` for arguments that cannot be used.
     """
+    from .host.protocol import bound  # uvicorn takes a moment to import
+
     settings = Settings.from_args(argv)
     check_listens(settings.address(), settings.port)
     logging.basicConfig(
@@ -22,6 +24,7 @@ def serve_page(argv: Sequence[str]) -> None:
     )
     logging.getLogger("asyncio").addFilter(Rarely())
     raise_descriptors()
+    bound()
     logging.getLogger("vitviz").setLevel(settings.log_level.upper())
     print("vitviz starts: its address comes in some seconds", flush=True)
     demo, options = build_app(settings)

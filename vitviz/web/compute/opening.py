@@ -12,6 +12,7 @@ from ...model.photo_parts import outline_of
 from ..host import limits
 from .turns import Turns
 
+_small = Turns(limits.QUICK_PHOTOS, limits.OPERATING_LINE)
 _large = Turns(limits.LARGE_PHOTOS, limits.LINE)
 
 
@@ -19,9 +20,11 @@ def open_upload(data: bytes, name: str) -> Photo:
     """`open_photo` of a visitor's file. Raises `VitvizError` if it takes too long, or if too many
     large photos wait.
     """
+    busy = VitvizError(Message("web.busy"))
     if _is_quick(data):
-        return open_photo(data, name)
-    with _large.take(limits.OPENING_WAIT_SECONDS, VitvizError(Message("web.busy"))):
+        with _small.take(limits.OPENING_WAIT_SECONDS, busy):
+            return open_photo(data, name)
+    with _large.take(limits.OPENING_WAIT_SECONDS, busy):
         try:
             return decode(data, name, limits.OPENING_SECONDS)
         except TooSlowError as error:

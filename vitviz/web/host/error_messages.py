@@ -30,10 +30,12 @@ def preferred(accept_language: str) -> str:
     """The language of highest quality in an Accept-Language header, among those of the app.
 
     RFC 9110, section 12.5.4: "en-US,ko;q=0.5" is English, "fr,ko;q=0.5" is Korean. Only the first
-    `LANGUAGES_READ` entries are read: every request has the header, and it can be of any length.
+    `LANGUAGES_READ` entries of the first `LANGUAGE_LETTERS` letters are read: every request has the
+    header, and it can be long.
     """
     best, weight = ENGLISH, 0.0
-    for entry in accept_language.split(",", limits.LANGUAGES_READ)[: limits.LANGUAGES_READ]:
+    entries = accept_language[: limits.LANGUAGE_LETTERS].split(",", limits.LANGUAGES_READ)
+    for entry in entries[: limits.LANGUAGES_READ]:
         tag, *parameters = (part.strip() for part in entry.split(";"))
         language, quality = spoken(tag), _quality(parameters)
         if language and quality > weight:

@@ -6,6 +6,7 @@ number of open streams.
 """
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -37,6 +38,8 @@ OF_SPACE = {
     "site": " https://huggingface.co https://*.huggingface.co",
 }
 FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors {frames}"
+# A name with a port, or nothing: Gradio makes addresses of X-Forwarded-Host.
+HOST = re.compile(r"((\[[\w:.]{1,60}\]|[\w.-]{1,255})(:\d{1,5})?)?", re.ASCII)
 # Allowed headers for a part of a file: Gradio answers with those of the request, cookies included.
 OF_PART = {
     *("content-type", "content-length", "content-range", "content-disposition"),
@@ -47,8 +50,8 @@ OF_PART = {
 class _Turns:
     """The turns of an address, and the number of its requests that have or await one."""
 
-    def __init__(self) -> None:
-        self.free = asyncio.Semaphore(limits.REQUESTS_OF_ADDRESS)
+    def __init__(self, most: int) -> None:
+        self.free = asyncio.Semaphore(most)
         self.requests = 0
 
 
@@ -64,7 +67,8 @@ class Entrance:
     ) -> None:
         self.app, self.rules, self.origins, self.root = app, rules, origins, root
         self._streams: Counter[str] = Counter()  # open ones, by address
-        self._turns: dict[str, _Turns] = {}  # of short requests, by address
+        # Turns of an address for direct requests, and for short ones.
+        self._turns: dict[tuple[str, bool], _Turns] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -91,7 +95,8 @@ class Entrance:
         elif rule and rule.is_long:
             await self.app(scope, receive, send)
         else:
-            await self._take_turn(scope, receive, send)
+            is_direct = rule is not None and rule.is_direct
+            await self._take_turn(scope, receive, send, is_direct=is_direct)
 
     def _refusal(
         self, rule: Rule | None, scope: Scope, headers: Headers
@@ -100,6 +105,9 @@ class Entrance:
         host, origin = headers.get("host", ""), headers.get("origin", "")
         if not self.origins.serves(host):
             return 403, VitvizError(Message("web.other_name", host=repr(host[:100])))
+        forwarded = headers.get("x-forwarded-host", "")
+        if not all(HOST.fullmatch(name.strip()) for name in forwarded.split(",")):
+            return 403, VitvizError(Message("web.other_name", host=repr(forwarded[:100])))
         if rule is None:
             return 404, VitvizError(Message("web.not_here"))
         if not self.origins.allows(headers, following_link=rule.is_linked):
@@ -127,13 +135,16 @@ class Entrance:
             if not self._streams[address]:
                 del self._streams[address]
 
-    async def _take_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a short request when few others of its address are being answered: otherwise a
-        hundred requests of one visitor would delay all others. A turn ends when the answer begins,
-        so nobody waits for a slow connection.
+    async def _take_turn(
+        self, scope: Scope, receive: Receive, send: Send, *, is_direct: bool
+    ) -> None:
+        """Answer a request when few others of its address are being answered: otherwise a hundred
+        requests of one visitor would delay all others. The turn of a short request ends when its
+        answer begins, so nobody waits for a slow connection; that of a direct one with the answer.
         """
-        address = address_of(scope)
-        turns = self._turns.setdefault(address, _Turns())
+        key = (address_of(scope), is_direct)
+        most = limits.DIRECT_OF_ADDRESS if is_direct else limits.REQUESTS_OF_ADDRESS
+        turns = self._turns.setdefault(key, _Turns(most))
         turns.requests += 1
         has_turn = False
 
@@ -144,7 +155,8 @@ class Entrance:
             has_turn = False
 
         async def sending(message: Event) -> None:
-            end()
+            if not is_direct:
+                end()
             await send(message)
 
         try:
@@ -154,7 +166,7 @@ class Entrance:
             end()
             turns.requests -= 1
             if not turns.requests:
-                del self._turns[address]
+                del self._turns[key]
 
     def _path_of(self, scope: Scope) -> str:
         path = scope["path"]

@@ -16,7 +16,8 @@ class Rule(NamedTuple):
     path         a regular expression for the whole path
     is_open      answered without a login
     stays_open   a stream of events, which lasts as long as its page
-    is_long      computes, or receives slowly; limited by `Turns` and the door
+    is_long      receives slowly; limited by the door
+    is_direct    computes without the queue; an address has few of them at a time
     is_linked    may be reached by a link from another site
     """
 
@@ -25,6 +26,7 @@ class Rule(NamedTuple):
     is_open: bool = False
     stays_open: bool = False
     is_long: bool = False
+    is_direct: bool = False
     is_linked: bool = False
 
 
@@ -53,7 +55,7 @@ RULES = (
     _rule("GET", r"/gradio_api/info/?"),
     # Its requests, and their answers.
     _rule("POST", r"/gradio_api/(queue/join|cancel|reset/?)"),
-    _rule("POST", r"/gradio_api/component_server/?", "is_long"),
+    _rule("POST", r"/gradio_api/component_server/?", "is_direct"),
     _rule("GET", r"/gradio_api/queue/data", "stays_open"),
     _rule("GET", HEARTBEAT.pattern, "stays_open"),
     _rule("POST", UPLOAD.pattern, "is_long"),
@@ -62,11 +64,11 @@ RULES = (
     # Programs: gradio_client, @gradio/client, curl.
     _rule("POST", rf"/gradio_api/call/(v2/)?{NAME}/?"),
     _rule("GET", rf"/gradio_api/call/(v2/)?{NAME}/{SEGMENT}", "stays_open"),
-    _rule("POST", rf"/gradio_api/(run|api)/{NAME}/?", "is_long"),
+    _rule("POST", rf"/gradio_api/(run|api)/{NAME}/?", "is_direct"),
 )
 # Rules for an app with tools for language models.
 TOOL_RULES = (
-    _rule("POST DELETE", TOOLS.pattern, "is_long"),
+    _rule("POST DELETE", TOOLS.pattern, "is_direct"),
     _rule("GET", TOOLS.pattern, "stays_open"),
     _rule("GET", r"/gradio_api/mcp/schema"),
 )
