@@ -24,7 +24,7 @@ from vitviz.web.compute.engine import Local
 from vitviz.web.compute.fulfilment import fulfil
 from vitviz.web.compute.models import Menu
 from vitviz.web.compute.orders import Order, Refusal, Result, Selection
-from vitviz.web.compute.turns import computing
+from vitviz.web.compute.turns import Turns, computing
 from vitviz.web.host import limits
 from vitviz.web.host.error_messages import in_each
 from vitviz.web.service.replies import Shown
@@ -266,3 +266,22 @@ def test_an_order_carries_interventions_and_an_explainer(models):
         refused = fulfil(wrong, models).refused
         assert refused is not None
         assert not refused.of_picture
+
+
+def test_an_explanation_of_a_program_is_bounded_before_it_runs(models, monkeypatch):
+    """Three of 1,369 passes each kept everybody's photos waiting for minutes."""
+    monkeypatch.setattr(limits, "EXPLAINING_WORK", 1e3)
+    monkeypatch.setattr(fulfilment, "analyze", lambda *_, **__: pytest.fail("it was computed"))
+    refused = fulfil(order(selection=Selection(3, explainer="occlusion")), models).refused
+    assert refused.text.startswith("this takes about")
+
+
+@pytest.mark.parametrize("explainer", ["occlusion", ""])
+def test_work_of_many_passes_leaves_a_place_for_single_ones(models, monkeypatch, explainer):
+    monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(limits, "MANY_PASSES", 2)
+    monkeypatch.setattr(fulfilment, "_many_passes", Turns(1, 0))
+    with fulfilment._explaining(2):
+        result = fulfil(order(selection=Selection(3, explainer=explainer)), models)
+    assert (result.refused is not None) == bool(explainer)
+    assert fulfil(order(selection=Selection(3, explainer=explainer)), models).refused is None

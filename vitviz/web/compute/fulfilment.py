@@ -17,7 +17,9 @@ from PIL import Image
 
 from ...errors import VitvizError
 from ...languages import Message
+from ...model.loaded import ModelCard
 from ...probe.analysis import Analysis, analyze
+from ...probe.capture.grid import PatchGrid
 from ...probe.explain import fairness
 from ...probe.explain.explainers import EXPLAINERS, chosen
 from ...viewer import page
@@ -38,10 +40,12 @@ from .orders import (
     Result,
     Selection,
 )
+from .turns import Turns
 
 UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # not shown by browsers
 PAGE = "page.html"
 Turn = Callable[[], AbstractContextManager[None]]
+_many_passes = Turns(max(1, limits.COMPUTING - 1), limits.LINE)
 
 
 def fulfil(order: AnyOrder, models: ModelSource, turn: Turn = nullcontext) -> Result:
@@ -86,7 +90,11 @@ def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) ->
         photo = open_upload(order.photo, order.name)
     with stages("load"):
         loaded = models.get(order.model)
-    with stages("wait"), turn(), stages("pass"):
+    passes = 0
+    if order.selection and order.selection.explainer:
+        passes = chosen(order.selection.explainer).passes(PatchGrid.of(loaded.card.config))
+        _check_work(loaded.card, passes, limits.EXPLAINING_WORK)
+    with stages("wait"), _explaining(passes), turn(), stages("pass"):
         analysis = analyze(loaded, photo, invert=order.invert, interventions=order.interventions)
         # In the same turn: some explainers run the model, too, even many times.
         relevance = _relevance(order.selection, analysis) if order.selection else {}
@@ -116,8 +124,8 @@ def _late(order: LateOrder, models: ModelSource, turn: Turn, _stages: _Stages) -
     """Make the file, with a turn if the model has to run, as for an explanation."""
     held = _held(order, models)
     passes = passes_of(held, order.name)
-    _check_work(held, passes, limits.EXPLAINING_WORK)
-    with turn() if passes else nullcontext():
+    _check_work(held.card, passes, limits.EXPLAINING_WORK)
+    with _explaining(passes), turn() if passes else nullcontext():
         return Result(files={late_path(order.name): late_file(held, order.name)})
 
 
@@ -126,10 +134,10 @@ def _fair(order: FairOrder, models: ModelSource, turn: Turn, stages: _Stages) ->
     held, keys = _held(order, models), list(dict.fromkeys(order.keys))
     passes = fairness.passes_of(len(keys) + 1)
     passes += sum(chosen(key).passes(held.grid) for key in keys)
-    _check_work(held, passes, limits.TESTING_WORK)
+    _check_work(held.card, passes, limits.TESTING_WORK)
     maps, columns = dict(order.maps), [*order.columns]
     target = held.class_index(order.target, "fair_test")
-    with turn(), stages("pass"):
+    with _explaining(passes), turn(), stages("pass"):
         if missing := [key for key in keys if key not in maps]:
             maps[missing[0]] = held.explain(missing[0], order.token, target).tolist()
             return _step(maps, columns, len(keys) + fairness.STEPS)
@@ -163,7 +171,7 @@ def _page(order: PageOrder, models: ModelSource, turn: Turn, _stages: _Stages) -
     layers = held.trace.depth if order.layers is None else len(order.layers)
     if layers * _page_bytes_of_layer(held) > limits.PAGE_BYTES:
         raise VitvizError(Message("web.page_large", most=round(limits.PAGE_BYTES / 1e6)))
-    with turn():
+    with _explaining(limits.MANY_PASSES), turn():
         text = page(held, film=order.film, layers=order.layers, engine=order.engine)
     return Result(files={PAGE: text.encode()})
 
@@ -180,10 +188,20 @@ def _held(order: OperateOrder | LateOrder | FairOrder | PageOrder, models: Model
     return replace(analysis, loaded=models.get(order.model))
 
 
-def _check_work(analysis: Analysis, passes: int, most: float) -> None:
+def _check_work(card: ModelCard, passes: int, most: float) -> None:
     """Raise `VitvizError` if so many passes of this model are too much for a shared machine."""
-    if 2.0 * passes * analysis.card.num_parameters * analysis.grid.num_tokens > most:
-        raise VitvizError(Message("web.too_much", passes=passes, name=analysis.card.name))
+    tokens = PatchGrid.of(card.config).num_tokens
+    if 2.0 * passes * card.num_parameters * tokens > most:
+        raise VitvizError(Message("web.too_much", passes=passes, name=card.name))
+
+
+def _explaining(passes: int) -> AbstractContextManager[None]:
+    """A turn for work of many passes, which can take a minute: it leaves a place of `turn` free for
+    single passes of others. Raises `VitvizError` if too many wait for it.
+    """
+    if passes < limits.MANY_PASSES:
+        return nullcontext()
+    return _many_passes.take(limits.COMPUTING_WAIT_SECONDS, VitvizError(Message("web.busy")))
 
 
 def _for_page(order: Order, analysis: Analysis) -> Result:

@@ -61,7 +61,7 @@ STREAMS_OF_ADDRESS = 200  # open streams of one address, which a school can shar
 HEAD_BYTES = 32_000  # of the head of a request, as nginx takes it: 4 buffers of 8 kB
 HEAD_LINES = 100  # headers of a request; browsers send some twenty
 LANGUAGE_LETTERS = 1000  # of an Accept-Language header that are read
-DIRECT_OF_ADDRESS = 12  # requests that compute without the queue, of one address at a time
+DIRECT_OF_ADDRESS = 6  # requests that compute without the queue, of one address at a time
 QUICK_PHOTOS = 4  # small photos decoded at a time; each takes up to 0.1 GB
 REQUESTS_OF_ADDRESS = 4  # short requests of one address that are answered at a time; others wait
 DESCRIPTORS = 65_536  # open files and connections, where the system allows as many
@@ -74,12 +74,13 @@ OPERATING_LINE = 48  # visitors whose experiment may wait for a turn: a class th
 LARGE_PHOTO_MEGAPIXELS = 8  # above it a photo is decoded in a process of its own
 LARGE_PHOTOS = 1  # decoded at a time; each takes up to 0.5 GB
 OPENING_SECONDS = 20  # to decode a large photo; 64 megapixels take 2 on a core of a small host
-OPENING_WAIT_SECONDS = 30  # for a turn
+OPENING_WAIT_SECONDS = 70  # for a turn, behind three photos of another visitor
 COMPUTING_WAIT_SECONDS = 30  # for a turn to compute a forward pass or a rollout
 # Explanations and fair tests, in operations: 2 for each parameter, token and pass. A core of a
 # small host does some 5e10 a second; the shipped photo model takes 8e8 for a pass.
 EXPLAINING_WORK = 4e12  # of one explanation
 TESTING_WORK = 2e13  # of all steps of one fair test
+MANY_PASSES = 10  # of one request; from there on it leaves room for single passes of others
 TESTING = 1  # steps of fair tests at a time; a test has some twenty, so visitors take turns
 TESTING_WAIT_SECONDS = 10  # for the turn of a step; then a viewer retries: data/fairtest.js
 TESTS_KNOWN = 200  # fair tests that can continue, one for each analysis
