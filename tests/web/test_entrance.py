@@ -397,6 +397,14 @@ def test_short_requests_of_an_address_take_turns_until_their_answer_begins(monke
     asyncio.run(run())
 
 
+def test_a_name_that_no_file_system_takes_is_not_here():
+    """It was status 500, and a traceback with a path of the host in the log."""
+    for path in ("/assets/index-a.js", "/static/img/logo.svg", "/static/fonts/a/b_c@2x.woff2"):
+        assert rule_of(RULES, "GET", path), path
+    for path in ("/static/" + "a" * 5000, "/assets/" + "a/" * 4000, "/static/\x00", "/static/한"):
+        assert rule_of(RULES, "GET", path) is None, path
+
+
 def test_an_address_computes_few_direct_requests_at_a_time(monkeypatch):
     """99 at once took all threads, 3.4 GB, and half a minute from everybody."""
     monkeypatch.setattr(limits, "DIRECT_OF_ADDRESS", 2)

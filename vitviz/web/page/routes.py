@@ -44,7 +44,8 @@ NAME, SEGMENT = r"[\w-]+", r"[^/]+"
 RULES = (
     # The page. Gradio's document asks for a password itself.
     _rule("GET HEAD", r"/", "is_open", "is_linked"),
-    _rule("GET HEAD", r"/(assets|static)/.+", "is_open"),
+    # Names that no file system takes would be status 500 and a traceback.
+    _rule("GET HEAD", r"/(assets|static)(/[!-.0-~]{1,200}){1,9}", "is_open"),
     _rule(
         "GET HEAD", r"/(favicon\.ico|robots\.txt|theme\.css|manifest\.json)", "is_open", "is_linked"
     ),
