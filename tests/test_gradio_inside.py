@@ -34,6 +34,7 @@ BLOCKS = [
     "_queue.get_events",
     "_queue.pending_event_ids_session",
     "_queue.pending_messages_per_session",
+    "_queue.pending_messages_per_session.max_size",
     "_queue.push",
 ]
 

@@ -180,6 +180,12 @@ async def main():
         demo._queue.active_jobs.append(found[0])
         started.append(found[0][0].request.scope["client"][0])
     print(json.dumps([states, turns, started, len(line.queue)]))
+    # Two streams of a session are cut off, one after the other; another session stays.
+    sessions = demo._queue.pending_messages_per_session
+    sessions["twin"] = sessions["other"] = None
+    del sessions["twin"]
+    del sessions["twin"]
+    assert "twin" not in sessions and "other" in sessions
 
 asyncio.run(main())
 """

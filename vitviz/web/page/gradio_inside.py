@@ -21,7 +21,7 @@ from gradio.data_classes import ImageData
 from gradio.exceptions import ComponentProcessingError, InvalidPathError
 from gradio.i18n import I18nData as I18nData  # what `gr.I18n` gives, for annotations
 from gradio.tunneling import CURRENT_TUNNELS
-from gradio.utils import get_upload_folder
+from gradio.utils import LRUCache, get_upload_folder
 from gradio_client.utils import is_file_obj_with_meta, is_http_url_like, traverse
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
@@ -56,6 +56,18 @@ class _Undescribed(BlocksConfig):
         of_session: Any = super().__copy__()
         of_session.config_for_block = lambda *_: {}
         return of_session
+
+
+class _Sessions(LRUCache):
+    """The messages of each session, from which a session may be deleted twice.
+
+    Gradio deletes a session when a stream of it is cut off. Without this class, the second stream
+    of a session leaves a traceback in the log.
+    """
+
+    def __delitem__(self, session: str) -> None:
+        if session in self:
+            super().__delitem__(session)
 
 
 class App(gr.Blocks):
@@ -119,6 +131,9 @@ class App(gr.Blocks):
         os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", str(10**9))
         super().queue(**options)
         inside: Any = self._queue
+        inside.pending_messages_per_session = _Sessions(
+            inside.pending_messages_per_session.max_size
+        )
         push = inside.push
 
         async def pushed(body: Any, request: Any, username: str | None) -> tuple[bool, Any, str]:
