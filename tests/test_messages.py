@@ -52,6 +52,7 @@ UNSEEN = (
     "the app cannot listen at",
     "the page cannot be served",
     "GRADIO_TEMP_DIR names another",
+    "web/host/protocol.py: ",  # uvicorn answers with status 400 and words of its own
 )
 HANGUL = re.compile("[가-힣]")
 
