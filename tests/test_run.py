@@ -12,13 +12,13 @@ import pytest
 from tests.running import ROOT, until
 
 PLANTED = """
-import time
+import threading
 
 def test_wrong():
     assert 1 == 2, "one is\\nnot two"
 
 def test_waiting():
-    time.sleep(100)
+    threading.Event().wait()  # until the run is ended
 
 def test_right():
     pass
@@ -90,7 +90,7 @@ esac
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """Of a runner whose Python, Node, browser and linters are `PROGRAM`."""
+    """Variables of a runner that finds `PROGRAM` as Python, Node, browser and linters."""
     (tmp_path / "bin").mkdir()
     for name in ("python", "node", "ruff", "mypy", "apt-get"):
         program = tmp_path / "bin" / name

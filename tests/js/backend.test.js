@@ -337,7 +337,7 @@ test("a page with a host, and a model without weights, leave a manifest as it is
   assert.equal(hosted.completed(manifest), manifest);
 });
 
-/** What is explained, as an analysis that is shown has it. */
+/** Source of an analysis on the screen, with the parts that explanations read. */
 const shownOf = (model, changes = []) =>
   Object.assign(sourceOf(model), {
     manifest: {

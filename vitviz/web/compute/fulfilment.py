@@ -196,8 +196,8 @@ def _check_work(card: ModelCard, passes: int, most: float) -> None:
 
 
 def _explaining(passes: int) -> AbstractContextManager[None]:
-    """A turn for work of many passes, which can take a minute: it leaves a place of `turn` free for
-    single passes of others. Raises `VitvizError` if too many wait for it.
+    """A turn for work of many passes, which can take a minute: where several passes run at a time,
+    one place of `turn` stays free for others. Raises `VitvizError` if too many wait for it.
     """
     if passes < limits.MANY_PASSES:
         return nullcontext()

@@ -1,7 +1,8 @@
 """Opening: decodes photos of visitors so that no photo blocks the others.
 
-A small, ordinary photo is decoded at once. Any other waits for its turn and is decoded in a process
-of its own, which is killed when it takes too long: a decoder in this process cannot be stopped.
+A small, ordinary photo is decoded in this process, a few at a time. Any other is decoded alone, in
+a process of its own, which is killed when it takes too long: a decoder in this process cannot be
+stopped.
 """
 
 from ...errors import VitvizError
