@@ -286,6 +286,22 @@ def stop_time(page) -> None:
     page.clock.pause_at(datetime.now() + timedelta(hours=1))
 
 
+def address(page) -> str:
+    """The page's address as it is now; Playwright's `page.url` follows a moment later."""
+    return page.evaluate("location.href")
+
+
+def address_says(page, **wanted: object) -> None:
+    """Wait until the address has these parameters (None: lacks them). It is written
+    a moment after the last choice.
+    """
+    page.wait_for_function(
+        """wanted => Object.entries(wanted).every(([name, value]) =>
+            new URLSearchParams(location.search).get(name) === value)""",
+        arg={name: None if value is None else str(value) for name, value in wanted.items()},
+    )
+
+
 @dataclass
 class Visit:
     """One visitor's page, and its requests and errors since it was opened."""

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import LAPTOP, PHONE, PHOTOS, middle_in, number, unfold
+from tests.browser.conftest import LAPTOP, PHONE, PHOTOS, address, middle_in, number, unfold
 from tests.browser.test_accessibility import faults
 from tests.browser.test_beside import HERE, THERE, point
 from tests.browser.test_explain import DRAWN
@@ -126,7 +126,7 @@ def test_a_stroke_is_answered_beside_undone_and_in_the_link(visit, photos) -> No
     seen.open_panel("Predictions")
     assert page.locator(".vv-side-name").all_inner_texts()[:2] == ["intact", "changed"]
     page.wait_for_function("() => location.search.includes('panel=predictions')")
-    again = visit(re.sub(r"panel=\w+", "panel=experiment", page.url).split("/")[-1]).page
+    again = visit(re.sub(r"panel=\w+", "panel=experiment", address(page)).split("/")[-1]).page
     assert answers(again) == wanted
     again.get_by_role("button", name="Take back").click()
     again.locator(f'{PLACE}[data-beside=""]').wait_for()
@@ -229,7 +229,7 @@ def test_tokens_come_from_any_photo_of_the_visitor(visit, pictures, ours) -> Non
         answers_are(page, first, ours(pictures["first"], interventions=[change]))
         seen_there = page.locator(".vv-badges canvas.vv-donor").evaluate(DONOR)
         assert seen_there == second.picture.flatten().tolist()
-        assert "photo-" not in page.url  # nobody else could open it
+        assert "photo-" not in address(page)  # nobody else could open it
         entry.get_by_role("button").click()
         page.locator(f'{PLACE}[data-beside=""]').wait_for()
     # The same photo can be compared with; and the one that was shown before, after another upload.

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PHONE, tap
+from tests.browser.conftest import PHONE, address, tap
 from tests.running import ROOT
 from vitviz import Analysis, analyze, load
 from vitviz.languages import dictionary
@@ -94,7 +94,7 @@ def test_links_lead_to_steps_and_guesses_stay_on_the_device(visit) -> None:
     expect(page.locator(".vv-lesson-gap")).to_contain_text("나: 12.5")
     # The link says nothing that tells the answer.
     page.wait_for_function("() => !location.search.includes('overlay')")
-    page.goto(page.url.replace("step=4", "step=5"))
+    page.goto(address(page).replace("step=4", "step=5"))
     seen.ready(PANDA)
     seen.is_(step=5)
     expect(page.locator(".vv-lesson-gap")).to_be_hidden()

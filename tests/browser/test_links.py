@@ -4,7 +4,7 @@ import re
 from html import escape
 from urllib.parse import parse_qs, urlsplit
 
-from tests.browser.conftest import stop_time
+from tests.browser.conftest import address, address_says, stop_time
 from tests.models import photo, tiny
 from vitviz import analyze, load
 from vitviz.viewer import page as one_file
@@ -17,14 +17,6 @@ JOIN = "**/queue/join*"  # what Gradio asks with
 
 def asked(url: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
-
-
-def address_says(page, **wanted: object) -> None:
-    page.wait_for_function(
-        """wanted => Object.entries(wanted).every(([name, value]) =>
-            new URLSearchParams(location.search).get(name) === value)""",
-        arg={name: None if value is None else str(value) for name, value in wanted.items()},
-    )
 
 
 def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
@@ -48,10 +40,10 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
     page.locator(".vv-said", has_text="Link copied.").wait_for(state="attached")
     assert "picture" not in seen.text(".vv-said")
     link = page.evaluate("navigator.clipboard.readText()")
-    assert link == page.url
+    assert link == address(page)
     other = visit("?" + urlsplit(link).query, "bison.jpg · tiny-cls")
     other.is_(token=1, pinned="true", layer=1, head=1, direction="to", panel="features")
-    assert other.page.url == link
+    assert address(other.page) == link
     other.open_panel("Attention")  # where a scale of all heads is of use
     other.page.locator("summary", has_text="Scale and more").click()
     assert other.page.get_by_role("radio", name="all heads").is_checked()
@@ -156,7 +148,7 @@ def test_what_only_one_panel_shows_is_in_its_link(visit):
     seen.open_panel("Predictions")
     choose("rank among all classes")
     address_says(page, lens="rank", order=None)
-    other = visit("?" + urlsplit(page.url).query).page
+    other = visit("?" + urlsplit(address(page)).query).page
     assert other.get_by_role("radio", name="rank among all classes").is_checked()
     other = visit("?panel=patches&order=channel&units=raw&token=3").page
     assert other.get_by_role("radio", name="0\u2013255").is_checked()
@@ -241,7 +233,7 @@ def test_an_own_picture_is_not_in_the_link_and_the_button_says_so(visit, picture
     button = page.get_by_role("button", name="your own picture is not in it")
     button.click()
     dialog = page.locator(".vv-link-dialog")
-    assert dialog.locator("input").input_value() == page.url
+    assert dialog.locator("input").input_value() == address(page)
     assert "Your own picture is not in the link" in dialog.inner_text()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="coffee").click()

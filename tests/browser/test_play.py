@@ -2,11 +2,10 @@
 
 import math
 import re
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.browser.conftest import Held, drop
+from tests.browser.conftest import Held, address_says, drop
 from tests.browser.test_drawing import SEVEN, draw
 from tests.models import spread
 from vitviz import Analysis, Preprocess, ViT, ViTConfig, analyze, load
@@ -37,10 +36,6 @@ def right_is_above(page, percent: float) -> None:
     page.wait_for_function(f"parseFloat({big}) > {percent}")
 
 
-def in_address(page) -> str | None:
-    return parse_qs(urlsplit(page.url).query).get("play", [None])[0]
-
-
 def test_it_learns_and_a_second_run_without_positions_learns_beside_it(visit) -> None:
     seen = visit(fresh=True)
     page = seen.page
@@ -60,7 +55,7 @@ def test_it_learns_and_a_second_run_without_positions_learns_beside_it(visit) ->
     assert page.locator(".vv-play-guess[data-state=right]").count() > 0
     page.get_by_role("button", name="Take the positions away").click()
     page.locator(f"{PAGE}[data-runs='2']").wait_for()
-    assert in_address(page) == "positions_none"
+    address_says(page, play="positions_none")
     step_is_above(page, 5)
     curves = page.locator(".vv-play-curves").first
     assert curves.locator("polyline").count() == 2
@@ -76,11 +71,10 @@ def test_it_learns_and_a_second_run_without_positions_learns_beside_it(visit) ->
     pause(page)
     page.get_by_role("button", name="Play: let it learn").wait_for()
     runs.first.click()
-    page.wait_for_function("!location.search.includes('positions_none')")
-    assert in_address(page) == "standard"
+    address_says(page, play="standard")
     page.keyboard.press("Escape")
     assert page.locator(PAGE).is_hidden()
-    assert in_address(page) is None
+    address_says(page, play=None)
     seen.ready("red-panda.jpg")
 
 
@@ -107,13 +101,13 @@ def test_a_link_brings_the_same_run_back(visit) -> None:
             page.get_by_role("button", name="One step").click()
             page.locator(f"{PAGE}[data-step='{at + 1}']").wait_for()
         losses.append(page.locator(".vv-play-curves polyline").last.get_attribute("points"))
-        assert in_address(page) == "positions_none*patch_14*seed_1"
+        address_says(page, play="positions_none*patch_14*seed_1")
     assert losses[0] == losses[1] != ""
     assert len(losses[0].split(" ")) == 3
     # What a link cannot name is as usual.
     odd = visit("?play=dim_4800000*nothing", wait_for="").page
     odd.locator(f"{PAGE}[data-state=ready]").wait_for()
-    assert in_address(odd) == "standard"
+    address_says(odd, play="standard")
 
 
 def test_a_tab_that_is_hidden_pauses_and_says_so_and_keys_play(visit) -> None:
@@ -162,7 +156,7 @@ def test_what_it_learned_opens_in_the_viewer_and_in_python(visit, tmp_path) -> N
     )
     page.get_by_role("button", name="Open in the viewer").click()
     seen.ready("digit-4.png")
-    assert in_address(page) is None
+    address_says(page, play=None)
     with page.expect_download() as coming:
         page.locator("button", has_text="Save").first.click()
         page.locator(".vv-save-items button", has_text="safetensors").first.click()

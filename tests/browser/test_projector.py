@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import WALL
+from tests.browser.conftest import WALL, address
 from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.viewer import page as one_file
@@ -137,7 +137,7 @@ def test_a_link_brings_back_the_language_and_the_compared_pair(visit):
     page.keyboard.press("]")
     page.keyboard.press("[")
     page.wait_for_function("() => new URLSearchParams(location.search).get('with') === '9'")
-    asked = {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(address(page)).query).items()}
     assert {**asked, **{"lang": "ko", "opacity": "0.3", "grid": "false", "token": "3"}} == asked
 
 

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser.conftest import PATIENCE_MS, comes_to, stop_time
+from tests.browser.conftest import PATIENCE_MS, address, comes_to, stop_time
 from tests.browser.test_drawing import answered, draw
 from tests.browser.test_links import JOIN, LAYER, address_says
 from tests.running import app_process, free_port
@@ -45,11 +45,11 @@ def test_a_reload_keeps_photo_and_view_and_no_other_tab_has_them(visit, pictures
     assert page.evaluate(KEPT) == ["second photo.png"]
     # Another tab of this browser, and another browser, with the same link.
     beside = page.context.new_page()
-    beside.goto(page.url)
+    beside.goto(address(page))
     beside.locator(".vv-names", has_text="red-panda.jpg").wait_for()
     assert not beside.get_by_role("button", name=FORGET).is_visible()
     assert page.evaluate(KEPT) == ["second photo.png"]  # this tab is open
-    visit("?" + urlsplit(page.url).query, "red-panda.jpg")
+    visit("?" + urlsplit(address(page)).query, "red-panda.jpg")
     # The tab is closed, and the next visit sweeps.
     page.close()
     beside.reload()
@@ -256,7 +256,7 @@ def test_the_page_has_a_language_of_its_own_and_remembers_it(visit):
     page.get_by_role("button", name="한국어").click()
     page.get_by_role("tab", name="어텐션").wait_for()
     page.get_by_role("button", name="내 사진").first.wait_for()  # Gradio's part follows
-    home = page.url.split("?")[0]
+    home = address(page).split("?")[0]
     page.goto(home)
     page.get_by_role("button", name="English").wait_for(timeout=PATIENCE_MS)
     page.get_by_role("button", name="내 사진").first.wait_for()
