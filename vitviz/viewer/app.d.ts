@@ -84,7 +84,7 @@ interface Comparing {
   manifestOf: (key: string) => Promise<Manifest>;
   /** Keeps the analysis that is shown, and puts it beside. */
   keep: () => void;
-  /** Takes a photo to the host; returns its key. */
+  /** Takes a photo to the host; returns its id. */
   send: null | ((file: File) => Promise<string>);
 }
 
@@ -132,10 +132,6 @@ interface Page {
   /** Shows a picture as any photo is shown. */
   take: null | ((file: Blob, name: string) => any);
   play: null | ((settings?: string) => Promise<void>);
-  /** Panels that need the photo at the host. */
-  needed: Set<string>;
-  share: () => Promise<void>;
-  /** Whether the visitor keeps the photo that is shown from the host. */
-  staysHere: () => boolean;
-  keepHere: () => void;
+  /** Whether the photo that is shown may be sent. */
+  consent: import("./session/consent.js").Consent;
 }

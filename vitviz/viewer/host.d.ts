@@ -4,7 +4,8 @@
 export interface Host extends Place, Link, Backends, Offers {}
 
 type Manifest = import("./types.js").Manifest;
-type OwnPhoto = import("./types.js").OwnPhoto;
+type PhotoFile = import("./types.js").PhotoFile;
+type OwnPhoto = import("./state/photos.js").OwnPhoto;
 type Intervention = import("./state/experiment.js").Intervention;
 
 /** Where the viewer is, and what it begins with. */
@@ -76,9 +77,7 @@ interface Backends {
   /**
    * The photo that is shown, and any analysis in the untrained twin of its model, which this page runs.
    */
-  twin?: () => Promise<{ like: Manifest; photo: OwnPhoto }>;
-  /** A photo that has not left this page, by its address. */
-  own?: (address: string) => OwnPhoto | null;
+  twin?: () => Promise<{ like: Manifest; photo: PhotoFile }>;
   /** The playground. */
   playing?: () => Promise<any>;
   /** The pictures that it trains with. */
@@ -93,12 +92,14 @@ interface Offers {
   invert?: () => void;
   /** Analyzes the photo in another size of the model's pictures, "144" or "144x192". */
   resize?: (size: string) => void;
+  /** Photos of the visitor, where the host keeps them. */
+  photos?: import("./state/photos.js").PhotoStore;
   /** Takes a photo to the host, which does not show it. */
-  send?: (file: File) => Promise<{ address: string; name: string }>;
+  send?: (file: File) => Promise<Partial<OwnPhoto> & { name: string }>;
   /** Sends the photo that is shown to the host, which shows it then. */
   share?: () => Promise<any>;
   /** Hears that the photo is not to be sent. */
-  kept?: () => void;
+  refused?: () => void;
   /** Analyzes a drawing; the first in the model of digits. */
   draw?: (picture: Blob, name: string, first: boolean) => Promise<void>;
   /** Shows a picture of the camera as any photo is shown. */
@@ -112,9 +113,9 @@ export interface Mounted {
    * Shows a photo that stays in this page, in the model of a manifest; false where the host has to analyze it.
    * Rejected for what is no picture, with the sentence by language as `said`.
    */
-  analyse: (template: Manifest, photo: OwnPhoto) => Promise<boolean>;
+  analyse: (template: Manifest, photo: PhotoFile) => Promise<boolean>;
   /** Asks whether the photo that is shown may be sent. */
-  need: () => void;
+  askConsent: () => void;
   /** What the host was asked for has come, or will not. */
   over: () => void;
   select: (wanted: any) => void;

@@ -2,6 +2,7 @@
 
 import { createCamera } from "./session/camera.js";
 import { createComparisons } from "./session/comparisons.js";
+import { createConsent } from "./session/consent.js";
 import { listenToKeys } from "./shell/keyboard.js";
 import { createPendingPhoto } from "./session/pendingphoto.js";
 import { createOpening } from "./session/opening.js";
@@ -21,6 +22,7 @@ import { createChoosing } from "./state/choosing.js";
 import { readLink, writeLink } from "./state/link.js";
 import { recall, recordBook, remember } from "./state/memory.js";
 import { panelOf } from "./state/panels.js";
+import { PhotoStore } from "./state/photos.js";
 import { createPointerState } from "./state/pointer.js";
 import { validSelection } from "./state/state.js";
 import { startTaste, validTaste } from "./state/taste.js";
@@ -53,7 +55,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  * @returns {import("./host.d.ts").Mounted}
  */
 export function mount(host) {
-  const { address = null } = host;
+  const { address = null, photos = new PhotoStore() } = host;
   /** Runs an analysis again that the host has forgotten. */
   const noticing = (error) => {
     if (isGone(error)) restore.renew();
@@ -67,9 +69,10 @@ export function mount(host) {
   Object.assign(app, first);
   const playing = createPlaying(app, host, show);
   const screen = createScreen(app, { ...host, draw: playing.draw }, render);
-  const pending = createPendingPhoto(app, host, screen, render);
-  const backend = createBackend(host, { fetchFile, noticing, consent: pending.refuse }, render);
-  const comparisons = createComparisons(app, backend, fetchFile, render);
+  const pending = createPendingPhoto(app, screen, render);
+  const consent = createConsent(app, host, photos, { share, render });
+  const backend = createBackend(host, { fetchFile, noticing, photos, consent: consent.require }, render);
+  const comparisons = createComparisons(app, backend, photos, fetchFile, render);
   const camera = createCamera(app, host, screen, backend.prepare);
   const history = createHistory(app, screen, host);
   const restore = createRestore(app, address, history, host.reopen ?? null);
@@ -94,12 +97,7 @@ export function mount(host) {
     bench: createBench(app, render),
     sketching: createSketching(app, backend, screen, render),
     play: host.playing ? (settings) => screen.fetching(() => playing.open(settings)) : null,
-    share: () => {
-      restore.expect();
-      return backend.share();
-    },
-    staysHere: pending.staysHere,
-    keepHere: pending.keepHere,
+    consent,
     backend,
     manifestOf: comparisons.manifestOf,
     take: host.take ?? null,
@@ -139,9 +137,9 @@ export function mount(host) {
   update(host.manifest ?? null, host.selection, host.awaited);
   return {
     analyse: show,
-    need() {
+    askConsent() {
       app.resizing = "";
-      pending.need();
+      consent.ask();
     },
     update: (manifest, selection) => {
       pending.end();
@@ -176,9 +174,18 @@ export function mount(host) {
     opening.update(backend.completed(manifest), wanted, awaited);
   }
 
+  /** Sends the photo that is shown; it is shown again, as it is now, when the host has analyzed it. */
+  function share() {
+    restore.expect();
+    return backend.share();
+  }
+
   /** A photo that stays in this page. */
   function show(template, photo) {
-    return pending.during(template, photo, backend.analyze(template, photo), update);
+    return pending.during(template, photo, backend.analyze(template, photo), (manifest) => {
+      if (photo.id) photos.keep(/** @type {import("./state/photos.js").OwnPhoto} */ (photo));
+      update(manifest);
+    });
   }
 
   /** Speaks another language, if its texts can be had; else the page stays in the one that it has. */
@@ -261,7 +268,6 @@ function firstOf(
     source: null,
     second: null,
     resizing: "",
-    needed: new Set(),
     looksOpen: false,
     optionsOpen: false,
     tools: { freeze: false, pen: false, cover: false },

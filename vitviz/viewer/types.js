@@ -121,13 +121,13 @@
 /**
  * The manifest of an analysis: vitviz/viewer/payload.py writes its four subjects, and hosts may add to it.
  * start: what is selected where no link selects anything, and tokens that are shown by turns; asked: how the
- * host knows the pass, if something was changed in it; itself: the example that it is of; like: of a photo
- * that never left this page, an analysis of the same model that the host knows; save: makes the file of a
+ * host knows the pass, if something was changed in it; itself: the example that it is of; template: of a
+ * photo that has not left this page, an analysis of the same model that the host knows; save: makes the file of a
  * pass that was computed in this page.
  * @typedef {{
  *   version: number, model: Model, photo: Photo, pass: Pass & PassResults, files: Record<string,
  *     PayloadFile>,
- *   link?: Record<string, string>, beside?: Beside[], itself?: Beside, like?: any, upload?:
+ *   link?: Record<string, string>, beside?: Beside[], itself?: Beside, template?: any, upload?:
  *     {address: string, name: string},
  *   start?: {layer: number, head: number|"mean", token: number, walk?: number[]}, asked?: Asked, save?: () =>
  *     ArrayBuffer,
@@ -180,9 +180,9 @@
  */
 
 /**
- * A photo that has not left this page; address: how the host calls it. inverted: whether light and dark are
- * exchanged.
- * @typedef {{file: Blob, name: string, address?: string, inverted?: boolean}} OwnPhoto
+ * A photo as this page analyzes it; id: of a photo that it keeps (state/photos.js); inverted: whether light
+ * and dark are exchanged.
+ * @typedef {{file: Blob, name: string, id?: string, inverted?: boolean}} PhotoFile
  */
 
 /** @typedef {import("./host.d.ts").Host} Host */

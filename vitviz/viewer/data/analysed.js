@@ -15,12 +15,11 @@ const OF_MODEL = ["positions", "untrained", "filters", "inside", "film"];
 
 /**
  * A photo to analyse. `template`: any intact analysis of the same model; it gives all that is true of every
- * picture. `address`: the host's name for the photo, if it keeps it ("" where it does not); `first`: the rows
- * that are shown first.
+ * picture. `id`: of a photo that this page keeps, "" otherwise; `first`: the rows that are shown first.
  * @typedef {{file: Blob, name: string, template: import("../types.js").Manifest,
  *   engine: import("../engine/client.js").Engine,
  *   known: import("./made.js").Known, say: (told: import("./decoding.js").Told) => Record<string, string>,
- *     inverted?: boolean, address?: string,
+ *     inverted?: boolean, id?: string,
  *   first?: {layer: number, token: number}}} Wanted
  */
 
@@ -38,7 +37,7 @@ export async function analysed({
   known,
   say,
   inverted = false,
-  address = "",
+  id: photoId = "",
   first,
 }) {
   const name = cleaned(called);
@@ -91,8 +90,8 @@ export async function analysed({
     photo: told,
     pass,
     files,
-    ...hosts(template, inverted, { address, name }),
-    like: template,
+    ...hosts(template, inverted, { address: photoId, name }),
+    template,
     save: () => savedOf(found, manifest, known, { ...photograph, notes }),
   };
   return manifest;

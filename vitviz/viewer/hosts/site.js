@@ -3,11 +3,12 @@
  */
 
 import { fetchUrl, fetchWithShare, ofBase64 } from "../data/files.js";
-import { Recent } from "../data/recent.js";
 import { load } from "./load.js";
 import { el, setText, show } from "../parts/dom.js";
 import { fileField, photoAmong } from "../parts/drops.js";
 import { recall, remember } from "../state/memory.js";
+import { PhotoStore } from "../state/photos.js";
+import { takesPhotos } from "./drops.js";
 
 /**
  * The site that `vitviz site` and `page(engine=True)` write. path, script, photo: of files that `read` takes;
@@ -26,13 +27,10 @@ import { recall, remember } from "../state/memory.js";
  */
 
 /**
- * The shown analysis: the keys of a model and of an example, or the address of a photo in place of the
+ * The shown analysis: the keys of a model and of an example, or a photo of the visitor's in place of the
  * latter.
- * @typedef {{model: string, example: string, photo?: string}} Shown
+ * @typedef {{model: string, example: string, photo?: import("../state/photos.js").OwnPhoto|null}} Shown
  */
-
-/** Photos of the visitor's that are kept while the page is open. */
-const MOST_PHOTOS = 8;
 
 const isFile = () => !location.protocol.startsWith("http");
 
@@ -47,10 +45,11 @@ const readBeside = (path) => load(new URL(path, document.baseURI).href);
 export async function open({ element, strip, site, viewer: given, read = readBeside, more = {} }) {
   const page = document.documentElement;
   const texts = (name) => read(site.languages[name]);
-  const photos = createPhotos();
+  const photos = new PhotoStore();
+  const own = (file, name = file.name) => photos.create({ file, name });
   const bar = createBar(strip, site, {
     choose: (wanted) => choose(wanted),
-    take: (file) => choose({ ...shown, photo: photos.add({ file, name: file.name }) }),
+    take: (file) => choose({ ...shown, photo: own(file) }),
     draw: () => mounted.openDrawing(),
     film: () => mounted.openCamera(),
     play: () => mounted.openPlayground(),
@@ -80,10 +79,10 @@ export async function open({ element, strip, site, viewer: given, read = readBes
           texts,
           beside,
           twin,
-          send: async (file) => ({ address: photos.add({ file, name: file.name }), name: file.name }),
+          send: async (file) => own(file),
         }
       : {}),
-    own: photos.get,
+    photos,
     fetchFile: async (wanted, signal) =>
       wanted.path ? ofBase64(await read(wanted.path)) : fetchUrl(wanted, signal),
     weights: Object.fromEntries(
@@ -98,11 +97,11 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     fetchWeights,
     invert,
     filming: bar.filming,
-    take: (file, name) => choose({ ...shown, photo: photos.add({ file, name }) }),
+    take: (file, name) => choose({ ...shown, photo: own(file, name) }),
     draw:
       digits &&
       ((file, name, first) =>
-        choose({ ...shown, model: first ? digits : shown.model, photo: photos.add({ file, name }) })),
+        choose({ ...shown, model: first ? digits : shown.model, photo: own(file, name) })),
     entitle: (title) => {
       document.title = title + " · vitviz";
     },
@@ -123,14 +122,17 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     bar.mark(wanted);
     try {
       const manifest = await manifestOf(wanted);
-      const photo = photos.get(wanted.photo);
+      const { photo } = wanted;
       if (mine !== turn) return false;
       const opened = photo ? await mounted.analyse(manifest, photo) : true;
       if (!photo) mounted.update(manifest, selection);
       if (mine !== turn) return false;
-      if (opened) shown = wanted;
-      else refuse("unopened");
-      return opened;
+      if (!opened) {
+        refuse("unopened");
+        return false;
+      }
+      shown = wanted;
+      return true;
     } catch (error) {
       if (mine !== turn) return false;
       refuse("lost", error.said);
@@ -169,10 +171,10 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     return manifestOf({ ...shown, [kind]: name });
   }
 
-  /** The file of a picture. @param {Shown} wanted @returns {Promise<import("../types.js").OwnPhoto>} */
+  /** The file of a picture. @param {Shown} wanted @returns {Promise<any>} */
   async function photoOf({ photo, example }) {
     const { photo: path, file: name } = site.examples[example];
-    return photos.get(photo) ?? { file: new Blob([ofBase64(await read(path))]), name };
+    return photo ?? { file: new Blob([ofBase64(await read(path))]), name };
   }
 
   async function twin() {
@@ -187,7 +189,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   /** The picture that is shown with light and dark exchanged, or as it was. */
   async function invert() {
     const photo = await photoOf(shown);
-    await choose({ ...shown, photo: photos.add({ ...photo, inverted: !photo.inverted }) });
+    await choose({ ...shown, photo: photos.create({ ...photo, inverted: !photo.inverted }) });
   }
 
   /**
@@ -195,8 +197,13 @@ export async function open({ element, strip, site, viewer: given, read = readBes
    * @returns {Shown}
    */
   function named() {
-    const photo = address.view?.()?.photo;
-    return namedIn(site, new URL(address.read()).searchParams, photos.get(photo) && photo);
+    const { photo: id = "", link = {} } = address.view?.() ?? {};
+    const photo = photos.find(id);
+    return namedIn(
+      site,
+      new URL(address.read()).searchParams,
+      photo && { ...photo, inverted: link.invert === "1" },
+    );
   }
 
   async function fetchWeights({ path, script, draws }, onShare) {
@@ -219,7 +226,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
  * The model and the example in a link to a site; the start of the site for those that are missing.
  * @param {Pick<Site, "models"|"examples"|"start">} site
  * @param {URLSearchParams} asked
- * @param {string} [photo]  the address of a photo of the visitor's, in place of an example
+ * @param {import("../state/photos.js").OwnPhoto|null} [photo]  in place of an example
  * @returns {Shown}
  */
 export function namedIn(site, asked, photo) {
@@ -234,23 +241,6 @@ export function namedIn(site, asked, photo) {
     Object.keys(examples).find((key) => examples[key].model === model) ?? start.example,
     model,
   );
-}
-
-/** The photos of the visitor: they are in the memory of this page alone. */
-function createPhotos() {
-  /** @type {Recent<string, import("../types.js").OwnPhoto>} */
-  const all = new Recent(MOST_PHOTOS);
-  let count = 0;
-  return {
-    /** @param {string|undefined} address */
-    get: (address = "") => all.get(address),
-    /** @param {import("../types.js").OwnPhoto} photo  @returns {string} its address */
-    add(photo) {
-      const address = "own-" + ++count;
-      all.set(address, { ...photo, address });
-      return address;
-    },
-  };
 }
 
 /** @param {Site} site @param {string} key */
@@ -444,32 +434,4 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
       setText(options[at], names[page.lang] ?? english),
     );
   }
-}
-
-/**
- * A picture can be dropped, and pasted, anywhere on the page, but where the viewer takes it itself.
- * @param {(files: FileList) => void} take
- */
-function takesPhotos(take) {
-  const root = document.documentElement;
-  for (const type of ["dragover", "drop"]) {
-    document.addEventListener(type, (event) => {
-      const { dataTransfer, target } = /** @type {DragEvent} */ (event);
-      if (
-        !dataTransfer?.types.includes("Files") ||
-        /** @type {Element} */ (target).closest?.(".vv-takes-photos")
-      )
-        return;
-      event.preventDefault();
-      root.classList.toggle("vv-bar-dropping", type === "dragover");
-      if (type === "drop" && dataTransfer.files[0]) take(dataTransfer.files);
-    });
-  }
-  document.addEventListener("dragleave", ({ relatedTarget }) => {
-    if (!relatedTarget) root.classList.remove("vv-bar-dropping");
-  });
-  document.addEventListener("paste", ({ target, clipboardData }) => {
-    const written = /** @type {Element} */ (target).closest?.("input, textarea");
-    if (!written && clipboardData?.files[0]) take(clipboardData.files);
-  });
 }

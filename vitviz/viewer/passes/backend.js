@@ -15,17 +15,21 @@ import { createRemote } from "./remote.js";
 /** Questions that a panel asks by itself, and waits for. */
 const UNASKED = ["late", "rollout"];
 
+/** Whether a photo is one that the host may not have. @param {import("../state/photos.js").OwnPhoto|null} photo */
+const isHeld = (photo) => photo !== null && photo.consent !== "given";
+
 /** @typedef {ReturnType<typeof createBackend>} Backend */
 
 /**
  * @param {import("../types.js").Host} host
  * @param {{fetchFile: (file: any, signal: AbortSignal) => Promise<ArrayBuffer>,
- *   noticing: (error: Error) => never, consent: () => never}} on
+ *   noticing: (error: Error) => never, photos: import("../state/photos.js").PhotoStore,
+ *   consent: () => never}} on
  *   noticing: hears of each refusal of the host; consent: asks the visitor whether the photo may be sent, and
  *   refuses until then
  * @param {() => void} render  the state of a model has changed
  */
-export function createBackend(host, { fetchFile, noticing, consent }, render) {
+export function createBackend(host, { fetchFile, noticing, photos, consent }, render) {
   const remote = createRemote(host, noticing);
   const models = createLocalModels({ ...host, mayBeSlow: !remote.changes }, render);
   const local = createLocal(fetchFile, render);
@@ -46,7 +50,7 @@ export function createBackend(host, { fetchFile, noticing, consent }, render) {
     compares: remote.compares,
     isLocal: (manifest) => manifest.pass.here === true,
     /** Whether the photo of an analysis has not left this page. */
-    holdsPhoto: (manifest) => Boolean(manifest.like),
+    holdsPhoto: (manifest) => Boolean(manifest.template),
     ask: remote.answers ? ask : null,
     share: remote.share,
     takeHome: host.takeHome ? async (wanted) => (isHere(wanted) ? consent() : remote.takeHome(wanted)) : null,
@@ -54,7 +58,7 @@ export function createBackend(host, { fetchFile, noticing, consent }, render) {
     send:
       host.send && remote.compares
         ? // two photos would be sent, and the visitor was asked about one
-          async (manifest, file) => (manifest.like ? consent() : remote.send(file))
+          async (manifest, file) => (manifest.template ? consent() : remote.send(file))
         : null,
   };
 
@@ -69,7 +73,7 @@ export function createBackend(host, { fetchFile, noticing, consent }, render) {
    * The manifest of a photo that does not leave this page, in the model of another one; null where the host
    * has to analyze it. Rejected for what is no picture, with the sentence by language as `said`.
    * @param {import("../types.js").Manifest} template
-   * @param {import("../types.js").OwnPhoto} photo
+   * @param {import("../types.js").PhotoFile} photo
    */
   async function analyze(template, photo) {
     const model = await come(template.model);
@@ -90,9 +94,10 @@ export function createBackend(host, { fetchFile, noticing, consent }, render) {
    */
   async function change(question) {
     const { source, interventions, asked = interventions, layer, token } = question;
-    const { like, model: described, pass } = source.manifest;
-    const there = () => (like ? consent() : remote.change(asked, pass.id, { layer, token }));
-    if (takesFromOthers(interventions) && remote.changes && !like) return there();
+    const { template, model: described, pass } = source.manifest;
+    const there = () => (template ? consent() : remote.change(asked, pass.id, { layer, token }));
+    const knowsDonors = interventions.every(({ from }) => !isHeld(photos.find(from)));
+    if (takesFromOthers(interventions) && remote.changes && !template && knowsDonors) return there();
     const model = remote.changes ? models.prepare(described) : await come(described);
     if (model?.state !== "here") {
       if (!remote.changes) throw refusal("error_no_host");
@@ -186,21 +191,21 @@ export function createBackend(host, { fetchFile, noticing, consent }, render) {
    * @returns {Promise<import("../types.js").Manifest>}
    */
   async function beside(manifest, key, request) {
-    const { like, upload, photo } = manifest;
+    const { template, upload, photo } = manifest;
     const { inverted } = photo;
     if (key === "untrained" && host.twin) {
       const twin = await host.twin();
       return (await analyze(twin.like, { ...twin.photo, inverted })) ?? consent();
     }
-    const own = host.own?.(request.path ?? "");
-    if (own) return (await analyze(like ?? manifest, own)) ?? consent();
-    const fetched = async () => completed(await remote.beside(request, (like ?? manifest).pass.id));
-    if (!like) return fetched();
-    if (key === like.itself?.key) return like;
+    const own = photos.find(key);
+    if (own && isHeld(own)) return (await analyze(template ?? manifest, own)) ?? consent();
+    const fetched = async () => completed(await remote.beside(request, (template ?? manifest).pass.id));
+    if (!template) return fetched();
+    if (key === template.itself?.key) return template;
     if (/^(untrained|size)/.test(key)) return consent();
     const other = await fetched();
     if (!key.startsWith("model-")) return other;
-    const shown = /** @type {any} */ (host.own)(upload?.address);
+    const shown = /** @type {any} */ (photos.find(upload?.address));
     return (await analyze(other, { ...shown, inverted })) ?? consent();
   }
 

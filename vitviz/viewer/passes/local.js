@@ -30,7 +30,7 @@ export function createLocal(fetchFile, render) {
    * that only the host can open.
    * @param {LocalModel} model
    * @param {import("../types.js").Manifest} template
-   * @param {import("../types.js").OwnPhoto} photo
+   * @param {import("../types.js").PhotoFile} photo
    */
   function analyze({ engine, known, tools }, template, photo) {
     return /** @type {any} */ (tools).analysed({ ...photo, template, engine, known });

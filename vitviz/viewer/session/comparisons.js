@@ -5,7 +5,7 @@ import { fetchChecked } from "../data/files.js";
 import { newestOf } from "../data/newest.js";
 import { KEPT, besidesOf } from "../state/besides.js";
 import { OPERATED, read, touches } from "../state/experiment.js";
-import { createPhotos } from "../state/photos.js";
+import { askedIn, askedOf } from "../state/photos.js";
 
 /** Files of the intact pass that a page may not be able to make of a changed one. */
 const OF_PASS = /^(mixing-|explain-|rollout$|pooling$)/;
@@ -13,29 +13,30 @@ const OF_PASS = /^(mixing-|explain-|rollout$|pooling$)/;
 /**
  * @param {import("../main.js").App} app
  * @param {import("../passes/backend.js").Backend} backend
+ * @param {import("../state/photos.js").PhotoStore} photos
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
  * @param {() => void} render
  */
-export function createComparisons(app, backend, fetchFile, render) {
-  const photos = createPhotos();
+export function createComparisons(app, backend, photos, fetchFile, render) {
   /** @type {import("../types.js").Manifest|null} */
   let kept = null; // the analysis that the visitor has kept
   const change = newestOf(backend.change);
   const { send } = backend;
   return {
     manifestOf,
-    /** Takes a photo to the host; it can stand beside then. Returns its key. */
+    /** Takes a photo to the host; it can stand beside then. Returns its id. */
     send:
       send &&
       (async (file) => {
-        const key = photos.add(await send(app.source.manifest, file));
+        const photo = photos.create(await send(app.source.manifest, file));
+        photos.keep(photo);
         render();
-        return key;
+        return photo.id;
       }),
     /** The results after an experiment, for a lesson. */
     results: backend.changes ? results : null,
     /** The analyses that can be put beside one. @param {import("../types.js").Manifest} manifest */
-    besides: (manifest) => besidesOf(manifest, kept, backend.compares, backend.changes, photos.list()),
+    besides: (manifest) => besidesOf(manifest, kept, backend.compares, backend.changes, photos.all),
     /** @param {import("../types.js").Manifest} manifest */
     keep(manifest) {
       kept = manifest;
@@ -45,8 +46,8 @@ export function createComparisons(app, backend, fetchFile, render) {
      * @param {import("../types.js").Manifest} manifest
      */
     shown({ upload }) {
-      app.needed.clear();
-      if (upload) photos.add(upload);
+      app.consent.forget();
+      if (upload && !photos.find(upload.address)) photos.keep(photos.create(upload));
     },
   };
 
@@ -68,7 +69,7 @@ export function createComparisons(app, backend, fetchFile, render) {
   async function manifestOf(key, signal = new AbortController().signal) {
     if (key === OPERATED) return changed(app.selection.experiment, signal);
     if (key === KEPT) return kept;
-    return backend.beside(app.source.manifest, key, photos.asked(key));
+    return backend.beside(app.source.manifest, key, askedOf(photos, key));
   }
 
   /**
@@ -79,7 +80,7 @@ export function createComparisons(app, backend, fetchFile, render) {
     const { source } = app;
     const { manifest } = source;
     const interventions = read(experiment) ?? [];
-    const asked = { id: manifest.pass.id, interventions: photos.askedIn(interventions) };
+    const asked = { id: manifest.pass.id, interventions: askedIn(photos, interventions) };
     const { layer } = app.selection;
     const reply = await change(
       {

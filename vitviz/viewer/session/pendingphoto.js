@@ -1,12 +1,8 @@
-/**
- * Pending photo: shows a new photo undimmed while it is computed in this page, and asks for consent before
- * anything is sent.
- */
+/** Pending photo: shows a new photo undimmed while it is computed in this page. */
 
 import { el, setText } from "../parts/dom.js";
 import { percent } from "../maths/numbers.js";
 import { isDrawn } from "../state/photos.js";
-import { refusal } from "../text/refusal.js";
 
 /**
  * The browser decodes what stands there once more, and the page waits for large PNG and GIF files: those
@@ -24,39 +20,21 @@ async function isLight(file) {
 
 /**
  * @param {import("../main.js").App} app
- * @param {import("../types.js").Host} host
  * @param {import("../shell/screen.js").Screen} screen
  * @param {() => void} render
  */
-export function createPendingPhoto(app, host, screen, render) {
+export function createPendingPhoto(app, screen, render) {
   let image = /** @type {HTMLImageElement|null} */ (null);
   const note = el("p", { class: "vv-incoming-note", role: "status" });
-  const kept = new Set(); // addresses of photos that are not to be sent
   let turn = 0; // of what is wanted
   let model = /** @type {import("../types.js").Model|null} */ (null);
   return {
     here: () => note.isConnected,
     end,
-    /** Whether the visitor keeps the photo that is shown from the host. */
-    staysHere: () => kept.has(shown()),
-    /** The visitor says no. */
-    keepHere() {
-      kept.add(shown());
-      host.kept?.();
-      render();
-    },
-    /**
-     * Asks whether the photo that is shown may be sent, for what the visitor has just chosen: also after a no
-     * to something else.
-     */
-    need() {
-      kept.delete(shown());
-      need();
-    },
     /**
      * Shows a photo until its manifest is made, and then that, unless something else is wanted by then.
      * @param {import("../types.js").Manifest} template
-     * @param {import("../types.js").OwnPhoto} photo
+     * @param {import("../types.js").PhotoFile} photo
      * @param {Promise<import("../types.js").Manifest|null>} making
      * @param {(manifest: import("../types.js").Manifest) => void} update
      * @returns {Promise<boolean>}  whether there was one
@@ -83,19 +61,9 @@ export function createPendingPhoto(app, host, screen, render) {
       const { state = "", share = 0 } = (model && modelOf(model)) ?? {};
       setText(note, state === "coming" ? app.t("weightsComing", { share: percent(share) }) : "");
     },
-    /** @returns {never} */
-    refuse() {
-      need();
-      throw refusal(kept.has(shown()) ? "photoKept" : "needsServer");
-    },
   };
 
-  /** The address of the photo that is shown. */
-  function shown() {
-    return app.source?.manifest.upload?.address;
-  }
-
-  /** @param {import("../types.js").OwnPhoto} photo */
+  /** @param {import("../types.js").PhotoFile} photo */
   function begin({ file, name }) {
     if (!screen.board || isDrawn(name)) return;
     const [url, mine] = [URL.createObjectURL(file), el("img", { class: "vv-incoming", alt: "" })];
@@ -131,11 +99,5 @@ export function createPendingPhoto(app, host, screen, render) {
   function clear() {
     image?.remove();
     note.remove();
-  }
-
-  /** The selected panel needs the host. */
-  function need() {
-    if (host.share) app.needed.add(app.selection.panel);
-    render();
   }
 }

@@ -3,7 +3,7 @@
 /**
  * A model from the playground.
  * @typedef
- *   {{template: import("../types.js").Manifest, buffer: ArrayBuffer, photo: import("../types.js").OwnPhoto}}
+ *   {{template: import("../types.js").Manifest, buffer: ArrayBuffer, photo: import("../types.js").PhotoFile}}
  *   Adopted
  */
 
@@ -11,7 +11,7 @@
  * @param {import("../main.js").App} app
  * @param {import("../types.js").Host} host
  * @param
- *   {(template: import("../types.js").Manifest, photo: import("../types.js").OwnPhoto) => Promise<boolean>}
+ *   {(template: import("../types.js").Manifest, photo: import("../types.js").PhotoFile) => Promise<boolean>}
  *   show
  * @returns {{open: (settings?: string) => Promise<void>, draw: import("../types.js").Host["draw"],
  *   destroy: () => void}}  draw: what is drawn is for the model that has learned here, while that is shown;
@@ -27,7 +27,7 @@ export function createPlaying(app, { element, address = null, playing, digitsOf,
     draw:
       draw &&
       (async (file, name, first) => {
-        if (ours && app.source?.manifest.like === ours) await show(ours, { file, name });
+        if (ours && app.source?.manifest.template === ours) await show(ours, { file, name });
         else await draw(file, name, first);
       }),
     destroy: () =>

@@ -1,14 +1,11 @@
-/**
- * Consent: what only the host can do is asked for before a photo is sent that has not left this page. A no
- * stands for the photo, and can be taken back.
- */
+/** The question whether a photo may be sent (session/consent.js), while there is one. */
 
 import { el, setText, show } from "../parts/dom.js";
 import { allow, button } from "../parts/widgets.js";
 import { reasonOf } from "../text/refusal.js";
 
 /**
- * The question, while there is one; after a no what came of it.
+ * After a no it says what came of it.
  * @param {import("../main.js").App} app
  */
 export function createConsent(app) {
@@ -21,23 +18,23 @@ export function createConsent(app) {
   return { root, render };
 
   function render() {
-    const stays = app.staysHere();
+    const stays = app.consent.isRefused();
     setText(said, told || t(stays ? "photoKept" : "needsServer"));
     show(no, !stays);
     root.classList.toggle("vv-kept", stays);
-    show(root, app.needed.has(app.selection.panel));
+    show(root, app.consent.isAsked());
   }
 
   function keep() {
     told = "";
     yes.focus({ preventScroll: !no.matches(":focus-visible") }); // this button goes
-    app.keepHere();
+    app.consent.refuse();
   }
 
   async function send() {
     say(t("photoComing"), false);
     try {
-      await app.share();
+      await app.consent.share();
     } catch (error) {
       say(t("photoFailed", { reason: reasonOf(error, app.language) }), true);
     }

@@ -13,13 +13,15 @@ export const KEPT = "kept";
  * @param {import("../types.js").Manifest|null} kept
  * @param {boolean} offers  whether the host can give what the manifest says it offers
  * @param {boolean} operates  whether it can run the model with interventions
- * @param {import("./photos.js").Photo[]} photos  that the visitor has sent
+ * @param {readonly import("./photos.js").OwnPhoto[]} photos  of the visitor
  * @returns {import("../types.js").Beside[]}
  */
 export function besidesOf(manifest, kept, offers, operates = false, photos = []) {
   const own = photos
-    .filter(({ address }) => address !== manifest.upload?.address)
-    .map(({ key, name }) => ({ key, kind: /** @type {"photo"} */ ("photo"), name }));
+    // The host may have forgotten what was sent from this page before it was loaded again.
+    .filter(({ address, consent }) => address !== null || consent !== "given")
+    .filter((photo) => ![photo.id, photo.address].includes(manifest.upload?.address ?? null))
+    .map(({ id, name }) => ({ key: id, kind: /** @type {"photo"} */ ("photo"), name }));
   const offered = [
     ...(offers ? [...(manifest.beside ?? []), ...own] : []),
     ...(operates ? [{ key: OPERATED, kind: /** @type {"operated"} */ ("operated") }] : []),

@@ -1,58 +1,102 @@
 /**
- * Photos: those that the visitor sent while this page is open. Each can stand beside another analysis, and
- * its tokens can be put into one. No document in here.
+ * Photos: the visitor's own photos in this page. Each is one value that says where its bytes are and whether
+ * the host may have them. No document in here.
  */
 
-/** The key of one: nobody else has it. */
+/** The id of a photo; no other page knows it. */
 export const OWN_PHOTO = /^photo-[a-z0-9]{6}$/;
 
-/** The older ones are forgotten. */
+/** Number of photos that are kept; the oldest are forgotten. */
 const MOST = 6;
 
-/** Whether a name is that of a drawing: of successive drawings only the last one counts as a photo. */
+/** Whether a name is that of a drawing: of successive drawings only the last one is kept. */
 export const isDrawn = (name) => /^drawing-\d+\.png$/.test(name);
 
-/** @typedef {{key: string, address: string, name: string}} Photo  address: the host knows what it means */
+/**
+ * A photo of the visitor's. file: null until its bytes were read back from the host; address: its place at the
+ * host, null while the host does not have it; inverted: whether light and dark are exchanged; consent: whether
+ * the host may have it. Nothing is sent unless consent is "given".
+ * @typedef {{id: string, name: string, file: Blob|null, address: string|null, inverted: boolean,
+ *   consent: "unasked"|"no"|"given"}} OwnPhoto
+ */
 
-/** @param {() => number} random  from 0 to 1 */
-export function createPhotos(random = Math.random) {
-  /** @type {Photo[]} */
-  let all = []; // the newest first
-  return {
-    /**
-     * @param {{address: string, name: string}} sent
-     * @returns {string} its key, which means nothing in any other page
-     */
-    add({ address, name }) {
-      const known = all.find((one) => one.address === address);
-      const one = known ?? {
-        key:
-          "photo-" +
-          Math.floor(random() * 36 ** 6)
-            .toString(36)
-            .padStart(6, "0"),
-        address,
-        name,
-      };
-      const others = all.filter((other) => other !== known && !(isDrawn(name) && isDrawn(other.name)));
-      all = [one, ...others].slice(0, MOST);
-      return one.key;
-    },
-    /** @returns {Photo[]} */
-    list: () => all,
-    /**
-     * The host's name for a picture: the address of a photo, the key of anything else.
-     * @param {string} key
-     */
-    asked(key) {
-      const one = all.find((photo) => photo.key === key);
-      return one ? { path: one.address, name: one.name } : key;
-    },
-    /** An experiment as the host takes it. @param {import("./experiment.js").Intervention[]} interventions */
-    askedIn(interventions) {
-      return interventions.map((one) =>
-        one.from === undefined ? one : { ...one, from: this.asked(one.from) },
-      );
-    },
-  };
+export class PhotoStore {
+  /** @type {OwnPhoto[]} */
+  #photos = []; // the newest first
+  /** @type {Map<string, string>} */
+  #ids = new Map(); // by all addresses that photos have had at the host
+  #random;
+
+  /** @param {() => number} [random]  from 0 to 1 */
+  constructor(random = Math.random) {
+    this.#random = random;
+  }
+
+  /**
+   * A photo that is not kept yet: it may be no picture. The host may have what it gave an address.
+   * @param {Partial<OwnPhoto> & {name: string}} photo
+   * @returns {OwnPhoto}
+   */
+  create({ name, file = null, address = null, inverted = false, consent, id }) {
+    const number = Math.floor(this.#random() * 36 ** 6);
+    return {
+      id: id ?? "photo-" + number.toString(36).padStart(6, "0"),
+      name,
+      file,
+      address,
+      inverted,
+      consent: consent ?? (address ? "given" : "unasked"),
+    };
+  }
+
+  /**
+   * Keeps a photo as the newest, in place of another one with its id or address.
+   * @param {OwnPhoto} photo
+   * @returns {OwnPhoto[]}  photos that are forgotten for it
+   */
+  keep(photo) {
+    if (photo.address) this.#ids.set(photo.address, photo.id);
+    const others = this.#photos.filter(({ id }) => id !== photo.id);
+    const stay = others.filter(({ name }) => !(isDrawn(name) && isDrawn(photo.name))).slice(0, MOST - 1);
+    this.#photos = [photo, ...stay];
+    return others.filter((other) => !stay.includes(other));
+  }
+
+  /** The host has a photo now. @param {OwnPhoto} photo @param {string} address */
+  sent(photo, address) {
+    Object.assign(photo, { address, consent: "given" });
+    this.#ids.set(address, photo.id);
+  }
+
+  /** @param {string|undefined} name  an id, or any address that the photo has had @returns {OwnPhoto|null} */
+  find(name = "") {
+    const wanted = this.#ids.get(name) ?? name;
+    return this.#photos.find(({ id }) => id === wanted) ?? null;
+  }
+
+  /** @returns {readonly OwnPhoto[]}  the newest first */
+  get all() {
+    return this.#photos;
+  }
+}
+
+/**
+ * A picture as the host knows it: a photo by its address, anything else by its key.
+ * @param {PhotoStore} photos
+ * @param {string} key
+ */
+export function askedOf(photos, key) {
+  const photo = photos.find(key);
+  return photo?.address ? { path: photo.address, name: photo.name } : key;
+}
+
+/**
+ * An experiment as the host takes it.
+ * @param {PhotoStore} photos
+ * @param {import("./experiment.js").Intervention[]} interventions
+ */
+export function askedIn(photos, interventions) {
+  return interventions.map((change) =>
+    change.from === undefined ? change : { ...change, from: askedOf(photos, change.from) },
+  );
 }
