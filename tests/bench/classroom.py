@@ -204,7 +204,7 @@ async def _messages(client: httpx.AsyncClient, session: str) -> AsyncIterator[di
 
 
 async def _ask(client: httpx.AsyncClient, config: dict[str, Any], name: str, data: Any) -> None:
-    """A question of the viewer, as viewer.js asks it."""
+    """A question of the viewer, as the viewer asks it."""
     viewer = _component(config, "vv-viewer")["id"]
     body = {"data": data, "component_id": viewer, "fn_name": name, "session_hash": "x"}
     answer = await client.post("/gradio_api/component_server/", json=body)

@@ -250,17 +250,20 @@ def test_what_is_no_picture_does_not_keep_back_the_example_that_comes(visit) -> 
     with page.expect_request(QUEUE):
         page.locator("#vv-examples button").nth(1).click()
     drop(page.locator("body"), b"hello", "none.jpg")
-    page.wait_for_function("vitvizKept.own()?.name === 'none.jpg'")
+    page.wait_for_function("vitviz.photos.shown?.name === 'none.jpg'")
     page.evaluate("""() => {
-        const { own } = vitvizKept;
-        vitvizKept.own = () => { window.answered = true; return own(); };
+        let { shown } = vitviz.photos;
+        Object.defineProperty(vitviz.photos, "shown", {
+            get() { window.answered = true; return shown; },
+            set(photo) { shown = photo; },
+        });
     }""")
     asked.go()
     page.wait_for_function("window.answered")  # the example is here
     weights.go()
     page.locator("#vv-said").filter(has_text="'none.jpg' is not a picture").wait_for()
     page.locator(".vv-names").filter(has_not_text="red-panda.jpg").wait_for()
-    assert page.evaluate("vitvizKept.own()") is None
+    assert page.evaluate("vitviz.photos.shown") is None
 
 
 def test_a_drawn_digit_is_answered_and_not_uploaded(visit) -> None:

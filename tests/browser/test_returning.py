@@ -10,7 +10,7 @@ from tests.browser.test_links import JOIN, LAYER, address_says
 from tests.running import app_process, free_port
 
 KEPT = """new Promise((done) => {
-    indexedDB.open("vitviz", 1).onsuccess = ({ target: { result: base } }) => {
+    indexedDB.open("vitviz").onsuccess = ({ target: { result: base } }) => {
         if (!base.objectStoreNames.contains("photos")) return done([]);
         base.transaction("photos").objectStore("photos").getAll().onsuccess =
             ({ target: { result: all } }) => { base.close(); done(all.map(({ name }) => name)); };

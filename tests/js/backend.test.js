@@ -9,6 +9,7 @@ import { layerName } from "../../vitviz/viewer/data/layers.js";
 import { Core } from "../../vitviz/viewer/engine/core.js";
 import { attentionRows, decodeLayer } from "../../vitviz/viewer/maths/attention.js";
 import { createBackend } from "../../vitviz/viewer/passes/backend.js";
+import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
 import { expectTensor, parseSafetensors, writeSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 import { running } from "../../vitviz/viewer/localengine.js";
 import { reasonOf } from "../../vitviz/viewer/text/refusal.js";
@@ -71,6 +72,7 @@ const backendOf = (host, { render = () => {}, fetchFile = unread } = {}) =>
       noticing: (error) => {
         throw error;
       },
+      photos: new PhotoStore(),
       consent: () => assert.fail("the visitor is asked"),
     },
     render,

@@ -23,7 +23,7 @@ import { createPointerState } from "../../vitviz/viewer/state/pointer.js";
 import { keyAction } from "../../vitviz/viewer/state/keys.js";
 import { KEPT, besidesOf } from "../../vitviz/viewer/state/besides.js";
 import { OPERATED } from "../../vitviz/viewer/state/experiment.js";
-import { OWN_PHOTO, createPhotos } from "../../vitviz/viewer/state/photos.js";
+import { OWN_PHOTO, PhotoStore, askedIn, askedOf } from "../../vitviz/viewer/state/photos.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
@@ -185,40 +185,44 @@ test("what stands beside is in the link, unless only this page has it", () => {
 
 test("photos that the visitor sent stand among the others, in this page alone", () => {
   let number = 0;
-  const photos = createPhotos(() => (number += 0.01));
-  const [cat, dog] = ["cat", "dog"].map((name) => photos.add({ address: "/x/" + name, name: name + ".jpg" }));
+  const photos = new PhotoStore(() => (number += 0.01));
+  const sent = (address, name) => {
+    const photo = photos.create({ address, name });
+    photos.keep(photo);
+    return photo.id;
+  };
+  const [cat, dog] = ["cat", "dog"].map((name) => sent("/x/" + name, name + ".jpg"));
   assert.match(cat, OWN_PHOTO);
-  assert.equal(photos.add({ address: "/x/cat", name: "cat.jpg" }), cat, "the same photo again");
   const offered = {
     beside: [{ key: "untrained", kind: "untrained" }],
     upload: { address: "/x/dog", name: "dog.jpg" },
   };
-  assert.deepEqual(besidesOf(offered, null, true, false, photos.list()).at(-1), {
+  assert.deepEqual(besidesOf(offered, null, true, false, photos.all).at(-1), {
     key: cat,
     kind: "photo",
     name: "cat.jpg",
   });
   assert.equal(
-    besidesOf(offered, null, true, false, photos.list()).length,
+    besidesOf(offered, null, true, false, photos.all).length,
     2,
     "what is shown is not beside itself",
   );
-  assert.deepEqual(besidesOf(offered, null, false, false, photos.list()), []);
-  assert.deepEqual(photos.asked(cat), { path: "/x/cat", name: "cat.jpg" });
-  assert.equal(photos.asked("example-cat"), "example-cat");
+  assert.deepEqual(besidesOf(offered, null, false, false, photos.all), []);
+  assert.deepEqual(askedOf(photos, cat), { path: "/x/cat", name: "cat.jpg" });
+  assert.equal(askedOf(photos, "example-cat"), "example-cat");
   const changes = [
     { kind: "remove", patches: [1] },
     { kind: "transplant", patches: "cls", layer: 1, from: dog },
   ];
-  assert.deepEqual(photos.askedIn(changes), [
+  assert.deepEqual(askedIn(photos, changes), [
     changes[0],
     { ...changes[1], from: { path: "/x/dog", name: "dog.jpg" } },
   ]);
-  for (let at = 0; at < 9; at++) photos.add({ address: "/x/" + at, name: "drawing-" + at + ".png" });
-  assert.equal(photos.list().length, 3, "of drawings only the last");
-  for (let at = 0; at < 9; at++) photos.add({ address: "/y/" + at, name: at + ".png" });
-  assert.equal(photos.list().length, 6, "and in all only the newest");
-  assert.equal(photos.asked(cat), cat);
+  for (let at = 0; at < 9; at++) sent("/x/" + at, "drawing-" + at + ".png");
+  assert.equal(photos.all.length, 3, "of drawings only the last");
+  for (let at = 0; at < 9; at++) sent("/y/" + at, at + ".png");
+  assert.equal(photos.all.length, 6, "and in all only the newest");
+  assert.equal(askedOf(photos, cat), cat);
   const shape = { ...sourceOf(cls).shape, panels: PANELS, besides: [cat, OPERATED] };
   const start = startSelection(shape);
   const link = (wanted) =>

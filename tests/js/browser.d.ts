@@ -22,3 +22,9 @@ interface Element {
   setAttribute(name: string, value: string | number): void;
   tabIndex: number;
 }
+
+/** Left by the document of the app: who somebody is in a class (web/page/room.js), and the first manifest. */
+interface Window {
+  vitvizRoom?: { teacher: string | null; voter: string };
+  vitvizFirst?: any;
+}

@@ -5,13 +5,16 @@ import { test } from "node:test";
 
 import { createComparisons } from "../../vitviz/viewer/session/comparisons.js";
 import { createBackend } from "../../vitviz/viewer/passes/backend.js";
+import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
 
 const MODEL = { key: { name: "mnist", untrained: false, image_size: null } };
 const LIKE = { model: MODEL, pass: { id: "like" }, itself: { key: "example-dog" } };
-const OWN = { file: "file", name: "mine.png", address: "mine" };
 
 /** A page that shows a photo of the visitor's, and what was asked of whom. */
-function page(like = LIKE) {
+function page(template = LIKE) {
+  const photos = new PhotoStore();
+  const mine = photos.create({ file: new Blob(["a"]), name: "mine.png" });
+  photos.keep(mine);
   const told = [];
   const host = {
     ask: async (name, params) => {
@@ -33,16 +36,15 @@ function page(like = LIKE) {
         return "made";
       },
     }),
-    own: (address) => (address === "mine" ? OWN : null),
   };
   const manifest = {
     model: MODEL,
-    pass: { id: like ? "here-1" : "server" },
+    pass: { id: template ? "here-1" : "server" },
     photo: { inverted: true },
-    upload: { address: "mine", name: "mine.png" },
-    like,
+    upload: { address: mine.id, name: "mine.png" },
+    template,
   };
-  const app = { source: { manifest }, needed: new Set() };
+  const app = { source: { manifest }, consent: { forget: () => told.push(["forget"]) } };
   const passes = (error) => {
     throw error;
   };
@@ -50,9 +52,9 @@ function page(like = LIKE) {
     told.push(["visitor"]);
     throw new Error("asked");
   };
-  const on = { fetchFile: async () => new ArrayBuffer(0), noticing: passes, consent };
+  const on = { fetchFile: async () => new ArrayBuffer(0), noticing: passes, photos, consent };
   const backend = createBackend(/** @type {any} */ (host), /** @type {any} */ (on), () => {});
-  const comparisons = createComparisons(/** @type {any} */ (app), backend, on.fetchFile, () => {});
+  const comparisons = createComparisons(/** @type {any} */ (app), backend, photos, on.fetchFile, () => {});
   return { backend, comparisons, told, app, manifest };
 }
 
@@ -74,7 +76,7 @@ test("what only the host can do with a photo asks the visitor, and no host", asy
 });
 
 test("what says nothing of the photo is the host's, and a photo in a model that runs here the page's", async () => {
-  const { backend, comparisons, told, app, manifest } = page();
+  const { backend, comparisons, told, manifest } = page();
   await backend.ask("late", { id: "like", name: "filters" });
   assert.equal(await comparisons.manifestOf("example-dog", null), LIKE); // the page has it already
   assert.deepEqual(await comparisons.manifestOf("example-cat", null), {
@@ -82,9 +84,7 @@ test("what says nothing of the photo is the host's, and a photo in a model that 
     manifest: "example-cat",
   });
   assert.equal(await comparisons.manifestOf("model-mnist", null), "made");
-  app.needed.add("explain");
   comparisons.shown(manifest);
-  assert.equal(app.needed.size, 0);
   const [{ key }] = comparisons
     .besides({ ...manifest, upload: undefined })
     .filter(({ kind }) => kind === "photo");
@@ -94,7 +94,8 @@ test("what says nothing of the photo is the host's, and a photo in a model that 
     ["beside", "example-cat", "like"],
     ["beside", "model-mnist", "like"],
     ["here", { model: MODEL, manifest: "model-mnist" }, "mine.png", true],
-    ["here", LIKE, "mine.png", undefined],
+    ["forget"],
+    ["here", LIKE, "mine.png", false],
   ]);
 });
 
@@ -108,7 +109,8 @@ test("beside a picture of the host's a photo that stays is the page's, too", asy
   await comparisons.manifestOf("untrained", null);
   await backend.ask("figure", { id: "server" });
   assert.deepEqual(told, [
-    ["here", manifest, "mine.png", undefined],
+    ["forget"],
+    ["here", manifest, "mine.png", false],
     ["beside", "untrained", "server"],
     ["ask", "figure", "server"],
   ]);

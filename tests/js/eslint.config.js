@@ -14,6 +14,8 @@ const browser = Object.fromEntries(
     "ImageData",
     "OffscreenCanvas",
     "CustomEvent",
+    "FormData",
+    "crypto",
     "DataTransfer",
     "MutationObserver",
     "ResizeObserver",
@@ -52,7 +54,7 @@ const browser = Object.fromEntries(
 );
 // The globals that Gradio gives to the code of a component.
 const gradio = Object.fromEntries(
-  ["element", "props", "server", "trigger", "upload", "watch", "__LOAD__", "__TEXTS__"].map((name) => [
+  ["element", "props", "server", "trigger", "upload", "watch", "__LOAD__", "__FILES__"].map((name) => [
     name,
     "readonly",
   ]),
@@ -64,6 +66,7 @@ const page = Object.fromEntries(
 const node = Object.fromEntries(
   [
     "AbortController",
+    "Blob",
     "Buffer",
     "DOMException",
     "TextDecoder",
@@ -212,7 +215,7 @@ export default [
     languageOptions: { globals: browser },
   },
   {
-    files: ["vitviz/web/page/viewer.js"],
+    files: ["vitviz/web/page/component.js"],
     rules: { ...mistakes, ...house, "no-unused-vars": "off" },
     languageOptions: { globals: { ...browser, ...gradio }, sourceType: "script" },
   },

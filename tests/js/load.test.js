@@ -8,10 +8,12 @@ import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, test } from "node:test";
 import { compileFunction } from "node:vm";
 
+import { open } from "../../vitviz/viewer/hosts/gradio.js";
 import { load } from "../../vitviz/viewer/hosts/load.js";
+import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
 
-const GLUE = readFileSync(new URL("../../vitviz/web/page/viewer.js", import.meta.url), "utf8");
-const NAMES = ["document", "customElements", "location", "innerHeight"];
+const GLUE = readFileSync(new URL("../../vitviz/web/page/component.js", import.meta.url), "utf8");
+const NAMES = ["document", "customElements", "location", "innerHeight", "window"];
 const turn = () =>
   new Promise((done) => {
     setTimeout(done, 0);
@@ -46,6 +48,7 @@ beforeEach(() => {
     },
   };
   globalThis.innerHeight = 1000;
+  globalThis.window = { removeEventListener() {} };
 });
 afterEach(() =>
   NAMES.forEach((name) => {
@@ -81,7 +84,13 @@ test("a file that does not come, or is another page, is an error", async () => {
   assert.deepEqual(head, []);
 });
 
-/** viewer.js as Gradio runs it, with a file that comes when the test says so. */
+class TestPhotos extends PhotoStore {
+  leave() {
+    this.shown = null;
+  }
+}
+
+/** component.js as Gradio runs it, with a file that comes when the test says so. */
 function component(value = null) {
   const did = [];
   const nodes = {
@@ -96,10 +105,11 @@ function component(value = null) {
     value: value && { text: JSON.stringify({ id: value, files: {} }), picture: { url: "/file=/a" } },
   };
   const watched = [];
+  const page = { photos: new TestPhotos(), taker: null };
   const file = {};
   const coming = (address) => new Promise((done, failed) => Object.assign(file, { address, done, failed }));
   let host = null;
-  const viewer = {
+  const mounted = {
     prepare: async (tag, texts) =>
       tag !== "ko" ||
       texts(tag).then(
@@ -117,24 +127,30 @@ function component(value = null) {
       };
     },
   };
-  const code = GLUE.replace("__LOAD__", "coming")
-    .replace("__FILE__", "gradio_api/v.js")
-    .replace("__TEXTS__", '{ "ko": "gradio_api/ko.js" }');
+  const viewer = {
+    async start(given, page, texts) {
+      if (!(await mounted.prepare(globalThis.document.documentElement.lang, texts)))
+        globalThis.document.documentElement.lang = "en";
+      return () => open(mounted, given, page, texts);
+    },
+  };
+  const files = { viewer: "gradio_api/v.js", texts: { ko: "gradio_api/ko.js" } };
+  const code = GLUE.replace("__LOAD__", "coming").replace("__FILES__", JSON.stringify(files));
   compileFunction(code, ["element", "props", "server", "trigger", "upload", "watch", "coming", "window"])(
     element,
     props,
     {},
-    null,
+    (...event) => did.push(event.join(" ")),
     null,
     (name, listener) => watched.push([name, listener]),
     coming,
-    { removeEventListener() {}, vitvizKept: { own: () => null } },
+    { vitviz: page },
   );
   const set = (id) => {
     props.value = { ...props.value, text: JSON.stringify({ id, files: {} }) };
     watched.forEach(([, listener]) => listener());
   };
-  return { did, file, viewer, set, nodes, watched, host: () => host };
+  return { did, file, viewer, set, nodes, watched, page, props, host: () => host };
 }
 const press = (type) => heard[type].forEach((listener) => listener({ type }));
 

@@ -105,6 +105,8 @@ test("what a file exports is imported by another file, or by a test", () => {
     "main.js prepare",
     "main.js fromBase64",
     "hosts/site.js open",
+    "hosts/gradiohead.js createHead",
+    "gradioapp.js start",
     "play/playground.js createPlayground",
   ]); // by hosts
   for (const [folder, file] of [

@@ -27,7 +27,7 @@ from vitviz import analyze
 from vitviz.languages import dictionary, languages
 from vitviz.model.menu import CURATED, WEIGHTS_DIR, list_models
 from vitviz.viewer import bundle
-from vitviz.viewer.bundle import as_file, texts_files
+from vitviz.viewer.bundle import gradio_file, texts_files
 from vitviz.web.page.components import TEMPLATE
 from vitviz.web.page.first import First, said_of
 from vitviz.web.page.sending import (
@@ -62,7 +62,7 @@ def raw(url, **headers):
 
 
 def test_the_file_is_the_viewer_under_the_hash_of_its_content():
-    content = as_file().encode()
+    content = gradio_file().encode()
     assert VIEWER_FILE.path == f"gradio_api/vitviz-{hashlib.sha256(content).hexdigest()[:16]}.js"
     assert KeptFile("vitviz", content + b" ", "js", "text/javascript").path != VIEWER_FILE.path
 
@@ -75,21 +75,21 @@ def test_the_viewer_brings_english_and_other_languages_are_files_of_their_own():
     for language in set(languages()) - {"en"}:
         said = dictionary(language, "viewer")["untrainedNote"]
         assert said in bundle()  # of a page of one file
-        assert said not in as_file()
+        assert said not in gradio_file()
         texts = left_by(texts_files()[language])
         assert texts["STRINGS"]["untrainedNote"] == said
         assert "lesson.ask" not in texts["STRINGS"]
         assert texts["GLOSSARY"] == dictionary(language, "glossary")
         assert TEXTS_FILES[language].path.startswith(f"gradio_api/vitviz-{language}-")
-    assert dictionary("en", "viewer")["untrainedNote"] in as_file()
+    assert dictionary("en", "viewer")["untrainedNote"] in gradio_file()
     for language in languages():
         asked = dictionary(language, "lessons")["ask_goal"]
         assert asked in bundle()
-        assert asked not in as_file()  # nobody needs it who opens no lesson
+        assert asked not in gradio_file()  # nobody needs it who opens no lesson
         texts = left_by(texts_files()[f"lessons-{language}"])
         assert texts["STRINGS"]["lesson.ask_goal"] == asked
         assert TEXTS_FILES[f"lessons-{language}"].path.endswith(".js")
-    assert len(as_file().encode()) < 0.9 * len(bundle().encode())
+    assert len(gradio_file().encode()) < 0.9 * len(bundle().encode())
 
 
 def test_it_is_sent_as_the_browser_takes_it_and_kept_for_ever():
@@ -104,11 +104,11 @@ def test_it_is_sent_as_the_browser_takes_it_and_kept_for_ever():
         assert reply.headers.get("content-encoding", "identity") == accepted
         sizes[accepted] = int(reply.headers["content-length"])
         if accepted != "br":  # only some clients can read that
-            assert reply.text == as_file()
+            assert reply.text == gradio_file()
     assert sizes["br"] < sizes["gzip"] < sizes["identity"] / 3
     brotli = pytest.importorskip("brotli")
     with client.stream("GET", VIEWER_FILE.path, headers={"accept-encoding": "br"}) as reply:
-        assert brotli.decompress(b"".join(reply.iter_raw())).decode() == as_file()
+        assert brotli.decompress(b"".join(reply.iter_raw())).decode() == gradio_file()
 
 
 def test_thumbnails_are_small_and_square():
@@ -276,7 +276,7 @@ def test_the_document_of_the_app_is_small_and_holds_no_bundle(app):
     _, headers, body = raw(f"{url}/{RUNNING_FILE.path}", accept_encoding="gzip")
     assert headers["content-encoding"] == "gzip"
     assert "function createEngine" in gzip.decompress(body).decode()
-    assert "function createEngine" not in as_file()
+    assert "function createEngine" not in gradio_file()
 
 
 @pytest.fixture(scope="module")
@@ -295,7 +295,7 @@ def test_the_file_is_there_below_a_path_and_behind_a_login_and_no_other_hash(loc
     # A proxy takes the path of the app away.
     status, headers, body = raw(f"{locked}/{VIEWER_FILE.path}", accept_encoding="gzip")
     assert (status, headers["content-encoding"]) == (200, "gzip")  # and Gradio leaves it so
-    assert gzip.decompress(body).decode() == as_file()
+    assert gzip.decompress(body).decode() == gradio_file()
     assert "vv-first" not in raw(locked)[2].decode()  # it asks for a password
     wrong = VIEWER_FILE.path.replace("vitviz-", "vitviz-0")
     assert raw(f"{locked}/{wrong}")[0] == 404

@@ -63,6 +63,16 @@ def as_file() -> str:
     return f"{LEFT} = {join(HERE / 'main.js', 'vitviz.js', (ENGLISH,))}"
 
 
+def gradio_file() -> str:
+    """The viewer and its host in Gradio's page as one file for `load`, with English texts."""
+    return f"{LEFT} = {join(HERE / 'gradioapp.js', 'vitviz.js', (ENGLISH,))}"
+
+
+def gradio_head() -> str:
+    """A script for the head of Gradio's page, before everything else: `window.vitviz`."""
+    return f"window.vitviz = {_joined(HERE / 'hosts/gradiohead.js', {})}.createHead();"
+
+
 def texts_files() -> dict[str, str]:
     """Files for `load` with the texts that `as_file` lacks, by the names that learning.js requests:
     one per language, and one per language with its lessons.

@@ -28,7 +28,7 @@ export function createConsent(app, host, photos, { share, render }) {
   };
 
   function photo() {
-    return photos.find(app.source?.manifest.upload?.address);
+    return photos.shown ?? photos.find(app.source?.manifest.upload?.address);
   }
 
   function isRefused() {

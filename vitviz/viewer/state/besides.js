@@ -17,10 +17,11 @@ export const KEPT = "kept";
  * @returns {import("../types.js").Beside[]}
  */
 export function besidesOf(manifest, kept, offers, operates = false, photos = []) {
+  const shown = manifest.upload?.address;
   const own = photos
     // The host may have forgotten what was sent from this page before it was loaded again.
     .filter(({ address, consent }) => address !== null || consent !== "given")
-    .filter((photo) => ![photo.id, photo.address].includes(manifest.upload?.address ?? null))
+    .filter(({ id, address }) => shown === undefined || (id !== shown && address !== shown))
     .map(({ id, name }) => ({ key: id, kind: /** @type {"photo"} */ ("photo"), name }));
   const offered = [
     ...(offers ? [...(manifest.beside ?? []), ...own] : []),

@@ -21,6 +21,11 @@ export const isDrawn = (name) => /^drawing-\d+\.png$/.test(name);
  */
 
 export class PhotoStore {
+  /**
+   * The photo that the visitor looks at, or is asked about, where the host does not have it.
+   * @type {OwnPhoto|null}
+   */
+  shown = null;
   /** @type {OwnPhoto[]} */
   #photos = []; // the newest first
   /** @type {Map<string, string>} */

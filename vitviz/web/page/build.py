@@ -18,7 +18,7 @@ from ... import viewer
 from ...errors import VitvizError
 from ...languages import ENGLISH, Message, dictionary, languages, say
 from ...model.key import ModelKey, read_size
-from ...viewer.bundle import language_of, without_comments
+from ...viewer.bundle import gradio_head, language_of, without_comments
 from ..compute.engine import Engine, Local
 from ..compute.models import Menu, Models
 from ..compute.replicas import Replicas
@@ -59,19 +59,19 @@ from .theme import PAGE_CSS, theme
 from .uploads import upload_routes
 from .zero_gpu import ZeroGpu
 
-PAGE_JS, KEEPING_JS, ROOM_JS = (
+PAGE_JS, ROOM_JS = (
     without_comments((Path(__file__).parent / name).read_text(encoding="utf-8"))
-    for name in ("page.js", "keeping.js", "room.js")
+    for name in ("page.js", "room.js")
 )
 
 # Tells the viewer that a request of the page is over, even if it was refused or changed nothing.
 OVER = "() => { document.dispatchEvent(new Event('vitviz-over')); }"
-# Replacements of the picture input in a request (keeping.js): the photo of the browser's history,
-# or the photo of the input, uploaded again if the server has forgotten it.
-FROM_HISTORY = "async (photo, ...others) => [await vitvizKept.fromHistory(), ...others]"
-ALIVE = "async (photo, ...others) => [await vitvizKept.alive(photo), ...others]"
+# Replacements of the picture input in a request (viewer/hosts/gradiophotos.js): the photo of the
+# browser's history, or the photo of the input, uploaded again if the server has forgotten it.
+FROM_HISTORY = "async (photo, ...others) => [await vitviz.photos.fromHistory(), ...others]"
+ALIVE = "async (photo, ...others) => [await vitviz.photos.alive(photo), ...others]"
 # The photo that stays in the browser is not shown any more.
-LEFT = "(...all) => { vitvizKept.hold(null); return all; }"
+LEFT = "(...all) => { vitviz.photos.leave(); return all; }"
 
 # A page for the projector has no strip: marked before anything is drawn.
 WALL = """<script>if (new URLSearchParams(location.search).get("projector") === "true")
@@ -132,7 +132,7 @@ def _built(
         "quiet": classroom is not None,  # otherwise it prints 0.0.0.0, which nobody can open
         "theme": theme(),
         "css": f"{PAGE_CSS}\n{hiding()}\n{_grey()}\n{viewer.css()}",
-        "head": f"{WALL}<script>{KEEPING_JS}{ROOM_JS if classroom else ''}</script>",
+        "head": f"{WALL}<script>{gradio_head()}{ROOM_JS if classroom else ''}</script>",
         "i18n": texts,
         "run_history": False,  # it would keep pictures and dead links in the browser
         "footer_links": ["api"],
@@ -176,8 +176,8 @@ def _in_page(
     weights: Mapping[str, KeptFile],
     classroom: Classroom | None,
 ) -> dict[str, Any]:
-    """Arguments for viewer.js: the functions that it can call by name, addresses of the weights of
-    models that run in the page, whether photos are analyzed there, and the model of digits.
+    """Arguments for the component: the functions that it can call by name, addresses of the weights
+    of models that run in the page, whether photos are analyzed there, and the model of digits.
     """
     return {
         "server_functions": _server_functions(service, classroom),
@@ -230,7 +230,7 @@ def _build_page(
         )
         privacy = TEXTS("vv_privacy_here") if in_page["photos"] else TEXTS("vv_privacy")
         gr.Markdown(privacy, elem_classes="vv-small")
-        # Visible while the browser keeps a photo (keeping.js).
+        # Visible while the browser keeps a photo (viewer/hosts/gradiophotos.js).
         gr.Markdown(TEXTS("vv_kept"), elem_classes=["vv-small", "vv-keeps"])
         gr.Button(
             TEXTS("vv_forget"), size="sm", scale=0, elem_id="vv-forget", elem_classes="vv-keeps"
@@ -251,12 +251,12 @@ def _build_page(
     photo.input(show_photo, chosen, **latest, js=LEFT)
     model.select(show, chosen, **latest, js=ALIVE)  # its "input" is sent twice
     untrained.input(show, chosen, **latest, js=ALIVE)
-    view.submit(show, chosen, **once, js=ALIVE)  # repeats an expired analysis
-    view.retry(open_, [photo, model, shown], **latest, js=FROM_HISTORY).then(None, js=OVER)  # Back
-    view.edit(invert, chosen, **once)
+    view.again(show, chosen, **once, js=ALIVE)
+    view.reopen(open_, [photo, model, shown], **latest, js=FROM_HISTORY).then(None, js=OVER)
+    view.invert(invert, chosen, **once)
     # "always_last" would send the data of an earlier event; the service drops outdated answers.
-    view.upload(draw, chosen[1:], **once, trigger_mode="multiple")
-    view.select(resize, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
+    view.photo(draw, chosen[1:], **once, trigger_mode="multiple")
+    view.resize(resize, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest, js=LEFT)
     demo.load(open_, [photo, model, shown], **once, js=FROM_HISTORY)
     demo.load(None, js=_script(examples))
@@ -459,7 +459,7 @@ def _file(address: str) -> dict[str, Any]:
 
 
 def _server_functions(service: Service, classroom: Classroom | None) -> list[Callable[[Any], Any]]:
-    """The functions that viewer.js calls by name; separate, because Gradio sets attributes."""
+    """The functions that the viewer calls by name; separate, because Gradio sets attributes."""
 
     def asking(name: str) -> Callable[[Any], dict[str, Any]]:
         def ask(question: Any) -> dict[str, Any]:

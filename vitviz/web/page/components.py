@@ -3,10 +3,11 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import gradio as gr
 from gradio.data_classes import GradioModel
+from gradio.events import EventListener
 
 from ...languages import Message, say
 from ...viewer.bundle import load, without_comments
@@ -24,8 +25,8 @@ TEMPLATE = f"""<p class="vv-no-texts" role="alert" hidden>
 
 class Manifest(GradioModel):
     """The viewer's manifest as JSON text, with paths of its files in the cache, from which
-    viewer.js makes addresses. As objects, Gradio would walk over all files and values several
-    times, in the single thread that serves all visitors, which took longer than the model's pass.
+    viewer/hosts/gradio.js makes addresses. As objects, Gradio would walk over all files and values
+    several times, in the single thread that serves all visitors: longer than the model's pass.
 
     `id` is unique to each analysis, because Gradio sends the browser only changed values.
     """
@@ -49,15 +50,19 @@ class Viewer(StillHTML):
     """
 
     data_model = Manifest
+    # Events of viewer/hosts/gradio.js: analyze again, open the address, exchange light and dark,
+    # another size of the pictures, a photo of the visitor's.
+    EVENTS: ClassVar = [  # type: ignore[misc, assignment]  # Gradio's own classes disagree about it
+        *map(EventListener, ("again", "reopen", "invert", "resize", "photo"))
+    ]
 
     def __init__(self, value: Manifest | None = None, **kwargs: Any) -> None:
-        texts = json.dumps({name: file.path for name, file in TEXTS_FILES.items()})
-        glue = without_comments((Path(__file__).parent / "viewer.js").read_text(encoding="utf-8"))
-        glue = glue.replace("__FILE__", VIEWER_FILE.path).replace("__TEXTS__", texts)
-        glue = glue.replace("__LOAD__", load()).replace("__RUNNING__", RUNNING_FILE.path)
-        glue = glue.replace("__PLAYING__", PLAYING_FILE.path)
-        for part, file in DIGITS_FILES.items():
-            glue = glue.replace(f"__{part.upper()}__", file.path)
+        named = {"viewer": VIEWER_FILE, "running": RUNNING_FILE, "playing": PLAYING_FILE}
+        files = {name: file.path for name, file in (named | DIGITS_FILES).items()} | {
+            "texts": {name: file.path for name, file in TEXTS_FILES.items()}
+        }
+        glue = without_comments((Path(__file__).parent / "component.js").read_text("utf-8"))
+        glue = glue.replace("__LOAD__", load()).replace("__FILES__", json.dumps(files))
         kwargs |= {
             "html_template": TEMPLATE,
             "js_on_load": glue,

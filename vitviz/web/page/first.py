@@ -76,7 +76,7 @@ def said_of(analysis: Analysis) -> dict[str, str]:
 
 
 def _brought(manifest: Mapping[str, Any]) -> bytes:
-    """A manifest for viewer.js, unless a photo or a lesson of the visitor's own comes back, with
+    """A manifest for the viewer, unless a photo or a lesson of the visitor's own comes back, with
     hints to load the files that are drawn first.
     """
     placed = with_places(manifest)

@@ -12,7 +12,8 @@
     return node;
   };
 
-  const { vitvizKept } = window;
+  const { vitviz } = window;
+  const takes = () => vitviz.taker?.takes();
 
   // Gradio's picture input is hidden except while the camera is on. These buttons operate it.
   const sources = () => document.querySelectorAll("#vv-photo [data-testid=source-select] button");
@@ -67,12 +68,12 @@
       (await fileInput()).click();
     },
     "vv-camera": () => {
-      if ("vvCamera" in page.dataset || !vitvizKept.takes?.()) camera(!("vvCamera" in page.dataset));
+      if ("vvCamera" in page.dataset || !takes()) camera(!("vvCamera" in page.dataset));
       else document.dispatchEvent(new Event("vitviz-camera")); // the viewer has a living picture
     },
     "vv-paste": async () => {
       camera(false);
-      const file = vitvizKept.takes?.() && (await pasted());
+      const file = takes() && (await pasted());
       if (file) give(file);
       else sources()[CLIPBOARD].click();
     },
@@ -80,7 +81,7 @@
       camera(false);
       document.dispatchEvent(new Event("vitviz-draw"));
     }, // the viewer has the field for it
-    "vv-forget": () => vitvizKept.forget(),
+    "vv-forget": () => vitviz.photos.forget(),
     "vv-play": () => document.dispatchEvent(new Event("vitviz-play")),
     "vv-lessons": () => document.dispatchEvent(new Event("vitviz-lessons")), // the viewer has the list
   };
@@ -93,7 +94,7 @@
   document.addEventListener(
     "click",
     (event) => {
-      if (!event.target.closest?.("#vv-photo [aria-label='capture photo']") || !vitvizKept.takes?.()) return;
+      if (!event.target.closest?.("#vv-photo [aria-label='capture photo']") || !takes()) return;
       event.stopImmediatePropagation();
       camera(false);
       pressed["vv-camera"]();
@@ -131,7 +132,7 @@
     "change",
     (event) => {
       const [file] = event.target.files ?? [];
-      if (sends || !file || !event.target.closest("#vv-photo") || !vitvizKept.takes?.()) return;
+      if (sends || !file || !event.target.closest("#vv-photo") || !takes()) return;
       event.stopImmediatePropagation();
       event.target.value = ""; // so that the same file can be chosen again
       give(file);
@@ -139,7 +140,7 @@
     true,
   );
   async function give(file) {
-    if (await vitvizKept.analyse(file)) return;
+    if (await vitviz.taker.take(file)) return;
     sends = true;
     await take(file).finally(() => {
       sends = false;
@@ -150,33 +151,7 @@
     else sayOnly();
   });
 
-  // A picture can be dropped, and pasted, anywhere on the page.
-  const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
-  for (const type of ["dragover", "drop"]) {
-    document.addEventListener(
-      type,
-      (event) => {
-        if (!hasFiles(event)) return;
-        if (event.target.closest?.(".vv-takes-photos")) {
-          // this part of the viewer handles files itself
-          page.classList.remove("vv-dropping-on-page");
-          return;
-        }
-        event.preventDefault();
-        event.stopPropagation();
-        page.classList.toggle("vv-dropping-on-page", type === "dragover");
-        if (type === "drop" && event.dataTransfer.files[0]) takeOne(event.dataTransfer.files);
-      },
-      true,
-    );
-  }
-  document.addEventListener("dragleave", (event) => {
-    if (!event.relatedTarget) page.classList.remove("vv-dropping-on-page");
-  });
-  document.addEventListener("paste", (event) => {
-    const written = event.target.closest?.("input, textarea");
-    if (!written && event.clipboardData?.files.length > 0) takeOne(event.clipboardData.files);
-  });
+  window.vitviz.takesPhotos(takeOne);
 
   // The first stop of the Tab key is a link past the strip to the picture.
   const skip = make("a", {

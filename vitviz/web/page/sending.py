@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...languages import spoken
-from ...viewer.bundle import as_file, digits, playing_file, running_file, texts_files
+from ...viewer.bundle import digits, gradio_file, playing_file, running_file, texts_files
 from ..host.error_messages import preferred
 from ..store.examples import Example
 from .aliases import Aliases
@@ -63,7 +63,7 @@ def _brotli(body: bytes) -> dict[str, bytes]:
     return {"br": brotli.compress(body, quality=10)}
 
 
-VIEWER_FILE = KeptFile("vitviz", as_file().encode(), "js", "text/javascript")
+VIEWER_FILE = KeptFile("vitviz", gradio_file().encode(), "js", "text/javascript")
 TEXTS_FILES = {  # texts that are not in the file of the viewer
     name: KeptFile(f"vitviz-{name}", text.encode(), "js", "text/javascript")
     for name, text in texts_files().items()

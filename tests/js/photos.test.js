@@ -1,0 +1,96 @@
+/** A photo of the visitor's: one value from the file to the host, and whether it may be sent. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { createConsent } from "../../vitviz/viewer/session/consent.js";
+import { besidesOf } from "../../vitviz/viewer/state/besides.js";
+import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
+
+const FILE = new Blob(["a"]);
+
+/** An app in whose panel "explain" a photo is shown, or none. */
+function consentOf(photos, photo, host = { share: () => {} }) {
+  const manifest = photo ? { upload: { address: photo.id, name: photo.name } } : {};
+  const app = { source: { manifest }, selection: { panel: "explain" } };
+  const did = [];
+  const consent = createConsent(app, host, photos, {
+    share: async () => did.push("share"),
+    render: () => did.push("render"),
+  });
+  return { app, consent, did };
+}
+
+test("a photo that was taken is not to be sent before the visitor says so, and then has its address", () => {
+  const photos = new PhotoStore();
+  const photo = photos.create({ file: FILE, name: "cat.jpg" });
+  assert.deepEqual([photo.consent, photo.address, photo.inverted], ["unasked", null, false]);
+  assert.equal(photos.find(photo.id), null, "it may be no picture");
+  photos.keep(photo);
+  photos.sent(photo, "/a");
+  photos.sent(photo, "/b"); // uploaded again
+  assert.deepEqual([photo.consent, photo.address], ["given", "/b"]);
+  for (const name of [photo.id, "/a", "/b"]) assert.equal(photos.find(name), photo);
+  assert.equal(photos.find(undefined), null);
+});
+
+test("a photo that is kept again takes the place of itself, and says which are forgotten", () => {
+  const photos = new PhotoStore();
+  const [first, ...others] = Array.from({ length: 6 }, (_, at) =>
+    photos.create({ file: FILE, name: at + ".jpg" }),
+  );
+  for (const photo of [first, ...others]) assert.deepEqual(photos.keep(photo), []);
+  const inverted = { ...others[4], inverted: true };
+  assert.deepEqual(photos.keep(inverted), []);
+  assert.equal(photos.find(inverted.id), inverted);
+  assert.deepEqual(photos.keep(photos.create({ file: FILE, name: "new.jpg" })), [first]);
+  assert.equal(photos.all.length, 6);
+});
+
+test("a photo stands beside others where this page has it, or the host", () => {
+  const photos = new PhotoStore();
+  const held = photos.create({ file: FILE, name: "held.jpg" });
+  const gone = photos.create({ file: FILE, name: "gone.jpg", consent: "given" }); // of before a reload
+  for (const photo of [held, gone]) photos.keep(photo);
+  const names = (manifest) => besidesOf(manifest, null, true, false, photos.all).map(({ name }) => name);
+  assert.deepEqual(names({}), ["held.jpg"]);
+  photos.sent(gone, "/gone");
+  assert.deepEqual(names({}), ["gone.jpg", "held.jpg"]);
+  assert.deepEqual(names({ upload: { address: held.id, name: "held.jpg" } }), ["gone.jpg"]);
+});
+
+test("a no holds for the photo in all panels, until something else is chosen for it", () => {
+  const photos = new PhotoStore();
+  const photo = photos.create({ file: FILE, name: "cat.jpg" });
+  photos.keep(photo);
+  const heard = [];
+  const { app, consent, did } = consentOf(photos, photo, {
+    share: () => {},
+    refused: () => heard.push("no"),
+  });
+  assert.deepEqual([consent.isAsked(), consent.isRefused()], [false, false]);
+  assert.throws(consent.require, /server/);
+  assert.equal(consent.isAsked(), true);
+  consent.refuse();
+  assert.deepEqual([photo.consent, heard], ["no", ["no"]]);
+  app.selection = { panel: "rollout" };
+  assert.equal(consent.isAsked(), false);
+  const before = did.length;
+  assert.throws(consent.require, /stays|kept|sent/);
+  assert.deepEqual([consent.isAsked(), consent.isRefused(), did.length > before], [true, true, true]);
+  consent.ask();
+  assert.deepEqual([photo.consent, consent.isRefused()], ["unasked", false]);
+  consent.forget();
+  assert.equal(consent.isAsked(), false);
+});
+
+test("a host that takes no photos is never asked, and a photo in place of an example has its own answer", () => {
+  const photos = new PhotoStore();
+  const { consent } = consentOf(photos, null, {});
+  assert.throws(consent.require);
+  assert.equal(consent.isAsked(), false);
+  // Its model is one of the host's: the photo is shown nowhere yet.
+  photos.shown = photos.create({ file: FILE, name: "cat.jpg" });
+  consentOf(photos, null).consent.refuse();
+  assert.equal(photos.shown.consent, "no");
+});

@@ -1,0 +1,15 @@
+/** The viewer and its host in Gradio's page: they come as one file. */
+
+import { open } from "./hosts/gradio.js";
+import { mount, prepare } from "./main.js";
+
+/**
+ * Loads the texts of the page's language, and opens the viewer in a component of Gradio.
+ * @param {import("./hosts/gradio.js").Component} component
+ * @param {ReturnType<typeof import("./hosts/gradiohead.js").createHead>} page
+ * @param {(name: string) => Promise<any>} texts
+ */
+export async function start(component, page, texts) {
+  if (!(await prepare(document.documentElement.lang, texts))) document.documentElement.lang = "en";
+  return () => open({ mount }, component, page, texts);
+}

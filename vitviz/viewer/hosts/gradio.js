@@ -1,0 +1,292 @@
+/** Gradio: hosts the viewer in the page of the app. web/page/component.js starts it. */
+
+/**
+ * What Gradio gives to a component, and the addresses of our files. `files`: paths of scripts and digits,
+ * `texts` by name; `load`: load.js; `trigger`: an event for Python; `watch`: hears of new values.
+ * @typedef {{element: HTMLElement, props: any, server: Record<string, (question: any) => Promise<any>>,
+ *   trigger: (event: string, data?: any) => void, upload: (file: File) => Promise<{path: string}>,
+ *   watch: (name: string, changed: () => void) => void, load: (address: string) => Promise<any>,
+ *   files: {running: string, playing: string, train: string, test: string, texts: Record<string, string>}}}
+ *   Component
+ * @typedef {import("../state/photos.js").OwnPhoto} OwnPhoto
+ */
+
+/** @param {string} path */
+const addressOf = (path) => new URL(path, document.baseURI).href;
+
+/** @param {string} path  of a file in Gradio's cache */
+const urlOf = (path) => addressOf("gradio_api/file=") + path.split("/").map(encodeURIComponent).join("/");
+
+/** Shows a message, given by language, under the strip; null: none. @param {any} detail */
+const announce = (detail) => document.dispatchEvent(new CustomEvent("vitviz-said", { detail }));
+
+/** A reply's manifest with the addresses of its files; a refusal or undefined stays. @param {any} reply */
+function placed(reply) {
+  if (!reply?.manifest) return reply;
+  const { manifest } = reply;
+  const files = Object.entries(manifest.files).map(([name, file]) => [
+    name,
+    file.late ? file : { ...file, url: urlOf(file.path) },
+  ]);
+  return { ...manifest, files: Object.fromEntries(files) };
+}
+
+/** @param {Response} answer */
+function checked(answer) {
+  if (!answer.ok) throw new Error("status " + answer.status);
+  return answer;
+}
+
+/**
+ * The address of the page. The view is stored with it in the browser's history, together with the photo, which
+ * no address can name. The rest of `history.state` belongs to Gradio.
+ * @returns {import("../types.js").Address & {stop: () => void}}
+ */
+function createAddress() {
+  let followed = /** @type {(() => void)|null} */ (null);
+  return {
+    read: () => location.href,
+    view: () => history.state?.vitviz ?? null,
+    write(href, view, step) {
+      const state = view ? { ...history.state, vitviz: view } : history.state;
+      if (step) history.pushState(state, "", href);
+      else if (href !== location.href || JSON.stringify(state) !== JSON.stringify(history.state))
+        history.replaceState(state, "", href);
+    },
+    follow(moved) {
+      followed = moved;
+      window.addEventListener("popstate", moved);
+    },
+    stop: () => followed && window.removeEventListener("popstate", followed),
+  };
+}
+
+/** Calls to Python, and files that it has. @param {Component} component */
+function createBackend({ props, server, load, files }) {
+  const ask = (name, question) => server[name](question);
+  return {
+    ask,
+    beside: async (key, id) => placed(await ask("beside", { id, beside: key })),
+    operate: (interventions, id, first) => ask("operate", { id, interventions, ...first }),
+    running: async () => (await load(addressOf(files.running))).running,
+    playing: () => load(addressOf(files.playing)),
+    digitsOf: async (part) => checked(await fetch(addressOf(files[part]))).arrayBuffer(),
+    weights: Object.fromEntries(
+      Object.entries(props.weights ?? {}).map(([name, path]) => [name, addressOf(path)]),
+    ),
+    /** The HTML of the page to take home. */
+    async takeHome(wanted) {
+      const reply = await ask("take_home", wanted);
+      if (!reply?.path) return reply; // a refusal or undefined
+      return { html: await checked(await fetch(urlOf(reply.path))).text() };
+    },
+  };
+}
+
+/**
+ * Mounts the viewer in the component, and shows there what Gradio sends.
+ * @param {Pick<typeof import("../main.js"), "mount">} viewer
+ * @param {Component} component
+ * @param {ReturnType<typeof import("./gradiohead.js").createHead>} page
+ * @param {(name: string) => Promise<any>} texts
+ */
+export function open(viewer, component, page, texts) {
+  const { element, props, trigger, upload, watch } = component;
+  const { photos } = page;
+  const [address, backend] = [createAddress(), createBackend(component)];
+  const room = window.vitvizRoom;
+  let wanted = {}; // the request for which the photo is sent
+  /** @type {any} the latest manifest of the server; that of an example if the photo has not left this page */
+  let template = null;
+  let awaited = () => {};
+  const first = /** @type {Promise<void>} */ (
+    new Promise((done) => {
+      awaited = done;
+    })
+  );
+  const scroll = createScroll(element);
+  // The manifest in the document of a page without parameters (first.py). It is shown until Gradio's queue has
+  // answered.
+  let brought = window.vitvizFirst;
+  delete window.vitvizFirst;
+  const mounted = viewer.mount({
+    element: /** @type {HTMLElement} */ (element.querySelector(".vv-place")),
+    ...backend,
+    address,
+    photos,
+    awaited: true,
+    languages: true,
+    texts,
+    room: room && { ...room, ask: (question) => backend.ask("room", question) },
+    send: async (file) => ({ address: (await upload(file)).path, name: file.name, file }),
+    draw,
+    take: (picture, name) => draw(picture, name, false),
+    again: () => trigger("again"),
+    reopen: () => trigger("reopen"),
+    go: (href) => location.assign(href), // a lesson continues with another model or picture
+    filming: (on) => document.getElementById("vv-camera")?.setAttribute("aria-expanded", String(on)),
+    entitle: (title) => {
+      document.title = title + " · vitviz";
+    },
+    async share() {
+      const sent = await photos.share();
+      if (sent) trigger("photo", { ...sent, ...wanted });
+      return sent;
+    },
+    refused() {
+      wanted = {};
+      if (photos.shown) photos.keep(photos.shown);
+      if (!runs(template.model.key)) trigger("reopen"); // resets the menu to the model that is shown
+    },
+    invert() {
+      const { shown } = photos;
+      if (shown) take({ ...shown, inverted: !shown.inverted });
+      else trigger("invert");
+    },
+    resize(size) {
+      if (!photos.shown) trigger("resize", size);
+      else {
+        wanted = { size };
+        mounted.askConsent();
+      }
+    },
+  });
+  page.taker = {
+    takes: () => runs(template?.model.key),
+    take: (file) => take(photos.create({ file, name: file.name })),
+  };
+  watch("value", show); // is not called for a value that is already set
+  show();
+  return {
+    ...mounted,
+    destroy() {
+      page.taker = null;
+      address.stop();
+      mounted.destroy();
+    },
+  };
+
+  /**
+   * Whether the page analyzes photos with a model itself; before the first manifest: whether it is to be asked.
+   * @param {import("../types.js").ModelKey} [key]
+   */
+  function runs(key) {
+    if (!key) return props.photos && (!props.value || props.value.text);
+    const { name, untrained, image_size: size } = key;
+    return props.photos && Object.hasOwn(backend.weights, name) && !untrained && !size;
+  }
+
+  /** Shows a photo that stays in this page; false if the server has to analyze it. @param {OwnPhoto} photo */
+  async function analyse(photo) {
+    const done = await mounted.analyse(template, photo);
+    if (done) {
+      announce(null);
+      here(true);
+      scroll(true);
+    }
+    return done;
+  }
+
+  /** Takes a visitor's photo; false if it has to be sent to the server. @param {OwnPhoto} photo */
+  async function take(photo) {
+    await first;
+    const before = photos.shown;
+    try {
+      if (runs(template.model.key)) {
+        photos.shown = photo;
+        if (await analyse(photo)) return true;
+      }
+    } catch (error) {
+      photos.shown = before;
+      if (!error.said) throw error;
+      announce(error.said);
+      return true;
+    }
+    photos.leave();
+    return false;
+  }
+
+  /** Takes a drawing, like any photo. The first drawing of a page goes to the model of digits. */
+  async function draw(picture, name, isFirst) {
+    const file = new File([picture], name, { type: picture.type });
+    const photo = photos.create({ file, name });
+    const other = isFirst && template.model.key.name !== props.digits;
+    if (other && runs({ name: props.digits, untrained: false, image_size: null })) {
+      photos.shown = photo;
+      trigger("photo", { first: true });
+    } else if (other || !(await take(photo))) {
+      const { path } = await upload(file);
+      photos.leave();
+      trigger("photo", { path, name, first: isFirst });
+    }
+  }
+
+  /** Whether a manifest is the one that the document brought, which is shown. */
+  function stands(manifest) {
+    const butId = (other) => JSON.stringify({ ...other, pass: { ...other.pass, id: "" } });
+    return (
+      brought &&
+      template &&
+      !photos.shown &&
+      butId(manifest) === butId(brought) &&
+      !element.querySelector("[data-state=error]") // in a restored tab the files can be gone
+    );
+  }
+
+  async function show() {
+    const { value } = props;
+    if (!value && !brought) return;
+    if (value && !value.text) {
+      // the page has nothing to show
+      mounted.update(null);
+      return;
+    }
+    const manifest = value ? JSON.parse(value.text) : brought;
+    const shown = value && stands(manifest);
+    if (value) brought = null;
+    if (shown) return;
+    template = placed({ manifest });
+    awaited();
+    wanted = {};
+    if (photos.shown) await showOwn(photos.shown);
+    else {
+      if (manifest.upload) photos.remember(manifest.upload, urlOf(manifest.upload.address));
+      mounted.update(template); // a later analysis keeps the view
+      here(false);
+      scroll(Boolean(manifest.upload));
+    }
+  }
+
+  /** Shows the photo that has not left this page in the model that came. @param {OwnPhoto} photo */
+  async function showOwn(photo) {
+    try {
+      if (!runs(template.model.key) || !(await analyse(photo))) mounted.askConsent();
+    } catch (error) {
+      if (!error.said) throw error;
+      // The file that came meanwhile is no picture: `take` restores the photo before it, else this is shown.
+      if (photos.shown === photo) photos.leave();
+      announce(error.said);
+      await show();
+    }
+  }
+}
+
+/**
+ * On a phone the viewer is below the controls, and a photo of the visitor's own can arrive after scrolling
+ * down: scrolls to the viewer for all analyses but the first.
+ * @param {HTMLElement} element
+ */
+function createScroll(element) {
+  let shown = 0;
+  return (own) => {
+    shown += 1;
+    const { top } = element.getBoundingClientRect();
+    // not smoothly: a smooth scroll ends when anything else scrolls, as the line of layers may
+    if (shown > 1 && (top > 0.6 * innerHeight || (own && top < 0))) element.scrollIntoView();
+  };
+}
+
+/** Marks the page if the shown photo has not left it: the download of the server is another analysis then. */
+function here(is) {
+  document.documentElement.toggleAttribute("data-vv-here", is);
+}

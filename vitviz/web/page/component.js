@@ -1,0 +1,86 @@
+// Runs once when Gradio mounts the component; `element`, `props`, `server`, `trigger`, `upload` and `watch` are
+// its own. Loads the viewer, which takes over (viewer/hosts/gradio.js).
+const load = __LOAD__;
+const files = __FILES__; // name -> path; texts: language -> path
+const addressOf = (path) => new URL(path, document.baseURI).href;
+
+// Texts that are not in the file of the viewer; an alert if they cannot be loaded.
+const silent = element.querySelector(".vv-no-texts");
+async function texts(name) {
+  silent.hidden = true;
+  try {
+    return await load(addressOf(files.texts[name]));
+  } catch (error) {
+    silent.hidden = false;
+    throw error;
+  }
+}
+
+// The buttons above the viewer. A press before the viewer is loaded is remembered, the last one only.
+const opens = {
+  "vitviz-lessons": "openLessons",
+  "vitviz-draw": "openDrawing",
+  "vitviz-camera": "openCamera",
+  "vitviz-play": "openPlayground",
+};
+let viewer = null; // until its file is loaded
+let pressed = null;
+function open({ type }) {
+  if (viewer) viewer[opens[type]]();
+  else pressed = type;
+}
+Object.keys(opens).forEach((type) => document.addEventListener(type, open));
+
+// A request of the viewer is over; its result arrives by the next task.
+const over = () => setTimeout(() => viewer?.over());
+document.addEventListener("vitviz-over", over);
+
+// Photos wait for the viewer, unless its file does not come.
+const page = window.vitviz;
+let ended = false;
+let arrived = null;
+const arriving = new Promise((done) => {
+  arrived = done;
+});
+page.taker = {
+  takes: () => props.photos && (!props.value || props.value.text),
+  async take(file) {
+    await arriving;
+    return page.taker === null ? false : page.taker.take(file);
+  },
+};
+load(addressOf(files.viewer)).then(
+  async ({ start }) => {
+    const opened = await start({ element, props, server, trigger, upload, watch, load, files }, page, texts);
+    if (ended) return;
+    viewer = opened();
+    arrived();
+    if (pressed) open({ type: pressed });
+  },
+  () => {
+    page.taker = null;
+    arrived();
+    const absent = element.querySelector(".vv-absent");
+    absent.hidden = false;
+    element.querySelector(".vv-place").hidden = true; // it stays empty
+    absent.querySelector("button").onclick = () => location.reload(); // the file can have another name by now
+  },
+);
+
+// Gradio has no event for the removal of a component, but the browser notifies a custom element.
+if (!customElements.get("vv-life")) {
+  customElements.define(
+    "vv-life",
+    class extends HTMLElement {
+      disconnectedCallback() {
+        this.ended?.();
+      }
+    },
+  );
+}
+element.querySelector("vv-life").ended = () => {
+  ended = true;
+  Object.keys(opens).forEach((type) => document.removeEventListener(type, open));
+  document.removeEventListener("vitviz-over", over);
+  viewer?.destroy();
+};
