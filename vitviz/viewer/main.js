@@ -74,7 +74,7 @@ export function mount(host) {
   const backend = createBackend(host, { fetchFile, noticing, photos, consent: consent.require }, render);
   const comparisons = createComparisons(app, backend, photos, fetchFile, render);
   const camera = createCamera(app, host, screen, backend.prepare);
-  const history = createHistory(app, screen, host);
+  const history = createHistory(app, screen, host, photos);
   const restore = createRestore(app, address, history, host.reopen ?? null);
   const second = createSecondSource(app, comparisons.manifestOf, fetchFile, render);
   const pointer = createPointerState(app, render);

@@ -18,8 +18,9 @@ const PATIENCE_MS = 20_000;
  * @param {import("../main.js").App} app
  * @param {import("../shell/screen.js").Screen} screen
  * @param {import("../types.js").Host} host
+ * @param {import("../state/photos.js").PhotoStore} photos
  */
-export function createHistory(app, screen, { onSelect = null, address = null }) {
+export function createHistory(app, screen, { onSelect = null, address = null }, photos) {
   const { live } = screen;
   let written = ""; // identity of the entry that was written last
   let writes = false; // whether anything has changed since
@@ -32,6 +33,7 @@ export function createHistory(app, screen, { onSelect = null, address = null }) 
     record,
     stay,
     held,
+    originOf,
     /** Writes nothing before what the address is about is shown; it can be refused, too. */
     hold() {
       heldUntil = performance.now() + PATIENCE_MS;
@@ -68,31 +70,34 @@ export function createHistory(app, screen, { onSelect = null, address = null }) 
    */
   function record() {
     if (held()) return;
-    const now = identity(app);
-    address?.write(app.link(), viewOf(app), written !== "" && now !== written);
+    const now = identity();
+    address?.write(app.link(), viewOf(), written !== "" && now !== written);
     written = now;
   }
 
   /** Keeps the address as it is: the shown analysis belongs to it. */
   function stay() {
     [heldUntil, writes] = [0, false];
-    written = identity(app);
-    if (address?.view) address.write(address.read(), viewOf(app), false);
+    written = identity();
+    if (address?.view) address.write(address.read(), viewOf(), false);
   }
-}
 
-/** @param {import("../main.js").App} app @returns {Entry} */
-function viewOf({ source: { manifest }, selection, compared, hasChosen }) {
-  return { ...originOf(manifest), chosen: hasChosen(), with: compared, selection };
-}
+  /** @returns {Entry} */
+  function viewOf() {
+    const { source, selection, compared, hasChosen } = app;
+    return { ...originOf(source.manifest), chosen: hasChosen(), with: compared, selection };
+  }
 
-/** How the host finds an analysis again. @param {import("../types.js").Manifest} manifest */
-export function originOf({ link = {}, upload }) {
-  return { link, photo: upload?.address ?? "" };
-}
+  /** What makes an analysis again: model and example, and the id of a photo. @param {import("../types.js").Manifest} manifest */
+  function originOf({ link = {}, upload }) {
+    return { link, photo: photos.find(upload?.address)?.id ?? "" };
+  }
 
-/** Identity of a history entry. Successive drawings share one. */
-function identity({ source: { manifest }, selection: { panel, lesson } }) {
-  const { link, photo } = originOf(manifest);
-  return JSON.stringify([panel, lesson, link, isDrawn(manifest.photo.name) ? "" : photo]);
+  /** Identity of a history entry. Successive drawings share one. */
+  function identity() {
+    const { manifest } = app.source;
+    const { panel, lesson } = app.selection;
+    const { link, photo } = originOf(manifest);
+    return JSON.stringify([panel, lesson, link, isDrawn(manifest.photo.name) ? "" : photo]);
+  }
 }

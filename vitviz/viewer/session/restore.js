@@ -3,8 +3,6 @@
  * again.
  */
 
-import { originOf } from "./history.js";
-
 /** An expired analysis is made again by itself, at most once in this time. */
 const RENEWED_MS = 60_000;
 
@@ -59,7 +57,7 @@ export function createRestore(app, address, history, reopen) {
    */
   function entryOf(manifest) {
     const entry = address?.view?.();
-    const of = originOf(manifest);
+    const of = history.originOf(manifest);
     return entry &&
       ["link", "photo"].every((part) => JSON.stringify(entry[part]) === JSON.stringify(of[part]))
       ? entry
