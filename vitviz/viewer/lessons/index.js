@@ -1,22 +1,22 @@
 /** The lessons, in the order of their list. A new lesson is a file and a line here, and its texts. */
 
-import { ask } from "./ask.js";
-import { black } from "./black.js";
-import { block } from "./block.js";
-import { cut } from "./cut.js";
-import { gather } from "./gather.js";
-import { hide } from "./hide.js";
-import { learn } from "./learn.js";
-import { matter } from "./matter.js";
-import { notes } from "./notes.js";
-import { number } from "./number.js";
-import { school } from "./school.js";
-import { shuffle } from "./shuffle.js";
-import { taken } from "./taken.js";
-import { transplant } from "./transplant.js";
-import { unknown } from "./unknown.js";
-import { when } from "./when.js";
-import { where } from "./where.js";
+import { ask } from "./content/ask.js";
+import { black } from "./content/black.js";
+import { block } from "./content/block.js";
+import { cut } from "./content/cut.js";
+import { gather } from "./content/gather.js";
+import { hide } from "./content/hide.js";
+import { learn } from "./content/learn.js";
+import { matter } from "./content/matter.js";
+import { notes } from "./content/notes.js";
+import { number } from "./content/number.js";
+import { school } from "./content/school.js";
+import { shuffle } from "./content/shuffle.js";
+import { taken } from "./content/taken.js";
+import { transplant } from "./content/transplant.js";
+import { unknown } from "./content/unknown.js";
+import { when } from "./content/when.js";
+import { where } from "./content/where.js";
 
 /** @type {import("./steps.js").Lesson[]} */
 export const LESSONS = [

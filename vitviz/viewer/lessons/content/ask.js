@@ -1,13 +1,13 @@
 /** Lesson Ask a patch, ask its heads: each patch asks for itself, and each head asks something else. */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const FOREHEAD = /** @type {[number, number]} */ ([0.37, 0.45]);
 const BRANCH = /** @type {[number, number]} */ ([0.87, 0.12]);
 const EARLY = { layer: 1, head: 0 };
 const MEANS = { layer: 1, head: /** @type {"mean"} */ ("mean") }; // a mean is compared with means
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const ask = {
   id: "ask",
   minutes: 12,

@@ -3,7 +3,7 @@
  * another photo.
  */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const beside = "experiment";
 const PANDA = { model: "photos", example: "red-panda" };
@@ -21,7 +21,7 @@ const OWN = { word: { truth: "finalWord" }, share: { truth: "wordShare" } };
 const LEFT = { out: left("out"), mean: left("mean"), black: left("black") };
 const below = (of, times) => ({ truth: "otherShare", below: { ...of, times } });
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const black = {
   id: "black",
   minutes: 7,

@@ -1,10 +1,10 @@
 /** Lesson The rest of a block: sums, norms and the MLP, around attention. */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const STATE = { panel: "qk", layer: 2, head: 0, token: [0.37, 0.45], partner: "strongest" };
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const block = {
   id: "block",
   minutes: 8,

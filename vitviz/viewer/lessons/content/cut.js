@@ -1,6 +1,6 @@
 /** Lesson Cut: a photo becomes rows of numbers. */
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const cut = {
   id: "cut",
   minutes: 6,

@@ -1,11 +1,11 @@
 /** Lesson What is gathered: from shares and values to what the heads of a layer hand on. */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const STATE = { panel: "qk", layer: 1, head: 2, token: [0.37, 0.45], partner: "strongest" };
 const SHARE = { truth: "pairShare" };
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const gather = {
   id: "gather",
   minutes: 10,

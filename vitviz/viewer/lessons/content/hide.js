@@ -1,6 +1,6 @@
 /** Lesson Hide and seek: four ways to choose patches, and what the answer loses without them. */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const beside = "experiment";
 // one lot is chance, five say a little
@@ -24,7 +24,7 @@ const ASKED = {
 };
 const OWN = { word: { truth: "finalWord" }, share: { truth: "wordShare" } };
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const hide = {
   id: "hide",
   minutes: 8,

@@ -1,11 +1,11 @@
 /** Lesson How it learns: the loss of an answer, which way it pushes, and one step of a training. */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const STATE = { panel: "predictions" };
 const WORD = { word: { truth: "finalWord" }, share: { truth: "wordShare" } };
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const learn = {
   id: "learn",
   minutes: 10,

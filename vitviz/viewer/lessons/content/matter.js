@@ -1,6 +1,6 @@
 /** Lesson Does this map matter?: a map is made even, and the answer is watched. */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const beside = "experiment";
 const BISON = { model: "photos", example: "bison" };
@@ -14,7 +14,7 @@ const OTHERS = Object.fromEntries(
 );
 const DIGIT = { model: "mnist", example: "digit" };
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const matter = {
   id: "matter",
   minutes: 8,

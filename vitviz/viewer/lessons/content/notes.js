@@ -2,13 +2,13 @@
  * Lesson What study notes ask: five questions from notes about Vision Transformers, answered by measuring.
  */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const DOG = { model: "photos", example: "dog" };
 const OFF = "positions_off_0";
 const WRONG = [0, 1, 2, 3, 4].map((seed) => "positions_shuffled_" + seed);
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const notes = {
   id: "notes",
   minutes: 10,

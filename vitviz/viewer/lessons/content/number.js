@@ -1,12 +1,12 @@
 /** Lesson One number by hand: from two rows of numbers to one share of attention. */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const STATE = { panel: "qk", layer: 1, head: 2, token: [0.37, 0.45], partner: "strongest" };
 const SUM = { truth: "dotProduct" };
 const SCORE = { truth: "score" };
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const number = {
   id: "number",
   minutes: 10,

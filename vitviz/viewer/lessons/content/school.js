@@ -1,12 +1,12 @@
 /** Lesson Before and after school: the film of a training. */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const ABLE = 7; // a moment of the film
 const SHARP = 6; // the moment when CLS looks at one patch most
 const MANY = 50; // times an even share
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const school = {
   id: "school",
   minutes: 8,

@@ -2,7 +2,7 @@
  * Lesson Shuffle the jigsaw: what a model still knows when its patches are mixed, or their places are gone.
  */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const beside = "experiment";
 const SHUFFLED = "shuffle_1_3";
@@ -10,7 +10,7 @@ const MIXED = { experiment: SHUFFLED, beside };
 const DRAWS = { experiments: Object.fromEntries([1, 2, 3, 4, 5].map((seed) => [seed, "shuffle_1_" + seed])) };
 const GOLDFISH = { model: "photos", example: "goldfish" };
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const shuffle = {
   id: "shuffle",
   minutes: 8,

@@ -3,7 +3,7 @@
  * third, in the playground, and one that is told places otherwise.
  */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const TOLD = { model: "mnist", example: "digit" };
 const UNTOLD = { model: "mnist-none", example: "digit" };
@@ -17,7 +17,7 @@ const SHARE = {
 };
 const RIGHT = { right: { truth: "testedRight" } };
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const taken = {
   id: "taken",
   minutes: 5,

@@ -1,6 +1,6 @@
 /** Lesson The transplant: the CLS of one photo goes on among the patches of another. */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const beside = "experiment";
 const DONOR = "transplant_cls_END_example-dog"; // whose answer is that of the other photo
@@ -14,7 +14,7 @@ const WHOSE = {
   options: ["own", "donor", "third"],
 };
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const transplant = {
   id: "transplant",
   minutes: 8,

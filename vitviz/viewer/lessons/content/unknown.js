@@ -1,6 +1,6 @@
 /** Lesson What it cannot know: a model has a word only for what it was taught. */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const DIGIT = { model: "photos", example: "digit" };
 const CAT = { model: "mnist", example: "cat" };
@@ -10,7 +10,7 @@ const KIND = {
   options: ["named", "unsure", "none"],
 };
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const unknown = {
   id: "unknown",
   minutes: 6,

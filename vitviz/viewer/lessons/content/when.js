@@ -1,8 +1,8 @@
 /** Lesson When does it know?: what the model would answer after every block. */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const when = {
   id: "when",
   minutes: 8,

@@ -1,6 +1,6 @@
 /** Lesson Where am I?: positions are learned. */
 
-import { recalled } from "./recalled.js";
+import { recalled } from "../recalled.js";
 
 const MIDDLE = /** @type {[number, number]} */ ([0.54, 0.54]);
 const BESIDE = /** @type {[number, number]} */ ([0.54, 0.46]);
@@ -8,7 +8,7 @@ const CORNER = /** @type {[number, number]} */ ([0.01, 0.01]);
 const beside = "experiment";
 const HEAP = { experiment: "shuffle_1_3", beside };
 
-/** @type {import("./steps.js").Lesson} */
+/** @type {import("../steps.js").Lesson} */
 export const where = {
   id: "where",
   minutes: 8,
