@@ -19,7 +19,7 @@ import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { createSecondSource } from "../../vitviz/viewer/session/secondsource.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { secondApp } from "../../vitviz/viewer/state/secondapp.js";
-import { createPointerState } from "../../vitviz/viewer/state/pointer.js";
+import { createPointer } from "../../vitviz/viewer/state/pointer.js";
 import { keyAction } from "../../vitviz/viewer/state/keys.js";
 import { KEPT, besidesOf } from "../../vitviz/viewer/state/besides.js";
 import { OPERATED } from "../../vitviz/viewer/state/experiment.js";
@@ -54,33 +54,30 @@ function appOf(source) {
       app.selection = validSelection(wanted, app.selection, shape());
     },
   };
-  return Object.assign(
-    app,
-    createPointerState(app, () => {}),
-  );
+  return Object.assign(app, { pointer: createPointer(app, () => {}) });
 }
 
 test("what is selected in one is selected in the other, at its place", () => {
   const app = appOf(sourceOf(cls)); // 4 x 4 patches, 1 prefix token, 3 layers, 2 heads
   const other = secondApp(app, sourceOf(registers)); // 4 x 6, 5 prefix tokens, 5 layers, 2 heads
   app.select({ token: 1 + 4 * 1 + 2, layer: 2, head: 1, pinned: true });
-  assert.deepEqual([other.shownToken(), other.selection.token], [5 + 6 * 1 + 3, 5 + 6 * 1 + 3]);
+  assert.deepEqual([other.pointer.shownToken(), other.selection.token], [5 + 6 * 1 + 3, 5 + 6 * 1 + 3]);
   assert.deepEqual([other.selection.layer, other.selection.head, other.selection.pinned], [2, 1, true]);
   assert.equal(other.selection, other.selection, "made once for a selection");
   app.select({ token: 0 });
-  assert.equal(other.shownToken(), 0, "a prefix token keeps its number");
-  other.pin(5 + 6 * 3 + 5);
+  assert.equal(other.pointer.shownToken(), 0, "a prefix token keeps its number");
+  other.pointer.pin(5 + 6 * 3 + 5);
   assert.deepEqual([app.selection.token, app.selection.pinned], [1 + 4 * 3 + 3, true]);
-  other.point(5, false);
-  assert.deepEqual([app.pointed, other.pointed], [1, 5]);
-  other.point(null, false);
-  assert.deepEqual([app.pointed, other.pointed], [null, null]);
+  other.pointer.point(5, false);
+  assert.deepEqual([app.pointer.pointed, other.pointer.pointed], [1, 5]);
+  other.pointer.point(null, false);
+  assert.deepEqual([app.pointer.pointed, other.pointer.pointed], [null, null]);
   other.select({ layer: 4 });
   assert.equal(app.selection.layer, 2, "the first has no such layer");
   const back = secondApp(appOf(sourceOf(registers)), sourceOf(cls));
   assert.equal(back.selection.layer, 2, "of more layers than there are the last one");
-  app.pointPair({ query: 0, key: 16 });
-  assert.deepEqual(other.pair(), { query: 0, key: 5 + 23 });
+  app.pointer.pointPair({ query: 0, key: 16 });
+  assert.deepEqual(other.pointer.pair(), { query: 0, key: 5 + 23 });
   assert.equal(other.facing(), app);
 });
 
@@ -92,18 +89,21 @@ test("two maps lie on one scale, in multiples of uniform attention", async () =>
   const other = secondApp(app, two);
   const alone = overlayOf(app, 6);
   app.second = { app: other };
-  const [here, there] = [overlayOf(app, app.shownToken()), overlayOf(other, other.shownToken())];
+  const [here, there] = [
+    overlayOf(app, app.pointer.shownToken()),
+    overlayOf(other, other.pointer.shownToken()),
+  ];
   assert.deepEqual(here.values, alone.values);
   assertClose([here.scale.max * one.grid.tokens], [there.scale.max * two.grid.tokens], 1e-6);
   const largest = (source, token) =>
     Math.max(...[...source.maps.head(1, token, "from", 0)].slice(source.grid.prefix)) * source.grid.tokens;
   assertClose(
     [here.scale.max * one.grid.tokens],
-    [Math.max(largest(one, 6), largest(two, other.shownToken()))],
+    [Math.max(largest(one, 6), largest(two, other.pointer.shownToken()))],
     1e-5,
   );
   assertClose([headScale(app, 1, 0).max], [here.scale.max], 1e-9);
-  const changed = [largest(one, 6), largest(two, other.shownToken())].filter(
+  const changed = [largest(one, 6), largest(two, other.pointer.shownToken())].filter(
     (max) => max < 0.999 * here.scale.max * one.grid.tokens,
   );
   assert.equal(changed.length, 1, "one of them alone would end earlier");

@@ -123,7 +123,7 @@ test("a pass keeps the files that its changes leave as they are", async () => {
     files: Object.fromEntries(["photograph", "inside", "pooling", "film"].map((name) => [name, name])),
   });
   const kept = async (experiment) => {
-    Object.assign(app, { selection: { experiment, layer: 0 }, shownToken: () => 0 });
+    Object.assign(app, { selection: { experiment, layer: 0 }, pointer: { shownToken: () => 0 } });
     return Object.keys((await comparisons.manifestOf("experiment")).files).join(" ");
   };
   assert.equal(await kept("remove_1"), "photograph inside film");

@@ -214,7 +214,7 @@ test("an experiment stays beside until its next answer is here, and goes with it
     taste: startTaste(PANELS),
     t: translator("en"),
     language: "en",
-    shownToken: () => app.selection.token,
+    pointer: { shownToken: () => app.selection.token },
   };
   const select = (wanted) => {
     app.selection = validSelection(wanted, app.selection, shape());

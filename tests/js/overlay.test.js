@@ -44,7 +44,7 @@ for (const { name, expected, manifest, grid, layers } of FIXTURES) {
 
   test(name + ": a patch that was taken out has no map, and measures no other", () => {
     const pass = { ...manifest.pass, removed: [token - grid.prefix] };
-    const whole = app("attention", { shownToken: () => token });
+    const whole = app("attention", { pointer: { shownToken: () => token } });
     const changed = {
       ...whole,
       source: { ...whole.source, manifest: { ...manifest, pass } },

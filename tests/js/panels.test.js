@@ -5,7 +5,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
-import { createPointerState } from "../../vitviz/viewer/state/pointer.js";
+import { createPointer } from "../../vitviz/viewer/state/pointer.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { oneOf, panelOf, visitPanel } from "../../vitviz/viewer/state/panels.js";
 import { complete, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
@@ -47,19 +47,16 @@ test("a panel that nobody has heard of is visited, linked, remembered and left",
       app.selection = validSelection(wanted, app.selection, shape);
     },
   };
-  Object.assign(
-    app,
-    createPointerState(app, () => {}),
-  );
-  app.pin(6);
+  Object.assign(app, { pointer: createPointer(app, () => {}) });
+  app.pointer.pin(6);
   assert.deepEqual(
     [app.selection.token, app.selection.partner],
     [4, 6],
     "pointing finds the other of a pair",
   );
-  app.choosePick("token");
-  app.pin(5);
-  app.release();
+  app.pointer.choosePick("token");
+  app.pointer.pin(5);
+  app.pointer.release();
   assert.equal(app.selection.token, 4, "where it rests");
 
   const looked = { ...app.selection, dose: 7, partner: 2 };

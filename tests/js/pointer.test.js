@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createPointerState } from "../../vitviz/viewer/state/pointer.js";
+import { createPointer } from "../../vitviz/viewer/state/pointer.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection } from "../../vitviz/viewer/state/state.js";
@@ -20,63 +20,71 @@ function opened(selection = {}) {
       app.selection = { ...app.selection, ...wanted };
     },
   };
-  return Object.assign(
-    app,
-    createPointerState(app, () => {
+  return Object.assign(app, {
+    pointer: createPointer(app, () => {
       app.drawn += 1;
     }),
-  );
+  });
 }
 
 test("pointing looks at a token, draws once for it, and leaves the selection alone", () => {
   const app = opened();
-  app.point(3, false);
-  app.point(3, false);
-  assert.deepEqual([app.pointed, app.shownToken(), app.selection.token, app.drawn], [3, 3, 0, 1]);
-  app.point(null, false);
-  assert.deepEqual([app.pointed, app.shownToken()], [null, 0]);
+  app.pointer.point(3, false);
+  app.pointer.point(3, false);
+  assert.deepEqual(
+    [app.pointer.pointed, app.pointer.shownToken(), app.selection.token, app.drawn],
+    [3, 3, 0, 1],
+  );
+  app.pointer.point(null, false);
+  assert.deepEqual([app.pointer.pointed, app.pointer.shownToken()], [null, 0]);
 });
 
 test("a pinned token stays under the pointer, but not under a finger that explores", () => {
   const app = opened({ token: 2, pinned: true });
-  app.point(3, false);
-  assert.deepEqual([app.pointed, app.shownToken()], [3, 2]);
-  app.point(3, true);
-  assert.equal(app.shownToken(), 3);
+  app.pointer.point(3, false);
+  assert.deepEqual([app.pointer.pointed, app.pointer.shownToken()], [3, 2]);
+  app.pointer.point(3, true);
+  assert.equal(app.pointer.shownToken(), 3);
 });
 
 test("a click pins, the same again lets go, and that leads to the start", () => {
   const app = opened();
-  app.pin(4);
+  app.pointer.pin(4);
   assert.deepEqual([app.selection.token, app.selection.pinned], [4, true]);
-  app.pin(5);
+  app.pointer.pin(5);
   assert.deepEqual([app.selection.token, app.selection.pinned], [5, true]);
-  app.point(6, true);
-  app.pin(5);
+  app.pointer.point(6, true);
+  app.pointer.pin(5);
   assert.deepEqual(
-    [app.selection.token, app.selection.pinned, app.pointed, app.shownToken()],
+    [app.selection.token, app.selection.pinned, app.pointer.pointed, app.pointer.shownToken()],
     [0, false, null, 0],
   );
 });
 
 test("Patches and Positions rest on a patch", () => {
   const app = opened({ panel: "patches", token: 2, pinned: true });
-  app.release();
+  app.pointer.release();
   assert.deepEqual([app.selection.token, app.selection.pinned], [5, false]);
 });
 
 test("the two of a pair, by what they do", () => {
   const app = opened({ token: 2, partner: 5 });
-  assert.deepEqual(app.pair(), { query: 2, key: 5 });
+  assert.deepEqual(app.pointer.pair(), { query: 2, key: 5 });
   app.select({ direction: "to" });
-  assert.deepEqual(app.pair(), { query: 5, key: 2 });
-  app.pointPair({ query: 1, key: 6 });
-  assert.deepEqual([app.pair(), app.pointed, app.shownToken()], [{ query: 1, key: 6 }, 1, 6]);
+  assert.deepEqual(app.pointer.pair(), { query: 5, key: 2 });
+  app.pointer.pointPair({ query: 1, key: 6 });
+  assert.deepEqual(
+    [app.pointer.pair(), app.pointer.pointed, app.pointer.shownToken()],
+    [{ query: 1, key: 6 }, 1, 6],
+  );
   app.select({ direction: "from" });
-  app.pointPair({ query: 1, key: 6 });
-  assert.deepEqual([app.pair(), app.pointed, app.shownToken()], [{ query: 1, key: 6 }, 6, 1]);
-  app.pointPair(null);
-  assert.deepEqual(app.pair(), { query: 2, key: 5 });
+  app.pointer.pointPair({ query: 1, key: 6 });
+  assert.deepEqual(
+    [app.pointer.pair(), app.pointer.pointed, app.pointer.shownToken()],
+    [{ query: 1, key: 6 }, 6, 1],
+  );
+  app.pointer.pointPair(null);
+  assert.deepEqual(app.pointer.pair(), { query: 2, key: 5 });
 });
 
 test("until a partner is chosen it is the other token with most attention", () => {
@@ -87,37 +95,43 @@ test("until a partner is chosen it is the other token with most attention", () =
     },
   };
   const app = opened({ panel: "qk", token: 2, head: 1 });
-  assert.deepEqual(app.pair(), { query: 2, key: 0 }, "the layer is not here yet");
+  assert.deepEqual(app.pointer.pair(), { query: 2, key: 0 }, "the layer is not here yet");
   app.source.maps = maps;
-  assert.deepEqual(app.pair(), { query: 2, key: 4 }, "not itself");
+  assert.deepEqual(app.pointer.pair(), { query: 2, key: 4 }, "not itself");
   app.select({ token: 6 });
-  assert.deepEqual(app.pair(), { query: 6, key: 4 }, "of two that are alike, the first");
-  app.pin(1);
-  assert.deepEqual([app.pair(), app.selection.partner], [{ query: 6, key: 1 }, 1]);
+  assert.deepEqual(app.pointer.pair(), { query: 6, key: 4 }, "of two that are alike, the first");
+  app.pointer.pin(1);
+  assert.deepEqual([app.pointer.pair(), app.selection.partner], [{ query: 6, key: 1 }, 1]);
 });
 
 test("beside the panel of pairs the pointer finds a partner, in it only where that is picked", () => {
   const app = opened({ token: 2, partner: 5, pinned: true });
-  app.point(3, false);
-  assert.deepEqual([app.picksPartner(), app.shownPartner()], [false, 3]);
+  app.pointer.point(3, false);
+  assert.deepEqual([app.pointer.picksPartner(), app.pointer.shownPartner()], [false, 3]);
   app.select({ panel: "qk" });
-  assert.deepEqual([app.picksPartner(), app.shownPartner()], [true, 5]);
-  app.point(4, true);
-  assert.deepEqual([app.shownToken(), app.shownPartner()], [2, 4]);
-  app.pin(2);
+  assert.deepEqual([app.pointer.picksPartner(), app.pointer.shownPartner()], [true, 5]);
+  app.pointer.point(4, true);
+  assert.deepEqual([app.pointer.shownToken(), app.pointer.shownPartner()], [2, 4]);
+  app.pointer.pin(2);
   assert.deepEqual([app.selection.token, app.selection.partner, app.selection.pinned], [2, 2, true]);
-  app.choosePick("token");
-  app.point(6, true);
-  assert.deepEqual([app.picksPartner(), app.shownToken(), app.shownPartner()], [false, 6, 2]);
-  app.choose(1);
+  app.pointer.choosePick("token");
+  app.pointer.point(6, true);
+  assert.deepEqual(
+    [app.pointer.picksPartner(), app.pointer.shownToken(), app.pointer.shownPartner()],
+    [false, 6, 2],
+  );
+  app.pointer.choose(1);
   assert.deepEqual([app.selection.token, app.selection.partner], [1, 2]);
 });
 
 test("what was pointed at is forgotten before something else is drawn", () => {
   const app = opened();
-  app.point(3, false);
-  app.light("picture");
-  assert.equal(app.lit, "picture");
-  app.forget();
-  assert.deepEqual([app.pointed, app.previewed, app.pointedPartner, app.lit], [null, null, null, null]);
+  app.pointer.point(3, false);
+  app.pointer.light("picture");
+  assert.equal(app.pointer.lit, "picture");
+  app.pointer.forget();
+  assert.deepEqual(
+    [app.pointer.pointed, app.pointer.previewed, app.pointer.pointedPartner, app.pointer.lit],
+    [null, null, null, null],
+  );
 });

@@ -150,7 +150,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
           ...app,
           store,
           selection: { ...app.selection, head },
-          pair: () => ({ query: token, key: 1 }),
+          pointer: { ...app.pointer, pair: () => ({ query: token, key: 1 }) },
         }),
       );
     const { tables, figures } = saved(expected.head);

@@ -2,7 +2,8 @@
  * The app: what the parts of the viewer read and call. Their `render` draws from the app and from nothing else;
  * they change what is shown only by `select`, `prefer` and `point`.
  */
-export interface App extends View, Choosing, Pointer, Comparing, Teaching, Page {
+export interface App extends View, Choosing, Comparing, Teaching, Page {
+  pointer: Pointer;
   backend: import("./passes/backend.js").Backend;
   bench: import("./state/bench.js").Bench;
   sketching: import("./session/sketching.js").Sketching;
@@ -44,7 +45,7 @@ interface Choosing {
 }
 
 /** The pointer, and the tokens that are shown because of it (state/pointer.js). */
-interface Pointer {
+export interface Pointer {
   /** The token under the pointer. */
   pointed: number | null;
   /** A token that is shown for a while in place of the selected one. */

@@ -23,7 +23,7 @@ import { readLink, writeLink } from "./state/link.js";
 import { recall, recordBook, remember } from "./state/memory.js";
 import { panelOf } from "./state/panels.js";
 import { PhotoStore } from "./state/photos.js";
-import { createPointerState } from "./state/pointer.js";
+import { createPointer } from "./state/pointer.js";
 import { validSelection } from "./state/state.js";
 import { startTaste, validTaste } from "./state/taste.js";
 import { createCurriculum } from "./teaching/curriculum.js";
@@ -77,13 +77,12 @@ export function mount(host) {
   const history = createHistory(app, screen, host, photos);
   const restore = createRestore(app, address, history, host.reopen ?? null);
   const second = createSecondSource(app, comparisons.manifestOf, fetchFile, render);
-  const pointer = createPointerState(app, render);
+  const pointer = createPointer(app, render);
   // While a lesson asks for patches, a tap or click on the picture is a guess.
   const guessing = (otherwise) => (token) => (app.course.takes() ? app.course.take(token) : otherwise(token));
+  Object.assign(pointer, { pin: guessing(pointer.pin), choose: guessing(pointer.choose) });
   const rest = {
-    ...pointer,
-    pin: guessing(pointer.pin),
-    choose: guessing(pointer.choose),
+    pointer,
     ...createChoosing(
       app,
       storage,
@@ -301,7 +300,7 @@ function firstOf(
       (() =>
         writeLink(address.read(), app.selection, app.taste, app.source.manifest.link ?? {}, app.shape(), {
           lang: app.language,
-          with: app.compared,
+          with: app.pointer.compared,
         })),
   };
 }

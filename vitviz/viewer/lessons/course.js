@@ -1,6 +1,6 @@
 /** The course: which lesson and step is open, what was guessed in it, and whether the truth is shown. */
 
-import { derivedApp } from "../state/derivedapp.js";
+import { derived } from "../state/derivedapp.js";
 import { experimentIn, experimentsOf } from "./experiments.js";
 import {
   CARD,
@@ -95,7 +95,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
         step: at,
         beside: "",
       };
-      const there = derivedApp(app, { selection });
+      const there = derived(app, { selection });
       there.course = createCourse(
         there,
         lessons,

@@ -237,7 +237,7 @@ function createBrushControls(app) {
     title: t("experimentStrongestTitle"),
     onClick: () => {
       const { layer, head, direction } = app.selection;
-      const map = source.maps.head(layer, app.shownToken(), direction, head);
+      const map = source.maps.head(layer, app.pointer.shownToken(), direction, head);
       if (map) bench.hideStrongest(map, count);
       else
         source.store.want(() => {
@@ -278,7 +278,7 @@ function createBrushControls(app) {
       setText(
         whose,
         t("experimentWhose_" + direction, {
-          name: tokenName(app.shownToken(), app),
+          name: tokenName(app.pointer.shownToken(), app),
           layer,
           head: headName(head, app),
         }),
@@ -390,7 +390,7 @@ function createEdgeControls(app) {
     text: t("experimentCutPair"),
     title: t("experimentCutTitle"),
     onClick: () => {
-      const { query, key } = app.pair();
+      const { query, key } = app.pointer.pair();
       bench.add({ kind: "cut", edges: [[query, key]], layers: inLayers(), heads: inHeads() });
     },
   });
@@ -441,7 +441,7 @@ function createEdgeControls(app) {
             : "experimentPlaceHead";
       setText(place, where === "all" ? "" : t(phrase, { layer, head: headName(head, app) }));
       show(place, where !== "all");
-      const { query, key } = app.pair();
+      const { query, key } = app.pointer.pair();
       setText(pair, t("experimentPair", { query: tokenName(query, app), key: tokenName(key, app) }));
     },
   };

@@ -186,7 +186,7 @@ function create(app) {
 
   /** Writes the numbers of the patch under the pointer, here or on the stage, else of the selected one. */
   function renderReading() {
-    const token = pointed ?? app.pointed ?? app.shownToken();
+    const token = pointed ?? app.pointer.pointed ?? app.pointer.shownToken();
     const { values, norms: all, median } = shown;
     if (!values || !all) return setText(reading, "");
     return setText(
@@ -202,8 +202,8 @@ function create(app) {
 }
 
 /** The scale of the similarities that are shown. */
-function likeness({ source, selection, shownToken }) {
-  const values = source.features.similarity(selection.layer, shownToken());
+function likeness({ source, selection, pointer }) {
+  const values = source.features.similarity(selection.layer, pointer.shownToken());
   return values && similarityScale(values, source.grid);
 }
 

@@ -69,7 +69,7 @@ function create(app) {
     render,
     destroy() {
       numbers.destroy();
-      app.lit = null;
+      app.pointer.lit = null;
     },
   };
 

@@ -115,7 +115,7 @@ function create(app) {
 
   function point(token) {
     pointed = token;
-    renderValue(app.shownToken());
+    renderValue(app.pointer.shownToken());
   }
 
   function render({ token }) {

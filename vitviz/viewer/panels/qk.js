@@ -45,13 +45,13 @@ function create(app) {
   const pick = choice({
     label: t("pairPick"),
     options: ["partner", "token"].map((value) => ({ value, text: t("pairPick_" + value) })),
-    onChoose: (value) => app.choosePick(value),
+    onChoose: (value) => app.pointer.choosePick(value),
   });
   const swap = button({
     text: "⇄",
     title: t("pairSwap"),
     onClick: () => {
-      const [token, partner] = [app.shownPartner(), app.shownToken()];
+      const [token, partner] = [app.pointer.shownPartner(), app.pointer.shownToken()];
       app.select({ token, partner, pinned: true });
     },
   });
@@ -126,8 +126,8 @@ function create(app) {
 
   function render({ shown: over }) {
     const { layer, head } = app.selection;
-    const { query, key } = app.pair();
-    pick.set(app.pairPick);
+    const { query, key } = app.pointer.pair();
+    pick.set(app.pointer.pairPick);
     setText(
       intro,
       t("pairIntro", {
@@ -284,7 +284,7 @@ function saves(app) {
   const figures = head === "mean" ? [] : ["pair"]; // a mean has no queries and keys of its own
   const decoded = app.source.store.get(layer);
   if (!decoded) return { tables: {}, figures };
-  const { query, key } = app.pair();
+  const { query, key } = app.pointer.pair();
   const columns = ["element", "q", "k", "product"];
   const vectors = ({ q, k, products }) => Array.from(products, (product, at) => [at, q[at], k[at], product]);
   if (head === "mean") {

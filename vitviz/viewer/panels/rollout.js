@@ -183,7 +183,7 @@ function createFilm(app, last) {
       timer = setInterval(() => {
         const { layer: now, panel } = app.selection;
         if (panel !== rollout.id || now === last) run(false);
-        else if (app.source.relevance.of({ token: app.shownToken(), ...pick(app.selection) })) {
+        else if (app.source.relevance.of({ token: app.pointer.shownToken(), ...pick(app.selection) })) {
           app.select({ layer: now + 1 });
           if (app.selection.layer === now) run(false); // the first analysis has no such layer
         }
@@ -249,7 +249,7 @@ function stepScale(app, layer) {
     const at = opposite(app, of, "layer", layer);
     const values =
       at < of.source.manifest.model.depth
-        ? of.source.relevance.of({ ...pick(of.selection), token: of.shownToken(), layer: at })
+        ? of.source.relevance.of({ ...pick(of.selection), token: of.pointer.shownToken(), layer: at })
         : null;
     return values && patchScale(values, of.source.grid);
   });

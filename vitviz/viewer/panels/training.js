@@ -119,7 +119,7 @@ function createView(app, film) {
 
   function play(next) {
     moment = next;
-    render(app.shownToken());
+    render(app.pointer.shownToken());
   }
 
   function go(wanted) {

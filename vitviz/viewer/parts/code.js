@@ -50,7 +50,11 @@ export function createCode(app, panel) {
   /** Writes the code for the present selection, while it is open. */
   function render() {
     if (!root.open) return;
-    const selection = { ...app.selection, token: app.shownToken(), partner: app.shownPartner() };
+    const selection = {
+      ...app.selection,
+      token: app.pointer.shownToken(),
+      partner: app.pointer.shownPartner(),
+    };
     const { changes } = app.source.manifest.pass;
     const { key, app: changed, coming } = app.second;
     const snippet = panel.code(

@@ -7,8 +7,7 @@ const TAP_PX = 8;
  * Wires an element on which tokens can be pointed at.
  * @param {HTMLElement} node
  * @param {(event: PointerEvent) => number|null} tokenOf
- * @param {{point: (token: number|null, explore: boolean) => void,
- *   pin: (token: number) => void, choose: (token: number) => void, selection: any}} app
+ * @param {{pointer: Pick<import("../app.d.ts").Pointer, "point"|"pin"|"choose">}} app
  */
 export function explore(node, tokenOf, app) {
   let finger = null; // {id, x, y, moved} while a finger is down
@@ -16,10 +15,10 @@ export function explore(node, tokenOf, app) {
     if (event.pointerType === "touch") {
       if (finger?.id !== event.pointerId) return;
       finger.moved ||= Math.hypot(event.clientX - finger.x, event.clientY - finger.y) > TAP_PX;
-      if (finger.moved) app.point(tokenOf(event), true);
+      if (finger.moved) app.pointer.point(tokenOf(event), true);
       return;
     }
-    app.point(tokenOf(event), false);
+    app.pointer.point(tokenOf(event), false);
   });
   node.addEventListener("pointerdown", (event) => {
     delete node.dataset.dragged; // the last drag was not followed by a click
@@ -32,17 +31,17 @@ export function explore(node, tokenOf, app) {
     const token = tokenOf(event);
     finger = null;
     // The token that a finger has reached stays selected when it is lifted: a finger cannot hover.
-    if (dragged && token !== null) app.choose(token);
-    app.point(null, false);
+    if (dragged && token !== null) app.pointer.choose(token);
+    app.pointer.point(null, false);
     if (dragged) node.dataset.dragged = "true";
   });
   // The browser took the gesture for scrolling.
   node.addEventListener("pointercancel", () => {
     finger = null;
-    app.point(null, false);
+    app.pointer.point(null, false);
   });
   node.addEventListener("pointerleave", (event) => {
-    if (event.pointerType !== "touch") app.point(null, false);
+    if (event.pointerType !== "touch") app.pointer.point(null, false);
   });
   node.addEventListener("click", (event) => {
     if (node.dataset.dragged) {
@@ -50,6 +49,6 @@ export function explore(node, tokenOf, app) {
       return;
     }
     const token = tokenOf(event);
-    if (token !== null) app.pin(token);
+    if (token !== null) app.pointer.pin(token);
   });
 }

@@ -88,7 +88,7 @@ export function createComparisons(app, backend, photos, fetchFile, render) {
         interventions,
         asked: asked.interventions,
         layer,
-        token: app.shownToken(),
+        token: app.pointer.shownToken(),
         other: manifestOf,
       },
       signal,

@@ -84,8 +84,8 @@ export function createHistory(app, screen, { onSelect = null, address = null }, 
 
   /** @returns {Entry} */
   function viewOf() {
-    const { source, selection, compared, hasChosen } = app;
-    return { ...originOf(source.manifest), chosen: hasChosen(), with: compared, selection };
+    const { source, selection, pointer, hasChosen } = app;
+    return { ...originOf(source.manifest), chosen: hasChosen(), with: pointer.compared, selection };
   }
 
   /** What makes an analysis again: model and example, and the id of a photo. @param {import("../types.js").Manifest} manifest */

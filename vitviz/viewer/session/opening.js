@@ -75,7 +75,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
       if (begun.walked)
         walk = startWalk(
           begun.walked.filter((token) => token < source.grid.tokens),
-          app.preview,
+          app.pointer.preview,
           screen.root,
         );
     } catch (error) {
@@ -107,7 +107,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
   function show(source, { selection, anew, next, entry, link }) {
     walk?.stop();
     app.source?.dispose();
-    app.forget();
+    app.pointer.forget();
     seen = next(selection);
     on.shown(source.manifest);
     app.unknown =
@@ -124,7 +124,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
     if (asked && app.shelf.refused()) app.openLessons(); // it says why
     if (asked?.lesson && namesNothing() && !app.course.atHome() && app.course.home()) return;
     if (selection.pinned && Number.isInteger(link?.with) && link.with < source.grid.tokens)
-      app.compared = link.with;
+      app.pointer.compared = link.with;
     screen.showBoard();
     screen.board.root.classList.toggle("vv-anew", anew);
     // a lesson may ask for the answer

@@ -112,7 +112,8 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
     const needs = app.panel().needs === "layer";
     if (!overlayNamed(overlay).ahead && !needs) return;
     // The next stroke may follow at once: of an experiment no layer is fetched before somebody looks at it.
-    if (now.key === OPERATED && !needs && source.maps.of(layer, now.app.shownToken(), direction)) return;
+    if (now.key === OPERATED && !needs && source.maps.of(layer, now.app.pointer.shownToken(), direction))
+      return;
     store.want(() => {
       if (store !== source?.store) return;
       render();

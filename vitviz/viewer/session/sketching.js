@@ -3,7 +3,7 @@
  * the rest follows when the hand rests.
  */
 
-import { derivedApp } from "../state/derivedapp.js";
+import { derived } from "../state/derivedapp.js";
 import { OPERATED, read } from "../state/experiment.js";
 
 /** @typedef {ReturnType<typeof createSketching>} Sketching */
@@ -72,7 +72,7 @@ export function createSketching(app, backend, screen, render) {
         last = {
           experiment,
           source,
-          app: derivedApp(app, { source: /** @type {any} */ ({ manifest: { ...source.manifest, pass } }) }),
+          app: derived(app, { source: /** @type {any} */ ({ manifest: { ...source.manifest, pass } }) }),
         };
         render();
       },

@@ -195,6 +195,6 @@ function measure(root, nodes) {
 
 /** The view of a source with the selection. @returns {import("../types.js").View} */
 function viewOf(app) {
-  const token = app.shownToken();
-  return { source: app.source, token, pointer: app.pointed, shown: overlayOf(app, token) };
+  const token = app.pointer.shownToken();
+  return { source: app.source, token, pointer: app.pointer.pointed, shown: overlayOf(app, token) };
 }

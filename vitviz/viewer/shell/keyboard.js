@@ -79,11 +79,13 @@ export function listenToKeys(app, screen, readAloud) {
     const onStage = event.target === board.stage.focus;
     if (onStage && app.course.takes() && event.key.startsWith("Arrow")) {
       event.preventDefault();
-      pointAt(neighbour(app.pointed ?? app.shownToken(), event.key, app.source.grid));
+      pointAt(neighbour(app.pointer.pointed ?? app.pointer.shownToken(), event.key, app.source.grid));
       return;
     }
-    const moved = app.picksPartner() ? { ...app.selection, token: app.shownPartner() } : app.selection;
-    const action = keyAction(event, moved, app.shape(), onStage, app.pointed);
+    const moved = app.pointer.picksPartner()
+      ? { ...app.selection, token: app.pointer.shownPartner() }
+      : app.selection;
+    const action = keyAction(event, moved, app.shape(), onStage, app.pointer.pointed);
     if (!action) return;
     const tool = TOOLS.includes(action.command);
     if (tool && !app.taste.projector) return;
@@ -94,27 +96,27 @@ export function listenToKeys(app, screen, readAloud) {
     else if (action.command === "undo") app.undo();
     else if (action.command === "redo") app.redo();
     else if (action.command === "help") board.help.showModal();
-    else if (action.command === "release") app.release();
+    else if (action.command === "release") app.pointer.release();
     else mark();
   }
 
   function pointAt(token) {
-    app.point(token, false);
+    app.pointer.point(token, false);
     readAloud();
   }
 
   function select(wanted) {
-    app.previewed = null;
-    if (wanted.token !== undefined) app.pointed = null;
+    app.pointer.previewed = null;
+    if (wanted.token !== undefined) app.pointer.pointed = null;
     if (wanted.token === undefined) app.select(wanted);
-    else app.choose(wanted.token);
+    else app.pointer.choose(wanted.token);
   }
 
   /** Enter on a token: a stroke of the brush, a guess, or a pin. */
   function mark() {
     if (app.bench.paints())
-      app.bench.stroke([app.shownToken() - app.source.grid.prefix].filter((patch) => patch >= 0));
-    else if (app.course.takes()) app.course.take(app.pointed ?? app.shownToken());
-    else app.pin(app.picksPartner() ? app.shownPartner() : app.shownToken());
+      app.bench.stroke([app.pointer.shownToken() - app.source.grid.prefix].filter((patch) => patch >= 0));
+    else if (app.course.takes()) app.course.take(app.pointer.pointed ?? app.pointer.shownToken());
+    else app.pointer.pin(app.pointer.picksPartner() ? app.pointer.shownPartner() : app.pointer.shownToken());
   }
 }

@@ -24,7 +24,7 @@ export function createBrush(app) {
     event.stopPropagation();
     if (!event.isPrimary || event.button !== 0) return abort();
     event.preventDefault();
-    app.point(null, false);
+    app.pointer.point(null, false);
     const frame = /** @type {HTMLElement|null} */ (root.closest(".vv-frame"));
     frame?.focus({ preventScroll: true }); // for undo by keys
     root.setPointerCapture(event.pointerId);

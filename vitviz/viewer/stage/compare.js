@@ -35,7 +35,7 @@ export function createCompare(app) {
 
   function render({ shown }) {
     const { selection } = app;
-    const pointed = app.pointed ?? app.compared;
+    const pointed = app.pointer.pointed ?? app.pointer.compared;
     // A second analysis is compared in its own part of the page.
     const wanted = selection.pinned && !app.panel().pairs && !app.facing() && possible();
     const first = wanted ? ofToken(selection.token, shown) : null;
@@ -69,7 +69,7 @@ export function createCompare(app) {
 
   /** The overlay of a token; that of the stage is not computed again. */
   function ofToken(token, shown) {
-    return token === app.shownToken() ? shown : overlayOf(app, token);
+    return token === app.pointer.shownToken() ? shown : overlayOf(app, token);
   }
 
   /**

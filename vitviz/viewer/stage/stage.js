@@ -101,8 +101,9 @@ export function createStage(app) {
   /** Draws everything on the stage, synchronously in the handler of a pointer event. */
   function render(view) {
     const { shown, token, pointer } = view;
-    const { taste, selection, lit } = app;
-    const other = app.panel().pairs ? app.shownPartner() : -1;
+    const { taste, selection } = app;
+    const { lit } = app.pointer;
+    const other = app.panel().pairs ? app.pointer.shownPartner() : -1;
     const table = shown.values && colourTable(shown.colours);
     picture.render(view, app.bench.marks(), changedSource());
     root.classList.toggle("vv-bare", app.bench.marks());

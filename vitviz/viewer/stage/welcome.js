@@ -22,7 +22,7 @@ export function createWelcome(app, withoutHover) {
     nodes: [cursor, invitation],
     render({ shown, token, pointer }) {
       const { selection, bench, course } = app;
-      placeBox(cursor, app.previewed !== null && pointer === null ? token : -1, app.source.grid);
+      placeBox(cursor, app.pointer.previewed !== null && pointer === null ? token : -1, app.source.grid);
       app.moved ||= pointer !== null || selection.pinned || app.history.past.length > 0;
       const looks =
         shown.values !== null && overlayNamed(shown.kind).flows === true && selection.direction === "from";

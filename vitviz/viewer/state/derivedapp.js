@@ -1,11 +1,12 @@
 /** A derived app: the app with other members, for parts that show something else than it does. */
 
 /**
- * The app with some members of its own; all others are those of the app, as they are when they are read.
- * @param {import("../main.js").App} app
- * @param {Partial<import("../main.js").App>} members  values, functions and getters
- * @returns {import("../main.js").App}
+ * The app, or a service of it, with some members of its own; all others are as they are when they are read.
+ * @template {object} T
+ * @param {T} app
+ * @param {Partial<T>} members  values, functions and getters
+ * @returns {T}
  */
-export function derivedApp(app, members) {
+export function derived(app, members) {
   return Object.create(app, Object.getOwnPropertyDescriptors(members));
 }

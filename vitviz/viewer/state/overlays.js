@@ -125,7 +125,7 @@ export function overlayOf(app, token) {
   const own = overlayAlone(app, token);
   const other = app.facing?.();
   if (!other || !own.values) return own;
-  const { values, scale } = overlayAlone(other, other.shownToken());
+  const { values, scale } = overlayAlone(other, other.pointer.shownToken());
   if (!values) return own;
   return {
     ...own,

@@ -1,6 +1,6 @@
 /** The app as the parts of the second source see it: tokens are carried over to the other grid. */
 
-import { derivedApp } from "./derivedapp.js";
+import { derived } from "./derivedapp.js";
 import { startToken } from "../maths/geometry.js";
 import { carried, followed, startSelection, validSelection } from "./state.js";
 
@@ -33,32 +33,35 @@ export function secondApp(app, source) {
         name === "token" || name === "partner" ? carry(value) : value,
       ]),
     );
-  return derivedApp(app, {
+  const pointer = derived(app.pointer, {
+    get pointed() {
+      return there(app.pointer.pointed);
+    },
+    get previewed() {
+      return there(app.pointer.previewed);
+    },
+    get pointedPartner() {
+      return there(app.pointer.pointedPartner);
+    },
+    shownToken: () => forward(app.pointer.shownToken()),
+    shownPartner: () => forward(app.pointer.shownPartner()),
+    pair: () => tokensOfPair(app.pointer.pair(), there),
+    point: (token, exploring) => app.pointer.point(back(token), exploring),
+    pointPartner: (token) => app.pointer.pointPartner(back(token)),
+    pointPair: (cell) => app.pointer.pointPair(cell && tokensOfPair(cell, back)),
+    choose: (token) => app.pointer.choose(backFrom(token)),
+    pin: (token) => app.pointer.pin(backFrom(token)),
+  });
+  return derived(app, {
     source,
     get selection() {
       return selection();
     },
-    get pointed() {
-      return there(app.pointed);
-    },
-    get previewed() {
-      return there(app.previewed);
-    },
-    get pointedPartner() {
-      return there(app.pointedPartner);
-    },
+    pointer,
     shape,
     facing: () => app,
     resize: null, // what stands beside chooses its size
-    shownToken: () => forward(app.shownToken()),
-    shownPartner: () => forward(app.shownPartner()),
-    pair: () => tokensOfPair(app.pair(), there),
     select: (wanted) => app.select(tokensOf(wanted, back)),
-    point: (token, exploring) => app.point(back(token), exploring),
-    pointPartner: (token) => app.pointPartner(back(token)),
-    pointPair: (cell) => app.pointPair(cell && tokensOfPair(cell, back)),
-    choose: (token) => app.choose(backFrom(token)),
-    pin: (token) => app.pin(backFrom(token)),
   });
 }
 

@@ -23,8 +23,8 @@ export function scaleOfBoth(app, scaleOf, shares = true) {
   const theirs = own && other && scaleOf(other);
   if (!theirs) return own;
   const fitting = shares ? perToken(theirs, other.source.grid, app.source.grid) : theirs;
-  if (shares && isGone(other, other.shownToken())) return own;
-  if (shares && isGone(app, app.shownToken())) return fitting;
+  if (shares && isGone(other, other.pointer.shownToken())) return own;
+  if (shares && isGone(app, app.pointer.shownToken())) return fitting;
   return spanOf(own, fitting);
 }
 
@@ -61,9 +61,10 @@ export function headScale(app, layer, head, maps = null, values = null) {
     const at = { layer: opposite(app, of, "layer", layer), head: opposite(app, of, "head", head) };
     if (at.layer >= depth || (at.head !== "mean" && at.head >= heads)) return null;
     const { direction } = of.selection;
-    const theirs = of.source.maps.of(at.layer, of.shownToken(), direction);
+    const theirs = of.source.maps.of(at.layer, of.pointer.shownToken(), direction);
     return (
-      theirs && attentionScale(of, theirs, of.source.maps.head(at.layer, of.shownToken(), direction, at.head))
+      theirs &&
+      attentionScale(of, theirs, of.source.maps.head(at.layer, of.pointer.shownToken(), direction, at.head))
     );
   });
 }

@@ -43,7 +43,7 @@ export function createProjecting(app, picture) {
 
   function toggle(tool) {
     on[tool] = !on[tool];
-    app.freeze(on.freeze);
+    app.pointer.freeze(on.freeze);
     render();
   }
 
@@ -51,7 +51,7 @@ export function createProjecting(app, picture) {
     const { projector } = app.taste;
     if (!projector && TOOLS.some((tool) => on[tool])) {
       for (const tool of TOOLS) on[tool] = false;
-      app.freeze(false);
+      app.pointer.freeze(false);
     }
     picture.closest(".vv-board")?.classList.toggle("vv-frozen", on.freeze);
     show(root, projector);

@@ -67,8 +67,8 @@ export function createMatrix(app) {
     const inside = (token) => token >= 0 && token < tokens;
     return inside(key) && inside(query) ? { query, key } : null;
   };
-  frame.addEventListener("pointermove", (event) => app.pointPair(cellOf(event)));
-  frame.addEventListener("pointerleave", () => app.pointPair(null));
+  frame.addEventListener("pointermove", (event) => app.pointer.pointPair(cellOf(event)));
+  frame.addEventListener("pointerleave", () => app.pointer.pointPair(null));
   frame.addEventListener("click", (event) => {
     const cell = cellOf(event);
     if (cell) keep(cell);
@@ -78,14 +78,14 @@ export function createMatrix(app) {
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
-    const { query, key } = app.pair();
+    const { query, key } = app.pointer.pair();
     const inside = (token) => Math.max(0, Math.min(tokens - 1, token));
     keep({ query: inside(query + step[0]), key: inside(key + step[1]) });
   });
   return { root, render };
 
   function keep({ query, key }) {
-    app.pointPair(null);
+    app.pointer.pointPair(null);
     const [token, partner] = app.selection.direction === "from" ? [query, key] : [key, query];
     app.select({ token, partner, pinned: true });
   }
@@ -108,7 +108,7 @@ export function createMatrix(app) {
       scale = { min: 0, max: Math.max(sampledQuantile(matrix, SHOWN), leastEnd(tokens)) };
       paintAll(matrix);
     }
-    const { query, key } = app.pair();
+    const { query, key } = app.pointer.pair();
     const value = matrix[query * tokens + key];
     setText(
       reading,
@@ -134,7 +134,7 @@ export function createMatrix(app) {
   }
 
   function mark() {
-    const { query, key } = app.pair();
+    const { query, key } = app.pointer.pair();
     const size = 100 / tokens + "%";
     Object.assign(rowLine.style, { top: (100 * query) / tokens + "%", height: size });
     Object.assign(colLine.style, { left: (100 * key) / tokens + "%", width: size });

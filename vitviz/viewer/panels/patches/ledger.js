@@ -50,8 +50,8 @@ export function createLedger(app) {
 
   function lights(row, tokens) {
     const part = tokens === null ? "picture" : { first: tokens[0], end: tokens[1] };
-    for (const kind of ["pointerenter", "focus"]) row.addEventListener(kind, () => app.light(part));
-    for (const kind of ["pointerleave", "blur"]) row.addEventListener(kind, () => app.light(null));
+    for (const kind of ["pointerenter", "focus"]) row.addEventListener(kind, () => app.pointer.light(part));
+    for (const kind of ["pointerleave", "blur"]) row.addEventListener(kind, () => app.pointer.light(null));
   }
 
   function createBlock(layer) {

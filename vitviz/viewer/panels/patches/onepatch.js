@@ -75,7 +75,7 @@ export function createOnePatch(app) {
 
   const pointAt = (next) => {
     element = next;
-    renderElement(app.shownToken());
+    renderElement(app.pointer.shownToken());
   };
   frame.addEventListener("pointermove", (event) => {
     const box = enlarged.getBoundingClientRect();

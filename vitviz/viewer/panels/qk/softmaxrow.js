@@ -68,8 +68,8 @@ function createBars(app, part) {
     const token = Math.floor(((event.clientX - box.left) / box.width) * grid.tokens);
     return token >= 0 && token < grid.tokens ? token : null;
   };
-  chart.addEventListener("pointermove", (event) => app.pointPartner(tokenOf(event)));
-  chart.addEventListener("pointerleave", () => app.pointPartner(null));
+  chart.addEventListener("pointermove", (event) => app.pointer.pointPartner(tokenOf(event)));
+  chart.addEventListener("pointerleave", () => app.pointer.pointPartner(null));
   chart.addEventListener("click", (event) => {
     const token = tokenOf(event);
     if (token !== null) app.select({ partner: token });
