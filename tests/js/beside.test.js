@@ -43,6 +43,7 @@ function appOf(source) {
   const shape = () => ({ ...source.shape, panels: PANELS, besides: BESIDES });
   const app = {
     backend: hostOnly(),
+    page: {},
     source,
     shape,
     second: null,

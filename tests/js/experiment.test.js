@@ -215,6 +215,7 @@ test("an experiment stays beside until its next answer is here, and goes with it
     t: translator("en"),
     language: "en",
     pointer: { shownToken: () => app.selection.token },
+    page: {},
   };
   const select = (wanted) => {
     app.selection = validSelection(wanted, app.selection, shape());
@@ -301,7 +302,7 @@ test("squares are called by row and column, and layers are counted as layers, ev
       t,
       language,
       taste: {},
-      besides: () => [],
+      comparisons: { besides: () => [] },
       manifest: { model: { prefix_tokens: ["cls_token"] }, pass: {} },
       grid: { prefix: 1, rows: 12, cols: 12, tokens: 145 },
     });

@@ -29,7 +29,7 @@ export function appOf(
     t: translator(language),
     shape,
     travelled: [],
-    travels: true,
+    teaching: { travels: true },
     selection: startSelection(shape()),
     facing: () => other && { source: other },
     select(wanted) {

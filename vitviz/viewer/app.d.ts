@@ -2,8 +2,19 @@
  * The app: what the parts of the viewer read and call. Their `render` draws from the app and from nothing else;
  * they change what is shown only by `select`, `prefer` and `point`.
  */
-export interface App extends View, Choosing, Comparing, Teaching, Page {
+export interface App extends View, Choosing {
+  t: (key: string, values?: any) => string;
+  language: string;
+  course: import("./lessons/course.js").Course;
+  second: import("./session/secondsource.js").Second;
+  /** The app for the parts of the other side; null while there is none. */
+  facing: () => App | null;
   pointer: Pointer;
+  comparisons: Comparisons;
+  teaching: Teaching;
+  page: Page;
+  /** Whether the photo that is shown may be sent. */
+  consent: import("./session/consent.js").Consent;
   backend: import("./passes/backend.js").Backend;
   bench: import("./state/bench.js").Bench;
   sketching: import("./session/sketching.js").Sketching;
@@ -77,10 +88,7 @@ export interface Pointer {
 }
 
 /** Analyses that stand beside the first one (session/comparisons.js). */
-interface Comparing {
-  second: import("./session/secondsource.js").Second;
-  /** The app for the parts of the other side; null while there is none. */
-  facing: () => App | null;
+interface Comparisons {
   besides: () => import("./types.js").Beside[];
   manifestOf: (key: string) => Promise<Manifest>;
   /** Keeps the analysis that is shown, and puts it beside. */
@@ -91,7 +99,6 @@ interface Comparing {
 
 /** Lessons, guesses and the class (teaching/curriculum.js). */
 interface Teaching {
-  course: import("./lessons/course.js").Course;
   check: import("./lessons/check.js").Check;
   shelf: import("./lessons/shelf.js").Shelf;
   collect: (lesson: import("./lessons/own.js").OwnLesson) => void;
@@ -109,9 +116,7 @@ interface Teaching {
 }
 
 /** The page around it: language, tools, and what its host can do. */
-interface Page {
-  t: (key: string, values?: any) => string;
-  language: string;
+export interface Page {
   /** Whether the page offers a button for the language. */
   languages: boolean;
   switchLanguage: () => void;
@@ -133,6 +138,4 @@ interface Page {
   /** Shows a picture as any photo is shown. */
   take: null | ((file: Blob, name: string) => any);
   play: null | ((settings?: string) => Promise<void>);
-  /** Whether the photo that is shown may be sent. */
-  consent: import("./session/consent.js").Consent;
 }

@@ -20,7 +20,7 @@ import { createBench } from "./state/bench.js";
 import { KEPT } from "./state/besides.js";
 import { createChoosing } from "./state/choosing.js";
 import { readLink, writeLink } from "./state/link.js";
-import { recall, recordBook, remember } from "./state/memory.js";
+import { recall, remember } from "./state/memory.js";
 import { panelOf } from "./state/panels.js";
 import { PhotoStore } from "./state/photos.js";
 import { createPointer } from "./state/pointer.js";
@@ -68,6 +68,7 @@ export function mount(host) {
   const first = firstOf(app, host, link);
   Object.assign(app, first);
   const playing = createPlaying(app, host, show);
+  app.page = pageOf(app, host, (settings) => screen.fetching(() => playing.open(settings)));
   const screen = createScreen(app, { ...host, draw: playing.draw }, render);
   const pending = createPendingPhoto(app, screen, render);
   const consent = createConsent(app, host, photos, { share, render });
@@ -81,6 +82,14 @@ export function mount(host) {
   // While a lesson asks for patches, a tap or click on the picture is a guess.
   const guessing = (otherwise) => (token) => (app.course.takes() ? app.course.take(token) : otherwise(token));
   Object.assign(pointer, { pin: guessing(pointer.pin), choose: guessing(pointer.choose) });
+  const { course, ...teaching } = createCurriculum(
+    app,
+    host,
+    comparisons.results,
+    storage,
+    screen.root,
+    render,
+  );
   const rest = {
     pointer,
     ...createChoosing(
@@ -92,16 +101,23 @@ export function mount(host) {
       },
       sketch,
     ),
-    ...createCurriculum(app, host, comparisons.results, storage, screen.root, render),
+    course,
+    teaching,
+    page: app.page,
     bench: createBench(app, render),
     sketching: createSketching(app, backend, screen, render),
-    play: host.playing ? (settings) => screen.fetching(() => playing.open(settings)) : null,
     consent,
     backend,
-    manifestOf: comparisons.manifestOf,
-    take: host.take ?? null,
-    send: comparisons.send,
-    besides: () => comparisons.besides(app.source.manifest),
+    comparisons: {
+      manifestOf: comparisons.manifestOf,
+      send: comparisons.send,
+      besides: () => comparisons.besides(app.source.manifest),
+      keep() {
+        if (app.selection.beside === KEPT) second.close();
+        comparisons.keep(app.source.manifest);
+        app.select({ beside: KEPT });
+      },
+    },
     /** The bounds of a selection: source, panels, lessons, and analyses that can be put beside it. */
     shape: (source = app.source) => ({
       ...source.shape,
@@ -109,11 +125,6 @@ export function mount(host) {
       lessons: app.course.lessons,
       besides: comparisons.besides(source.manifest).map(({ key }) => key),
     }),
-    keep() {
-      if (app.selection.beside === KEPT) second.close();
-      comparisons.keep(app.source.manifest);
-      app.select({ beside: KEPT });
-    },
   };
   Object.assign(app, /** @satisfies {Omit<App, "hasChosen">} */ ({ ...first, ...rest }));
   const opening = createOpening(
@@ -137,7 +148,7 @@ export function mount(host) {
   return {
     analyse: show,
     askConsent() {
-      app.resizing = "";
+      app.page.resizing = "";
       consent.ask();
     },
     update: (manifest, selection) => {
@@ -145,12 +156,12 @@ export function mount(host) {
       update(manifest, selection);
     },
     over() {
-      app.resizing = "";
+      app.page.resizing = "";
       if (!opening.loading() && !pending.here()) history.release();
       render();
     },
     select: (wanted) => app.source && app.select(wanted),
-    openLessons: app.openLessons,
+    openLessons: teaching.openLessons,
     openDrawing: screen.openDrawing,
     openCamera: () => screen.fetching(camera.toggle),
     openPlayground: () => screen.fetching(playing.open),
@@ -240,61 +251,61 @@ export const prepare = learn;
 /** For a page that has its files in it. */
 export const fromBase64 = ofBase64;
 
-/** The first members of the app: those that it has from its host, and no analysis yet. @param {App} app */
-function firstOf(
-  app,
-  {
-    texts = null,
-    room = null,
-    address = null,
-    again = null,
-    invert = null,
-    resize = null,
-    languages = false,
-    taste = null,
-  },
-  asked,
-) {
+/**
+ * The members of the app that need nothing but its host, and no analysis yet.
+ * @param {App} app
+ * @param {import("./types.js").Host} host
+ * @param {any} asked  fields of the link
+ */
+function firstOf(app, { taste = null }, asked) {
   return {
     t: null,
     language: "",
-    room,
-    languages,
-    again,
-    invert,
     history: null,
     selection: null,
     source: null,
     second: null,
-    resizing: "",
-    looksOpen: false,
-    optionsOpen: false,
-    tools: { freeze: false, pen: false, cover: false },
-    moved: false,
     panels: PANELS,
-    records: recordBook(storage),
-    // opens the key of a lesson
-    forTeacher: Boolean(address) && new URL(address.read()).searchParams.get("key") === "true",
     taste: [recall(storage), taste, asked].reduce(
       (base, wanted) => validTaste(wanted, base, PANELS),
       startTaste(PANELS),
     ),
     panel: () => panelOf(PANELS, app.selection.panel),
-    /** Shows the photo in another size, which is `resizing` until the host has answered. */
-    resize:
-      resize &&
-      ((size) => {
-        app.resizing = size;
-        resize(size);
-      }),
     facing: () => app.second?.app ?? null,
+  };
+}
+
+/**
+ * The page around the viewer: its language, its tools, and what a visitor may do in it.
+ * @param {App} app
+ * @param {import("./types.js").Host} host
+ * @param {(settings?: string) => Promise<void>} play  opens the playground
+ * @returns {import("./app.d.ts").Page}
+ */
+function pageOf(app, { texts = null, address = null, languages = false, ...host }, play) {
+  const page = {
+    languages,
+    again: host.again ?? null,
+    invert: host.invert ?? null,
+    resizing: "",
+    looksOpen: false,
+    optionsOpen: false,
+    tools: { freeze: false, pen: false, cover: false },
+    moved: false,
+    take: host.take ?? null,
+    play: host.playing ? play : null,
+    resize: host.resize
+      ? (size) => {
+          page.resizing = size;
+          host.resize(size);
+        }
+      : null,
     async switchLanguage() {
       const next = nextLanguage(app.language);
       if (!(await learn(next, texts))) return;
       document.documentElement.lang = next;
       remember(storage, { language: next });
     },
-    /** The link to selection and taste; null in a page without an address. */
     link:
       address &&
       (() =>
@@ -303,4 +314,5 @@ function firstOf(
           with: app.pointer.compared,
         })),
   };
+  return page;
 }

@@ -133,11 +133,11 @@ export function createMany(app, runner) {
     const { itself } = app.source.manifest;
     const keys = [
       ...(itself?.kind === "example" ? [itself] : []),
-      ...app.besides().filter(({ kind }) => kind === "example"),
+      ...app.comparisons.besides().filter(({ kind }) => kind === "example"),
     ];
     const fresh = keys.filter(({ key }) => !album.items().some((item) => item.key === key));
     const manifestOf = (key) =>
-      key === itself?.key ? Promise.resolve(app.source.manifest) : app.manifestOf(key);
+      key === itself?.key ? Promise.resolve(app.source.manifest) : app.comparisons.manifestOf(key);
     await add(
       fresh.map(({ key, name, names }) => ({
         key,
@@ -159,7 +159,7 @@ export function createMany(app, runner) {
     const busy = running && waiting > 0;
     for (const [name, useful] of Object.entries({
       choose: total < MOST,
-      examples: total < MOST && !adding && app.besides().some(({ kind }) => kind === "example"),
+      examples: total < MOST && !adding && app.comparisons.besides().some(({ kind }) => kind === "example"),
       stop: busy,
       go: waiting > 0 && !running,
       clear: total > 0,

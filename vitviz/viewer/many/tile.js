@@ -35,7 +35,7 @@ export function createTile(
   pen.putImageData(new ImageData(toRgba(picture, channels), width, height), 0, 0);
   pen.imageSmoothingEnabled = false;
   pen.drawImage(light.canvas, 0, 0, width, height);
-  const open = () => (file ? app.take?.(file, name) : app.select({ beside: key }));
+  const open = () => (file ? app.page.take?.(file, name) : app.select({ beside: key }));
   return el(
     "div",
     { role: "listitem" },

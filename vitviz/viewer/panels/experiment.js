@@ -457,7 +457,7 @@ function createTransplantControls(app) {
     bench,
     source: { manifest },
   } = app;
-  const donors = () => app.besides().filter(({ kind }) => kind === "photo" || kind === "example");
+  const donors = () => app.comparisons.besides().filter(({ kind }) => kind === "photo" || kind === "example");
   const photo = createPhotoChoice(app, (key) => {
     donor.value = key;
   });

@@ -15,7 +15,8 @@ import { button } from "./widgets.js";
  *   null where the host takes none
  */
 export function createPhotoChoice(app, onPhoto) {
-  const { t, send } = app;
+  const { t } = app;
+  const { send } = app.comparisons;
   if (!send) return null;
   const input = fileField("image/*", ([file]) => take(file));
   const open = button({ text: t("photoOwn"), title: t("photoOwnTitle"), onClick: () => input.click() });

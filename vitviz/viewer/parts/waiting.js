@@ -30,14 +30,14 @@ export function createWaiting(app, line = "vv-note", button = "vv-button", fileO
     render(text, failed) {
       setText(message, text);
       show(root, text !== "");
-      show(again, failed && !fails("error_no_host") && (!gone() || app.again !== null));
+      show(again, failed && !fails("error_no_host") && (!gone() || app.page.again !== null));
       setText(again, t(failed && gone() ? "runAgain" : "tryAgain"));
     },
   };
 
   /** Files that the host has deleted come back only with a new analysis. */
   function retry() {
-    if (gone()) app.again?.();
+    if (gone()) app.page.again?.();
     else (fileOf ? fileOf() : app.source).retry();
   }
 }

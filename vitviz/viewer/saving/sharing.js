@@ -35,7 +35,7 @@ export function createSharing(app) {
   };
 
   async function copy() {
-    const link = app.link();
+    const link = app.page.link();
     try {
       await navigator.clipboard.writeText(link);
     } catch {

@@ -145,8 +145,8 @@ export function createTakeHome(app, download, nameOf) {
       note: note.value,
       outcomes,
       selection: { ...app.selection, beside: "" },
-      guesses: open ? app.guesses.of(open.id) : {},
-      lesson: open?.id === OWN ? (app.shelf.brought() ?? app.shelf.draft()) : null,
+      guesses: open ? app.teaching.guesses.of(open.id) : {},
+      lesson: open?.id === OWN ? (app.teaching.shelf.brought() ?? app.teaching.shelf.draft()) : null,
       sheet: open ? worksheet(app, false) : "",
       sheetTitle: t("lessonSheet"),
     };

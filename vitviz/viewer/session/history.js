@@ -71,7 +71,7 @@ export function createHistory(app, screen, { onSelect = null, address = null }, 
   function record() {
     if (held()) return;
     const now = identity();
-    address?.write(app.link(), viewOf(), written !== "" && now !== written);
+    address?.write(app.page.link(), viewOf(), written !== "" && now !== written);
     written = now;
   }
 

@@ -110,7 +110,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
     app.pointer.forget();
     seen = next(selection);
     on.shown(source.manifest);
-    app.unknown =
+    app.page.unknown =
       asked && address && source.manifest.link
         ? unknownNames(address.read(), source.manifest.link, app.panels)
         : [];
@@ -121,7 +121,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
       entry && restore.renewed() && app.history
         ? { ...app.history, now: app.selection }
         : startHistory(app.selection);
-    if (asked && app.shelf.refused()) app.openLessons(); // it says why
+    if (asked && app.teaching.shelf.refused()) app.teaching.openLessons(); // it says why
     if (asked?.lesson && namesNothing() && !app.course.atHome() && app.course.home()) return;
     if (selection.pinned && Number.isInteger(link?.with) && link.with < source.grid.tokens)
       app.pointer.compared = link.with;
@@ -156,7 +156,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
     screen.showMessage({
       key,
       values: { reason },
-      ...(gone ? { retry: app.again, label: "runAgain" } : { retry }),
+      ...(gone ? { retry: app.page.again, label: "runAgain" } : { retry }),
     });
   }
 

@@ -44,10 +44,10 @@ export function createRestore(app, address, history, reopen) {
     },
     /** Makes an analysis again that the host has forgotten; not in turn one that it forgets at once. */
     renew() {
-      if (!app.again || performance.now() - renewedAt < RENEWED_MS) return;
+      if (!app.page.again || performance.now() - renewedAt < RENEWED_MS) return;
       renewedAt = performance.now();
       this.expect();
-      app.again();
+      app.page.again();
     },
   };
 

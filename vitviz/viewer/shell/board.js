@@ -57,7 +57,7 @@ export function createBoard(app) {
     { class: "vv-picture-options" },
     el("summary", { text: t("pictureOptions") }),
   );
-  options.open = app.optionsOpen;
+  options.open = app.page.optionsOpen;
   options.addEventListener("toggle", () => opened(options.open));
   const root = el(
     "div",
@@ -142,7 +142,7 @@ export function createBoard(app) {
   };
 
   function opened(open) {
-    app.optionsOpen = open;
+    app.page.optionsOpen = open;
     root.classList.toggle("vv-opened", open);
   }
 

@@ -26,10 +26,14 @@ export function createTitleBar(app, save, openHelp, projecting) {
     onClick: () => app.prefer({ projector: !app.taste.projector }),
   });
   projector.classList.add("vv-projector-button"); // a phone has no such button
-  const language = app.languages ? languageButton(app) : null;
+  const language = app.page.languages ? languageButton(app) : null;
   const sharing = manifest.link ? createSharing(app) : null; // without it nobody else could open the link
   const headline = createHeadline(app);
-  const lessons = button({ text: t("lessons"), title: t("lessonsTitle"), onClick: () => app.openLessons() });
+  const lessons = button({
+    text: t("lessons"),
+    title: t("lessonsTitle"),
+    onClick: () => app.teaching.openLessons(),
+  });
   lessons.classList.add("vv-lessons-button");
   const tools = el(
     "div",
@@ -74,10 +78,10 @@ export function createTitleBar(app, save, openHelp, projecting) {
         )
       : null,
     ...createPhotoNotes(app),
-    app.unknown.length > 0
+    app.page.unknown.length > 0
       ? el("p", {
           class: "vv-photo-note",
-          text: t("unknownNames", { names: app.unknown.map((name) => name.slice(0, 40)).join(", ") }),
+          text: t("unknownNames", { names: app.page.unknown.map((name) => name.slice(0, 40)).join(", ") }),
         })
       : null,
   );
@@ -123,11 +127,11 @@ function createPhotoNotes(app) {
   const notes = photo.notes.map((note) => translated(note, app));
   if (photo.dark_ink) notes.push(t("darkInk"));
   const lines = notes.map((text) => el("p", { class: "vv-photo-note", text }));
-  if (app.invert && (photo.inverted || photo.dark_ink)) {
+  if (app.page.invert && (photo.inverted || photo.dark_ink)) {
     const [text, title] = photo.inverted
       ? [t("invertBack"), t("invertBackTitle")]
       : [t("invert"), t("invertTitle")];
-    lines[lines.length - 1].append(" ", button({ text, title, onClick: app.invert }));
+    lines[lines.length - 1].append(" ", button({ text, title, onClick: app.page.invert }));
   }
   return lines;
 }
@@ -137,7 +141,7 @@ function languageButton(app) {
   const next = nextLanguage(app.language);
   return button({
     text: languageName(next, next),
-    onClick: () => app.switchLanguage(),
+    onClick: () => app.page.switchLanguage(),
     title: app.t("languageTitle", { language: languageName(next, app.language) }),
   });
 }

@@ -38,7 +38,11 @@ export function createBesideChoice(app) {
     class: "vv-select",
     onchange: () => app.select({ beside: select.value }),
   });
-  const keep = button({ text: t("besideKeep"), title: t("besideKeepTitle"), onClick: () => app.keep() });
+  const keep = button({
+    text: t("besideKeep"),
+    title: t("besideKeepTitle"),
+    onClick: () => app.comparisons.keep(),
+  });
   const photo = createPhotoChoice(app, (key) => app.select({ beside: key }));
   const root = el(
     "div",
@@ -53,7 +57,9 @@ export function createBesideChoice(app) {
     root,
     render() {
       // An experiment is made in its panel; the menu lists it once it exists.
-      const all = app.besides().filter(({ key }) => key !== OPERATED || app.selection.experiment !== "");
+      const all = app.comparisons
+        .besides()
+        .filter(({ key }) => key !== OPERATED || app.selection.experiment !== "");
       const keys = all.map(({ key }) => key).join("/");
       show(root, all.length > 0);
       if (written !== keys) {
@@ -110,7 +116,7 @@ export function createBeside(app) {
         body.replaceChildren();
         return;
       }
-      const choice = app.besides().find(({ key }) => key === second.key);
+      const choice = app.comparisons.besides().find(({ key }) => key === second.key);
       setText(
         title,
         t("besideTitle", {

@@ -119,7 +119,7 @@ export function createModes(app) {
       isAnswer(other.source) &&
       changes.every((change) => removedIn([change], patches).size > 0);
     const { model, photo, pass, upload } = manifest;
-    const best = app.records.best(
+    const best = app.teaching.records.best(
       [model.name, upload ? pass.id : photo.name, grid.tokens, before.name].join("/"),
       holds ? patches - out : null,
     );

@@ -146,9 +146,9 @@ function createLooks(app) {
       scale.root,
     ),
   );
-  root.open = app.looksOpen;
+  root.open = app.page.looksOpen;
   root.addEventListener("toggle", () => {
-    app.looksOpen = root.open;
+    app.page.looksOpen = root.open;
   });
   return {
     root,

@@ -23,11 +23,14 @@ export function createWelcome(app, withoutHover) {
     render({ shown, token, pointer }) {
       const { selection, bench, course } = app;
       placeBox(cursor, app.pointer.previewed !== null && pointer === null ? token : -1, app.source.grid);
-      app.moved ||= pointer !== null || selection.pinned || app.history.past.length > 0;
+      app.page.moved ||= pointer !== null || selection.pinned || app.history.past.length > 0;
       const looks =
         shown.values !== null && overlayNamed(shown.kind).flows === true && selection.direction === "from";
       // a note has its place
-      show(invitation, looks && !app.moved && !course.lesson() && !bench.marks() && !app.panel().note?.(app));
+      show(
+        invitation,
+        looks && !app.page.moved && !course.lesson() && !bench.marks() && !app.panel().note?.(app),
+      );
     },
   };
 }

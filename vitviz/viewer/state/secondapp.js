@@ -60,7 +60,7 @@ export function secondApp(app, source) {
     pointer,
     shape,
     facing: () => app,
-    resize: null, // what stands beside chooses its size
+    page: derived(app.page, { resize: null }), // what stands beside chooses its size
     select: (wanted) => app.select(tokensOf(wanted, back)),
   });
 }

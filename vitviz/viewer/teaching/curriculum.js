@@ -7,7 +7,7 @@ import { createCourse, stepLink } from "../lessons/course.js";
 import { LESSONS } from "../lessons/index.js";
 import { createOutcomes } from "../lessons/outcomes.js";
 import { createShelf } from "../lessons/shelf.js";
-import { guessBook, lessonBook } from "../state/memory.js";
+import { guessBook, lessonBook, recordBook } from "../state/memory.js";
 import { knowsLessons, learnLessons } from "../text/learning.js";
 import { createLessonList } from "./lessonlist.js";
 
@@ -22,7 +22,7 @@ import { createLessonList } from "./lessonlist.js";
  */
 export function createCurriculum(
   app,
-  { address = null, go = null, taken = null, texts = null },
+  { address = null, go = null, taken = null, texts = null, room = null },
   results,
   storage,
   root,
@@ -46,6 +46,10 @@ export function createCurriculum(
   return {
     shelf,
     guesses,
+    records: recordBook(storage),
+    room,
+    // opens the key of a lesson
+    forTeacher: Boolean(address) && new URL(address.read()).searchParams.get("key") === "true",
     check: createCheck(guesses),
     travels,
     course,

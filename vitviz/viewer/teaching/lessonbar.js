@@ -34,7 +34,7 @@ export function createLessonBar(app) {
   const lines = el("pre", { class: "vv-lesson-lines", tabindex: "0" });
   const question = el("p", { class: "vv-lesson-question" });
   const answer = el("div", { class: "vv-lesson-answer" });
-  const play = button({ text: t("lessonPlay"), onClick: () => app.play(course.step().play) });
+  const play = button({ text: t("lessonPlay"), onClick: () => app.page.play(course.step().play) });
   const ballot = createBallot(app);
   const waiting = el("p", { class: "vv-note" });
   const gap = el("p", { class: "vv-lesson-gap" });
@@ -57,7 +57,7 @@ export function createLessonBar(app) {
   const again = button({ text: t("lessonAgain"), onClick: () => course.again() });
   const next = button({ text: t("lessonNext"), onClick: () => move(1) });
   for (const main of [reveal, play]) main.classList.add("vv-main");
-  const others = button({ text: t("lessonOthers"), onClick: () => app.openLessons() });
+  const others = button({ text: t("lessonOthers"), onClick: () => app.teaching.openLessons() });
   const [teacher, framing] = [createTeacher(app), createFraming(app)];
   const card = createCard(app);
   const root = el(
@@ -93,7 +93,7 @@ export function createLessonBar(app) {
     const lesson = course.lesson();
     show(root, lesson !== null);
     if (!lesson) return;
-    if (app.speaksLessons()) renderStep(lesson);
+    if (app.teaching.speaksLessons()) renderStep(lesson);
     else setText(title, t("lessonLoading"));
   }
 
@@ -105,14 +105,14 @@ export function createLessonBar(app) {
     setText(where, placeText(app));
     setText(
       elsewhere,
-      changesPhoto(lesson, course.number()) && !app.travels
+      changesPhoto(lesson, course.number()) && !app.teaching.travels
         ? t("lessonNoOther")
         : course.atHome()
           ? ""
           : t("lessonElsewhere"),
     );
     show(elsewhere, elsewhere.textContent !== "");
-    show(home, !course.atHome() && app.travels);
+    show(home, !course.atHome() && app.teaching.travels);
     paragraphs(text, stepText(app, "") ?? t("lessonLoading"));
     card.render();
     if (renderPhoto(framing, course, revealed)) arrive(); // it has pushed the question down
@@ -123,7 +123,7 @@ export function createLessonBar(app) {
     build(lesson, step, current);
     show(answer, current !== null && value !== undefined && input !== null);
     input?.render(revealed);
-    show(play, Boolean(step.play && app.play));
+    show(play, Boolean(step.play && app.page.play));
     setText(
       waiting,
       value === undefined && current
@@ -276,7 +276,7 @@ function createTeacher(app) {
     el("div", { class: "vv-lesson-buttons" }, sheet, key, poll),
     el("p", { class: "vv-note", text: t("lessonPrint") }),
   );
-  root.open = app.forTeacher;
+  root.open = app.teaching.forTeacher;
   root.addEventListener("toggle", () => render());
   return { root, render };
 

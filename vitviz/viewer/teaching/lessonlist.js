@@ -40,7 +40,7 @@ export function createLessonList(app, lessons, linkTo) {
       el("span", { class: "vv-note", text: " " + t("lessonMinutes", { minutes: lesson.minutes }) }),
       el("p", { text: goalOf(app, lesson) || t("ownGoal") }),
     );
-  const refused = app.shelf.refused();
+  const refused = app.teaching.shelf.refused();
   const dialog = createDialog(
     t,
     t("lessons"),

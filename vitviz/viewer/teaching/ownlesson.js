@@ -28,14 +28,15 @@ import { allow, button } from "../parts/widgets.js";
  * @returns {HTMLElement}
  */
 export function createOwnLesson(app, linkTo, start) {
-  const { t, shelf } = app;
+  const { t } = app;
+  const { shelf } = app.teaching;
   const status = el("p", { class: "vv-note", role: "status" });
   const title = el("input", {
     type: "text",
     maxlength: MOST.title,
     value: shelf.draft().title,
     placeholder: t("ownUntitled"),
-    onchange: () => app.collect({ ...shelf.draft(), title: title.value }),
+    onchange: () => app.teaching.collect({ ...shelf.draft(), title: title.value }),
   });
   const steps = el("ol", { class: "vv-own-steps" });
   const link = el("input", {
@@ -96,7 +97,7 @@ export function createOwnLesson(app, linkTo, start) {
   return root;
 
   function put(lesson) {
-    app.collect(lesson);
+    app.teaching.collect(lesson);
     draw();
   }
 
@@ -110,7 +111,7 @@ export function createOwnLesson(app, linkTo, start) {
 
   function stepOfList({ view, ...texts }, at, count) {
     const change = (more) =>
-      app.collect({
+      app.teaching.collect({
         ...shelf.draft(),
         steps: shelf.draft().steps.map((step, place) => (place === at ? { ...step, ...more } : step)),
       });
@@ -165,7 +166,7 @@ export function createOwnLesson(app, linkTo, start) {
   function add() {
     const step =
       app.source &&
-      stepOf(app.selection, app.source.manifest.link, Object.keys(readLink(app.link(), app.panels)));
+      stepOf(app.selection, app.source.manifest.link, Object.keys(readLink(app.page.link(), app.panels)));
     if (!step) return say(t("ownPhoto"));
     const own = shelf.draft();
     if (own.steps.length >= MOST.steps)

@@ -37,7 +37,7 @@ export function createPoll(app) {
     },
   });
   let revealed = false;
-  const room = app.room?.teacher ? createGathering(app, draw) : null;
+  const room = app.teaching.room?.teacher ? createGathering(app, draw) : null;
   const typed = el(
     "label",
     {},

@@ -17,7 +17,8 @@ const UNITS = 1000;
  *   root: the buttons
  */
 export function createProjecting(app, picture) {
-  const { t, tools: on } = app; // they outlast the board, which another language or picture makes anew
+  const { t } = app;
+  const { tools: on } = app.page; // they outlast the board, which another language or picture makes anew
   const drawing = createDrawing(picture, () => render());
   const cover = el("div", { class: "vv-cover", text: t("covered") });
   picture.append(cover);

@@ -26,7 +26,8 @@ const MARGIN = 4;
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createBallot(app) {
-  const { t, room } = app;
+  const { t } = app;
+  const { room } = app.teaching;
   const line = el("p", { class: "vv-note vv-ballot-said", role: "status" });
   const code = el("output", { class: "vv-lesson-code" });
   const letters = el("p", { class: "vv-note" });
@@ -79,7 +80,8 @@ export function createBallot(app) {
  * @returns {{root: HTMLElement, guesses: () => any[], stop: () => void}}
  */
 export function createGathering(app, draw) {
-  const { t, room } = app;
+  const { t } = app;
+  const { room } = app.teaching;
   const question = questionOf(app);
   const state = el("p", { class: "vv-note" });
   const turn = button({

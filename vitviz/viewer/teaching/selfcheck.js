@@ -29,7 +29,8 @@ import { titleOf } from "../text/lesson.js";
  * @param {(dialog: HTMLDialogElement) => void} open
  */
 export function createCheckLine(app, open) {
-  const { t, check } = app;
+  const { t } = app;
+  const { check } = app.teaching;
   const rounds = {
     before: button({
       text: t("check.before"),
@@ -95,7 +96,8 @@ export function createCheckLine(app, open) {
  * @returns {HTMLDialogElement}
  */
 function createSelfCheck(app, round) {
-  const { t, check } = app;
+  const { t } = app;
+  const { check } = app.teaching;
   let at = Math.min(check.open(round), ITEMS.length);
   const title = el("h3", {
     tabindex: "-1",

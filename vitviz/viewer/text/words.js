@@ -268,6 +268,6 @@ export function besideName({ kind, photo = "", name = "", names = {} }, { t, lan
  * @param {import("../main.js").App} app
  */
 export function changeName(change, app) {
-  const donor = app.besides().find(({ key }) => key === change.from);
+  const donor = app.comparisons.besides().find(({ key }) => key === change.from);
   return changeText(donor ? { ...change, from: besideName(donor, app) } : change, app.t, namesOf(app));
 }

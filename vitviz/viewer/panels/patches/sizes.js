@@ -26,7 +26,7 @@ export function createSizes(app) {
       title: t("sizesTitle", { height, width, tokens }),
       pressed: same(size, [image.height, image.width]),
       onClick: () => {
-        app.resize(size.join("x"));
+        app.page.resize(size.join("x"));
         render();
       },
     });
@@ -60,15 +60,15 @@ export function createSizes(app) {
     coming,
     beside,
   );
-  show(root, app.resize !== null && buttons.length > 1);
+  show(root, app.page.resize !== null && buttons.length > 1);
   return { root, render };
 
   function render() {
     show(
       beside,
-      app.besides().some((beside) => beside.key === key),
+      app.comparisons.besides().some((beside) => beside.key === key),
     );
-    const [height, width] = app.resizing.split("x").map(Number);
-    setText(coming, app.resizing ? t("sizesComing", gridOf([height, width])) : "");
+    const [height, width] = app.page.resizing.split("x").map(Number);
+    setText(coming, app.page.resizing ? t("sizesComing", gridOf([height, width])) : "");
   }
 }
