@@ -5,11 +5,12 @@ import ipaddress
 import sys
 from collections import Counter
 
+import httpx
 import pytest
 from PIL import Image
 
 from tests.bench.load import own_address
-from tests.bench.second import KINDS, Row, slow_jpeg
+from tests.bench.second import KINDS, Row, outcome_of, slow_jpeg
 
 QUICK = {kind: [0.1, 0.3] for kind in KINDS}
 
@@ -28,13 +29,21 @@ QUICK = {kind: [0.1, 0.3] for kind in KINDS}
 def test_a_row_is_held_if_nobody_waited_and_nothing_was_lost_or_left(
     during: dict, lost: dict, left: int, held: bool
 ) -> None:
-    got = Counter({"200": 3})
+    got = Counter({"answered with 200": 3})
     row = Row("one", 3, got, QUICK, QUICK | during, Counter(lost), 1.5, (800, 900), left)
     assert row.held is held
     assert ("| yes |" in str(row)) is held
     assert str(row).count("|") == len(KINDS) + 7
-    assert "3 200 in 1.5 s" in str(row)
+    assert "3 answered with 200 in 1.5 s" in str(row)
     assert "0.20; " in str(row)  # the median before
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(200, "answered with 200"), (400, "refused with 400"), (503, "refused with 503")],
+)
+def test_what_is_refused_is_told_from_what_is_answered(status: int, outcome: str) -> None:
+    assert outcome_of(httpx.Response(status)) == outcome
 
 
 def test_the_slow_picture_is_one_and_has_as_many_scans_as_it_says() -> None:

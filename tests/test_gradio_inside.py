@@ -24,6 +24,7 @@ BLOCKS = [
     "get_api_info",
     "mcp_server_obj",
     "preprocess_data",
+    "process_api",
     "temp_file_sets",
     "validate_inputs",
     "_queue.__len__",

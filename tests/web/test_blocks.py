@@ -71,11 +71,18 @@ import json
 import gradio as gr
 from fastapi.testclient import TestClient
 from gradio.routes import App as Routes
+from vitviz.web.compute.turns import ASKING
 from vitviz.web.page.gradio_inside import App
+
+knew = []
+
+def asked(said):
+    knew.append(ASKING.get())
+    return said, "README.md"
 
 with App(analytics_enabled=False) as demo:
     text, file = gr.Textbox(), gr.File()
-    gr.Button().click(lambda said: (said, "README.md"), text, [text, file], api_name="asked")
+    gr.Button().click(asked, text, [text, file], api_name="asked")
 app, queue = Routes.create_app(demo), demo._queue
 with TestClient(app) as client:
     client.get("/gradio_api/startup-events")
@@ -93,6 +100,7 @@ with TestClient(app) as client:
     sessions = app.state_holder.session_data.values()
     print(json.dumps({
         "fetched": fetched,
+        "knew": knew,
         "waiting": [len(queue.pending_event_ids_session), len(queue.pending_messages_per_session)],
         "statistics": [len(queue.event_analytics), queue.cached_event_analytics_summary],
         "files": sum(map(len, demo.temp_file_sets)),
@@ -144,6 +152,7 @@ def test_what_cannot_be_taken_is_refused_with_a_sentence(refusals):
 def test_of_who_was_answered_little_is_kept(tmp_path):
     kept = told(tmp_path, KEPT)
     assert "the first" in kept["fetched"]  # others have come and gone since
+    assert kept["knew"] == ["testclient"] * 10  # who asked, for `Turns`
     assert kept["waiting"] == [1, 1]  # the last one; it goes when another comes
     assert kept["statistics"] == [1, {"functions": {}}]
     assert kept["files"] == 1

@@ -5,7 +5,9 @@ import hashlib
 import os
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from vitviz.errors import VitvizError
 from vitviz.web.host import limits
 from vitviz.web.store import cache as cache_module
-from vitviz.web.store.cache import PREFIX, Cache
+from vitviz.web.store.cache import BLOCK_BYTES, PREFIX, Cache
 from vitviz.web.store.store import ExpiredError
 
 LONG_AGO = limits.CACHE_AGE_SECONDS + 100
@@ -120,21 +122,57 @@ def test_what_is_put_again_during_a_sweep_stays(cache, monkeypatch):
 
 
 def test_beyond_the_bound_the_oldest_go_first(cache, monkeypatch):
-    monkeypatch.setattr(limits, "CACHE_BYTES", 250)
+    monkeypatch.setattr(limits, "CACHE_BYTES", 5 * BLOCK_BYTES)
     files = [put(cache.folder / str(age) / "x", age, 100) for age in (10, 40, 20, 30)]
     cache.sweep()
     assert [path.exists() for path in files] == [True, False, True, False]
 
 
+def test_of_more_files_than_the_bound_the_oldest_go_first(cache, monkeypatch):
+    monkeypatch.setattr(limits, "CACHE_FILES", 2)
+    files = [put(cache.folder / str(age) / "x", age) for age in (10, 40, 20, 30)]
+    cache.sweep()
+    assert [path.exists() for path in files] == [True, False, True, False]
+
+
+def test_a_small_file_counts_as_the_blocks_of_the_disk_that_it_takes(cache, monkeypatch):
+    monkeypatch.setattr(limits, "CACHE_BYTES", 100 * BLOCK_BYTES)
+    cache.check_room()  # measures
+    for number in range(300):
+        cache.put(b"%d" % number, "a.bin")
+        cache.check_room()
+    assert len([*cache.folder.rglob("*.bin")]) <= 50 * (1 + limits.CACHE_MEASURE_SHARE) + 1
+
+
+def until(happens: Callable[[], bool]) -> bool:
+    """Whether something happens within ten seconds."""
+    began = time.monotonic()
+    while not happens() and time.monotonic() < began + 10:
+        time.sleep(0.01)
+    return happens()
+
+
 def test_room_is_measured_while_files_come_in(cache, monkeypatch):
-    monkeypatch.setattr(limits, "CACHE_BYTES", 250)
+    sweeps: list[float] = []
+    monkeypatch.setattr(cache, "sweep", lambda: sweeps.append(time.monotonic()))
     cache.check_room()
-    old = put(cache.folder / "a" / "x", 10, 300)
+    cache.sweep_for_ever()
+    assert until(lambda: len(sweeps) == 2)  # at the start, and the first measurement
     cache.check_room()
-    assert old.exists()  # measured a moment ago
+    time.sleep(0.1)
+    assert len(sweeps) == 2  # measured a moment ago
     monkeypatch.setattr(limits, "CACHE_MEASURE_SECONDS", -1)
     cache.check_room()
-    assert not old.exists()
+    assert until(lambda: len(sweeps) == 3)
+
+
+def test_nobody_waits_for_a_measurement_that_is_due(cache, monkeypatch):
+    swept = threading.Event()
+    monkeypatch.setattr(cache, "sweep", swept.set)
+    monkeypatch.setattr(limits, "CACHE_MEASURE_SECONDS", -1)
+    cache.check_room()
+    cache.check_disk()
+    assert not swept.is_set()
 
 
 def test_the_reserve_of_the_disk_is_for_others(cache, monkeypatch):

@@ -11,6 +11,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from tests.running import ROOT
+from vitviz.web.compute.turns import ASKING
 from vitviz.web.host import limits
 from vitviz.web.host.origins import Origins, read_origin
 from vitviz.web.page.entrance import Entrance
@@ -159,6 +160,8 @@ def test_every_rule_is_of_a_route_of_the_app(app):
         ("GET", "/gradio_api/proxy=https://a.hf.space/"),
         ("POST", "/gradio_api/mcp/heartbeat/x"),
         ("GET", "/gradio_api/heartbeat/x/y"),
+        ("GET", "/gradio_api/heartbeat/\x00"),
+        ("GET", "/gradio_api/heartbeat/" + "x" * 200),
         ("DELETE", "/config"),
         ("POST", "/"),
         ("GET", "/gradio_api/file="),
@@ -323,13 +326,23 @@ def test_with_a_login_what_knows_of_visitors_asks_for_it(path):
     assert asyncio.run(status(cookie="access-token-unsecure-x=right")) == 200
 
 
-def test_open_streams_are_bounded_in_all_and_for_each_address(monkeypatch):
+@pytest.mark.parametrize(
+    ("path", "addresses", "wanted"),
+    [
+        (DATA, "aaab", [200, 200, 503, 200]),
+        (DATA, "abcd", [200, 200, 200, 503]),
+        (CONFIG, "aaab", [200, 200, 503, 200]),
+        (CONFIG, "abcd", [200, 200, 200, 200]),
+    ],
+)
+def test_open_streams_and_requests_are_bounded(monkeypatch, path, addresses, wanted):
     monkeypatch.setattr(limits, "STREAMS", 3)
     monkeypatch.setattr(limits, "STREAMS_OF_ADDRESS", 2)
+    monkeypatch.setattr(limits, "REQUESTS_INSIDE", 2)
     statuses = []
 
-    async def run(addresses):
-        """A stream for each address, all of which stay open until the last was asked for."""
+    async def run():
+        """A request of each address, all of which stay open until the last was sent."""
         done = asyncio.Event()
 
         async def app(scope, receive, send):
@@ -341,7 +354,7 @@ def test_open_streams_are_bounded_in_all_and_for_each_address(monkeypatch):
                 statuses.append(message["status"])
 
         entrance = Entrance(app, RULES, Origins())
-        scope = {"type": "http", "method": "GET", "path": DATA, "app": Open}
+        scope = {"type": "http", "method": "GET", "path": path, "app": Open}
         scope["headers"] = [(b"host", HERE.encode())]
         tasks = []
         for address in addresses:
@@ -352,11 +365,48 @@ def test_open_streams_are_bounded_in_all_and_for_each_address(monkeypatch):
         done.set()
         await asyncio.gather(*tasks)
         assert not entrance._streams
+        assert not entrance._inside
 
-    for addresses, wanted in (("aaab", [200, 200, 503, 200]), ("abcd", [200, 200, 200, 503])):
-        statuses.clear()
-        asyncio.run(run(addresses))
-        assert statuses == wanted
+    asyncio.run(run())
+    assert statuses == wanted
+
+
+@pytest.mark.parametrize("path", [CONFIG, DATA])
+def test_turns_know_who_asks(path):
+    known = []
+
+    async def app(scope, receive, send):
+        known.append(ASKING.get())
+        await App()(scope, receive, send)
+
+    answer(path=path, client="10.0.0.7", app=app)
+    assert known == ["10.0.0.7"]
+
+
+@pytest.mark.parametrize("more", [True, False])
+@pytest.mark.parametrize(
+    ("body", "pieces"),
+    [(b"", [b""]), (b"0123", [b"0123"]), (b"0123456789", [b"0123", b"4567", b"89"])],
+)
+def test_a_long_answer_is_sent_in_pieces_so_that_a_slow_client_costs_little(
+    monkeypatch, body, pieces, more
+):
+    """1,000 clients that read nothing of the weights held 3.2 GB."""
+    monkeypatch.setattr(limits, "ANSWER_PIECE_BYTES", 4)
+    sent = []
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": body, "more_body": more})
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": CONFIG, "app": Open, "client": ("a", 1)}
+    scope["headers"] = [(b"host", HERE.encode())]
+    asyncio.run(Entrance(app, RULES, Origins())(scope, None, send))
+    assert [message["body"] for message in sent[1:]] == pieces
+    assert [message["more_body"] for message in sent[1:]] == [True] * (len(pieces) - 1) + [more]
 
 
 def test_short_requests_of_an_address_take_turns_until_their_answer_begins(monkeypatch):

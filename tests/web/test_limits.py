@@ -50,20 +50,25 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
     waiting = int(limits.QUEUE_SIZE * limits.QUEUE_SHARE)
     rows = {
         "descriptors": f"{limits.STREAMS} streams of events at a time, {limits.STREAMS_OF_ADDRESS}"
-        f" of one address; {limits.UPLOADS} uploads, {limits.UPLOADS_OF_ADDRESS} of one address."
+        f" of one address; {limits.UPLOADS} uploads, {limits.UPLOADS_OF_ADDRESS} of one address;"
+        f" {limits.REQUESTS_INSIDE} requests of one address, waiting ones included."
         f" The app asks the system for {limits.DESCRIPTORS:,}",
         "memory": f"{MAX_BYTES // mb} MB and {MAX_PIXELS // mb} megapixels of a picture,"
         f" {limits.UPLOAD_PARTS} files and {limits.UPLOAD_PARTS} fields of"
         f" {limits.UPLOAD_FIELD_BYTES // kb} kB in an upload; {limits.BODY_BYTES // kb} kB in any"
         f" other request, {limits.TOOL_BYTES // kb:,} kB for a tool of language models,"
         f" and a head of {limits.HEAD_BYTES // kb} kB and {limits.HEAD_LINES} lines;"
+        f" {limits.ANSWER_PIECE_BYTES // kb} kB of an answer that waits for a slow reader;"
         f" {limits.MODELS_BYTES // mb:,} MB of models",
-        "disk": f"{limits.CACHE_BYTES // mb:,} MB of pictures and results, for"
-        f" {limits.CACHE_AGE_SECONDS // 60} minutes each; nothing new while less than"
+        "disk": f"{limits.CACHE_BYTES // mb:,} MB of pictures and results in"
+        f" {limits.CACHE_FILES:,} files, in whole blocks, for"
+        f" {limits.CACHE_AGE_SECONDS // 60} minutes each; {limits.LOG_LINES} warnings of one kind"
+        f" a minute in the log, of {limits.LOG_LETTERS} letters each; nothing new while less than"
         f" {limits.DISK_RESERVE_BYTES // mb:,} MB are free",
         "time": f"{limits.QUEUE_SIZE} requests wait, at most {waiting} of one address, and"
         f" addresses take turns; {limits.DIRECT_OF_ADDRESS} requests of an address compute"
-        f" beside the queue; {limits.UPLOAD_SECONDS} s for an upload to arrive,"
+        f" beside the queue, and what computes goes first to the address that has the fewest"
+        f" turns; {limits.UPLOAD_SECONDS} s for an upload to arrive,"
         f" {limits.BODY_SECONDS} s for any other body; after wrong passwords the next one of that"
         f" address waits for up to {limits.LOGIN_SECONDS} s",
     }

@@ -1,7 +1,10 @@
 """Uploads: what a form may hold, and where its pictures lie."""
 
 import io
+import threading
+from contextlib import suppress
 
+import anyio
 import httpx
 import pytest
 from starlette.applications import Starlette
@@ -29,8 +32,6 @@ def send(cache):
     async def post(**form):
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as client:
             return await client.post(UPLOAD, **form)
-
-    import anyio
 
     return lambda **form: anyio.run(lambda: post(**form))
 
@@ -70,6 +71,51 @@ def test_what_is_no_form_of_a_few_pictures_is_refused_and_leaves_nothing(send, c
     assert answer.status_code == 400
     assert f"one to {limits.UPLOAD_PARTS} pictures" in answer.text
     assert files(cache) == []
+
+
+HEAD = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.png"\r\n\r\n'
+OF_X = {"content-type": "multipart/form-data; boundary=x"}
+
+
+def test_a_file_with_its_boundary_inside_many_times_is_refused(send, cache):
+    content = HEAD + b"\r\n--xZ" * 2 * limits.UPLOAD_PARTS + b"\r\n--x--\r\n"
+    assert send(content=content, headers=OF_X).status_code == 400
+    assert files(cache) == []
+
+
+def test_a_form_of_as_many_files_and_fields_as_it_may_have_is_taken(send):
+    form = {"files": [("files", (f"{i}.png", b"x")) for i in range(limits.UPLOAD_PARTS)]}
+    form["data"] = {str(i): "y" for i in range(limits.UPLOAD_PARTS)}
+    assert len(send(**form).json()) == limits.UPLOAD_PARTS
+
+
+def test_files_of_an_address_are_stored_one_after_the_other(cache, monkeypatch):
+    """60 uploads of 33 MB took all threads, and kept others waiting for 4 s."""
+    take, together, met = cache.take, threading.Barrier(2), []
+
+    def taking(file, name):
+        with suppress(threading.BrokenBarrierError):
+            together.wait(0.5 if name == "alone.png" else 20)
+            met.append(name)
+        return take(file, name)
+
+    monkeypatch.setattr(cache, "take", taking)
+    app = Starlette(routes=upload_routes(cache), middleware=[Middleware(Door, gate=Gate(cache))])
+
+    async def post(address, name):
+        transport = httpx.ASGITransport(app, client=(address, 1))
+        async with httpx.AsyncClient(transport=transport) as client:
+            (await client.post(UPLOAD, files={"files": (name, b"x")})).raise_for_status()
+
+    async def all_of(name, addresses):
+        async with anyio.create_task_group() as tasks:
+            for address in addresses:
+                tasks.start_soon(post, address, name)
+
+    anyio.run(all_of, "other.png", "ab")
+    assert met == ["other.png"] * 2
+    anyio.run(all_of, "alone.png", "aa")
+    assert met == ["other.png"] * 2
 
 
 def test_a_copy_that_fails_leaves_nothing(cache):

@@ -5,7 +5,10 @@ import logging
 import sys
 from pathlib import Path
 
+import anyio
+import httpx
 import pytest
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
@@ -60,6 +63,19 @@ def test_health_says_whether_pictures_are_taken():
         reply = asked(one, "/healthz", **settings)
         assert reply.status_code == 503
         assert reply.json()["status"].startswith(status)
+
+
+def test_health_is_told_while_visitors_use_all_threads():
+    app = Starlette(routes=Watch().routes(lambda: False, lambda: None))
+
+    async def ask():
+        threads = to_thread.current_default_thread_limiter()
+        threads.total_tokens = 1
+        async with threads, httpx.AsyncClient(transport=httpx.ASGITransport(app)) as client:
+            with anyio.fail_after(20):
+                return await client.get("http://localhost/healthz")
+
+    assert anyio.run(ask).json()["status"] == "ok"
 
 
 def test_without_the_library_metrics_say_what_to_install(monkeypatch):

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from . import build_app, serve
 from .host.address import check_listens
 from .host.descriptors import Rarely, raise_descriptors
+from .host.log_lines import bound_log
 from .host.settings import Settings
 
 
@@ -23,6 +24,7 @@ def serve_page(argv: Sequence[str]) -> None:
         level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s"
     )
     logging.getLogger("asyncio").addFilter(Rarely())
+    bound_log()
     raise_descriptors()
     bound()
     logging.getLogger("vitviz").setLevel(settings.log_level.upper())

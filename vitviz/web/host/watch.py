@@ -79,13 +79,17 @@ class Watch:
 
     def routes(self, closing: Callable[[], bool], check_room: Callable[[], None]) -> list[Any]:
         """`/healthz` and `/metrics`, for Gradio's server; open even with a login, since they have
-        no facts about visitors.
+        no facts about visitors. `/healthz` has a thread of its own: visitors may use all others.
         """
+        from anyio import CapacityLimiter
+        from anyio.to_thread import run_sync
         from starlette.responses import JSONResponse, PlainTextResponse, Response
         from starlette.routing import Route
 
-        def healthz(_request: "Request") -> "Response":
-            code, facts = self.health(closing(), check_room)
+        own = CapacityLimiter(1)
+
+        async def healthz(_request: "Request") -> "Response":
+            code, facts = await run_sync(self.health, closing(), check_room, limiter=own)
             return JSONResponse(facts, code, {"Cache-Control": "no-store"})
 
         def metrics(_request: "Request") -> "Response":

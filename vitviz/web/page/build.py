@@ -119,7 +119,7 @@ def _built(
 
     demo.warm = warm
     public = [
-        *watch.routes(lambda: demo.gate.closing, cache.check_room),
+        *watch.routes(lambda: demo.gate.closing, cache.check_disk),
         *(file.route() for file in (*OUR_FILES, *weights.values())),
         *(thumbnail_file(example).route() for example in service.examples),
     ]

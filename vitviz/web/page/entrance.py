@@ -8,7 +8,8 @@ number of open streams.
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -17,6 +18,7 @@ from starlette.types import Message as Event
 
 from ...errors import VitvizError
 from ...languages import Message
+from ..compute.turns import ASKING
 from ..host import limits
 from ..host.origins import Origins
 from .door import address_of, refused
@@ -67,6 +69,7 @@ class Entrance:
     ) -> None:
         self.app, self.rules, self.origins, self.root = app, rules, origins, root
         self._streams: Counter[str] = Counter()  # open ones, by address
+        self._inside: Counter[str] = Counter()  # all other requests
         # Turns of an address for direct requests, and for short ones.
         self._turns: dict[tuple[str, bool], _Turns] = {}
 
@@ -90,13 +93,18 @@ class Entrance:
             await refused(scope, *refusal)(scope, receive, send)
         elif is_preflight:
             await Response(status_code=204)(scope, receive, send)
-        elif rule and rule.stays_open:
-            await self._stream(scope, receive, send)
-        elif rule and rule.is_long:
+        else:
+            assert rule is not None  # it would be a refusal
+            address = address_of(scope)
+            ASKING.set(address)
+            with _counted(self._streams if rule.stays_open else self._inside, address):
+                await self._let_in(rule, scope, receive, send)
+
+    async def _let_in(self, rule: Rule, scope: Scope, receive: Receive, send: Send) -> None:
+        if rule.stays_open or rule.is_long:
             await self.app(scope, receive, send)
         else:
-            is_direct = rule is not None and rule.is_direct
-            await self._take_turn(scope, receive, send, is_direct=is_direct)
+            await self._take_turn(scope, receive, send, is_direct=rule.is_direct)
 
     def _refusal(
         self, rule: Rule | None, scope: Scope, headers: Headers
@@ -115,25 +123,17 @@ class Entrance:
             return 403, VitvizError(Message("web.other_site", origin=shown))
         if not rule.is_open and scope["method"] != "OPTIONS" and not is_logged_in(scope):
             return 401, VitvizError(Message("web.log_in"))
-        if rule.stays_open and not self._has_room(address_of(scope)):
+        if not self._has_room(rule, address_of(scope)):
             return 503, VitvizError(Message("web.many_open"))
         return None
 
-    def _has_room(self, address: str) -> bool:
+    def _has_room(self, rule: Rule, address: str) -> bool:
+        if not rule.stays_open:
+            return self._inside[address] < limits.REQUESTS_INSIDE
         return (
             self._streams.total() < limits.STREAMS
             and self._streams[address] < limits.STREAMS_OF_ADDRESS
         )
-
-    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        address = address_of(scope)
-        self._streams[address] += 1
-        try:
-            await self.app(scope, receive, send)
-        finally:
-            self._streams[address] -= 1
-            if not self._streams[address]:
-                del self._streams[address]
 
     async def _take_turn(
         self, scope: Scope, receive: Receive, send: Send, *, is_direct: bool
@@ -179,7 +179,10 @@ class Entrance:
         async def sending(message: Event) -> None:
             if message["type"] == "http.response.start":
                 self._set_headers(MutableHeaders(scope=message), message["status"], path, request)
-            await send(message)
+            for number, piece in enumerate(_pieces(message)):
+                if number:  # let the loop notice a client that has left: asyncio warns of it
+                    await asyncio.sleep(0)
+                await send(piece)
 
         return sending
 
@@ -207,6 +210,30 @@ class Entrance:
                 headers["Access-Control-Allow-Headers"] = wanted
                 headers["Access-Control-Allow-Methods"] = "GET, HEAD, POST, DELETE"
                 headers["Access-Control-Max-Age"] = "600"
+
+
+@contextmanager
+def _counted(counts: Counter[str], address: str) -> Iterator[None]:
+    counts[address] += 1
+    try:
+        yield
+    finally:
+        counts[address] -= 1
+        if not counts[address]:
+            del counts[address]
+
+
+def _pieces(message: Event) -> Iterator[Event]:
+    """A message, with a long body in pieces: uvicorn waits for a client between messages, but keeps
+    all of one in memory, for each client that reads slowly.
+    """
+    body, size = message.get("body", b""), limits.ANSWER_PIECE_BYTES
+    for at in range(0, max(1, len(body)), size):
+        if len(body) <= size:
+            yield message
+        else:
+            more = message.get("more_body", False) or at + size < len(body)
+            yield {**message, "body": body[at : at + size], "more_body": more}
 
 
 def _keep_at_home(headers: MutableHeaders) -> None:

@@ -30,6 +30,7 @@ from starlette.types import ASGIApp, Scope
 
 from ...languages import Message
 from ..compute.engine import Engine
+from ..compute.turns import ASKING
 from ..host import limits
 from ..host.error_messages import as_html, in_all, sentence, told_in
 from ..host.origins import Origins
@@ -82,6 +83,15 @@ class App(gr.Blocks):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.default_config = _Undescribed(self)  # before it has any component
+
+    async def process_api(self, *args: Any, **options: Any) -> dict[str, Any]:
+        """Note who asks, for `Turns`. Gradio's queue answers requests in a task of its own, which
+        does not know it.
+        """
+        asked = getattr(options.get("request"), "request", None)
+        if asked is not None:
+            ASKING.set(address_of(asked.scope))
+        return await super().process_api(*args, **options)
 
     def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
         """Fill in defaults for the last inputs of a request that leaves them out.

@@ -37,7 +37,8 @@ def _rule(methods: str, path: str, *marks: str) -> Rule:
 UPLOAD = re.compile(r"/gradio_api/upload/?")
 LOGIN = re.compile(r"/login/?")
 TOOLS = re.compile(r"/gradio_api/mcp(/http)?/?")
-HEARTBEAT = re.compile(r"/gradio_api/heartbeat/[^/]+")
+# Other names than those of Gradio's clients would be a traceback when the stream is cut off.
+HEARTBEAT = re.compile(r"/gradio_api/heartbeat/[0-9A-Za-z_-]{1,100}")
 FILES = "/gradio_api/file="
 NAME, SEGMENT = r"[\w-]+", r"[^/]+"
 

@@ -6,10 +6,14 @@ know the folder, and could find out under which name somebody else sent it.
 """
 
 import json
+from collections.abc import AsyncGenerator
+from weakref import WeakValueDictionary
 
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -18,6 +22,7 @@ from ...errors import VitvizError
 from ...languages import Message
 from ..host import limits
 from ..store.cache import Cache
+from .door import address_of
 
 NOT_A_FILE = Message("web.one_file", most=limits.UPLOAD_PARTS)
 DONE = f"data: {json.dumps({'msg': 'done'})}\n\n"
@@ -27,25 +32,60 @@ class NotUploadedError(VitvizError):
     """Raised for a request that is not a form with a file, or that breaks off."""
 
 
+class _Form(MultiPartParser):
+    """Starlette's parser, which refuses a form with more boundaries than it may have parts.
+
+    A boundary inside a file, which goes on where its line should end, takes the parser some
+    microseconds: 48 uploads full of them would keep the app busy for minutes. Clients choose a
+    boundary that their files lack.
+    """
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(
+            request.headers,
+            self._messages(request),
+            max_files=limits.UPLOAD_PARTS,
+            max_fields=limits.UPLOAD_PARTS,
+            max_part_size=limits.UPLOAD_FIELD_BYTES,
+        )
+
+    async def _messages(self, request: Request) -> AsyncGenerator[bytes, None]:
+        _, options = parse_options_header(request.headers["content-type"])
+        boundary, found = b"\r\n--" + options[b"boundary"], 0
+        async for message in request.stream():
+            found += message.count(boundary)
+            if found > 2 * limits.UPLOAD_PARTS:  # files and fields
+                raise MultiPartException("too many boundaries")
+            yield message
+
+
 def upload_routes(cache: Cache) -> list[Route]:
-    """The routes of an upload and of its progress, in place of Gradio's."""
+    """The routes of an upload and of its progress, in place of Gradio's.
+
+    Files of an address are stored one after the other, so that they do not use up the threads that
+    answer others.
+    """
+    turns: WeakValueDictionary[str, CapacityLimiter] = WeakValueDictionary()
 
     async def upload(request: Request) -> Response:
+        kind = request.headers.get("content-type", "").partition(";")[0]
+        if kind.strip().lower() != "multipart/form-data":
+            raise NotUploadedError(NOT_A_FILE)
         try:
-            async with request.form(
-                max_files=limits.UPLOAD_PARTS,
-                max_fields=limits.UPLOAD_PARTS,
-                max_part_size=limits.UPLOAD_FIELD_BYTES,
-            ) as form:
-                files = [part for part in form.getlist("files") if isinstance(part, UploadFile)]
-                if not files:
-                    raise NotUploadedError(NOT_A_FILE)
-                paths = [
-                    await run_in_threadpool(cache.take, file.file, file.filename or "")
-                    for file in files
-                ]
-        except (HTTPException, ClientDisconnect) as error:  # no form, too many parts; it broke off
+            form = await _Form(request).parse()
+        except (MultiPartException, ClientDisconnect) as error:  # too many parts; it broke off
             raise NotUploadedError(NOT_A_FILE) from error
+        try:
+            files = [part for part in form.getlist("files") if isinstance(part, UploadFile)]
+            if not files:
+                raise NotUploadedError(NOT_A_FILE)
+            turn = turns.setdefault(address_of(request.scope), CapacityLimiter(1))
+            paths = [
+                await run_sync(cache.take, file.file, file.filename or "", limiter=turn)
+                for file in files
+            ]
+        finally:
+            await form.close()
         return JSONResponse(paths)
 
     async def progress(_request: Request) -> Response:

@@ -28,6 +28,7 @@ except ImportError:  # Windows: see `_abandoned`
     fcntl = None  # type: ignore[assignment]  # a checker on Linux knows the module alone
 
 PREFIX = "vitviz-"
+BLOCK_BYTES = 4096  # file systems give a file, and its folder, whole blocks
 NO_ROOM = Message("web.no_room")
 
 log = logging.getLogger("vitviz.web")
@@ -35,7 +36,7 @@ log = logging.getLogger("vitviz.web")
 
 class _File(NamedTuple):
     age: float
-    size: int
+    size: int  # on the disk
     path: str
     folder: str  # of `path`
 
@@ -62,6 +63,7 @@ class Cache:
             raise VitvizError(f"{where}; GRADIO_TEMP_DIR names another") from error
         self._handle: int | None = None
         self._lock = threading.Lock()
+        self._due = threading.Event()  # for a sweep
         self._measured = float("-inf")
         self._written = 0  # bytes since the last measurement
         self.hold()
@@ -84,7 +86,7 @@ class Cache:
                 done.append(str(path))
                 if is_new:
                     with self._lock:
-                        self._written += len(data)
+                        self._written += _room_of(len(data))
                     new[path] = path.stat().st_mtime_ns
         except BaseException as error:
             for path, written in new.items():
@@ -104,7 +106,7 @@ class Cache:
         path = place_of(upload, upload_name(name), self.folder)
         if save_atomic(upload, path):
             with self._lock:
-                self._written += path.stat().st_size
+                self._written += _room_of(path.stat().st_size)
         return str(path)
 
     def get(self, address: str) -> bytes:
@@ -149,18 +151,24 @@ class Cache:
     def check_room(self) -> None:
         """Make room for another file. Raises `VitvizError` if the disk has none.
 
-        The size of the cache is measured every `CACHE_MEASURE_SECONDS`, and whenever a share of its
-        limit was written, so it exceeds the limit by little more than that share. The reserve of
-        the disk is checked each time.
+        The size of the cache is measured every `CACHE_MEASURE_SECONDS`, beside all requests, and at
+        once whenever a share of its limit was written, so it exceeds the limit by little more than
+        that share. The reserve of the disk is checked each time.
         """
-        self.hold()
         with self._lock:
-            due = time.monotonic() - self._measured > limits.CACHE_MEASURE_SECONDS
-            due = due or self._written > limits.CACHE_BYTES * limits.CACHE_MEASURE_SHARE
-            if due:
+            full = self._written > limits.CACHE_BYTES * limits.CACHE_MEASURE_SHARE
+            late = time.monotonic() - self._measured > limits.CACHE_MEASURE_SECONDS
+            if full or late:
                 self._measured, self._written = time.monotonic(), 0
-        if due:
+        if full:
             self.sweep()
+        elif late:
+            self._due.set()
+        self.check_disk()
+
+    def check_disk(self) -> None:
+        """Raise `VitvizError` if the disk has no room for more; nothing is measured or deleted."""
+        self.hold()
         if shutil.disk_usage(self.folder).free < limits.DISK_RESERVE_BYTES:
             raise VitvizError(NO_ROOM)
 
@@ -173,10 +181,12 @@ class Cache:
         top = str(self.folder)
         files = sorted(_files(top), reverse=True)  # oldest first
         total = sum(file.size for file in files)
-        for file in files:
+        surplus = len(files) - limits.CACHE_FILES
+        for place, file in enumerate(files):
             # A complete upload has its own folder; an arriving one has just been modified.
             loose = file.folder == top and file.age > limits.CACHE_SWEEP_SECONDS
-            if loose or file.age > limits.CACHE_AGE_SECONDS or total > limits.CACHE_BYTES:
+            old = place < surplus or file.age > limits.CACHE_AGE_SECONDS
+            if loose or old or total > limits.CACHE_BYTES:
                 if _age(Path(file.path)) < file.age:
                     continue  # it was written again meanwhile
                 Path(file.path).unlink(missing_ok=True)
@@ -188,7 +198,9 @@ class Cache:
                     inner.rmdir()
 
     def sweep_for_ever(self) -> None:
-        """Sweep now and every `CACHE_SWEEP_SECONDS`, in a thread that ends with the process."""
+        """Sweep now, every `CACHE_SWEEP_SECONDS` and when `check_room` finds it due, in a thread
+        that ends with the process.
+        """
 
         def work() -> None:
             while True:
@@ -196,7 +208,8 @@ class Cache:
                     self.sweep()
                 except OSError:  # the next sweep tries again
                     log.exception("the cache could not be swept")
-                time.sleep(limits.CACHE_SWEEP_SECONDS)
+                self._due.wait(limits.CACHE_SWEEP_SECONDS)
+                self._due.clear()
 
         threading.Thread(target=work, name="vitviz-sweep", daemon=True).start()
 
@@ -237,7 +250,13 @@ def _files(folder: str) -> Iterator[_File]:
                 continue
             with suppress(FileNotFoundError):  # deleted meanwhile
                 status = entry.stat(follow_symlinks=False)
-                yield _File(time.time() - status.st_mtime, status.st_size, entry.path, folder)
+                size = _room_of(status.st_size)
+                yield _File(time.time() - status.st_mtime, size, entry.path, folder)
+
+
+def _room_of(size: int) -> int:
+    """Bytes of the disk that a file of this size takes, with the folder that it lies in."""
+    return (-(-size // BLOCK_BYTES) + 1) * BLOCK_BYTES
 
 
 def _age(path: Path) -> float:
