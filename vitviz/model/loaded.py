@@ -44,6 +44,8 @@ class ModelCard:
     `temperature` divides the logits before the softmax, so that shown probabilities are calibrated
     (arXiv:1706.04599); 1 if it was not fitted. `trained` is False for random weights.
     `resized_from` is the image size of the training if positions were resampled to another size.
+    `assumed` are sentences about what the files do not say and was assumed, `left_out` the parts of
+    the files that the model has no place for.
     """
 
     name: str
@@ -57,6 +59,8 @@ class ModelCard:
     trained: bool = True
     resized_from: tuple[int, int] | None = None
     words: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise `WeightsError` for a field of a wrong type or range, as in a damaged file."""
@@ -70,6 +74,8 @@ class ModelCard:
             ("trained", "true or false", isinstance(self.trained, bool)),
             ("num_parameters", "a whole number", is_whole(self.num_parameters)),
             ("words", "texts by language and kind", are_words(self.words)),
+            ("assumed", "a list of texts", are_texts(self.assumed)),
+            ("left_out", "a list of texts", are_texts(self.left_out)),
             ("temperature", "from 0.001 to 1000", is_number(self.temperature, 1e-3, 1e3)),
         ):
             if not right:
@@ -134,6 +140,8 @@ class ModelCard:
                 language: {kind: dict(names) for kind, names in kinds.items()}
                 for language, kinds in self.words.items()
             },
+            "assumed": list(self.assumed),
+            "left_out": list(self.left_out),
         }
 
     @classmethod
@@ -141,11 +149,14 @@ class ModelCard:
         values = dict(values)
         labels = values.pop("labels")
         config = ViTConfig.from_dict(values.pop("config"))
-        resized_from = values.pop("resized_from", None)  # older files do not have it
+        resized_from = values.pop("resized_from", None)  # older files do not have these three
+        assumed, left_out = (tuple(values.pop(name, ())) for name in ("assumed", "left_out"))
         return cls(
             config=config,
             labels=None if labels is None else tuple(labels),
             resized_from=None if resized_from is None else tuple(resized_from),
+            assumed=assumed,
+            left_out=left_out,
             **values,
         )
 
@@ -213,6 +224,7 @@ class LoadOptions:
     preprocess: Preprocess | None = None
     pretrained: bool = True
     image_size: int | tuple[int, int] | None = None
+    without: tuple[str, ...] = ()
 
 
 def customized(loaded: LoadedModel, options: LoadOptions) -> LoadedModel:

@@ -27,13 +27,19 @@ from .loaded import (
 )
 from .preprocess import Preprocess
 from .resize import resized
-from .state_dicts import read_any
+from .state_dicts import check_no_adapter, read_any, unwrapped
 from .transformers_pixels import preprocess_of, switch
 from .untrained import twin
 
 MOST_JSON = 2**24  # bytes of a config or an index; the largest models have 1 MB
-CONFIG, INDEX = "config.json", ".index.json"
+CONFIG, INDEX, ADAPTER_CONFIG = "config.json", ".index.json", "adapter_config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+# Names of the same weights in fewer bits.
+VARIANTS = tuple(
+    f"{stem}.{kind}.{suffix}"
+    for stem, suffix in (("model", "safetensors"), ("pytorch_model", "bin"))
+    for kind in ("fp16", "bf16", "fp32", "non_ema")
+)
 Find = Callable[[str], Path | None]  # the path of a file of a model; None: it has none
 
 
@@ -207,6 +213,7 @@ def load_transformers(
             )
         size = sides_of("image_size", _value(hf_config, "image_size", 224))
         state = read_weights(find, weights)
+        state = unwrapped(state, weights.name if weights else "it", options.key, options.without)
         classifier = any(key.startswith(("classifier.", "cls_classifier.")) for key in state)
         state = renamed(state)
         config = _config(hf_config, family, size, state, classifier)
@@ -266,7 +273,20 @@ def read_weights(find: Find, chosen: Path | None = None) -> dict[str, Tensor]:
                 raise WeightsError(f"{index.name} names {short(file)}, which is no file beside it")
             state |= read_any(_needed(find, file))
         return state
+    for name in VARIANTS if chosen is None else ():
+        if (path := find(name)) is not None:
+            return read_any(path)
+    check_is_no_adapter(find, "it")
     raise WeightsError(f"it has none of {', '.join(WEIGHTS)}, nor an index of several files")
+
+
+def check_is_no_adapter(find: Find, name: str) -> None:
+    """Raise `WeightsError` if the files are those of an adapter, such as LoRA's, with the name of
+    the model that it adapts. Raises as `find` does.
+    """
+    if (path := find(ADAPTER_CONFIG)) is not None:
+        base = read_object(path).get("base_model_name_or_path")
+        check_no_adapter(["lora_A"], name, base if isinstance(base, str) else None)
 
 
 def renamed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -32,6 +32,12 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
         help="which of several models in a file, such as state_dict_ema",
     )
     add(
+        "--without",
+        metavar="PART,PART",
+        action=action,
+        help="parts of a file to leave out, by the beginnings of their names, such as decoder",
+    )
+    add(
         "--preprocess",
         type=json_value,
         metavar="JSON",
@@ -42,7 +48,8 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
 
 def weight_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options as keyword arguments of `load`; None for those that were not given."""
-    return {name: getattr(arguments, name) for name in ("arch", "labels", "key", "preprocess")}
+    names = ("arch", "labels", "key", "without", "preprocess")
+    return {name: getattr(arguments, name) for name in names}
 
 
 def _lines(text: str) -> str | list[str]:
