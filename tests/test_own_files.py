@@ -1,6 +1,7 @@
 """Files of everybody's: state dicts of timm and torchvision in any wrapping, and their names."""
 
 import argparse
+import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -168,6 +169,53 @@ def test_names_and_preprocessing_of_an_object_can_be_given() -> None:
         from_timm(theirs(), labels="imagenet")
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"dog": 1, "cat": 0, "cow": 2},  # class_to_idx of torchvision's ImageFolder
+        {1: "dog", 0: "cat", 2: "cow"},  # id2label
+        {"1": "dog", "0": "cat", "2": "cow"},  # the same out of JSON
+        iter(["cat", "dog", "cow"]),
+    ],
+)
+def test_labels_by_number_are_put_in_their_order(labels) -> None:
+    assert from_timm(theirs(num_classes=3), labels=labels).card.labels == ("cat", "dog", "cow")
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ({"cat", "dog"}, "labels are a set, which has no order"),
+        (frozenset({"cat", "dog"}), "labels are a frozenset"),
+        ({"cat": 0, "dog": 1}.keys(), "which has no order"),
+        ({"cat": 0, "dog": 2}, "class 1 has none"),
+        ({"cat": 0, "dog": 0}, "class 1 has none"),
+        ({1: "cat", 2: "dog"}, "class 0 has none"),
+        ({"cat": 0}, "each of 2 classes once"),
+        ({0: "cat", 1: 7}, "class 1 has none"),
+    ],
+)
+def test_labels_without_an_order_are_refused(labels, sentence: str) -> None:
+    with pytest.raises(WeightsError, match=sentence):
+        from_timm(theirs(num_classes=2), labels=labels)
+
+
+def test_a_name_of_two_classes_is_asked_by_number() -> None:
+    plain = tiny("cls")
+    names = ("crane", "dog", "crane", "3", "4", "5", "6")
+    analysis = analyze(replace(plain, card=replace(plain.card, labels=names)), photo())
+    with pytest.raises(SelectionError, match=r"several classes named 'crane'; .*: 0, 2"):
+        analysis.class_index("crane")
+    assert [analysis.class_index(target) for target in ("dog", 2)] == [1, 2]
+
+
+def test_values_of_another_range_are_refused() -> None:
+    for mean, std in (([123.7, 116.3, 103.5], [58.4, 57.1, 57.4]), ([0.5] * 3, [127.5] * 3)):
+        own = {"size": [160, 160], "mean": mean, "std": std}
+        with pytest.raises(WeightsError, match="those of pixels from 0 to 255 are 255 times"):
+            from_timm(theirs(), preprocess=own)
+
+
 # --- whose names the classes have -----------------------------------------------------------------
 
 
@@ -250,12 +298,19 @@ def test_the_command_line_takes_a_bare_state_dict(tmp_path, capsys, monkeypatch)
     monkeypatch.chdir(tmp_path)
     Image.fromarray(photo()).save("cat.png")
     torch.save({"model": theirs().state_dict(), "ema": theirs().state_dict()}, "x.pth")
+    Path("names.json").write_text('{"ant": 1, "bee": 0, "cow": 2, "dog": 4, "elk": 3}')
     Path("names.txt").write_text("ant\nbee\n\n café \ndog\nelk\n", "utf-8-sig")
     options = ["--model=x.pth", f"--arch={ARCH}", "--labels=names.txt", "--key=ema"]
     monkeypatch.setattr("vitviz.look.write", lambda *_: [])
     assert cli.main(["look", "cat.png", *options]) == 0
     said = capsys.readouterr().out
     assert all(name in said for name in ("ant", "bee", "café", "dog", "elk"))
+    json_too = [*options[:2], "--labels=names.json", "--key=ema", "--json"]
+    assert cli.main(["look", "cat.png", *json_too]) == 0
+    said = json.loads(capsys.readouterr().out)["predictions"]
+    assert {one["index"]: one["label"] for one in said} == dict(
+        enumerate(["bee", "ant", "cow", "elk", "dog"])
+    )
     assert cli.main(["summary", "x.pth", *options[1:]]) == 0
     assert "x: x.pth, weights under timm's names" in capsys.readouterr().out
     assert cli.main(["look", "cat.png", "--model=x.pth"]) == 1

@@ -216,7 +216,7 @@ def why_not(name: str, pretrained: bool, error: Exception) -> str:
         denied = getattr(error.response, "status_code", None) == FORBIDDEN
         return Message(f"models.hub_{'denied' if denied else 'gated'}", name=model_id, page=page)
     if isinstance(error, RepositoryNotFoundError):
-        return Message("models.hub_not_found", name=model_id, page=page)
+        return Message("models.hub_not_found", name=model_id)
     if isinstance(error, RevisionNotFoundError):
         return Message("models.hub_no_revision", name=model_id, revision=revision)
     if isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled):
