@@ -44,6 +44,7 @@ UNSEEN = (
     "array",
     "Pillow image",
     "opened as text",
+    "a dictionary came",
     "is an address",
     "There is {} at",
     "are needed",

@@ -301,6 +301,11 @@ def look_options() -> Arguments:
         "figure",
     )
     add("--target", metavar="CLASS", help="the class that --explain explains (default: the answer)")
+    add(
+        "--stretch",
+        action="store_true",
+        help="spread the levels of a dark picture, such as an X-ray, over the whole range",
+    )
     _add_changes(result)
     _add_files(result)
     return result
