@@ -18,6 +18,8 @@ from .vit import ViT
 
 HeadKind = Literal["classes", "embedding", "tokens", "none"]
 HEADS = get_args(HeadKind)
+Library = Literal["timm", "transformers"]
+LIBRARIES = get_args(Library)
 # Name of the score that a checkpoint's threshold is for: `probe.predictions.known_or_not`.
 KNOWN_OR_NOT = "logsumexp of the logits"
 MOST_SCORE = 1e4  # bound of a threshold; a log-sum-exp of logits lies far within
@@ -173,17 +175,43 @@ def are_words(words: object) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class Resampling:
+    """How positions are brought to another grid: as a library does it, whose name is `like`.
+
+    "timm": bicubic, and smoothed (`antialias`) where the grid becomes coarser; a relative bias with
+    growing steps (BEiT). "transformers": bicubic, not smoothed in most families; a relative bias
+    bilinear.
+    """
+
+    like: Library = "timm"
+    antialias: bool = True
+
+    @classmethod
+    def of(cls, like: str, antialias: bool = False) -> "Resampling":
+        """The way of a library; `antialias`: of transformers, for this family. Raises
+        `WeightsError` for another library.
+        """
+        if like not in LIBRARIES:
+            raise WeightsError(
+                f"positions_like must be {' or '.join(LIBRARIES)}, got {short(like)}"
+            )
+        return cls() if like == "timm" else cls("transformers", antialias)
+
+
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
     """A model ready to look into: in eval mode, its weights frozen.
 
-    `film` is the file with moments of its training, if it lies beside the checkpoint.
+    `film` is the file with moments of its training, if it lies beside the checkpoint. `resampling`
+    says how positions would be brought to another image size.
     """
 
     vit: ViT
     card: ModelCard
     preprocess: Preprocess
     film: Path | None = None
+    resampling: Resampling = Resampling()
 
     def __repr__(self) -> str:
         """One line, so that a notebook cell that ends with a model does not print its weights."""
@@ -225,6 +253,7 @@ class LoadOptions:
     pretrained: bool = True
     image_size: int | tuple[int, int] | None = None
     without: tuple[str, ...] = ()
+    positions_like: str | None = None
 
 
 def customized(loaded: LoadedModel, options: LoadOptions) -> LoadedModel:

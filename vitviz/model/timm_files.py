@@ -17,7 +17,7 @@ from ..errors import WeightsError
 from ..languages import Message
 from .config import MOST, sides_of
 from .key import size_text
-from .loaded import LoadedModel, holds_numbers, misfits
+from .loaded import LoadedModel, Resampling, holds_numbers, misfits
 from .timm_models import from_timm, why_not
 
 SIZES = {  # of timm's plain ViTs, by width and depth
@@ -114,7 +114,11 @@ def load_state(
     card = replace(loaded.card, assumed=assumed, left_out=grouped(fitted.left_out))
     if not described:  # the tag of the architecture describes other weights
         card = replace(card, details={"architecture": named})
-    return replace(loaded, card=card)
+    loaded = replace(loaded, card=card)
+    if "dinov2" in named and "mask_token" in fitted.left_out:  # the file of its authors
+        smooth = loaded.card.config.reg_tokens > 0
+        return replace(loaded, resampling=Resampling.of("transformers", smooth))
+    return loaded
 
 
 def _arguments(arch: Architecture) -> tuple[str, dict[str, Any]]:

@@ -19,6 +19,7 @@ from .loaded import (
     LoadedModel,
     LoadOptions,
     ModelCard,
+    Resampling,
     build,
     check_depth,
     head_of,
@@ -53,8 +54,8 @@ class Family:
     activation: str = "gelu"
     always: Mapping[str, Any] = field(default_factory=dict)  # fields of `ViTConfig`
     classifier: Mapping[str, Any] = field(default_factory=dict)  # more of them, with classes
-    # Whether positions resampled to the size of the pictures are smoothed; None: not resampled.
-    antialias: bool | None = None
+    antialias: bool = False  # whether positions are smoothed that are resampled to a coarser grid
+    any_size: bool = False  # whether a given preprocessing may make pictures of another size
     biases: str = "qkv"  # those of q, k and v that have a bias
     # Makes more fields of `ViTConfig` from config.json.
     read_fields: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda hf_config: {}
@@ -104,16 +105,16 @@ _MEAN = {"global_pool": "avg"}
 FAMILIES = {
     "vit": Family(16, 1e-12, "ViT"),
     "deit": Family(16, 1e-12, "DeiT"),
-    "dinov2": Family(14, 1e-6, "DINOv2", "gelu", _DINO, _BOTH, antialias=False),
+    "dinov2": Family(14, 1e-6, "DINOv2", "gelu", _DINO, _BOTH, any_size=True),
     "dinov2_with_registers": Family(
-        16, 1e-6, "DINOv2", "gelu", _DINO_REGISTERS, _BOTH, antialias=True
+        16, 1e-6, "DINOv2", "gelu", _DINO_REGISTERS, _BOTH, antialias=True, any_size=True
     ),
     "clip_vision_model": Family(
         32, 1e-5, "CLIP", "quick_gelu", _CLIP, _MEAN | {"final_norm": "none"}
     ),
     "siglip_vision_model": Family(16, 1e-6, "Siglip", "gelu_pytorch_tanh", _SIGLIP, _MEAN),
     "dinov3_vit": Family(
-        16, 1e-5, "DINOv3ViT", "gelu", _DINOV3, antialias=True, biases="qv", read_fields=_of_dinov3
+        16, 1e-5, "DINOv3ViT", "gelu", _DINOV3, any_size=True, biases="qv", read_fields=_of_dinov3
     ),
     "beit": Family(16, 1e-12, "Beit", biases="qv", read_fields=_of_beit),
 }
@@ -191,8 +192,8 @@ def load_transformers(
     """Load the model whose files `find` returns: config.json, weights, preprocessor_config.json.
 
     `weights` is the selected weights file; None: the one that transformers would take. Labels and
-    preprocessing of the options replace those of the files. As in transformers, a DINOv2 or v3
-    takes pictures of the size that its preprocessing makes, not of the size of its training.
+    preprocessing of the options replace those of the files. As in transformers, the model takes
+    pictures of the size that the preprocessing in its files makes, not of the size of its config.
 
     Raises `WeightsError` that says which file, value or parameter is not understood.
     """
@@ -221,24 +222,28 @@ def load_transformers(
         names = names_of(options.labels, config.num_classes)
         if names is None and classifier and hf_config.get("id2label") is not None:
             names = _id2label(hf_config["id2label"], config.num_classes)
-        shown = options.preprocess or _preprocess(find, family, config.in_chans)
+        shown, assumed = options.preprocess, ()  # type: Any, tuple[str, ...]
+        if shown is None:
+            shown, assumed = _preprocess(find, family, config.in_chans, size)
     except WeightsError as error:
         raise WeightsError(f"{name} cannot be loaded: {error}") from error
     source = Message("models.of_transformers", name=name)
     head = head_of(names, config)
-    card = ModelCard(name=name, source=source, config=config, labels=names, head=head)
-    fixed = family.antialias is None
-    loaded = build(
-        state, card, shown if fixed and options.preprocess else replace(shown, size=size)
+    card = ModelCard(
+        name=name, source=source, config=config, labels=names, head=head, assumed=assumed
     )
+    if options.preprocess and not family.any_size:
+        loaded = build(state, card, options.preprocess)
+    else:
+        loaded = build(state, card, replace(shown, size=size))
+    like = options.positions_like or "transformers"
+    loaded = replace(loaded, resampling=Resampling.of(like, family.antialias))
     loaded = loaded if options.pretrained else twin(loaded)
-    if fixed:
-        return loaded
     if options.image_size is not None:
-        return resized(loaded, options.image_size, antialias=bool(family.antialias))
+        return resized(loaded, options.image_size)
     (height, width), (ph, pw) = shown.size, config.patch_size
     size = (height // ph * ph, width // pw * pw)
-    return replace(resized(loaded, size, antialias=bool(family.antialias)), preprocess=shown)
+    return replace(resized(loaded, size), preprocess=shown)
 
 
 def _needed(find: Find, name: str) -> Path:
@@ -449,13 +454,21 @@ def _id2label(id2label: Any, num_classes: int) -> tuple[str, ...]:
     return tuple(map(str, found))
 
 
-def _preprocess(find: Find, family: Family, channels: int) -> Preprocess:
-    """The preprocessing from the model's own file, or else the default of its family."""
-    processor: Any = {}
+def _preprocess(
+    find: Find, family: Family, channels: int, size: tuple[int, int]
+) -> tuple[Preprocess, tuple[str, ...]]:
+    """The preprocessing from the model's own file; or else the default of its family, for pictures
+    of the size of its config unless it takes any size, and the sentence that this is assumed.
+    """
+    processor: Any = None
     if (path := find("preprocessor_config.json")) is not None:
         processor = read_object(path)
     elif (path := find("processor_config.json")) is not None:
         processor = read_object(path).get("image_processor") or {}
-    if not isinstance(processor, dict):
+    if not isinstance(processor, dict | None):
         raise WeightsError(f"image_processor must be a JSON object, got {short(processor)}")
-    return preprocess_of(processor, family.processor, channels)
+    made = preprocess_of(processor or {}, family.processor, channels)
+    if processor is not None:
+        return made, ()
+    made = made if family.any_size else replace(made, size=size)
+    return made, (Message("models.assumed_processor", family=family.processor),)

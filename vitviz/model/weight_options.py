@@ -39,6 +39,13 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
         help="parts of a file to leave out, by the beginnings of their names, such as decoder",
     )
     add(
+        "--positions-like",
+        choices=("timm", "transformers"),
+        action=action,
+        help="whose way positions are brought to another image size (default: that of the library "
+        "that the model comes from)",
+    )
+    add(
         "--preprocess",
         type=json_value,
         metavar="JSON",
@@ -49,7 +56,7 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
 
 def weight_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options as keyword arguments of `load`; None for those that were not given."""
-    names = ("arch", "labels", "key", "without", "preprocess")
+    names = ("arch", "labels", "key", "without", "positions_like", "preprocess")
     return {name: getattr(arguments, name) for name in names}
 
 

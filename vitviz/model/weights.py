@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from .foreign import check_has_weights
 from .json_values import short
 from .key import ModelKey
 from .labels import Labels
-from .loaded import LoadedModel, LoadOptions, ModelCard, customized
+from .loaded import Library, LoadedModel, LoadOptions, ModelCard, Resampling, customized
 from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models, name_of
 from .preprocess import Preprocess, as_preprocess
 from .resize import resized
@@ -66,6 +67,7 @@ def load(
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     key: str | None = None,
     without: str | Sequence[str] | None = None,
+    positions_like: Library | None = None,
     pretrained: bool = True,
     image_size: int | tuple[int, int] | None = None,
     device: str | torch.device | None = None,
@@ -90,8 +92,10 @@ def load(
     of transformers, which tell its sizes. Torch's random state is not touched.
 
     `image_size` (pixels, height before width) is the size of the input pictures. The patch size
-    stays; positions are resampled to the new grid (`resize.py`). Positions of the twin are drawn at
-    the model's own size and resampled too, so the twin shows what resampling alone does to them.
+    stays; positions are resampled to the new grid as the library does it that the model comes from,
+    or the one of `positions_like`, "timm" or "transformers" (`Resampling`). Positions of the twin
+    are drawn at the model's own size and resampled too, so the twin shows what resampling alone
+    does to them.
 
     Raises `WeightsError`, whose sentence says what is missing, damaged or not supported.
     """
@@ -102,9 +106,12 @@ def load(
         preprocess=as_preprocess(preprocess),
         pretrained=pretrained,
         image_size=image_size,
+        positions_like=positions_like,
         without=tuple(without.split(",") if isinstance(without, str) else without or ()),
     )
     loaded = _opened(source, options)
+    if positions_like is not None and positions_like != loaded.resampling.like:
+        loaded = replace(loaded, resampling=Resampling.of(positions_like))
     if not pretrained and loaded.card.trained:
         loaded = twin(loaded)
     if image_size is not None:
