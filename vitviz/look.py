@@ -15,6 +15,7 @@ from .many.analyses import analyze_many
 from .many.pictures import BrokenPicture, is_folder
 from .model.key import ModelKey
 from .model.loaded import LoadedModel
+from .model.resize import settled
 from .model.weight_options import weight_options
 from .model.weights import load_key
 from .probe.analysis import Analysis, analyze
@@ -40,6 +41,7 @@ def look(arguments: argparse.Namespace) -> int:
     if arguments.html_engine:
         from .viewer import in_page
 
+        loaded = settled(loaded)
         in_page.check(loaded.card)
     first = arguments.photo[0]
     if len(arguments.photo) > 1 or (isinstance(first, str) and is_folder(first)):

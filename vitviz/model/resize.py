@@ -100,6 +100,13 @@ def resized(loaded: LoadedModel, image_size: int | tuple[int, int]) -> LoadedMod
     return replace(made, film=loaded.film, resampling=loaded.resampling)
 
 
+def settled(loaded: LoadedModel) -> LoadedModel:
+    """The same model, whose present size counts as its own: for files that hold the resampled
+    positions, such as the pages of a site. A detail still says the size of its training.
+    """
+    return replace(loaded, card=replace(loaded.card, resized_from=None))
+
+
 def resample(
     state: Mapping[str, Tensor], old: ViTConfig, new: ViTConfig, way: Resampling = TIMM
 ) -> dict[str, Tensor]:
