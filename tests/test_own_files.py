@@ -10,13 +10,24 @@ from pathlib import Path
 import pytest
 import timm
 import torch
+from PIL import Image
 from safetensors.torch import save_file
 from timm.models import save_for_hf
 from torch.testing import assert_close
 
 from tests import damage
 from tests.models import photo, spread, tiny
-from vitviz import SelectionError, VitvizError, WeightsError, analyze, cli, draw, from_timm, load
+from vitviz import (
+    SelectionError,
+    VitvizError,
+    WeightsError,
+    analyze,
+    analyze_many,
+    cli,
+    draw,
+    from_timm,
+    load,
+)
 from vitviz.model import state_dicts
 from vitviz.model.menu import WEIGHTS_DIR, name_of
 
@@ -216,6 +227,73 @@ def test_values_of_another_range_are_refused() -> None:
             from_timm(theirs(), preprocess=own)
 
 
+def test_a_wrapper_and_a_head_in_a_sequence_say_the_line_that_mends_them() -> None:
+    class Mine(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = torch.nn.ModuleDict({"vit": theirs(num_classes=0)})
+            self.linear = torch.nn.Linear(64, 2)
+
+    model = Mine()
+    with pytest.raises(
+        WeightsError, match=r"Mine around a VisionTransformer: .*\(model\.inner\.vit\)"
+    ):
+        from_timm(model)
+    answers_alike(from_timm(model.inner.vit), model.inner.vit)
+    model = theirs()
+    before = model.head
+    model.head = torch.nn.Sequential(torch.nn.Dropout(0.2), torch.nn.Identity(), before)
+    with pytest.raises(
+        WeightsError, match=r"one layer counts; model\.head = model\.head\[2\] leaves"
+    ):
+        from_timm(model)
+    model.head = model.head[2]
+    answers_alike(from_timm(model), model)
+    model.head = torch.nn.Sequential(torch.nn.ReLU(), before)
+    with pytest.raises(WeightsError, match="its head is Sequential"):
+        from_timm(model)
+
+
+@pytest.mark.parametrize("channels", [2, 4, 13])
+def test_channels_that_no_photo_has_are_the_models_and_have_a_way(channels: int, tmp_path) -> None:
+    model = theirs(in_chans=channels)
+    sentence = rf"test_vit.* takes pictures of {channels} channels.*\[:, \[3, 2, 1\]\]"
+    with pytest.raises(WeightsError, match=sentence):
+        from_timm(model)
+    torch.save(model.state_dict(), tmp_path / "x.pth")
+    with pytest.raises(WeightsError, match=sentence.replace("test_vit", "x")):
+        load(tmp_path / "x.pth", arch=ARCH)
+    state = model.state_dict()
+    state["patch_embed.proj.weight"] = state["patch_embed.proj.weight"][:, [1, 0, 1]]
+    torch.save(state, tmp_path / "x.pth")
+    assert load(tmp_path / "x.pth", arch=ARCH, device="cpu").card.config.in_chans == 3
+
+
+def test_a_grey_model_is_read_off_its_weights(tmp_path) -> None:
+    model = theirs(in_chans=1)
+    torch.save(model.state_dict(), tmp_path / "x.pth")
+    loaded = load(tmp_path / "x.pth", arch=ARCH, device="cpu")
+    pixels = torch.randn(1, 1, 160, 160, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        assert_close(loaded.vit(pixels), model(pixels), atol=1e-4, rtol=1e-4)
+    assert loaded.preprocess.channels == 1
+
+
+def test_the_home_of_a_user_is_found(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    model = theirs()
+    save_for_hf(model, tmp_path / "run", safe_serialization=True)
+    torch.save(model.state_dict(), tmp_path / "x.pth")
+    Image.fromarray(photo()).save(tmp_path / "cat.png")
+    for source, options in (("~/x.pth", {"arch": ARCH}), ("~/run", {}), (Path("~/run"), {})):
+        loaded = load(source, device="cpu", **options)
+        answers_alike(loaded, model)
+    assert analyze(loaded, "~/cat.png").photo_name == "cat.png"
+    assert len([*analyze_many(loaded, "~/", progress=False)]) == 1
+    with pytest.raises(WeightsError, match="no file or folder of this name here"):
+        load("~nobody-of-this-name/x.pth")
+
+
 # --- whose names the classes have -----------------------------------------------------------------
 
 
@@ -293,8 +371,6 @@ def test_a_model_without_names_is_asked_by_number(tmp_path) -> None:
 
 
 def test_the_command_line_takes_a_bare_state_dict(tmp_path, capsys, monkeypatch) -> None:
-    from PIL import Image
-
     monkeypatch.chdir(tmp_path)
     Image.fromarray(photo()).save("cat.png")
     torch.save({"model": theirs().state_dict(), "ema": theirs().state_dict()}, "x.pth")

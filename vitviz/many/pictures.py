@@ -127,7 +127,7 @@ def others_in(source: Any) -> Message | None:
     """
     items = source if isinstance(source, list | tuple) else [source]
     folders = [item for item in items if isinstance(item, str | Path) and is_folder(item)]
-    files = [file for folder in folders for file in passed_over(Path(folder))]
+    files = [file for folder in folders for file in passed_over(_expanded(folder))]
     if not files:
         return None
     said: dict[str, str] = {}  # kind: the first file of it
@@ -160,8 +160,8 @@ def is_folder(path: str | Path) -> bool:
     takes for the current folder.
     """
     try:
-        return path != "" and Path(path).is_dir()
-    except (OSError, ValueError):  # too long, a null byte
+        return path != "" and Path(path).expanduser().is_dir()
+    except (OSError, ValueError, RuntimeError):  # too long, a null byte, no such home
         return False
 
 
@@ -175,7 +175,7 @@ def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
     """The pictures of a folder in the order of their names; for other sources a single picture."""
     if not isinstance(source, str | Path):
         return iter([Picture(f"picture {place}", partial(_pair, source))])
-    path = Path(source)
+    path = _expanded(source)
     files = picture_files(path) if is_folder(source) else [path]
     return (
         Picture(
@@ -185,6 +185,14 @@ def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
         )
         for file in files
     )
+
+
+def _expanded(path: str | Path) -> Path:
+    """A path whose "~" is the home; unchanged if that is not known."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 def _item(source: Any, place: int) -> tuple[Any, Label]:

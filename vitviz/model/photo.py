@@ -240,7 +240,7 @@ def _read(source: object, name: str) -> bytes:
         if isinstance(source, str | Path):
             if str(source).lower().startswith(("http://", "https://", "data:")):
                 raise ImageError(f"{name!r} is an address, not a file: download the picture first.")
-            path = Path(source)
+            path = Path(source).expanduser()
             if not path.is_file():  # also keeps devices and pipes out, which may never end
                 came = "a folder" if path.is_dir() else "no file"
                 raise ImageError(
@@ -252,7 +252,7 @@ def _read(source: object, name: str) -> bytes:
             if isinstance(data := read(MAX_BYTES + 1), bytes):
                 return data
             raise ImageError(f"{name!r} was opened as text; open it with mode 'rb'.")
-    except (OSError, ValueError) as error:  # ValueError: a null byte in a path, a closed file
+    except (OSError, ValueError, RuntimeError) as error:  # a null byte in a path, no such home
         raise ImageError(Message("photo.unreadable", name=repr(name), reason=str(error))) from error
     raise ImageError(
         f"A picture can be a path, bytes, an open file, a Pillow image, a numpy array or a"

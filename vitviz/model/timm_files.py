@@ -187,6 +187,8 @@ class _Fitted:
         filters = next((state[name] for name in state if FILTERS.fullmatch(name)), None)
         patch = tuple(plain.patch_embed.patch_size)
         shape = () if filters is None else tuple(filters.shape[2:])
+        if len(shape) == 2 and filters.shape[1] != plain.patch_embed.proj.in_channels:
+            self.options["in_chans"] = filters.shape[1]
         if len(shape) == 2 and min(shape) > 0 and shape != patch:
             patch = shape
             self.options["patch_size"] = patch if patch[0] != patch[1] else patch[0]

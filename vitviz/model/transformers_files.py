@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..errors import WeightsError
 from ..languages import Message
-from .config import Rotary, ViTConfig, sides_of
+from .config import Rotary, ViTConfig, check_channels, sides_of
 from .fold import folded
 from .json_values import is_number, parse, short
 from .labels import names_of
@@ -212,6 +212,7 @@ def load_transformers(
                 f"its model_type is {short(kind)}, and of transformers' models those of "
                 f"{known} can be read"
             )
+        check_channels(_value(hf_config, "num_channels", 3), "the model")
         size = sides_of("image_size", _value(hf_config, "image_size", 224))
         state = read_weights(find, weights)
         state = unwrapped(state, weights.name if weights else "it", options.key, options.without)
