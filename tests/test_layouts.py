@@ -188,6 +188,10 @@ def config(arch: str, **args: object) -> tuple[str, dict]:
     return arch, args
 
 
+def write_config(folder: Path, arch: str, args: dict) -> None:
+    (folder / "config.json").write_text(json.dumps({"architecture": arch, "model_args": args}))
+
+
 def dinov3(folder: Path) -> Row:
     """The layout of github.com/facebookresearch/dinov3, models/vision_transformer.py."""
     arch = "vit_small_patch16_dinov3_qkvb"
@@ -484,8 +488,7 @@ def answers_alike(loaded, model: nn.Module) -> None:
 def test_a_layout_loads_or_is_refused_with_a_way(name: str, tmp_path: Path) -> None:
     source, options, expected = LAYOUTS[name](tmp_path)
     if isinstance(arch := options.get("arch"), tuple):
-        config = {"architecture": arch[0], "model_args": arch[1]}
-        (tmp_path / "config.json").write_text(json.dumps(config))
+        write_config(tmp_path, *arch)
         del options["arch"]
     if isinstance(expected, str):
         with pytest.raises(WeightsError, match=expected):

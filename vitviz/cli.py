@@ -388,6 +388,11 @@ def _add_model(options: Arguments) -> None:
         "white on black",
     )
     options.add_argument(
+        "--verbose",
+        action="store_true",
+        help="say in one line, on stderr, what was read from the files of the model",
+    )
+    options.add_argument(
         "--device", metavar="NAME", help="such as cpu or cuda:1 (default: a GPU, if there is one)"
     )
 

@@ -38,6 +38,8 @@ def look(arguments: argparse.Namespace) -> int:
     key = ModelKey(arguments.model, arguments.untrained, arguments.image_size)
     changes = interventions(arguments)
     loaded = load_key(key, device=arguments.device, **weight_options(arguments))
+    if arguments.verbose:
+        print(loaded, file=sys.stderr)
     if arguments.html_engine:
         from .viewer import in_page
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..errors import WeightsError
+from ..languages import Message
 from .config import ViTConfig
 from .json_values import are_texts, is_number, is_whole, parse, short
 from .key import ModelKey
@@ -22,6 +23,7 @@ Library = Literal["timm", "transformers"]
 LIBRARIES = get_args(Library)
 # Name of the score that a checkpoint's threshold is for: `probe.predictions.known_or_not`.
 KNOWN_OR_NOT = "logsumexp of the logits"
+SHOWN_NAMES = 5  # of the classes, in one line
 MOST_SCORE = 1e4  # bound of a threshold; a log-sum-exp of logits lies far within
 
 
@@ -223,6 +225,53 @@ class LoadedModel:
             f"{config.num_heads} heads, {config.num_classes} outputs{trained})"
         )
 
+    def __str__(self) -> str:
+        """`understood` in one line."""
+        parts = (f"{name.replace('_', ' ')}: {text}" for name, text in self.understood().items())
+        return f"{self.card.name}: {'; '.join(parts)}"
+
+    def understood(self) -> dict[str, Message]:
+        """What vitviz read from the files, in sentences for the user, by name: architecture,
+        outputs, size, positions and pixels; `classes` if they have names, `assumed` and `left_out`
+        if there is something.
+        """
+        card, config, made = self.card, self.card.config, self.preprocess
+        count, names = config.num_classes, card.labels or ()
+        patch = "{} x {}".format(*config.patch_size)
+        size = "{} x {}".format(*config.image_size)
+        kinds = {"learned": config.pos_embed, "rotary": config.rotary, "bias": config.relative_bias}
+        found = tuple(
+            Message(f"models.kind_{kind}") for kind, is_there in kinds.items() if is_there
+        )
+        positions = Message("models.positions", kinds=found or (Message("models.kind_none"),))
+        if card.resized_from and (config.pos_embed or config.relative_bias):
+            before = "{} x {}".format(*card.resized_from)
+            like = self.resampling.like
+            positions = Message("models.resampled", kinds=found, before=before, library=like)
+        shown = {
+            "architecture": Message(
+                "models.architecture",
+                layers=config.depth,
+                heads=config.num_heads,
+                width=config.embed_dim,
+                patch=patch,
+            ),
+            "outputs": Message(
+                f"models.outputs_{card.head}", count=f"{count or config.embed_dim:,}"
+            ),
+            "size": Message("models.pixels", size=size, tokens=config.num_tokens),
+            "positions": positions,
+            "pixels": Message("models.made", mean=_rounded(made.mean), std=_rounded(made.std)),
+        }
+        if names:
+            more = ("...",) if len(names) > SHOWN_NAMES else ()
+            listed = (*names[:SHOWN_NAMES], *more)
+            shown["classes"] = Message("models.listed", names=listed)
+        for name in ("assumed", "left_out"):
+            if items := getattr(card, name):
+                shown[name] = Message("models.listed", names=items)
+        return shown
+
     @property
     def num_bytes(self) -> int:
         """Size of the parameters and buffers in bytes, each counted once."""
@@ -231,6 +280,10 @@ class LoadedModel:
     @property
     def device(self) -> torch.device:
         return next(self.vit.parameters()).device
+
+
+def _rounded(values: tuple[float, ...]) -> tuple[str, ...]:
+    return tuple(f"{value:.4g}" for value in values)
 
 
 def check_loaded(loaded: object) -> None:
@@ -269,7 +322,13 @@ def customized(loaded: LoadedModel, options: LoadOptions) -> LoadedModel:
         card = replace(card, labels=names, head=head, words={}, details=details)
     if options.preprocess is not None:
         check_size(card, options.preprocess)
+        card = replace(card, assumed=tuple(text for text in card.assumed if not _is_pixels(text)))
     return replace(loaded, card=card, preprocess=options.preprocess or loaded.preprocess)
+
+
+def _is_pixels(sentence: str) -> bool:
+    """Whether an assumption is about how pictures are made."""
+    return getattr(sentence, "key", "") in ("models.assumed_pixels", "models.assumed_processor")
 
 
 def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) -> LoadedModel:

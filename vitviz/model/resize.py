@@ -149,10 +149,11 @@ def resample_bias(table: Tensor, old: ViTConfig, new: ViTConfig, way: Resampling
     if old.grid_size == new.grid_size:
         return table
     if way.like == "transformers":
-        (down, across), size = (2 * count - 1 for count in old.grid_size), new.grid_size
-        ways = rearrange(table[:-3], "(down across) h -> 1 h down across", down=down, across=across)
-        ways = F.interpolate(ways, size=[2 * count - 1 for count in size], mode="bilinear")
-        return torch.cat([rearrange(ways, "1 h down across -> (down across) h"), table[-3:]])
+        height, width = (2 * count - 1 for count in old.grid_size)
+        ways = rearrange(table[:-3], "(h w) heads -> 1 heads h w", h=height, w=width)
+        size = [2 * count - 1 for count in new.grid_size]
+        ways = F.interpolate(ways, size=size, mode="bilinear")
+        return torch.cat([rearrange(ways, "1 heads h w -> (h w) heads"), table[-3:]])
     down, right = (
         _ways_between(*counts).to(table)
         for counts in zip(old.grid_size, new.grid_size, strict=True)

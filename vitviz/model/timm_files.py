@@ -186,9 +186,10 @@ class _Fitted:
         """Patch size and image size. Raises `WeightsError` if positions are of no square."""
         filters = next((state[name] for name in state if FILTERS.fullmatch(name)), None)
         patch = tuple(plain.patch_embed.patch_size)
-        shape = () if filters is None else tuple(filters.shape[2:])
-        if len(shape) == 2 and filters.shape[1] != plain.patch_embed.proj.in_channels:
-            self.options["in_chans"] = filters.shape[1]
+        sizes = () if filters is None or filters.ndim != 4 else tuple(filters.shape)
+        shape = sizes[2:]
+        if sizes and sizes[1] != plain.patch_embed.proj.in_channels:
+            self.options["in_chans"] = sizes[1]
         if len(shape) == 2 and min(shape) > 0 and shape != patch:
             patch = shape
             self.options["patch_size"] = patch if patch[0] != patch[1] else patch[0]

@@ -1,5 +1,6 @@
 """`load`: turn a name, a file, a folder, a timm name or a hub id into a model."""
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -54,6 +55,7 @@ __all__ = [
 
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
+log = logging.getLogger("vitviz.load")
 LOCAL = "local-dir:"
 TIMM_WRAPPER = "timm_wrapper"  # the model_type of a timm model that transformers has saved
 MARKS = (CONFIG, ADAPTER_CONFIG)  # a folder with one of these files is one of a model
@@ -97,6 +99,9 @@ def load(
     are drawn at the model's own size and resampled too, so the twin shows what resampling alone
     does to them.
 
+    What the files do not say is assumed, and logged as a warning: `card.assumed`;
+    `print(loaded)` says in one line what was understood.
+
     Raises `WeightsError`, whose sentence says what is missing, damaged or not supported.
     """
     options = LoadOptions(
@@ -116,6 +121,8 @@ def load(
         loaded = twin(loaded)
     if image_size is not None:
         loaded = resized(loaded, image_size)
+    if loaded.card.assumed:
+        log.warning("%s: assumed: %s", loaded.card.name, "; ".join(loaded.card.assumed))
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
