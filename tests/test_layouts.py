@@ -402,6 +402,12 @@ LAYOUTS: dict[str, Callable[[Path], Row]] = {
     "a state dict of timm": wrapped(lambda state: state),
     "one of `DataParallel` (`module.`)": wrapped(lambda state: fronted("module.", state)),
     "one of `torch.compile` (`_orig_mod.`)": wrapped(lambda state: fronted("_orig_mod.", state)),
+    "blocks that were compiled or wrapped one by one": wrapped(
+        lambda state: {
+            re.sub(r"(blocks\.\d)", r"\1._fsdp_wrapped_module._orig_mod", f"model.{name}"): value
+            for name, value in state.items()
+        }
+    ),
     "a checkpoint of Lightning": wrapped(lambda s: {"state_dict": fronted("model.", s)}),
     "one in another object (`net`, `backbone`)": wrapped(
         lambda state: {"net": fronted("backbone.", state), "acc": 91.5}

@@ -149,6 +149,14 @@ def test_a_file_that_does_not_say_its_architecture_says_what_to_write(tmp_path) 
             load(name, arch="vit_tiny_patch16_224")
 
 
+def test_the_hint_for_a_clip_names_both_activations(tmp_path) -> None:
+    """They run alike, and only one is right: quick GELU for OpenAI's own weights."""
+    model = timm.create_model("vit_base_patch32_clip_224", num_classes=0)
+    torch.save(model.state_dict(), tmp_path / "x.pth")
+    with pytest.raises(WeightsError, match=r'arch="vit_base_patch32_clip_224".*clip_quickgelu_224'):
+        load(tmp_path / "x.pth")
+
+
 def test_a_config_of_timm_beside_the_file_says_it(tmp_path) -> None:
     model = theirs()
     names = {"label_names": ["a", "b", "c", "d", "e"]}

@@ -27,6 +27,8 @@ ANCHORS = {
     "Sapiens": r"patch_embed\.projection\.weight",
 }
 _ANCHOR = re.compile(rf"((?:.*?[./])??)(?:{'|'.join(ANCHORS.values())})")
+# Wrappers of torch around parts of a model, anywhere in a name.
+_INSIDE = re.compile(r"(?<![^./])_(orig_mod|fsdp_wrapped_module|checkpoint_wrapped_module)\.")
 ADAPTER = re.compile(
     r"(^|.*[./])(lora_(A|B|E|embedding_[AB]|magnitude_vector)|ia3_l|hada_w1_a|lokr_w1)\b"
 )
@@ -167,7 +169,10 @@ def unwrapped(
     that names the choices if there are several models, or other tensors beside it, and for the
     weights of an adapter.
     """
-    front = _front(state, file, key)
+    cleaned = {_INSIDE.sub("", name): tensor for name, tensor in state.items()}
+    if len(cleaned) == len(state):  # else the file holds both, a model and its wrapper
+        state, key = cleaned, None if key is None else _INSIDE.sub("", f"{key}.").rstrip(".")
+    front = _front(state, file, key or None)
     state = {
         name.removeprefix(front): tensor for name, tensor in state.items() if name.startswith(front)
     }

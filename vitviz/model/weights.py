@@ -284,6 +284,9 @@ def _of_others(path: Path, options: LoadOptions) -> LoadedModel:
             f'load it with arch="{hint}", timm\'s name of its architecture (--arch on the command '
             f"line), or put the {CONFIG} of its model beside it"
         )
+        if hint is not None and "_clip_" in hint:
+            quick = hint.replace("_clip_", "_clip_quickgelu_")
+            way += f". The weights of OpenAI itself are of {quick}, which has another activation"
         if hint is None:
             way = f"load it with arch=NAME, timm's name of its architecture; if it is {OWN_SIZES}"
         raise WeightsError(
