@@ -426,6 +426,7 @@ LAYOUTS: dict[str, Callable[[Path], Row]] = {
     "other classes and another square size": of_sizes({}, num_classes=7, img_size=96),
     "another patch size": of_sizes({}, img_size=32, patch_size=4),
     "registers of its own": of_sizes({}, reg_tokens=3, img_size=64),
+    "registers and positions of patches alone": of_sizes({}, reg_tokens=3, no_embed_class=True),
     "no CLS token": of_sizes({}, class_token=False, global_pool="avg"),
     "a size that is no square, with `image_size`": of_sizes(
         {"image_size": (48, 112)}, img_size=(48, 112)
