@@ -244,7 +244,7 @@ def test_a_wrapper_and_a_head_in_a_sequence_say_the_line_that_mends_them() -> No
 
     model = Mine()
     with pytest.raises(
-        WeightsError, match=r"Mine around a VisionTransformer: .*\(model\.inner\.vit\)"
+        WeightsError, match=r'Mine around a VisionTransformer: .*get_submodule\("inner\.vit"\)'
     ):
         from_timm(model)
     answers_alike(from_timm(model.inner.vit), model.inner.vit)

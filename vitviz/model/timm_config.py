@@ -184,8 +184,8 @@ def _check_parts(model: nn.Module, name: str) -> None:
     if _kind(model) not in MODELS:
         if inner := _inner(model):
             raise WeightsError(
-                f"{name} is a {_kind(model)} around a {_kind(model.get_submodule(inner))}: "
-                f"vitviz.from_timm(model.{inner}) takes that"
+                f"it is a {_kind(model)} around a {_kind(model.get_submodule(inner))}: "
+                f'vitviz.from_timm(model.get_submodule("{inner}")) takes that'
             )
         raise _of_another_kind(name, "it", model)
     if line := _line_that_mends(model):
@@ -211,8 +211,10 @@ def _check_parts(model: nn.Module, name: str) -> None:
                 raise not_plain(name, f"{where} has {which}")
 
 
-def _inner(model: nn.Module) -> str | None:
+def _inner(model: Any) -> str | None:
     """The path of the only plain ViT inside another module; None if there is none, or several."""
+    if not isinstance(model, nn.Module):
+        return None
     found = [path for path, part in model.named_modules() if path and _kind(part) in MODELS]
     return found[0] if len(found) == 1 else None
 
