@@ -558,7 +558,7 @@ def test_changes_that_cannot_be_are_refused(capsys, model, picture, options, sen
         (["--out"], "--out: expected one argument"),
         (["--layer=--"], "--layer=--: -- is no value of an option"),
         (["--lyer", "3"], "there is no option --lyer (did you mean --layer or --only?)"),
-        (["--nothing-like=1"], "there is no option --nothing-like;"),
+        (["--zzzzzz=1"], "there is no option --zzzzzz;"),
         (["--html", "second.jpg"], "'second.jpg' is one word too many"),
     ],
 )

@@ -43,7 +43,7 @@ GRADIO = ("web/page/",)
 GUESTS = {
     "gradio": GRADIO,
     "gradio_client": GRADIO,
-    "timm": ("model/timm_models.py", "model/labels.py", "train/"),
+    "timm": ("model/timm_models.py", "model/timm_files.py", "model/labels.py", "train/"),
     # draw/ draws analyses, train/plot.py logs; the two rooms may not import each other.
     "matplotlib": ("draw/", "train/plot.py"),
 }

@@ -295,7 +295,7 @@ def test_a_survey_goes_on_from_its_file(tiny_vit, files, tmp_path, monkeypatch) 
     opened = []
     take = vitviz.many.pictures.Picture.open
     monkeypatch.setattr(
-        "vitviz.many.pictures.Picture.open", lambda self: opened.append(self.name) or take(self)
+        "vitviz.many.pictures.Picture.open", lambda self, *_: opened.append(self.name) or take(self)
     )
     again = vitviz.survey(tiny_vit, files, file=file, progress=False)
     assert [Path(name).name for name in opened] == ["broken.jpg", "1.png", "3.png"]

@@ -1,6 +1,7 @@
 """Files of everybody's: state dicts of timm and torchvision in any wrapping, and their names."""
 
 import argparse
+import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,13 +10,24 @@ from pathlib import Path
 import pytest
 import timm
 import torch
+from PIL import Image
 from safetensors.torch import save_file
 from timm.models import save_for_hf
 from torch.testing import assert_close
 
 from tests import damage
 from tests.models import photo, spread, tiny
-from vitviz import SelectionError, VitvizError, WeightsError, analyze, cli, draw, from_timm, load
+from vitviz import (
+    SelectionError,
+    VitvizError,
+    WeightsError,
+    analyze,
+    analyze_many,
+    cli,
+    draw,
+    from_timm,
+    load,
+)
 from vitviz.model import state_dicts
 from vitviz.model.menu import WEIGHTS_DIR, name_of
 
@@ -137,6 +149,14 @@ def test_a_file_that_does_not_say_its_architecture_says_what_to_write(tmp_path) 
             load(name, arch="vit_tiny_patch16_224")
 
 
+def test_the_hint_for_a_clip_names_both_activations(tmp_path) -> None:
+    """They run alike, and only one is right: quick GELU for OpenAI's own weights."""
+    model = timm.create_model("vit_base_patch32_clip_224", num_classes=0)
+    torch.save(model.state_dict(), tmp_path / "x.pth")
+    with pytest.raises(WeightsError, match=r'arch="vit_base_patch32_clip_224".*clip_quickgelu_224'):
+        load(tmp_path / "x.pth")
+
+
 def test_a_config_of_timm_beside_the_file_says_it(tmp_path) -> None:
     model = theirs()
     names = {"label_names": ["a", "b", "c", "d", "e"]}
@@ -166,6 +186,120 @@ def test_names_and_preprocessing_of_an_object_can_be_given() -> None:
         from_timm(theirs(), preprocess={"size": [32, 32]})
     with pytest.raises(WeightsError, match="no data set of imagenet has 5 classes"):
         from_timm(theirs(), labels="imagenet")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"dog": 1, "cat": 0, "cow": 2},  # class_to_idx of torchvision's ImageFolder
+        {1: "dog", 0: "cat", 2: "cow"},  # id2label
+        {"1": "dog", "0": "cat", "2": "cow"},  # the same out of JSON
+        iter(["cat", "dog", "cow"]),
+    ],
+)
+def test_labels_by_number_are_put_in_their_order(labels) -> None:
+    assert from_timm(theirs(num_classes=3), labels=labels).card.labels == ("cat", "dog", "cow")
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ({"cat", "dog"}, "labels are a set, which has no order"),
+        (frozenset({"cat", "dog"}), "labels are a frozenset"),
+        ({"cat": 0, "dog": 1}.keys(), "which has no order"),
+        ({"cat": 0, "dog": 2}, "class 1 has none"),
+        ({"cat": 0, "dog": 0}, "class 1 has none"),
+        ({1: "cat", 2: "dog"}, "class 0 has none"),
+        ({"cat": 0}, "each of 2 classes once"),
+        ({0: "cat", 1: 7}, "class 1 has none"),
+    ],
+)
+def test_labels_without_an_order_are_refused(labels, sentence: str) -> None:
+    with pytest.raises(WeightsError, match=sentence):
+        from_timm(theirs(num_classes=2), labels=labels)
+
+
+def test_a_name_of_two_classes_is_asked_by_number() -> None:
+    plain = tiny("cls")
+    names = ("crane", "dog", "crane", "3", "4", "5", "6")
+    analysis = analyze(replace(plain, card=replace(plain.card, labels=names)), photo())
+    with pytest.raises(SelectionError, match=r"several classes named 'crane'; .*: 0, 2"):
+        analysis.class_index("crane")
+    assert [analysis.class_index(target) for target in ("dog", 2)] == [1, 2]
+
+
+def test_values_of_another_range_are_refused() -> None:
+    for mean, std in (([123.7, 116.3, 103.5], [58.4, 57.1, 57.4]), ([0.5] * 3, [127.5] * 3)):
+        own = {"size": [160, 160], "mean": mean, "std": std}
+        with pytest.raises(WeightsError, match="those of pixels from 0 to 255 are 255 times"):
+            from_timm(theirs(), preprocess=own)
+
+
+def test_a_wrapper_and_a_head_in_a_sequence_say_the_line_that_mends_them() -> None:
+    class Mine(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = torch.nn.ModuleDict({"vit": theirs(num_classes=0)})
+            self.linear = torch.nn.Linear(64, 2)
+
+    model = Mine()
+    with pytest.raises(
+        WeightsError, match=r'Mine around a VisionTransformer: .*get_submodule\("inner\.vit"\)'
+    ):
+        from_timm(model)
+    answers_alike(from_timm(model.inner.vit), model.inner.vit)
+    model = theirs()
+    before = model.head
+    model.head = torch.nn.Sequential(torch.nn.Dropout(0.2), torch.nn.Identity(), before)
+    with pytest.raises(
+        WeightsError, match=r"one layer counts; model\.head = model\.head\[2\] leaves"
+    ):
+        from_timm(model)
+    model.head = model.head[2]
+    answers_alike(from_timm(model), model)
+    model.head = torch.nn.Sequential(torch.nn.ReLU(), before)
+    with pytest.raises(WeightsError, match="its head is Sequential"):
+        from_timm(model)
+
+
+@pytest.mark.parametrize("channels", [2, 4, 13])
+def test_channels_that_no_photo_has_are_the_models_and_have_a_way(channels: int, tmp_path) -> None:
+    model = theirs(in_chans=channels)
+    sentence = rf"test_vit.* takes pictures of {channels} channels.*\[:, \[3, 2, 1\]\]"
+    with pytest.raises(WeightsError, match=sentence):
+        from_timm(model)
+    torch.save(model.state_dict(), tmp_path / "x.pth")
+    with pytest.raises(WeightsError, match=sentence.replace("test_vit", "x")):
+        load(tmp_path / "x.pth", arch=ARCH)
+    state = model.state_dict()
+    state["patch_embed.proj.weight"] = state["patch_embed.proj.weight"][:, [1, 0, 1]]
+    torch.save(state, tmp_path / "x.pth")
+    assert load(tmp_path / "x.pth", arch=ARCH, device="cpu").card.config.in_chans == 3
+
+
+def test_a_grey_model_is_read_off_its_weights(tmp_path) -> None:
+    model = theirs(in_chans=1)
+    torch.save(model.state_dict(), tmp_path / "x.pth")
+    loaded = load(tmp_path / "x.pth", arch=ARCH, device="cpu")
+    pixels = torch.randn(1, 1, 160, 160, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        assert_close(loaded.vit(pixels), model(pixels), atol=1e-4, rtol=1e-4)
+    assert loaded.preprocess.channels == 1
+
+
+def test_the_home_of_a_user_is_found(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    model = theirs()
+    save_for_hf(model, tmp_path / "run", safe_serialization=True)
+    torch.save(model.state_dict(), tmp_path / "x.pth")
+    Image.fromarray(photo()).save(tmp_path / "cat.png")
+    for source, options in (("~/x.pth", {"arch": ARCH}), ("~/run", {}), (Path("~/run"), {})):
+        loaded = load(source, device="cpu", **options)
+        answers_alike(loaded, model)
+    assert analyze(loaded, "~/cat.png").photo_name == "cat.png"
+    assert len([*analyze_many(loaded, "~/", progress=False)]) == 1
+    with pytest.raises(WeightsError, match="no file or folder of this name here"):
+        load("~nobody-of-this-name/x.pth")
 
 
 # --- whose names the classes have -----------------------------------------------------------------
@@ -245,17 +379,22 @@ def test_a_model_without_names_is_asked_by_number(tmp_path) -> None:
 
 
 def test_the_command_line_takes_a_bare_state_dict(tmp_path, capsys, monkeypatch) -> None:
-    from PIL import Image
-
     monkeypatch.chdir(tmp_path)
     Image.fromarray(photo()).save("cat.png")
     torch.save({"model": theirs().state_dict(), "ema": theirs().state_dict()}, "x.pth")
+    Path("names.json").write_text('{"ant": 1, "bee": 0, "cow": 2, "dog": 4, "elk": 3}')
     Path("names.txt").write_text("ant\nbee\n\n café \ndog\nelk\n", "utf-8-sig")
     options = ["--model=x.pth", f"--arch={ARCH}", "--labels=names.txt", "--key=ema"]
     monkeypatch.setattr("vitviz.look.write", lambda *_: [])
     assert cli.main(["look", "cat.png", *options]) == 0
     said = capsys.readouterr().out
     assert all(name in said for name in ("ant", "bee", "café", "dog", "elk"))
+    json_too = [*options[:2], "--labels=names.json", "--key=ema", "--json"]
+    assert cli.main(["look", "cat.png", *json_too]) == 0
+    said = json.loads(capsys.readouterr().out)["predictions"]
+    assert {one["index"]: one["label"] for one in said} == dict(
+        enumerate(["bee", "ant", "cow", "elk", "dog"])
+    )
     assert cli.main(["summary", "x.pth", *options[1:]]) == 0
     assert "x: x.pth, weights under timm's names" in capsys.readouterr().out
     assert cli.main(["look", "cat.png", "--model=x.pth"]) == 1

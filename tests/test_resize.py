@@ -17,8 +17,17 @@ from tests.models import TINY, photo, spread, tiny
 from tests.running import save_tiny
 from tests.test_parity import BIASED, ROTARY, cut
 from vitviz import ViT, WeightsError, analyze, from_timm, load
-from vitviz.model.resize import MEASURED, multiplications, resample, resized, sizes_of
+from vitviz.model.resize import (
+    MEASURED,
+    multiplications,
+    resample,
+    resized,
+    settled,
+    sizes_of,
+)
 from vitviz.model.untrained import draw
+from vitviz.site import site
+from vitviz.viewer import in_page
 
 OTHER_SIZES = [(1, 1), (2, 3), (5, 2)]  # additional patches: (rows, cols)
 
@@ -217,3 +226,24 @@ def test_a_small_grid_has_no_size_below_two_patches_nor_one_twice() -> None:
         (24, 24),
         (32, 32),
     ]
+
+
+def test_a_resized_model_is_written_at_its_size_for_a_page(tmp_path) -> None:
+    """As every DINOv2 of transformers: 40 pixels in its config, 24 in its processor."""
+    loaded = load("tests/transformers_files/dinov2", device="cpu")
+    with pytest.raises(WeightsError, match="another size"):
+        in_page.check(loaded.card)
+    small = settled(loaded)
+    in_page.check(small.card)
+    (tmp_path / "page.safetensors").write_bytes(in_page.weights_of(small))
+    again = load(tmp_path / "page.safetensors", device="cpu")
+    assert again.card.config.image_size == again.preprocess.size == (24, 24)
+    assert again.card.key.image_size is None
+    assert again.card.details["resized from"] == "40 x 40 pixels"
+    pixels = torch.randn(1, 3, 24, 24, generator=torch.Generator().manual_seed(0))
+    assert_close(again.vit(pixels), loaded.vit(pixels))
+
+
+def test_a_site_offers_a_model_whose_processor_has_another_size() -> None:
+    (offered,) = site._offered(["tests/transformers_files/dinov2"]).values()
+    assert offered.card.config.image_size == (24, 24)

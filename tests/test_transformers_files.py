@@ -412,7 +412,7 @@ def test_a_file_that_is_no_json_object_is_refused(file: str, text: str, copy) ->
 def test_parameters_that_are_not_understood_are_named(copy) -> None:
     folder, state = copy("vit")
     for key, sentence in (
-        ("vit.encoder.layer.0.attention.attention.query.lora_A.weight", "is not understood; save"),
+        ("vit.encoder.layer.0.attention.attention.query.lora_A.weight", "merge it where it was"),
         ("stem.weight", "'stem.weight' is not understood"),
         ("layernorm.weight", "two parameters of the meaning of"),
     ):

@@ -301,6 +301,11 @@ def look_options() -> Arguments:
         "figure",
     )
     add("--target", metavar="CLASS", help="the class that --explain explains (default: the answer)")
+    add(
+        "--stretch",
+        action="store_true",
+        help="spread the levels of a dark picture, such as an X-ray, over the whole range",
+    )
     _add_changes(result)
     _add_files(result)
     return result
@@ -381,6 +386,11 @@ def _add_model(options: Arguments) -> None:
         action="store_true",
         help="exchange light and dark first: for a dark digit on paper, if the model was taught "
         "white on black",
+    )
+    options.add_argument(
+        "--verbose",
+        action="store_true",
+        help="say in one line, on stderr, what was read from the files of the model",
     )
     options.add_argument(
         "--device", metavar="NAME", help="such as cpu or cuda:1 (default: a GPU, if there is one)"

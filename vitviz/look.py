@@ -15,6 +15,7 @@ from .many.analyses import analyze_many
 from .many.pictures import BrokenPicture, is_folder
 from .model.key import ModelKey
 from .model.loaded import LoadedModel
+from .model.resize import settled
 from .model.weight_options import weight_options
 from .model.weights import load_key
 from .probe.analysis import Analysis, analyze
@@ -37,14 +38,19 @@ def look(arguments: argparse.Namespace) -> int:
     key = ModelKey(arguments.model, arguments.untrained, arguments.image_size)
     changes = interventions(arguments)
     loaded = load_key(key, device=arguments.device, **weight_options(arguments))
+    if arguments.verbose:
+        print(loaded, file=sys.stderr)
     if arguments.html_engine:
         from .viewer import in_page
 
+        loaded = settled(loaded)
         in_page.check(loaded.card)
     first = arguments.photo[0]
     if len(arguments.photo) > 1 or (isinstance(first, str) and is_folder(first)):
         return _look_at_many(loaded, changes, arguments)
-    analysis = analyze(loaded, first, invert=arguments.invert, interventions=changes)
+    analysis = analyze(
+        loaded, first, invert=arguments.invert, stretch=arguments.stretch, interventions=changes
+    )
     wanted = Wanted.of(analysis, arguments)
     if arguments.json:
         print(wanted.as_json(analysis))
@@ -86,7 +92,11 @@ def _look_at_many(
     parent = arguments.out or Path(f"vitviz-look-{_with(arguments)}")
     rows, broken, noted = [], [], []
     for result in analyze_many(
-        loaded, arguments.photo, invert=arguments.invert, interventions=changes
+        loaded,
+        arguments.photo,
+        invert=arguments.invert,
+        stretch=arguments.stretch,
+        interventions=changes,
     ):
         if isinstance(result, BrokenPicture):
             broken.append(result)
@@ -140,6 +150,7 @@ def _with(arguments: argparse.Namespace) -> str:
     """The model and the kind of changes, for the name of a folder."""
     key = ModelKey(arguments.model, arguments.untrained, arguments.image_size)
     model = "-".join(filter(None, (word(key.name), "untrained" * key.untrained, key.size)))
+    model += "-stretched" * arguments.stretch
     return model + "-inverted" * arguments.invert + "-changed" * bool(interventions(arguments))
 
 

@@ -32,8 +32,11 @@ def write_survey(arguments: argparse.Namespace) -> int:
     for key in keys:
         stem = "-".join(filter(None, (name, "untrained" * key.untrained, key.size)))
         paths.append(folder / f"{stem}.jsonl")
+        loaded = load_key(key, device=arguments.device, **weight_options(arguments))
+        if arguments.verbose:
+            print(loaded, file=sys.stderr)
         found = survey(
-            load_key(key, device=arguments.device, **weight_options(arguments)),
+            loaded,
             arguments.pictures,
             ("answer", "distance", *arguments.measures),
             labels="folders" if arguments.labels_of_folders else None,

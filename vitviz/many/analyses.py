@@ -1,8 +1,11 @@
 """analyze_many: the analyses of many pictures, one after another, whose passes go in batches."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
+
+from tqdm import tqdm
 
 from ..errors import CaptureError, VitvizError
 from ..model.loaded import LoadedModel, check_loaded
@@ -14,7 +17,7 @@ from ..probe.forward import forwards, sound
 from ..probe.intervene.intervention import Intervention
 from ..probe.intervene.intervention import read as read_interventions
 from ..probe.intervene.surgery import Surgery
-from .pictures import BrokenPicture, Label, Picture, pictures_of, watched
+from .pictures import BrokenPicture, Label, Picture, others_in, pictures_of, watched
 
 Made = TypeVar("Made")
 
@@ -27,6 +30,7 @@ def analyze_many(
     *,
     batch_size: int | None = None,
     invert: bool = False,
+    stretch: bool = False,
     values: bool = False,
     interventions: Sequence[Intervention | Mapping[str, Any]] = (),
     progress: bool = True,
@@ -35,7 +39,8 @@ def analyze_many(
 
     pictures      a folder, paths, Pillow images, arrays, a tensor or a data set: `pictures_of`
     batch_size    pictures in one pass of the model; None: a size that suits the processor
-    progress      whether to show a bar, if stderr is a terminal
+    progress      whether to show a bar, if stderr is a terminal, and to name there the files that
+                  are passed over in folders
 
     The other parameters are those of `analyze`. For a picture that gives no analysis, a
     `BrokenPicture` with a sentence stands in its place. Only the pictures and passes of one batch
@@ -47,10 +52,11 @@ def analyze_many(
     check_loaded(loaded)
     surgery = Surgery(read_interventions(interventions), loaded.card.config)
     found = watched(pictures_of(pictures), progress)
+    if progress and (note := others_in(pictures)):
+        tqdm.write(f"note: {note}", file=sys.stderr)
     batches = in_batches(found, size_of(batch_size, loaded))
-    return (
-        analysis for analysis, _ in labelled(loaded, batches, surgery, invert=invert, values=values)
-    )
+    options = {"invert": invert, "stretch": stretch, "values": values}
+    return (analysis for analysis, _ in labelled(loaded, batches, surgery, **options))
 
 
 def size_of(batch_size: int | None, loaded: LoadedModel) -> int:
@@ -69,13 +75,13 @@ def in_batches(pictures: Iterable[Picture], size: int) -> Iterator[list[Picture]
 
 
 def made_of(
-    batch: Sequence[Picture], invert: bool, make: Callable[[Photo], Made]
+    batch: Sequence[Picture], invert: bool, make: Callable[[Photo], Made], stretch: bool = False
 ) -> list[tuple[Made, Label] | BrokenPicture]:
     """Apply `make` to each picture: (result, class if known), or the reason why that failed."""
     made: list[tuple[Made, Label] | BrokenPicture] = []
     for picture in batch:
         try:
-            photo, label = picture.open()
+            photo, label = picture.open(stretch)
             made.append((make(photo.invert() if invert else photo), label))
         except VitvizError as error:
             made.append(BrokenPicture(picture.name, str(error)))
@@ -88,11 +94,12 @@ def labelled(
     surgery: Surgery,
     *,
     invert: bool = False,
+    stretch: bool = False,
     values: bool = False,
 ) -> Iterator[tuple[Analysis | BrokenPicture, Label]]:
     """The analysis of each picture, and its class if that is known."""
     for batch in batches:
-        opened = made_of(batch, invert, lambda photo: seen(loaded, photo, surgery))
+        opened = made_of(batch, invert, lambda photo: seen(loaded, photo, surgery), stretch)
         whole = [each[0][1] for each in opened if not isinstance(each, BrokenPicture)]
         passes = forwards(loaded, whole, surgery, values=values) if whole else iter(())
         for picture, each in zip(batch, opened, strict=True):

@@ -12,9 +12,12 @@ from torch import Tensor
 from tqdm import tqdm
 
 from ..errors import ImageError, VitvizError
+from ..languages import Message
 from ..model.json_values import short
-from ..model.photo import DECODER_ERRORS, Photo, open_photo, picture_files
+from ..model.photo import DECODER_ERRORS, Photo, open_photo, passed_over, picture_files
+from ..model.photo_kinds import kind_of
 
+NAMED = 6  # files that were passed over, in a sentence
 Label = int | str | None  # the class of a picture: its number, its name, or not known
 
 
@@ -47,14 +50,16 @@ class Picture:
             return ""
         return f"{stat.st_size} {stat.st_mtime_ns}" if stat else ""
 
-    def open(self) -> tuple[Photo, Label]:
-        """The picture, upright, and its class. Raises `ImageError` with the sentence for it."""
+    def open(self, stretch: bool = False) -> tuple[Photo, Label]:
+        """The picture, upright, and its class. `stretch`: see `open_photo`. Raises `ImageError`
+        with the sentence for it.
+        """
         try:
             source, label = self.take()
         except DECODER_ERRORS as error:  # data sets raise various errors
             raise ImageError(f"{self.name} cannot be opened: {error}") from error
         named = isinstance(source, str | Path | Photo) or bool(getattr(source, "filename", ""))
-        return open_photo(source, None if named else self.name), label
+        return open_photo(source, None if named else self.name, stretch=stretch), label
 
 
 def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Iterable[Picture]:
@@ -103,7 +108,8 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
             f"a {type(source).__name__} came"
         )
     if isinstance(found, list) and not found:
-        raise VitvizError(f"there are no pictures in {str(source)[:80]!r}")
+        others = f": {note}" if (note := others_in(source)) else ""
+        raise VitvizError(f"there are no pictures in {str(source)[:80]!r}{others}")
     if given is None:
         return found
     if isinstance(found, list) and len(found) != len(given):
@@ -113,6 +119,32 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
         replace(picture, take=partial(_labelled, picture, label)) for picture, label in pairs
     )
     return list(labelled) if isinstance(found, list) else labelled
+
+
+def others_in(source: Any) -> Message | None:
+    """A sentence about the files that are passed over in the folders of a source: their number, and
+    the names of the first, with what they are. None if there are none.
+    """
+    items = source if isinstance(source, list | tuple) else [source]
+    folders = [item for item in items if isinstance(item, str | Path) and is_folder(item)]
+    files = [file for folder in folders for file in passed_over(_expanded(folder))]
+    if not files:
+        return None
+    said: dict[str, str] = {}  # kind: the first file of it
+    names = []
+    for file in files[:NAMED]:
+        kind = _kind_of(file)
+        names.append(file.name if kind in said else f"{file.name} ({kind})")
+        said.setdefault(kind, file.name)
+    more = ("...",) if len(files) > NAMED else ()
+    return Message("photo.passed_over", count=f"{len(files):,}", names=(*names, *more))
+
+
+def _kind_of(file: Path) -> str:
+    try:
+        return kind_of(file)
+    except OSError as error:
+        return str(error.strerror)
 
 
 def watched(pictures: Iterable[Picture], progress: bool) -> Iterator[Picture]:
@@ -128,8 +160,8 @@ def is_folder(path: str | Path) -> bool:
     takes for the current folder.
     """
     try:
-        return path != "" and Path(path).is_dir()
-    except (OSError, ValueError):  # too long, a null byte
+        return path != "" and Path(path).expanduser().is_dir()
+    except (OSError, ValueError, RuntimeError):  # too long, a null byte, no such home
         return False
 
 
@@ -143,7 +175,7 @@ def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
     """The pictures of a folder in the order of their names; for other sources a single picture."""
     if not isinstance(source, str | Path):
         return iter([Picture(f"picture {place}", partial(_pair, source))])
-    path = Path(source)
+    path = _expanded(source)
     files = picture_files(path) if is_folder(source) else [path]
     return (
         Picture(
@@ -153,6 +185,14 @@ def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
         )
         for file in files
     )
+
+
+def _expanded(path: str | Path) -> Path:
+    """A path whose "~" is the home; unchanged if that is not known."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 def _item(source: Any, place: int) -> tuple[Any, Label]:

@@ -22,7 +22,7 @@ from ..probe.intervene.surgery import Surgery
 from ..probe.measure.predictions import Results, classes_of, results_of
 from .analyses import in_batches, labelled, made_of, size_of
 from .measures import ANSWER, DISTANCE, MEASURES, QUICK, chosen, price, quick
-from .pictures import BrokenPicture, Label, Picture, pictures_of, watched
+from .pictures import BrokenPicture, Label, Picture, others_in, pictures_of, watched
 from .record import Line, PictureResult, Record
 
 
@@ -147,8 +147,10 @@ def survey(
     check_loaded(loaded)
     names = chosen(measures)
     found = pictures_of(pictures, labels)
-    if progress and (note := price(names, loaded)):
-        tqdm.write(note, file=sys.stderr)
+    others = others_in(pictures)
+    for note in (price(names, loaded), f"note: {others}" if others else "") if progress else ():
+        if note:
+            tqdm.write(note, file=sys.stderr)
     run = _Run(loaded, names, invert)
     record = None if file is None else Record(Path(file), run.head(), names)
     done = {} if record is None else record.read()

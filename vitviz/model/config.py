@@ -276,6 +276,18 @@ class ViTConfig:
         return cls(**values)
 
 
+def check_channels(in_chans: object, name: str) -> None:
+    """Raise `WeightsError`, with a way out, for a model of channels that a photo does not have."""
+    if in_chans in (1, 3) or not is_whole(in_chans):
+        return
+    raise WeightsError(
+        f"{name} takes pictures of {short(in_chans)} channels, and a photo has 1 (grey) or 3 (RGB)."
+        " With three of them, such as the red, green and blue of a satellite, it loads: "
+        'state["patch_embed.proj.weight"] = state["patch_embed.proj.weight"][:, [3, 2, 1]], and a '
+        "model with in_chans=3"
+    )
+
+
 def _listed(value: Any) -> Any:
     """The value with lists in place of tuples, as JSON returns it."""
     if isinstance(value, dict):

@@ -1,17 +1,21 @@
 """Class names of models from elsewhere: given by the user, stored with the model, or ImageNet's."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from ..errors import WeightsError
-from .json_values import short
+from .json_values import are_texts, is_whole, short
 
 IMAGENET = "imagenet"
-Labels = Sequence[str] | None  # names of classes, or IMAGENET; None: the user gives none
+# Names of classes in their order, names by number, numbers by name (as `class_to_idx` of data sets
+# of torchvision), or IMAGENET; None: the user gives none.
+Labels = Sequence[str] | Mapping[Any, Any] | None
 
 
 def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
-    """The class names that a user gives. Raises `WeightsError` unless there is one per class."""
+    """The class names that a user gives. Raises `WeightsError` unless there is one per class, in an
+    order that is known: a set has none.
+    """
     if labels is None:
         return None
     if labels == IMAGENET:
@@ -19,6 +23,13 @@ def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
         if names is None:
             raise WeightsError(f"no data set of {IMAGENET} has {num_classes} classes")
         return names
+    if isinstance(labels, Set):
+        raise WeightsError(
+            f"labels are a {type(labels).__name__}, which has no order: which name is of class 0? "
+            "Give a list"
+        )
+    if isinstance(labels, Mapping):
+        return _by_number(labels, num_classes)
     texts = [*labels] if isinstance(labels, Iterable) and not isinstance(labels, str) else []
     if not all(isinstance(text, str) for text in texts) or len(texts) != num_classes:
         raise WeightsError(
@@ -26,6 +37,22 @@ def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
             f"got {len(texts)}: {short(labels)}"
         )
     return tuple(texts)
+
+
+def _by_number(labels: Mapping[Any, Any], num_classes: int) -> tuple[str, ...]:
+    """Names in the order of their numbers, from a mapping in either direction."""
+    by_name = all(isinstance(name, str) and is_whole(at) for name, at in labels.items())
+    pairs = ((at, name) for name, at in labels.items()) if by_name else labels.items()
+    found = {int(at) if str(at).isdecimal() else at: name for at, name in pairs}
+    names = [found.get(number) for number in range(num_classes)]
+    if len(labels) != num_classes or not are_texts(names):
+        missing = next((at for at, name in enumerate(names) if not isinstance(name, str)), None)
+        end = f"; class {missing} has none" if missing is not None else ""
+        raise WeightsError(
+            f"labels must name each of {num_classes} classes once, from 0 to {num_classes - 1}, as "
+            f'{{"cat": 0}} or {{0: "cat"}}; got {len(labels)}: {short(dict(labels))}{end}'
+        )
+    return tuple(map(str, names))
 
 
 def imagenet_labels(num_classes: int) -> tuple[str, ...] | None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..errors import WeightsError
+from ..languages import Message
 from .config import ViTConfig
 from .json_values import are_texts, is_number, is_whole, parse, short
 from .key import ModelKey
@@ -18,8 +19,11 @@ from .vit import ViT
 
 HeadKind = Literal["classes", "embedding", "tokens", "none"]
 HEADS = get_args(HeadKind)
+Library = Literal["timm", "transformers"]
+LIBRARIES = get_args(Library)
 # Name of the score that a checkpoint's threshold is for: `probe.predictions.known_or_not`.
 KNOWN_OR_NOT = "logsumexp of the logits"
+SHOWN_NAMES = 5  # of the classes, in one line
 MOST_SCORE = 1e4  # bound of a threshold; a log-sum-exp of logits lies far within
 
 
@@ -44,6 +48,8 @@ class ModelCard:
     `temperature` divides the logits before the softmax, so that shown probabilities are calibrated
     (arXiv:1706.04599); 1 if it was not fitted. `trained` is False for random weights.
     `resized_from` is the image size of the training if positions were resampled to another size.
+    `assumed` are sentences about what the files do not say and was assumed, `left_out` the parts of
+    the files that the model has no place for.
     """
 
     name: str
@@ -57,6 +63,8 @@ class ModelCard:
     trained: bool = True
     resized_from: tuple[int, int] | None = None
     words: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise `WeightsError` for a field of a wrong type or range, as in a damaged file."""
@@ -70,6 +78,8 @@ class ModelCard:
             ("trained", "true or false", isinstance(self.trained, bool)),
             ("num_parameters", "a whole number", is_whole(self.num_parameters)),
             ("words", "texts by language and kind", are_words(self.words)),
+            ("assumed", "a list of texts", are_texts(self.assumed)),
+            ("left_out", "a list of texts", are_texts(self.left_out)),
             ("temperature", "from 0.001 to 1000", is_number(self.temperature, 1e-3, 1e3)),
         ):
             if not right:
@@ -134,6 +144,8 @@ class ModelCard:
                 language: {kind: dict(names) for kind, names in kinds.items()}
                 for language, kinds in self.words.items()
             },
+            "assumed": list(self.assumed),
+            "left_out": list(self.left_out),
         }
 
     @classmethod
@@ -141,11 +153,14 @@ class ModelCard:
         values = dict(values)
         labels = values.pop("labels")
         config = ViTConfig.from_dict(values.pop("config"))
-        resized_from = values.pop("resized_from", None)  # older files do not have it
+        resized_from = values.pop("resized_from", None)  # older files do not have these three
+        assumed, left_out = (tuple(values.pop(name, ())) for name in ("assumed", "left_out"))
         return cls(
             config=config,
             labels=None if labels is None else tuple(labels),
             resized_from=None if resized_from is None else tuple(resized_from),
+            assumed=assumed,
+            left_out=left_out,
             **values,
         )
 
@@ -162,17 +177,43 @@ def are_words(words: object) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class Resampling:
+    """How positions are brought to another grid: as a library does it, whose name is `like`.
+
+    "timm": bicubic, and smoothed (`antialias`) where the grid becomes coarser; a relative bias with
+    growing steps (BEiT). "transformers": bicubic, not smoothed in most families; a relative bias
+    bilinear.
+    """
+
+    like: Library = "timm"
+    antialias: bool = True
+
+    @classmethod
+    def of(cls, like: str, antialias: bool = False) -> "Resampling":
+        """The way of a library; `antialias`: of transformers, for this family. Raises
+        `WeightsError` for another library.
+        """
+        if like not in LIBRARIES:
+            raise WeightsError(
+                f"positions_like must be {' or '.join(LIBRARIES)}, got {short(like)}"
+            )
+        return cls() if like == "timm" else cls("transformers", antialias)
+
+
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
     """A model ready to look into: in eval mode, its weights frozen.
 
-    `film` is the file with moments of its training, if it lies beside the checkpoint.
+    `film` is the file with moments of its training, if it lies beside the checkpoint. `resampling`
+    says how positions would be brought to another image size.
     """
 
     vit: ViT
     card: ModelCard
     preprocess: Preprocess
     film: Path | None = None
+    resampling: Resampling = Resampling()
 
     def __repr__(self) -> str:
         """One line, so that a notebook cell that ends with a model does not print its weights."""
@@ -184,6 +225,53 @@ class LoadedModel:
             f"{config.num_heads} heads, {config.num_classes} outputs{trained})"
         )
 
+    def __str__(self) -> str:
+        """`understood` in one line."""
+        parts = (f"{name.replace('_', ' ')}: {text}" for name, text in self.understood().items())
+        return f"{self.card.name}: {'; '.join(parts)}"
+
+    def understood(self) -> dict[str, Message]:
+        """What vitviz read from the files, in sentences for the user, by name: architecture,
+        outputs, size, positions and pixels; `classes` if they have names, `assumed` and `left_out`
+        if there is something.
+        """
+        card, config, made = self.card, self.card.config, self.preprocess
+        count, names = config.num_classes, card.labels or ()
+        patch = "{} x {}".format(*config.patch_size)
+        size = "{} x {}".format(*config.image_size)
+        kinds = {"learned": config.pos_embed, "rotary": config.rotary, "bias": config.relative_bias}
+        found = tuple(
+            Message(f"models.kind_{kind}") for kind, is_there in kinds.items() if is_there
+        )
+        positions = Message("models.positions", kinds=found or (Message("models.kind_none"),))
+        if card.resized_from and (config.pos_embed or config.relative_bias):
+            before = "{} x {}".format(*card.resized_from)
+            like = self.resampling.like
+            positions = Message("models.resampled", kinds=found, before=before, library=like)
+        shown = {
+            "architecture": Message(
+                "models.architecture",
+                layers=config.depth,
+                heads=config.num_heads,
+                width=config.embed_dim,
+                patch=patch,
+            ),
+            "outputs": Message(
+                f"models.outputs_{card.head}", count=f"{count or config.embed_dim:,}"
+            ),
+            "size": Message("models.pixels", size=size, tokens=config.num_tokens),
+            "positions": positions,
+            "pixels": Message("models.made", mean=_rounded(made.mean), std=_rounded(made.std)),
+        }
+        if names:
+            more = ("...",) if len(names) > SHOWN_NAMES else ()
+            listed = (*names[:SHOWN_NAMES], *more)
+            shown["classes"] = Message("models.listed", names=listed)
+        for name in ("assumed", "left_out"):
+            if items := getattr(card, name):
+                shown[name] = Message("models.listed", names=items)
+        return shown
+
     @property
     def num_bytes(self) -> int:
         """Size of the parameters and buffers in bytes, each counted once."""
@@ -192,6 +280,10 @@ class LoadedModel:
     @property
     def device(self) -> torch.device:
         return next(self.vit.parameters()).device
+
+
+def _rounded(values: tuple[float, ...]) -> tuple[str, ...]:
+    return tuple(f"{value:.4g}" for value in values)
 
 
 def check_loaded(loaded: object) -> None:
@@ -213,6 +305,8 @@ class LoadOptions:
     preprocess: Preprocess | None = None
     pretrained: bool = True
     image_size: int | tuple[int, int] | None = None
+    without: tuple[str, ...] = ()
+    positions_like: str | None = None
 
 
 def customized(loaded: LoadedModel, options: LoadOptions) -> LoadedModel:
@@ -228,7 +322,13 @@ def customized(loaded: LoadedModel, options: LoadOptions) -> LoadedModel:
         card = replace(card, labels=names, head=head, words={}, details=details)
     if options.preprocess is not None:
         check_size(card, options.preprocess)
+        card = replace(card, assumed=tuple(text for text in card.assumed if not _is_pixels(text)))
     return replace(loaded, card=card, preprocess=options.preprocess or loaded.preprocess)
+
+
+def _is_pixels(sentence: str) -> bool:
+    """Whether an assumption is about how pictures are made."""
+    return getattr(sentence, "key", "") in ("models.assumed_pixels", "models.assumed_processor")
 
 
 def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) -> LoadedModel:

@@ -10,7 +10,7 @@ import struct
 import threading
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -22,6 +22,8 @@ from PIL import Image, ImageOps
 
 from ..errors import ImageError
 from ..languages import Message
+from .photo_kinds import looks_like
+from .photo_levels import deep_grey, is_16_bits, note_levels, stretched, stretched_array, to_8_bits
 from .photo_parts import check_parts
 
 if TYPE_CHECKING:
@@ -40,8 +42,8 @@ ALLOWED = Message("photo.allowed", megabytes=MAX_BYTES // 2**20, megapixels=MAX_
 # Suffixes of files in a folder that are opened as pictures. A file that is named itself is opened
 # whatever its suffix.
 ENDINGS = (
-    *(".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"),
-    *(".jp2", ".ppm", ".pgm", ".pbm", ".pnm"),
+    *(".jpg", ".jpeg", ".jpe", ".jfif", ".pjpeg", ".pjp", ".png", ".apng", ".webp", ".gif"),
+    *(".bmp", ".tif", ".tiff", ".avif", ".jp2", ".j2k", ".jpf", ".ppm", ".pgm", ".pbm", ".pnm"),
 )
 
 # Exceptions of decoders for bytes that do not match their header, found by flipping and cutting
@@ -73,6 +75,7 @@ UPRIGHT = {
     8: Image.Transpose.ROTATE_90,
 }
 EXIF_ORIENTATION = 0x0112
+DNG_VERSION = 50706  # a tag of TIFF that raw photos have
 COLOURFUL = 40  # levels between the strongest and the weakest channel of a pixel
 COLOURED = 0.05  # least share of colourful pixels in a picture that counts as coloured
 
@@ -135,10 +138,20 @@ class Photo:
         """The same picture with every value v from 0 to 255 replaced by 255 - v."""
         return replace(self, image=ImageOps.invert(self.image), inverted=not self.inverted)
 
+    def stretch(self) -> "Photo":
+        """The same picture with its lowest level at 0 and its highest at 255, which `notes` say."""
+        image, low, high = stretched(self.image)
+        if image is self.image:
+            return self
+        note = Message("photo.levels_stretched", low=f"{low}", high=f"{high}")
+        return replace(self, image=image, notes=(*self.notes, note))
+
 
 def open_photo(
     source: "str | Path | bytes | BinaryIO | Image.Image | np.ndarray | Tensor | Photo",
     name: str | None = None,
+    *,
+    stretch: bool = False,
 ) -> Photo:
     """The picture in a file, bytes, a Pillow image, an array (height, width[, channels]), or a
     tensor ([channels,] height, width).
@@ -146,17 +159,24 @@ def open_photo(
     Their values are uint8 (or whole numbers 0 to 255), uint16 (0 to 65535), bool, or float from 0
     to 1; channels 1 (grey), 2 (grey and alpha), 3 (RGB) or 4 (RGB and alpha). Of an animation the
     first frame is taken, transparent parts are shown on white, EXIF rotation is applied; `notes`
-    say so. Raises `ImageError` with a sentence for anything else.
+    say so. `stretch`: the lowest level of the picture becomes black and its highest white, as for
+    an X-ray of 12 bits in a file of 16. Raises `ImageError` with a sentence for anything else.
     """
     if isinstance(source, Photo):
-        return source if name is None else replace(source, name=_clean(name))
+        photo = source if name is None else replace(source, name=_clean(name))
+        return photo.stretch() if stretch else photo
+    if isinstance(source, Mapping) and source:
+        key = "image" if "image" in source else next(iter(source))
+        raise ImageError(f"A picture was expected, and a dictionary came: take [{key!r}] of it.")
     if hasattr(source, "movedim"):  # a tensor: torch takes seconds to import
         source = _channels_last(cast("Tensor", source))
     name = _clean(name if name is not None else _name_of(source))
     if isinstance(source, np.ndarray):
-        return _from_image(_from_array(source, name), name)
+        array, notes = stretched_array(source) if stretch else (source, ())
+        photo = _from_image(_from_array(array, name), name)
+        return replace(photo, notes=(*photo.notes, *notes))
     if isinstance(source, Image.Image):
-        return _from_image(source, name)
+        return _from_image(source, name, stretch)
     data = _read(source, name)
     if not data:
         raise ImageError(Message("photo.empty", name=repr(name), allowed=ALLOWED))
@@ -165,7 +185,7 @@ def open_photo(
         raise ImageError(
             Message("photo.too_long", name=repr(name), megabytes=most, allowed=ALLOWED)
         )
-    return _from_bytes(data, name)
+    return _from_bytes(data, name, stretch)
 
 
 def picture_files(folder: Path) -> list[Path]:
@@ -177,6 +197,18 @@ def picture_files(folder: Path) -> list[Path]:
         path
         for path in folder.rglob("*")
         if path.suffix.lower() in ENDINGS
+        and path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
+def passed_over(folder: Path) -> list[Path]:
+    """The other files in a folder and all its subfolders, sorted, hidden ones left out."""
+    taken = {*picture_files(folder)}
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path not in taken
         and path.is_file()
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
@@ -208,7 +240,7 @@ def _read(source: object, name: str) -> bytes:
         if isinstance(source, str | Path):
             if str(source).lower().startswith(("http://", "https://", "data:")):
                 raise ImageError(f"{name!r} is an address, not a file: download the picture first.")
-            path = Path(source)
+            path = Path(source).expanduser()
             if not path.is_file():  # also keeps devices and pipes out, which may never end
                 came = "a folder" if path.is_dir() else "no file"
                 raise ImageError(
@@ -220,7 +252,7 @@ def _read(source: object, name: str) -> bytes:
             if isinstance(data := read(MAX_BYTES + 1), bytes):
                 return data
             raise ImageError(f"{name!r} was opened as text; open it with mode 'rb'.")
-    except (OSError, ValueError) as error:  # ValueError: a null byte in a path, a closed file
+    except (OSError, ValueError, RuntimeError) as error:  # a null byte in a path, no such home
         raise ImageError(Message("photo.unreadable", name=repr(name), reason=str(error))) from error
     raise ImageError(
         f"A picture can be a path, bytes, an open file, a Pillow image, a numpy array or a"
@@ -228,7 +260,7 @@ def _read(source: object, name: str) -> bytes:
     )
 
 
-def _from_bytes(data: bytes, name: str) -> Photo:
+def _from_bytes(data: bytes, name: str, stretch: bool) -> Photo:
     check_parts(data, name)
     with _quiet():
         try:
@@ -240,23 +272,26 @@ def _from_bytes(data: bytes, name: str) -> Photo:
             ) from error
         except DECODER_ERRORS as error:
             raise ImageError(
-                Message(
-                    "photo.no_picture", name=repr(name), what=_looks_like(data), allowed=ALLOWED
-                )
+                Message("photo.no_picture", name=repr(name), what=looks_like(data), allowed=ALLOWED)
             ) from error
         _check_size(image, name)
         try:
             notes = _first_frame(image, data)
-            image.load()
+            deep, orientation = is_16_bits(image, data), _orientation(image)
+            image.load()  # which turns a TIFF upright by itself
         except (*DECODER_ERRORS, Image.DecompressionBombError) as error:
             raise ImageError(
                 Message("photo.cut_off", name=repr(name), format=image.format)
             ) from error
         _check_size(image, name)
-        return _finish(image, name, notes)
+        if deep:
+            note_levels(image, notes)
+        if image.format == "TIFF" and orientation in UPRIGHT:
+            notes.append(Message("photo.upright"))
+        return _finish(image, name, notes, stretch)
 
 
-def _from_image(image: Image.Image, name: str) -> Photo:
+def _from_image(image: Image.Image, name: str, stretch: bool = False) -> Photo:
     _check_size(image, name)
     with _quiet():
         try:
@@ -265,7 +300,7 @@ def _from_image(image: Image.Image, name: str) -> Photo:
             raise ImageError(
                 f"The Pillow image {name!r} cannot be decoded: {_clean(str(error))}."
             ) from error
-        return _finish(image, name, [])
+        return _finish(image, name, [], stretch)
 
 
 def _channels_last(tensor: "Tensor") -> np.ndarray:
@@ -280,6 +315,9 @@ def _from_array(array: np.ndarray, name: str) -> Image.Image:
     shape = array.shape
     if array.ndim not in (2, 3) or (array.ndim == 3 and shape[2] not in (1, 2, 3, 4)) or 0 in shape:
         hint = ", not channels first" if array.ndim == 3 and shape[0] in (1, 3, 4) else ""
+        if array.ndim == 4:
+            one = "; take [0] of it" if shape[0] == 1 else ""
+            hint = f", not {shape[0]} pictures at once (analyze_many takes them){one},"
         raise ImageError(
             f"An array of shape (height, width) or (height, width, 1 to 4 channels){hint}"
             f" is expected; one of shape {shape} came."
@@ -289,7 +327,7 @@ def _from_array(array: np.ndarray, name: str) -> Image.Image:
     if array.dtype == np.bool_:
         values = array.astype(np.uint8) * 255
     elif array.dtype == np.uint16:
-        values = _to_8_bits(array, 65535)
+        values = to_8_bits(array, 65535)
     elif array.dtype.kind in "iu":
         _check_range(array, 255, "whole numbers from 0 to 255")
         values = array.astype(np.uint8)
@@ -299,7 +337,7 @@ def _from_array(array: np.ndarray, name: str) -> Image.Image:
                 "The array holds NaN or infinite values; float arrays must hold values from 0 to 1."
             )
         _check_range(array, 1, "values from 0 to 1 (or uint8 from 0 to 255)")
-        values = _to_8_bits(array, 1)
+        values = to_8_bits(array, 1)
     else:
         raise ImageError(
             f"An array of uint8 or float values is expected; dtype {array.dtype} came."
@@ -315,12 +353,6 @@ def _check_range(array: np.ndarray, highest: int, expected: str) -> None:
         raise ImageError(
             f"An array of {array.dtype} must hold {expected}; values from {low} to {high} came."
         )
-
-
-def _to_8_bits(values: np.ndarray, highest: float, lowest: float = 0.0) -> np.ndarray:
-    """Scale `lowest`..`highest` to 0..255, rounded. uint8"""
-    scale = 255.0 / (highest - lowest)
-    return np.rint((values.astype(np.float64) - lowest) * scale).astype(np.uint8)
 
 
 def _check_size(image: Image.Image, name: str) -> None:
@@ -355,6 +387,8 @@ def _first_frame(image: Image.Image, data: bytes) -> list[str]:
     files), and frames of a GIF only if it has at most 100,000 bytes that could open a frame.
     """
     if image.format == "TIFF":
+        if DNG_VERSION in getattr(image, "tag_v2", {}):
+            return [Message("photo.raw_preview")]
         return [Message("photo.first_page")] if getattr(image, "is_animated", False) else []
     if image.format not in ("GIF", "PNG", "WEBP", "AVIF") or not getattr(
         image, "is_animated", False
@@ -362,15 +396,20 @@ def _first_frame(image: Image.Image, data: bytes) -> list[str]:
         return []  # the second picture in an MPO is a preview or a depth map: nobody misses it
     if image.format == "GIF" and data.count(b",") > 100_000:  # the byte that opens each frame
         return [Message("photo.first_frame")]
-    return [Message("photo.first_of", count=getattr(image, "n_frames", 1))]
+    count = getattr(image, "n_frames", 1)
+    if getattr(image, "default_image", False):  # an APNG begins with a picture for old programs
+        image.seek(1)
+        count -= 1
+    return [Message("photo.first_of", count=count)] if count > 1 else []
 
 
-def _finish(image: Image.Image, name: str, notes: list[str]) -> Photo:
+def _finish(image: Image.Image, name: str, notes: list[str], stretch: bool) -> Photo:
     """Decoded picture of any mode -> RGB or L, upright, no metadata."""
     notes = list(notes)
     orientation = _orientation(image)
     try:
-        image = _to_rgb_or_grey(image, name, notes)
+        deep = image.mode.startswith("I") or image.mode == "F"
+        image = _to_rgb_or_grey(image, name, notes, stretch)
     except (ValueError, OSError, MemoryError) as error:
         raise ImageError(
             Message("photo.colours", name=repr(name), mode=image.mode, allowed=ALLOWED)
@@ -379,7 +418,8 @@ def _finish(image: Image.Image, name: str, notes: list[str]) -> Photo:
         image = image.transpose(UPRIGHT[orientation])
         notes.append(Message("photo.upright"))
     image.info = {}  # where the photo was taken is nobody's business
-    return Photo(image, name, tuple(notes))
+    photo = Photo(image, name, tuple(notes))
+    return photo.stretch() if stretch and not deep else photo
 
 
 def _orientation(image: Image.Image) -> object:
@@ -390,9 +430,9 @@ def _orientation(image: Image.Image) -> object:
         return 1
 
 
-def _to_rgb_or_grey(image: Image.Image, name: str, notes: list[str]) -> Image.Image:
+def _to_rgb_or_grey(image: Image.Image, name: str, notes: list[str], stretch: bool) -> Image.Image:
     if image.mode.startswith("I") or image.mode == "F":
-        return Image.fromarray(_deep_grey(image, name, notes))
+        return Image.fromarray(deep_grey(image, name, notes, stretch))
     if (
         image.mode == "La"
     ):  # grey with premultiplied alpha, reachable from a caller's Pillow image only
@@ -409,61 +449,3 @@ def _to_rgb_or_grey(image: Image.Image, name: str, notes: list[str]) -> Image.Im
     elif image.mode == "CMYK":
         notes.append(Message("photo.from_cmyk"))
     return image.convert("L" if grey else "RGB")
-
-
-def _deep_grey(image: Image.Image, name: str, notes: list[str]) -> np.ndarray:
-    """16-bit, 32-bit and float grey -> (height, width) uint8, scaled, never clipped.
-
-    16 bits run from 0 to 65535. The range of 32-bit values is not written in the file: values
-    within 0..1 (float), 0..255 or 0..65535 are taken to use that range, others are stretched from
-    their smallest to their largest.
-    """
-    values = np.asarray(image)
-    low, high = float(values.min()), float(values.max())
-    if not (np.isfinite(low) and np.isfinite(high)):
-        raise ImageError(Message("photo.not_finite", name=repr(name)))
-    if image.mode.startswith("I;16") or image.format == "PPM":
-        notes.append(Message("photo.from_16_bits"))
-        return _to_8_bits(values, 65535)
-    tops = (1, 255, 65535) if image.mode == "F" else (255, 65535)
-    for top in tops:
-        if low >= 0 and high <= top:
-            notes.append(Message("photo.from_32_bits", top=top))
-            return _to_8_bits(values, top)
-    notes.append(Message("photo.stretched", low=f"{low:g}", high=f"{high:g}"))
-    return _to_8_bits(values, high if high > low else low + 1, low)
-
-
-def _looks_like(data: bytes) -> str:
-    """A guess, from its first bytes, at the kind of a file that is no picture."""
-    head = data[:512].lstrip(b"\xef\xbb\xbf \t\r\n")
-    lower = head.lower()
-    if data[4:8] == b"ftyp":
-        if data[8:12] in (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"):
-            return Message("photo.is_heic")
-        return Message("photo.is_video")
-    if b"<svg" in lower:
-        return Message("photo.is_svg")
-    for start, what in (
-        (b"<!doctype html", Message("photo.is_web_page")),
-        (b"<html", Message("photo.is_web_page")),
-        (b"%pdf", Message("photo.is_pdf")),
-        (b"%!ps", Message("photo.is_postscript")),
-        (b"pk\x03\x04", Message("photo.is_zip")),
-        (b"\x1f\x8b", Message("photo.is_archive")),
-        (b"8bps", Message("photo.is_photoshop")),
-        (b"\x00\x00\x01\x00", Message("photo.is_icon")),
-        (b"\xff\xd8\xff", Message("photo.is_damaged", format="JPEG")),
-        (b"\x89png", Message("photo.is_damaged", format="PNG")),
-        (b"gif8", Message("photo.is_damaged", format="GIF")),
-        (b"riff", Message("photo.is_riff")),
-    ):
-        if lower.startswith(start):
-            return what
-    if head and all(byte in b"\t\r\n\f\x1b" or 32 <= byte < 127 or byte >= 128 for byte in head):
-        try:
-            data[:512].decode("utf-8", errors="strict" if len(data) <= 512 else "ignore")
-        except UnicodeDecodeError:
-            return Message("photo.is_unknown")
-        return Message("photo.is_text")
-    return Message("photo.is_unknown")

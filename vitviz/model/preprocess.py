@@ -30,7 +30,8 @@ INTERPOLATIONS = {
     "hamming": Image.Resampling.HAMMING,
     "lanczos": Image.Resampling.LANCZOS,
 }
-MOST_SCALE = 1000.0  # bound of |mean| and of 1 / std; those of published models are small
+# Bounds of mean and std, for pixels from 0 to 1; std 1/255 leaves them from 0 to 255.
+MOST_MEAN, LEAST_STD, MOST_STD = 2.0, 1e-3, 4.0
 MAX_SIDE = 4096  # pixels on a side of a model's input; no published ViT comes near it
 
 # The resized photo before cropping may be an endless strip: 1 x 10,000 pixels become 224 x
@@ -75,9 +76,11 @@ class Preprocess:
                 )
         if min(self.std) <= 0:
             raise WeightsError(f"std must be positive, got {self.std}")
-        if max(map(abs, self.mean)) > MOST_SCALE or min(self.std) < 1 / MOST_SCALE:
+        far = max(map(abs, self.mean)) > MOST_MEAN or max(self.std) > MOST_STD
+        if far or min(self.std) < LEAST_STD:
             raise WeightsError(
-                f"mean and std are those of values from 0 to 1, got {self.mean} and {self.std}"
+                f"mean and std are those of pixels from 0 to 1, got {short(self.mean)} and "
+                f"{short(self.std)}; those of pixels from 0 to 255 are 255 times as large"
             )
         if not is_number(self.crop_pct, 0.01, 2):
             raise WeightsError(f"crop_pct must lie between 0.01 and 2, got {short(self.crop_pct)}")

@@ -12,9 +12,11 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor
 
+from ..languages import Message
 from .config import ViTConfig, sides_of
-from .loaded import LoadedModel, build
+from .loaded import LoadedModel, Resampling, build
 
+TIMM = Resampling()
 # Details that were measured at the image size of the training, and do not hold at another.
 MEASURED = ("accuracy", "evaluation", "temperature", "others", "explainers")
 
@@ -71,15 +73,13 @@ def multiplications(config: ViTConfig) -> int:
     return blocks + config.in_chans * height * width * dim
 
 
-def resized(
-    loaded: LoadedModel, image_size: int | tuple[int, int], *, antialias: bool = True
-) -> LoadedModel:
+def resized(loaded: LoadedModel, image_size: int | tuple[int, int]) -> LoadedModel:
     """The same model for pictures of another size: (height, width) in pixels, an int for a square.
 
     The patches stay as large as they are, so there are more of them, or fewer; the position
-    embedding is resampled to the new grid. Measured facts, temperature and threshold included, are
-    dropped: nobody measured them at this size. The model's own size changes nothing. `antialias`:
-    see `resample_positions`.
+    embedding is resampled to the new grid as the library of the model does it (`Resampling`), and
+    the card says whose way that is. Measured facts, temperature and threshold included, are
+    dropped: nobody measured them at this size. The model's own size changes nothing.
     Raises `WeightsError` for a size that is not a multiple of the patch, or too large.
     """
     old = loaded.card.config
@@ -90,53 +90,70 @@ def resized(
     preprocess = replace(loaded.preprocess, size=new.image_size)
     details = {key: text for key, text in loaded.card.details.items() if key not in MEASURED}
     details["resized from"] = "{} x {} pixels".format(*old.image_size)
+    if old.pos_embed or old.relative_bias:
+        details["positions"] = Message("models.positions_like", library=loaded.resampling.like)
     card = replace(
         loaded.card, config=new, resized_from=old.image_size, temperature=1.0, details=details
     )
-    state = resample(loaded.vit.state_dict(), old, new, antialias=antialias)
-    return replace(build(state, card, preprocess), film=loaded.film)
+    state = resample(loaded.vit.state_dict(), old, new, loaded.resampling)
+    made = build(state, card, preprocess)
+    return replace(made, film=loaded.film, resampling=loaded.resampling)
+
+
+def settled(loaded: LoadedModel) -> LoadedModel:
+    """The same model, whose present size counts as its own: for files that hold the resampled
+    positions, such as the pages of a site. A detail still says the size of its training.
+    """
+    return replace(loaded, card=replace(loaded.card, resized_from=None))
 
 
 def resample(
-    state: Mapping[str, Tensor], old: ViTConfig, new: ViTConfig, *, antialias: bool = True
+    state: Mapping[str, Tensor], old: ViTConfig, new: ViTConfig, way: Resampling = TIMM
 ) -> dict[str, Tensor]:
     """The weights of one model for another that differs in image size or patch size only."""
     state = dict(state)
     weight = "patch_embed.proj.weight"
     state[weight] = resample_filters(state[weight], new.patch_size)
     if "pos_embed" in state:
-        state["pos_embed"] = resample_positions(state["pos_embed"], old, new, antialias=antialias)
+        state["pos_embed"] = resample_positions(state["pos_embed"], old, new, way)
     for name in state:
         if name.endswith(".relative.table"):
-            state[name] = resample_bias(state[name], old, new)
+            state[name] = resample_bias(state[name], old, new, way)
     return state
 
 
 def resample_positions(
-    pos_embed: Tensor, old: ViTConfig, new: ViTConfig, *, antialias: bool = True
+    pos_embed: Tensor, old: ViTConfig, new: ViTConfig, way: Resampling = TIMM
 ) -> Tensor:
     """Positions of the patches, interpolated as a picture with D colours. (1, N or P, D)
 
     arXiv:2010.11929, section 3.2. Bicubic and smoothed where the grid becomes coarser, as timm's
     `resample_abs_pos_embed` does it; prefix tokens have no place and keep their rows. Without
-    `antialias` nothing is smoothed, as in the first DINOv2.
+    `antialias` nothing is smoothed, as `interpolate_pos_encoding` of transformers does it.
     """
     if old.grid_size == new.grid_size:
         return pos_embed
     count = old.num_prefix_tokens if old.pos_embed_prefix else 0
     rows, cols = old.grid_size
     grid = rearrange(pos_embed[:, count:], "1 (rows cols) d -> 1 d rows cols", rows=rows, cols=cols)
-    grid = F.interpolate(grid, size=new.grid_size, mode="bicubic", antialias=antialias)
+    grid = F.interpolate(grid, size=new.grid_size, mode="bicubic", antialias=way.antialias)
     return torch.cat([pos_embed[:, :count], rearrange(grid, "1 d rows cols -> 1 (rows cols) d")], 1)
 
 
-def resample_bias(table: Tensor, old: ViTConfig, new: ViTConfig) -> Tensor:
+def resample_bias(table: Tensor, old: ViTConfig, new: ViTConfig, way: Resampling = TIMM) -> Tensor:
     """The numbers of a relative bias for the ways of another grid. (ways, H) -> (ways, H)
 
-    As BEiT and timm's `resize_rel_pos_bias_table` do it. The three of CLS stay.
+    As BEiT and timm's `resize_rel_pos_bias_table` do it, or bilinear, as `BeitRelativePositionBias`
+    of transformers does it. The three of CLS stay.
     """
     if old.grid_size == new.grid_size:
         return table
+    if way.like == "transformers":
+        height, width = (2 * count - 1 for count in old.grid_size)
+        ways = rearrange(table[:-3], "(h w) heads -> 1 heads h w", h=height, w=width)
+        size = [2 * count - 1 for count in new.grid_size]
+        ways = F.interpolate(ways, size=size, mode="bilinear")
+        return torch.cat([rearrange(ways, "1 heads h w -> (h w) heads"), table[-3:]])
     down, right = (
         _ways_between(*counts).to(table)
         for counts in zip(old.grid_size, new.grid_size, strict=True)

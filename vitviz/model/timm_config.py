@@ -5,7 +5,7 @@ from typing import Any
 from torch import nn
 
 from ..errors import WeightsError
-from .config import Rotary, ViTConfig
+from .config import Rotary, ViTConfig, check_channels
 
 # timm's classes that vitviz's ViT can compute, with their names in `ViTConfig`.
 MODELS = ("VisionTransformer", "VisionTransformerDistilled", "Eva", "Beit")
@@ -23,6 +23,7 @@ ACTIVATIONS = {
     "QuickGELU": "quick_gelu",
     "SiLU": "silu",
 }
+IDLE = ("Dropout", "Identity")  # modules that change nothing outside training
 _WINDOWS = "looks within windows and merges patches between stages (Swin)"
 # Unsupported classes: a description for the error message, and a similar model that loads.
 REFUSED = {
@@ -67,6 +68,7 @@ PARTS = {
 def config_from_timm(model: Any, name: str) -> ViTConfig:
     """Read the architecture off a timm model. Raises `WeightsError` for parts that vitviz lacks."""
     _check_parts(model, name)
+    check_channels(model.patch_embed.proj.in_channels, name)
     first, *others = map(_config_of_block, model.blocks)
     for index, block in enumerate(others, start=1):
         for key, value in block.items():
@@ -180,7 +182,17 @@ def _config_of_block(block: Any) -> dict[str, Any]:
 def _check_parts(model: nn.Module, name: str) -> None:
     """Raise `WeightsError` for a part that a plain ViT does not have, or that was modified."""
     if _kind(model) not in MODELS:
+        if inner := _inner(model):
+            raise WeightsError(
+                f"it is a {_kind(model)} around a {_kind(model.get_submodule(inner))}: "
+                f'vitviz.from_timm(model.get_submodule("{inner}")) takes that'
+            )
         raise _of_another_kind(name, "it", model)
+    if line := _line_that_mends(model):
+        raise WeightsError(
+            f"the head of {name} is a {_kind(model.head)} of which one layer counts; {line} leaves "
+            "that layer, and the same answers"
+        )
     for path, part in model.named_modules(remove_duplicate=False):
         key, where = path.rpartition(".")[2], f"its {path}" if path else "it"
         allowed = BLOCKS if key.isdigit() else PARTS.get(key, ())
@@ -197,6 +209,24 @@ def _check_parts(model: nn.Module, name: str) -> None:
             if heads * dim != model.embed_dim or scale != dim**-0.5:
                 which = f"{heads} heads of {dim} channels and a scale of {scale:.4g}"
                 raise not_plain(name, f"{where} has {which}")
+
+
+def _inner(model: Any) -> str | None:
+    """The path of the only plain ViT inside another module; None if there is none, or several."""
+    if not isinstance(model, nn.Module):
+        return None
+    found = [path for path, part in model.named_modules() if path and _kind(part) in MODELS]
+    return found[0] if len(found) == 1 else None
+
+
+def _line_that_mends(model: Any) -> str | None:
+    """The line of Python that makes a head of a dropout and a layer one layer; None for others."""
+    head = getattr(model, "head", None)
+    if not isinstance(head, nn.Sequential):
+        return None
+    layers = [place for place, part in enumerate(head) if _kind(part) not in IDLE]
+    single = len(layers) == 1 and isinstance(head[layers[0]], nn.Linear)
+    return f"model.head = model.head[{layers[0]}]" if single else None
 
 
 def _kind(part: Any) -> str:

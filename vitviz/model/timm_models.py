@@ -1,20 +1,18 @@
 """Load timm's plain ViTs, by name or as an object, into vitviz's own ViT; refuse others."""
 
 import difflib
-import math
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ..errors import WeightsError
 from ..languages import Message
 from . import hub
 from .checkpoints import CHECKPOINT_SUFFIXES
-from .config import MOST
 from .fold import folded
 from .labels import Labels, imagenet_labels, own_labels
 from .loaded import (
@@ -24,8 +22,6 @@ from .loaded import (
     build,
     customized,
     head_of,
-    holds_numbers,
-    misfits,
 )
 from .menu import CURATED, WEIGHT_FILES, list_models, terms_of
 from .parity import first_difference
@@ -35,13 +31,7 @@ from .untrained import DEFAULT_SEED, drawn_with
 
 HUB_IDS = ("hf-hub:", "hf_hub:")
 IDS = (*HUB_IDS, "local-dir:")
-SIZES = {  # of timm's plain ViTs, by width and depth
-    (192, 12): "tiny",
-    (384, 12): "small",
-    (768, 12): "base",
-    (1024, 24): "large",
-    (1280, 32): "huge",
-}
+FORBIDDEN = 403  # HTTP: logged in, and not allowed
 
 
 def load_timm(name: str, pretrained: bool) -> LoadedModel:
@@ -71,53 +61,6 @@ def load_timm(name: str, pretrained: bool) -> LoadedModel:
     if pretrained:
         return loaded
     return replace(loaded, card=replace(loaded.card, details={}, trained=False))
-
-
-def load_state(
-    state: Mapping[str, Tensor], arch: str, name: str, source: str, file: str
-) -> LoadedModel:
-    """Load weights under timm's names into the architecture `arch`: a name of timm, or a
-    `local-dir:` with a config.json. Classes and image size are read off the weights.
-
-    Raises `WeightsError` that names the parameters that do not fit.
-    """
-    import timm
-
-    if not arch.startswith(IDS) and not timm.is_model(arch.partition(".")[0]):
-        raise WeightsError(
-            f'arch must be a name of timm, such as {guess_arch(state)}, got "{arch}"'
-        )
-    if bad := [key for key, value in state.items() if not holds_numbers(value)]:
-        raise WeightsError(
-            f"the weights in {file} are damaged: {bad[0]} holds values that are not finite, or "
-            "lacks some"
-        )
-    head, positions = state.get("head.weight"), state.get("pos_embed")
-    options: dict[str, Any] = {"num_classes": 0 if head is None or not head.ndim else len(head)}
-    if options["num_classes"] > MOST:
-        raise WeightsError(f"{file} has more than {MOST} classes")
-    if "fc_norm.weight" in state:
-        options["global_pool"] = "avg"
-    try:
-        with torch.device("meta"):
-            plain: Any = timm.create_model(arch, pretrained=False)
-        if positions is not None and positions.ndim == 3 and plain.pos_embed is not None:
-            count = positions.shape[1] - plain.pos_embed.shape[1] + plain.patch_embed.num_patches
-            side, patch = math.isqrt(max(0, count)), plain.patch_embed.patch_size
-            if side * side == count and count != plain.patch_embed.num_patches:
-                options["img_size"] = (side * patch[0], side * patch[1])
-        model: Any = timm.create_model(arch, pretrained=False, **options)
-    except Exception as error:  # timm raises many types
-        raise WeightsError(why_not(arch, False, error)) from error
-    if wrong := misfits(model.state_dict(), state):
-        raise WeightsError(
-            f'{file} does not fit arch="{arch}": {wrong}. By its sizes it may be '
-            f'"{guess_arch(state)}"'
-        )
-    model.load_state_dict(state)
-    loaded = from_timm(model, name, source)
-    kept = {} if arch.startswith(IDS) else {"architecture": arch}  # the tag describes other weights
-    return replace(loaded, card=replace(loaded.card, details=kept))
 
 
 def _create(name: str, pretrained: bool) -> Any:
@@ -219,14 +162,6 @@ def _has_published_head(model: Any, cfg: Mapping[str, Any]) -> bool:
     return own is not None and torch.equal(own.detach().cpu(), published)
 
 
-def guess_arch(state: Mapping[str, Tensor]) -> str:
-    """The name of timm's plain ViT of the width, depth and patch of these weights, for a hint."""
-    filters = state["patch_embed.proj.weight"]
-    depth = len({key.split(".")[1] for key in state if key.startswith("blocks.")})
-    size = SIZES.get((len(filters) if filters.ndim == 4 else 0, depth))
-    return f"vit_{size}_patch{filters.shape[-1]}_224" if size else "vit_base_patch16_224"
-
-
 def terms_of_timm(name: str) -> Message | None:
     """The restrictions on using timm's weights of this name, known before they are downloaded.
 
@@ -258,14 +193,32 @@ def _unknown_model(name: str) -> str:
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     return (
         f'"{name}" is not a shipped model, a file that ends in {", ".join(CHECKPOINT_SUFFIXES)}, '
-        f"a folder with a config.json, a timm name or owner/name of the Hugging Face hub{hint}"
+        f"a folder with a config.json, a timm name or owner/name of the Hugging Face hub{hint}; "
+        "and there is no file or folder of this name here"
     )
 
 
 def why_not(name: str, pretrained: bool, error: Exception) -> str:
     """The sentence for an error of timm, of the hub's client or of the network."""
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+    from huggingface_hub import constants
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
 
+    model_id, _, revision = name.removeprefix("hf-hub:").removeprefix("hf_hub:").partition("@")
+    page = f"{constants.ENDPOINT}/{model_id}"
+    if isinstance(error, GatedRepoError):
+        denied = getattr(error.response, "status_code", None) == FORBIDDEN
+        return Message(f"models.hub_{'denied' if denied else 'gated'}", name=model_id, page=page)
+    if isinstance(error, RepositoryNotFoundError):
+        return Message("models.hub_not_found", name=model_id)
+    if isinstance(error, RevisionNotFoundError):
+        return Message("models.hub_no_revision", name=model_id, revision=revision)
     if isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled):
         others = tuple(model for model in list_models() if model not in CURATED)
         return Message("models.no_connection", name=name, others=others)

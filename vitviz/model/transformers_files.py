@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..errors import WeightsError
 from ..languages import Message
-from .config import Rotary, ViTConfig, sides_of
+from .config import Rotary, ViTConfig, check_channels, sides_of
 from .fold import folded
 from .json_values import is_number, parse, short
 from .labels import names_of
@@ -19,6 +19,7 @@ from .loaded import (
     LoadedModel,
     LoadOptions,
     ModelCard,
+    Resampling,
     build,
     check_depth,
     head_of,
@@ -27,13 +28,19 @@ from .loaded import (
 )
 from .preprocess import Preprocess
 from .resize import resized
-from .state_dicts import read_any
+from .state_dicts import check_no_adapter, read_any, unwrapped
 from .transformers_pixels import preprocess_of, switch
 from .untrained import twin
 
 MOST_JSON = 2**24  # bytes of a config or an index; the largest models have 1 MB
-CONFIG, INDEX = "config.json", ".index.json"
+CONFIG, INDEX, ADAPTER_CONFIG = "config.json", ".index.json", "adapter_config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+# Names of the same weights in fewer bits.
+VARIANTS = tuple(
+    f"{stem}.{kind}.{suffix}"
+    for stem, suffix in (("model", "safetensors"), ("pytorch_model", "bin"))
+    for kind in ("fp16", "bf16", "fp32", "non_ema")
+)
 Find = Callable[[str], Path | None]  # the path of a file of a model; None: it has none
 
 
@@ -47,8 +54,8 @@ class Family:
     activation: str = "gelu"
     always: Mapping[str, Any] = field(default_factory=dict)  # fields of `ViTConfig`
     classifier: Mapping[str, Any] = field(default_factory=dict)  # more of them, with classes
-    # Whether positions resampled to the size of the pictures are smoothed; None: not resampled.
-    antialias: bool | None = None
+    antialias: bool = False  # whether positions are smoothed that are resampled to a coarser grid
+    any_size: bool = False  # whether a given preprocessing may make pictures of another size
     biases: str = "qkv"  # those of q, k and v that have a bias
     # Makes more fields of `ViTConfig` from config.json.
     read_fields: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda hf_config: {}
@@ -98,16 +105,16 @@ _MEAN = {"global_pool": "avg"}
 FAMILIES = {
     "vit": Family(16, 1e-12, "ViT"),
     "deit": Family(16, 1e-12, "DeiT"),
-    "dinov2": Family(14, 1e-6, "DINOv2", "gelu", _DINO, _BOTH, antialias=False),
+    "dinov2": Family(14, 1e-6, "DINOv2", "gelu", _DINO, _BOTH, any_size=True),
     "dinov2_with_registers": Family(
-        16, 1e-6, "DINOv2", "gelu", _DINO_REGISTERS, _BOTH, antialias=True
+        16, 1e-6, "DINOv2", "gelu", _DINO_REGISTERS, _BOTH, antialias=True, any_size=True
     ),
     "clip_vision_model": Family(
         32, 1e-5, "CLIP", "quick_gelu", _CLIP, _MEAN | {"final_norm": "none"}
     ),
     "siglip_vision_model": Family(16, 1e-6, "Siglip", "gelu_pytorch_tanh", _SIGLIP, _MEAN),
     "dinov3_vit": Family(
-        16, 1e-5, "DINOv3ViT", "gelu", _DINOV3, antialias=True, biases="qv", read_fields=_of_dinov3
+        16, 1e-5, "DINOv3ViT", "gelu", _DINOV3, any_size=True, biases="qv", read_fields=_of_dinov3
     ),
     "beit": Family(16, 1e-12, "Beit", biases="qv", read_fields=_of_beit),
 }
@@ -185,8 +192,8 @@ def load_transformers(
     """Load the model whose files `find` returns: config.json, weights, preprocessor_config.json.
 
     `weights` is the selected weights file; None: the one that transformers would take. Labels and
-    preprocessing of the options replace those of the files. As in transformers, a DINOv2 or v3
-    takes pictures of the size that its preprocessing makes, not of the size of its training.
+    preprocessing of the options replace those of the files. As in transformers, the model takes
+    pictures of the size that the preprocessing in its files makes, not of the size of its config.
 
     Raises `WeightsError` that says which file, value or parameter is not understood.
     """
@@ -205,8 +212,10 @@ def load_transformers(
                 f"its model_type is {short(kind)}, and of transformers' models those of "
                 f"{known} can be read"
             )
+        check_channels(_value(hf_config, "num_channels", 3), "the model")
         size = sides_of("image_size", _value(hf_config, "image_size", 224))
         state = read_weights(find, weights)
+        state = unwrapped(state, weights.name if weights else "it", options.key, options.without)
         classifier = any(key.startswith(("classifier.", "cls_classifier.")) for key in state)
         state = renamed(state)
         config = _config(hf_config, family, size, state, classifier)
@@ -214,24 +223,28 @@ def load_transformers(
         names = names_of(options.labels, config.num_classes)
         if names is None and classifier and hf_config.get("id2label") is not None:
             names = _id2label(hf_config["id2label"], config.num_classes)
-        shown = options.preprocess or _preprocess(find, family, config.in_chans)
+        shown, assumed = options.preprocess, ()  # type: Any, tuple[str, ...]
+        if shown is None:
+            shown, assumed = _preprocess(find, family, config.in_chans, size)
     except WeightsError as error:
         raise WeightsError(f"{name} cannot be loaded: {error}") from error
     source = Message("models.of_transformers", name=name)
     head = head_of(names, config)
-    card = ModelCard(name=name, source=source, config=config, labels=names, head=head)
-    fixed = family.antialias is None
-    loaded = build(
-        state, card, shown if fixed and options.preprocess else replace(shown, size=size)
+    card = ModelCard(
+        name=name, source=source, config=config, labels=names, head=head, assumed=assumed
     )
+    if options.preprocess and not family.any_size:
+        loaded = build(state, card, options.preprocess)
+    else:
+        loaded = build(state, card, replace(shown, size=size))
+    like = options.positions_like or "transformers"
+    loaded = replace(loaded, resampling=Resampling.of(like, family.antialias))
     loaded = loaded if options.pretrained else twin(loaded)
-    if fixed:
-        return loaded
     if options.image_size is not None:
-        return resized(loaded, options.image_size, antialias=bool(family.antialias))
+        return resized(loaded, options.image_size)
     (height, width), (ph, pw) = shown.size, config.patch_size
     size = (height // ph * ph, width // pw * pw)
-    return replace(resized(loaded, size, antialias=bool(family.antialias)), preprocess=shown)
+    return replace(resized(loaded, size), preprocess=shown)
 
 
 def _needed(find: Find, name: str) -> Path:
@@ -266,7 +279,20 @@ def read_weights(find: Find, chosen: Path | None = None) -> dict[str, Tensor]:
                 raise WeightsError(f"{index.name} names {short(file)}, which is no file beside it")
             state |= read_any(_needed(find, file))
         return state
+    for name in VARIANTS if chosen is None else ():
+        if (path := find(name)) is not None:
+            return read_any(path)
+    check_is_no_adapter(find, "it")
     raise WeightsError(f"it has none of {', '.join(WEIGHTS)}, nor an index of several files")
+
+
+def check_is_no_adapter(find: Find, name: str) -> None:
+    """Raise `WeightsError` if the files are those of an adapter, such as LoRA's, with the name of
+    the model that it adapts. Raises as `find` does.
+    """
+    if (path := find(ADAPTER_CONFIG)) is not None:
+        base = read_object(path).get("base_model_name_or_path")
+        check_no_adapter(["lora_A"], name, base if isinstance(base, str) else None)
 
 
 def renamed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -429,13 +455,21 @@ def _id2label(id2label: Any, num_classes: int) -> tuple[str, ...]:
     return tuple(map(str, found))
 
 
-def _preprocess(find: Find, family: Family, channels: int) -> Preprocess:
-    """The preprocessing from the model's own file, or else the default of its family."""
-    processor: Any = {}
+def _preprocess(
+    find: Find, family: Family, channels: int, size: tuple[int, int]
+) -> tuple[Preprocess, tuple[str, ...]]:
+    """The preprocessing from the model's own file; or else the default of its family, for pictures
+    of the size of its config unless it takes any size, and the sentence that this is assumed.
+    """
+    processor: Any = None
     if (path := find("preprocessor_config.json")) is not None:
         processor = read_object(path)
     elif (path := find("processor_config.json")) is not None:
         processor = read_object(path).get("image_processor") or {}
-    if not isinstance(processor, dict):
+    if not isinstance(processor, dict | None):
         raise WeightsError(f"image_processor must be a JSON object, got {short(processor)}")
-    return preprocess_of(processor, family.processor, channels)
+    made = preprocess_of(processor or {}, family.processor, channels)
+    if processor is not None:
+        return made, ()
+    made = made if family.any_size else replace(made, size=size)
+    return made, (Message("models.assumed_processor", family=family.processor),)

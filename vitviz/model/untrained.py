@@ -38,7 +38,8 @@ def twin(loaded: LoadedModel) -> LoadedModel:
         details={key: details[key] for key in KEPT_DETAILS if key in details},
         trained=False,
     )
-    return replace(build(state, card, loaded.preprocess), film=loaded.film)
+    made = build(state, card, loaded.preprocess)
+    return replace(made, film=loaded.film, resampling=loaded.resampling)
 
 
 class _OwnGenerator(TorchFunctionMode):

@@ -23,13 +23,27 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
         type=_lines,
         metavar="FILE",
         action=action,
-        help="the names of the classes, one a line; or the word imagenet",
+        help="the names of the classes, one a line, or in JSON, as a list or by number (.json); or "
+        "the word imagenet",
     )
     add(
         "--key",
         metavar="TEXT",
         action=action,
         help="which of several models in a file, such as state_dict_ema",
+    )
+    add(
+        "--without",
+        metavar="PART,PART",
+        action=action,
+        help="parts of a file to leave out, by the beginnings of their names, such as decoder",
+    )
+    add(
+        "--positions-like",
+        choices=("timm", "transformers"),
+        action=action,
+        help="whose way positions are brought to another image size (default: that of the library "
+        "that the model comes from)",
     )
     add(
         "--preprocess",
@@ -42,15 +56,19 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
 
 def weight_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options as keyword arguments of `load`; None for those that were not given."""
-    return {name: getattr(arguments, name) for name in ("arch", "labels", "key", "preprocess")}
+    names = ("arch", "labels", "key", "without", "positions_like", "preprocess")
+    return {name: getattr(arguments, name) for name in names}
 
 
-def _lines(text: str) -> str | list[str]:
-    """The names in a file, one a line; or the word "imagenet" itself."""
+def _lines(text: str) -> Any:
+    """The names in a file, one a line, or the value of a JSON file; or the word "imagenet"."""
     if text == IMAGENET:
         return text
     try:
-        names = Path(text).read_text("utf-8-sig").splitlines()
+        whole = Path(text).expanduser().read_text("utf-8-sig")
+        if text.lower().endswith(".json"):
+            return parse(whole)
+        names = whole.splitlines()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
         raise argparse.ArgumentTypeError(f"{text[:80]} cannot be read: {reason}") from None

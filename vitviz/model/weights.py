@@ -1,7 +1,9 @@
 """`load`: turn a name, a file, a folder, a timm name or a hub id into a model."""
 
+import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +13,30 @@ from ..errors import WeightsError
 from ..languages import Message
 from . import hub
 from .checkpoints import CHECKPOINT_SUFFIXES, load_own, save_checkpoint
+from .foreign import check_has_weights
 from .json_values import short
 from .key import ModelKey
 from .labels import Labels
-from .loaded import LoadedModel, LoadOptions, ModelCard, customized
+from .loaded import Library, LoadedModel, LoadOptions, ModelCard, Resampling, customized
 from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models, name_of
 from .preprocess import Preprocess, as_preprocess
 from .resize import resized
 from .state_dicts import read_any, unwrapped
-from .timm_models import HUB_IDS, from_timm, guess_arch, load_state, load_timm, why_not
+from .timm_files import OWN_SIZES, guess_arch, load_state
+from .timm_models import HUB_IDS, from_timm, load_timm, why_not
 from .torchvision_models import from_torchvision
-from .transformers_files import CONFIG, WEIGHTS, load_transformers, read_object
+from .transformers_files import (
+    ADAPTER_CONFIG,
+    CONFIG,
+    WEIGHTS,
+    Find,
+    check_is_no_adapter,
+    load_transformers,
+    read_object,
+    read_weights,
+)
 from .untrained import twin
+from .vit_pytorch_files import from_vit_pytorch
 
 __all__ = [
     "CURATED",
@@ -41,7 +55,10 @@ __all__ = [
 
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
+log = logging.getLogger("vitviz.load")
 LOCAL = "local-dir:"
+TIMM_WRAPPER = "timm_wrapper"  # the model_type of a timm model that transformers has saved
+MARKS = (CONFIG, ADAPTER_CONFIG)  # a folder with one of these files is one of a model
 
 
 def load(
@@ -51,6 +68,8 @@ def load(
     labels: Labels = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     key: str | None = None,
+    without: str | Sequence[str] | None = None,
+    positions_like: Library | None = None,
     pretrained: bool = True,
     image_size: int | tuple[int, int] | None = None,
     device: str | torch.device | None = None,
@@ -63,7 +82,8 @@ def load(
     `local-dir:folder`.
 
     `arch` is timm's name of the architecture, such as "vit_small_patch16_224", for a file that does
-    not say; `key` is the beginning of the parameter names, for a file that holds several models.
+    not say; `key` is the beginning of the parameter names, for a file that holds several models;
+    `without` are beginnings of the names of parts to leave out, such as "decoder".
     `labels` are the names of the classes, or "imagenet"; `preprocess` is a `Preprocess` or its
     fields. Both replace those of the model.
 
@@ -74,8 +94,13 @@ def load(
     of transformers, which tell its sizes. Torch's random state is not touched.
 
     `image_size` (pixels, height before width) is the size of the input pictures. The patch size
-    stays; positions are resampled to the new grid (`resize.py`). Positions of the twin are drawn at
-    the model's own size and resampled too, so the twin shows what resampling alone does to them.
+    stays; positions are resampled to the new grid as the library does it that the model comes from,
+    or the one of `positions_like`, "timm" or "transformers" (`Resampling`). Positions of the twin
+    are drawn at the model's own size and resampled too, so the twin shows what resampling alone
+    does to them.
+
+    What the files do not say is assumed, and logged as a warning: `card.assumed`;
+    `print(loaded)` says in one line what was understood.
 
     Raises `WeightsError`, whose sentence says what is missing, damaged or not supported.
     """
@@ -86,12 +111,18 @@ def load(
         preprocess=as_preprocess(preprocess),
         pretrained=pretrained,
         image_size=image_size,
+        positions_like=positions_like,
+        without=tuple(without.split(",") if isinstance(without, str) else without or ()),
     )
     loaded = _opened(source, options)
+    if positions_like is not None and positions_like != loaded.resampling.like:
+        loaded = replace(loaded, resampling=Resampling.of(positions_like))
     if not pretrained and loaded.card.trained:
         loaded = twin(loaded)
     if image_size is not None:
         loaded = resized(loaded, image_size)
+    if loaded.card.assumed:
+        log.warning("%s: assumed: %s", loaded.card.name, "; ".join(loaded.card.assumed))
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -112,9 +143,27 @@ def load_key(
 
 def is_file(source: str) -> bool:
     """Whether `load` reads the model of this name from the disk, not from timm or the hub."""
-    if source in list_models() or source.endswith(CHECKPOINT_SUFFIXES):
+    if source in list_models():
         return source not in CURATED
-    return _is(Path.is_file, Path(source.removeprefix(LOCAL)) / CONFIG)
+    return _path_of(source) is not None
+
+
+def _path_of(source: str) -> Path | None:
+    """The file or folder that a source names; None if it is a name of timm or of the hub."""
+    try:
+        path = Path(source.removeprefix(LOCAL)).expanduser()
+    except RuntimeError:  # a home that is not known
+        return None
+    if source.endswith(CHECKPOINT_SUFFIXES):
+        return path
+    if _is(Path.is_dir, path):
+        files = (file.name for file in path.iterdir())
+        return (
+            path
+            if any(name in MARKS or name.endswith(CHECKPOINT_SUFFIXES) for name in files)
+            else None
+        )
+    return path if (path.suffix or len(path.parts) > 1) and _is(Path.is_file, path) else None
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
@@ -128,65 +177,125 @@ def _is(kind: Callable[[Path], bool], path: Path) -> bool:
 def _opened(source: str | Path, options: LoadOptions) -> LoadedModel:
     """Find the model of a source and load it with its options, at its own size."""
     name = str(source)
-    path = Path(name.removeprefix(LOCAL))
     shipped = name in list_models() and name not in CURATED
-    on_disk = not shipped and (isinstance(source, Path) or is_file(name))
-    is_folder = on_disk and _is(Path.is_dir, path)
+    path = None if shipped else _path_of(name)
+    if path is None and isinstance(source, Path):
+        path = source.expanduser()
     loaded = None
     if shipped:
         loaded = load_own(WEIGHTS_DIR / f"{name}.safetensors", name)
-    elif on_disk and not is_folder:
+    elif path is not None and _is(Path.is_dir, path):
+        return _of_folder(path, options)
+    elif path is not None:
         if not _is(Path.is_file, path):
             raise WeightsError(f"there is no checkpoint file {path}")
         if (loaded := load_own(path, name_of(path))) is None:
             return _of_others(path, options)
-    if options.arch or options.key:
+    of_hub = name.startswith(HUB_IDS) or HUB_ID.fullmatch(name)
+    if options.arch or ((options.key or options.without) and not of_hub):
         raise WeightsError(
-            f"arch and key are of a file that holds weights alone, and {short(name)} is none"
+            f"arch, key and without are of a file that holds weights alone, and {short(name)} is "
+            "none"
         )
     if loaded:
         return customized(loaded, options)
-    if is_folder:
-        return _of_folder(path, options)
-    if name.startswith(HUB_IDS) or HUB_ID.fullmatch(name):
+    if of_hub:
         return _of_hub(name, options)
     return customized(load_timm(name, options.pretrained), options)
 
 
 def _of_folder(folder: Path, options: LoadOptions, weights: Path | None = None) -> LoadedModel:
-    """The model in a folder with a config.json, in transformers' format or timm's."""
-    config = read_object(folder / CONFIG) if (folder / CONFIG).is_file() else {}
+    """The model in a folder, which its config.json describes, or in the only file of weights."""
+    config = read_object(folder / CONFIG) if _is(Path.is_file, folder / CONFIG) else {}
 
     def find(file: str) -> Path | None:
         return path if (path := folder / file).is_file() else None  # links are followed
 
-    if "model_type" in config:
-        return load_transformers(find, name_of(weights or folder), options, weights)
-    if "architecture" in config:
-        return customized(load_timm(f"{LOCAL}{folder}", options.pretrained), options)
+    if weights is None and "model_type" not in config:
+        check_is_no_adapter(find, str(folder))
+    name = name_of(weights or folder)
+    if weights is None:
+        check_has_weights(folder)
+    if options.arch is None and _of_transformers(config):
+        return load_transformers(find, name, options, weights)
+    if options.arch is None and "architecture" in config:
+        return _of_timm_folder(folder, find, name, options, weights)
+    files = sorted(path for path in folder.iterdir() if path.name.endswith(CHECKPOINT_SUFFIXES))
+    if len(files) == 1:
+        return load_own(files[0], name) or _of_others(files[0], options)
+    such = f", such as {files[0].name}" if files else ""
     raise WeightsError(
-        f"the folder {folder} has no {CONFIG} of transformers or of timm; name a file in it"
+        f"the folder {folder} has no {CONFIG} of transformers or of timm; name a file in it{such}"
     )
+
+
+def _of_transformers(config: Mapping[str, Any]) -> bool:
+    return "model_type" in config and config["model_type"] != TIMM_WRAPPER
+
+
+def _of_timm_folder(
+    folder: Path, find: Find, name: str, options: LoadOptions, weights: Path | None = None
+) -> LoadedModel:
+    """A model of timm whose config.json lies in a folder: one of timm, or of transformers around
+    timm (`TIMM_WRAPPER`).
+    """
+    config = read_object(folder / CONFIG)
+    if not options.pretrained and "model_type" not in config:
+        return customized(load_timm(f"{LOCAL}{folder}", pretrained=False), options)
+    try:
+        state = read_weights(find, weights)
+    except WeightsError as error:
+        raise WeightsError(f"{name} cannot be loaded: {error}") from error
+    file = name if weights is None else weights.name
+    state = unwrapped(state, file, options.key, options.without)
+    source = Message("models.of_timm_file", file=file)
+    if weights is None:
+        source = Message("models.pretrained")
+    return customized(load_state(state, config, name, source, file, options.image_size), options)
 
 
 def _of_others(path: Path, options: LoadOptions) -> LoadedModel:
     """The model in a file that vitviz did not write."""
     beside = path.with_name(CONFIG)
     config = read_object(beside) if options.arch is None and beside.is_file() else {}
-    if "model_type" in config:
-        return _of_folder(path.parent, options, path)
-    state = unwrapped(read_any(path), path.name, options.key)
+
+    def find(file: str) -> Path | None:
+        return found if (found := path.with_name(file)).is_file() else None
+
+    if path.name.startswith("adapter_model."):
+        check_is_no_adapter(find, path.name)
+    if _of_transformers(config):
+        return load_transformers(find, name_of(path), options, path)
+    if "architecture" in config:
+        return _of_timm_folder(path.parent, find, name_of(path), options, path)
+    state = unwrapped(read_any(path), path.name, options.key, options.without)
     if "conv_proj.weight" in state:
         return customized(from_torchvision(state, path, name_of(path)), options)
-    arch = f"{LOCAL}{path.parent}" if "architecture" in config else options.arch
-    if arch is None:
+    if any(name.startswith("to_patch_embedding.") for name in state):
+        return customized(from_vit_pytorch(state, path, name_of(path), options.image_size), options)
+    if any("embeddings.patch_embedding" in name for name in state):
+        raise WeightsError(
+            f"{path.name} holds weights under the names of Hugging Face transformers, whose sizes "
+            f"are in a {CONFIG}: put that of its model beside it, or name the folder of both"
+        )
+    if options.arch is None:
+        hint = guess_arch(state)
+        way = (
+            f'load it with arch="{hint}", timm\'s name of its architecture (--arch on the command '
+            f"line), or put the {CONFIG} of its model beside it"
+        )
+        if hint is not None and "_clip_" in hint:
+            quick = hint.replace("_clip_", "_clip_quickgelu_")
+            way += f". The weights of OpenAI itself are of {quick}, which has another activation"
+        if hint is None:
+            way = f"load it with arch=NAME, timm's name of its architecture; if it is {OWN_SIZES}"
         raise WeightsError(
             f"{path.name} holds {len(state)} tensors but does not say which model they belong to: "
-            f'load it with arch="{guess_arch(state)}", timm\'s name of its architecture '
-            f"(--arch on the command line), or put the {CONFIG} of its model beside it"
+            f"{way}"
         )
     source = Message("models.of_timm_file", file=path.name)
-    return customized(load_state(state, arch, name_of(path), source, path.name), options)
+    arch, name = options.arch, name_of(path)
+    return customized(load_state(state, arch, name, source, path.name, options.image_size), options)
 
 
 def _of_hub(name: str, options: LoadOptions) -> LoadedModel:
@@ -195,11 +304,19 @@ def _of_hub(name: str, options: LoadOptions) -> LoadedModel:
     if not model_id.startswith("timm/"):
         try:
             files = hub.Repository(model_id)
-            config = files.find(CONFIG)
-            if config is not None and "model_type" in read_object(config):
-                if not files.online:
-                    hub.cached(model_id, *WEIGHTS, *(f"{name}.index.json" for name in WEIGHTS))
+            path = files.find(CONFIG)
+            if path is None:
+                check_is_no_adapter(files.find, model_id)
+                raise WeightsError(Message("models.hub_no_config", name=model_id))
+            config = read_object(path)
+            if "model_type" in config and not files.online:
+                hub.cached(model_id, *WEIGHTS, *(f"{name}.index.json" for name in WEIGHTS))
+            if _of_transformers(config):
                 return load_transformers(files.find, model_id, options)
+            if "model_type" in config:
+                return _of_timm_folder(path.parent, files.find, model_id, options)
+            if "architecture" not in config:
+                raise WeightsError(Message("models.hub_other_config", name=model_id))
         except WeightsError:
             raise
         except Exception as error:  # the hub's client and the network raise many types

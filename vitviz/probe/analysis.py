@@ -546,13 +546,15 @@ def analyze(
     image: Any,
     *,
     invert: bool = False,
+    stretch: bool = False,
     values: bool = False,
     interventions: Sequence[Intervention | Mapping[str, Any]] = (),
 ) -> Analysis:
     """Run a model once on a photo, and keep the trace of the pass with the results.
 
     `image`: see `open_photo`. `invert` exchanges light and dark first, for a dark digit on paper
-    in a model that was taught white on black; the analysis notes it. `values`: the trace keeps v
+    in a model that was taught white on black, `stretch` spreads its levels over the whole range, as
+    for a dark X-ray (`open_photo`); the analysis notes both. `values`: the trace keeps v
     beside q and k. `interventions`: changes to this pass (`intervention.py`), as values or in
     JSON's types; patch numbers are places in the grid, and changes of pixels are applied in order.
 
@@ -562,7 +564,7 @@ def analyze(
     """
     check_loaded(loaded)
     surgery = Surgery(read_interventions(interventions), loaded.card.config)
-    photo = open_photo(image)
+    photo = open_photo(image, stretch=stretch)
     around, picture = seen(loaded, photo.invert() if invert else photo, surgery)
     return Analysis(**around, pass_=forward(loaded, picture, surgery, values=values))
 

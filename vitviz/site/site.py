@@ -18,6 +18,7 @@ from ..errors import VitvizError, WeightsError
 from ..languages import ENGLISH, Message, in_others, languages, say
 from ..model.loaded import LoadedModel
 from ..model.menu import CURATED, list_models
+from ..model.resize import settled
 from ..model.weights import load
 from ..probe.analysis import analyze
 from ..viewer import css, explanations, in_page, pack
@@ -191,7 +192,7 @@ def _offered(models: Sequence[str]) -> dict[str, LoadedModel]:
     """Load the models of the page, by name."""
     offered: dict[str, LoadedModel] = {}
     for name in models or [known for known in list_models() if known not in CURATED]:
-        loaded = load(name, device="cpu")
+        loaded = settled(load(name, device="cpu"))
         in_page.check(loaded.card)
         key = loaded.card.name
         if key in offered:

@@ -174,7 +174,13 @@ def class_named(card: ModelCard, target: int | str | None, key: str) -> int | No
     translations = (words.get("labels", {}) for words in card.words.values())
     called = {name: label for names in translations for label, name in names.items()}
     label = target if target in labels else called.get(str(target))
-    number = labels.index(label) if label in labels else whole(target)
+    if (alike := [str(at) for at, name in enumerate(labels) if name == label])[1:]:
+        raise SelectionError(
+            Message(
+                "experiments.alike", name=card.name, target=repr(target)[:40], numbers=tuple(alike)
+            )
+        )
+    number = int(alike[0]) if alike else whole(target)
     if number is None or not 0 <= number < count:
         wrong = repr(target)[:40]
         raise SelectionError(

@@ -1,0 +1,215 @@
+"""Levels, orientation and kinds of picture files: what is said of them, and what can be done."""
+
+import io
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from tests.models import tiny
+from vitviz import ImageError, VitvizError, analyze, analyze_many, cli, open_photo, survey
+from vitviz.many.pictures import others_in
+
+LEVELS = np.linspace(0, 4095, 200)[None].repeat(150, 0).astype(np.uint16)  # 12 bits
+DARK = "its highest level is 4095 of 65535: it is dark to the model"
+
+
+def deep_png(values: np.ndarray) -> bytes:
+    """A PNG of 16 bits, grey or RGB."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        end = struct.pack(">I", zlib.crc32(kind + data))
+        return struct.pack(">I", len(data)) + kind + data + end
+
+    height, width = values.shape[:2]
+    kind = 2 if values.ndim == 3 else 0
+    header = struct.pack(">IIBBBBB", width, height, 16, kind, 0, 0, 0)
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
+    parts = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts
+
+
+def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
+    image.save(buffer := io.BytesIO(), kind, **options)
+    return buffer.getvalue()
+
+
+def deep_ppm(values: np.ndarray) -> bytes:
+    height, width = values.shape[:2]
+    return f"P6 {width} {height} 65535\n".encode() + values.astype(">u2").tobytes()
+
+
+DEEP = {
+    "grey PNG": lambda: deep_png(LEVELS),
+    "RGB PNG": lambda: deep_png(np.dstack([LEVELS] * 3)),
+    "grey TIFF": lambda: encoded(Image.fromarray(LEVELS), "TIFF"),
+    "RGB PPM": lambda: deep_ppm(np.dstack([LEVELS] * 3)),
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_a_dark_file_of_16_bits_says_its_highest_level(name: str) -> None:
+    data = DEEP[name]()
+    plain = open_photo(data)
+    dark = DARK.replace("4095", "4112") if name == "RGB PPM" else DARK  # 16 of 255
+    assert [*plain.notes] == ["16-bit values scaled to 8 bits", dark]
+    assert np.asarray(plain.image).max() < 17
+    bright = np.asarray(open_photo(data, stretch=True).image)
+    assert (bright.min(), bright.max()) == (0, 255)
+    last = open_photo(data, stretch=True).notes[-1]
+    assert "stretched over the whole range" in last
+
+
+def test_a_bright_file_of_16_bits_has_no_such_note() -> None:
+    assert open_photo(deep_png(LEVELS * 16)).notes == ("16-bit values scaled to 8 bits",)
+
+
+def test_stretching_a_deep_file_keeps_its_fine_levels() -> None:
+    """Of 200 different levels all stay apart; of the scaled ones only 17 are left."""
+    bright = np.asarray(open_photo(deep_png(LEVELS), stretch=True).image)
+    assert len(np.unique(bright)) == 200
+    assert np.array_equal(bright[0], np.rint(LEVELS[0] / 4095 * 255))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        np.linspace(-1000, 2000, 30)[None].repeat(20, 0),  # such as a CT, in Hounsfield units
+        np.linspace(3, 90, 30)[None].repeat(20, 0).astype(np.uint8),
+        torch.linspace(0, 0.1, 30)[None].repeat(20, 1),
+    ],
+    ids=["float", "uint8", "tensor"],
+)
+def test_arrays_of_any_range_can_be_stretched(source) -> None:
+    photo = open_photo(source, stretch=True)
+    levels = np.asarray(photo.image)[0]
+    assert (levels[0], levels[-1], np.all(np.diff(levels.astype(int)) >= 0)) == (0, 255, True)
+    assert photo.notes[-1].startswith("levels from ")
+
+
+def test_stretching_keeps_hue_and_leaves_a_flat_picture() -> None:
+    colours = np.array([[[10, 20, 30], [70, 70, 110]]], dtype=np.uint8)
+    bright = np.asarray(open_photo(colours).stretch().image).astype(int)
+    assert bright.tolist() == [[[0, 26, 51], [153, 153, 255]]]  # 255 (v - 10) / 100, rounded
+    flat = open_photo(np.full((4, 4, 3), 7, dtype=np.uint8))
+    assert flat.stretch() is flat
+    given = Image.fromarray(colours)
+    open_photo(given, stretch=True)
+    assert given.getpixel((0, 0)) == (10, 20, 30)
+
+
+def test_an_analysis_of_a_stretched_picture_says_so(tmp_path: Path, capsys, monkeypatch) -> None:
+    (tmp_path / "in").mkdir()
+    for name in "ab":
+        (tmp_path / "in" / f"{name}.png").write_bytes(deep_png(LEVELS))
+    loaded = tiny("cls")
+    dark = analyze(loaded, tmp_path / "in" / "a.png")
+    bright = analyze(loaded, tmp_path / "in" / "a.png", stretch=True)
+    assert dark.picture.max() < 17
+    assert bright.picture.max() > 200
+    many = [*analyze_many(loaded, tmp_path / "in", stretch=True, progress=False)]
+    assert torch.equal(many[0].picture, bright.picture)
+    assert many[1].notes == bright.notes
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["look", "in/a.png", "--no-figures", "--stretch", "--model", "mnist"]) == 0
+    said = capsys.readouterr().out
+    assert "note: levels from 0 to 4095 stretched" in said
+    assert "vitviz-a-mnist-stretched/" in said
+
+
+def turned(kind: str) -> bytes:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    image = Image.fromarray(np.dstack([np.tri(6, 9, dtype=np.uint8) * 200] * 3))
+    return encoded(image, kind, exif=exif)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "WEBP", "TIFF", "AVIF", "JPEG"])
+def test_every_format_is_turned_upright_and_says_so(kind: str) -> None:
+    photo = open_photo(turned(kind))
+    assert photo.image.size == (6, 9)
+    assert photo.notes == ("turned upright as its EXIF data says",)
+
+
+def test_an_animated_png_shows_the_first_picture_of_its_animation() -> None:
+    """Its default picture, for programs without animations, need not be a part of it."""
+    red, green, blue = (Image.new("RGB", (4, 4), name) for name in ("red", "#008000", "blue"))
+    for first, alone in ((red, True), (red, False)):
+        data = encoded(
+            first, "PNG", save_all=True, append_images=[green, blue], default_image=alone
+        )
+        photo = open_photo(data)
+        assert photo.image.getpixel((1, 1)) == ((0, 128, 0) if alone else (255, 0, 0))
+        assert photo.notes == (f"first of {2 if alone else 3} frames",)
+
+
+def test_a_preview_of_a_raw_photo_is_said_to_be_one() -> None:
+    from PIL.TiffImagePlugin import ImageFileDirectory_v2
+
+    tags = ImageFileDirectory_v2()
+    tags[50706] = b"\1\4\0\0"
+    tags.tagtype[50706] = 1
+    data = encoded(Image.new("RGB", (4, 4)), "TIFF", tiffinfo=tags)
+    assert open_photo(data).notes == ("the preview inside a raw photo, not the raw photo itself",)
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (bytes(128) + b"DICM" + bytes(9), "DICOM"),
+        (bytes(344) + b"n+1\0" + bytes(9), "NIfTI"),
+        (b"\xff\x0a" + bytes(60), "JPEG XL"),
+        (b"\0\0\0\x0cJXL \r\n\x87\n" + bytes(60), "JPEG XL"),
+        (b"\x93NUMPY\x01\0" + bytes(60), "array of numpy"),
+        (bytes(60) + b"TRUEVISION-XFILE.\0", "Targa"),
+        (b"v/1\x01" + bytes(60), "high dynamic range"),
+    ],
+)
+def test_formats_of_science_and_cameras_are_called_by_name(data: bytes, what: str) -> None:
+    with pytest.raises(ImageError, match=f"is not a picture we can read: it is an? .*{what}"):
+        open_photo(data)
+
+
+def test_one_of_a_batch_and_an_item_of_a_data_set_say_what_to_take() -> None:
+    loaded = tiny("cls")
+    with pytest.raises(ImageError, match=r"not 1 pictures at once .* take \[0\] of it"):
+        analyze(loaded, torch.zeros(1, 3, 32, 32))
+    with pytest.raises(ImageError, match=r"dictionary came: take \['image'\] of it"):
+        analyze(loaded, {"image": np.zeros((4, 4, 3), np.uint8), "label": 3})
+
+
+HEIC = b"\0\0\0\x18ftypheic" + bytes(200)
+
+
+def test_files_that_are_passed_over_are_counted_and_named(tmp_path: Path, capsys) -> None:
+    image = Image.new("RGB", (40, 40), "white")
+    (tmp_path / "more").mkdir()
+    for name in ("a.jfif", "b.JPG", "more/c.pjpeg", ".hidden.jpg"):
+        (tmp_path / name).write_bytes(encoded(image, "JPEG"))
+    assert others_in(tmp_path) is None
+    for place in range(7):
+        (tmp_path / f"IMG_{place}.HEIC").write_bytes(HEIC)
+    (tmp_path / "more" / "d.jxl").write_bytes(b"\xff\x0a" + bytes(60))
+    (tmp_path / "more" / ".DS_Store").write_bytes(b"x")
+    loaded = tiny("cls")
+    said = str(others_in([tmp_path, "no folder"]))
+    assert said.startswith("8 other files were passed over: IMG_0.HEIC (it is a HEIC photo, as iPh")
+    assert said.endswith("export it as JPEG), IMG_1.HEIC, IMG_2.HEIC, IMG_3.HEIC, IMG_4.HEIC, "
+                         "IMG_5.HEIC, ...")  # fmt: skip
+    assert len([*analyze_many(loaded, tmp_path)]) == 3
+    assert f"note: {said}" in capsys.readouterr().err
+    assert len(survey(loaded, tmp_path, progress=False).pictures) == 3
+    assert "HEIC" not in capsys.readouterr().err
+    survey(loaded, tmp_path)
+    assert f"note: {said}" in capsys.readouterr().err
+
+
+def test_a_folder_of_other_files_alone_says_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "IMG_1.HEIC").write_bytes(HEIC)
+    sentence = r"no pictures in .*: 1 other files were passed over: IMG_1\.HEIC \(it is a HEIC"
+    with pytest.raises(VitvizError, match=sentence):
+        [*analyze_many(tiny("cls"), tmp_path)]
