@@ -274,7 +274,8 @@ def test_the_stage_and_the_tabs_stay_in_sight(shown) -> None:
 
     def order() -> bool:
         tabs, picture = (
-            shown.locator(place).bounding_box()["y"] for place in ("[role=tablist]", ".vv-frame .vv-picture")
+            shown.locator(place).bounding_box()["y"]
+            for place in ("[role=tablist]", ".vv-frame .vv-picture")
         )
         return tabs < picture
 
