@@ -181,23 +181,23 @@ def test_a_photo_does_not_take_the_place_of_another(page_of) -> None:
     assert len({*made}) == 12
 
 
-@pytest.mark.parametrize("old", [False, True])
-def test_no_pixel_of_a_photo_is_read_on_the_thread_of_the_page(page_of, old: bool) -> None:
+def test_no_pixel_of_a_photo_is_read_on_the_thread_of_the_page(page_of) -> None:
     """Where a worker can draw it does; else the page does it, and finds the same."""
-    reads = """window.reads = 0;
-        for (const { prototype } of [OffscreenCanvas, HTMLCanvasElement]) {
-            const { getContext } = prototype;
-            prototype.getContext = function (...asked) {
-                window.reads += 1;
-                return getContext.apply(this, asked);
-            };
-        }"""
-    analysed = page_of(
-        "photos", f"() => {{ {reads} {'delete window.OffscreenCanvas;' if old else ''} }}"
-    )
-    data = photos()["wide.png"]
-    are_alike(analysed(data, "wide.png"), analyze(load("photos"), open_photo(data, "wide.png")))
-    assert analysed.tab.evaluate("window.reads > 0") == old
+    for old in (False, True):
+        reads = """window.reads = 0;
+            for (const { prototype } of [OffscreenCanvas, HTMLCanvasElement]) {
+                const { getContext } = prototype;
+                prototype.getContext = function (...asked) {
+                    window.reads += 1;
+                    return getContext.apply(this, asked);
+                };
+            }"""
+        analysed = page_of(
+            "photos", f"() => {{ {reads} {'delete window.OffscreenCanvas;' if old else ''} }}"
+        )
+        data = photos()["wide.png"]
+        are_alike(analysed(data, "wide.png"), analyze(load("photos"), open_photo(data, "wide.png")))
+        assert analysed.tab.evaluate("window.reads > 0") == old
 
 
 def test_what_is_no_picture_is_refused_in_the_words_of_python(page_of) -> None:

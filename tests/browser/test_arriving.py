@@ -20,7 +20,7 @@ SENT = """() => Object.fromEntries(performance.getEntriesByType("resource")
     .map(({ name, transferSize, encodedBodySize }) => [name, [transferSize, encodedBodySize]]))"""
 
 
-def test_the_viewer_is_asked_for_once_and_a_second_visit_has_it(visit):
+def test_the_document_names_what_is_asked_for_once_and_a_second_visit_has_it(visit):
     seen = visit(fresh=True)
     page = seen.page
     (address,) = {one for one in seen.requests if VIEWER.search(urlsplit(one).path)}
@@ -28,6 +28,17 @@ def test_the_viewer_is_asked_for_once_and_a_second_visit_has_it(visit):
     assert first[address][0] > 100_000
     asked = seen.requests.count(address)
     assert asked == 1  # the hint in the headers is the same request
+    # All that Gradio asks for, but the script of the page itself, which stands in its head.
+    named = set(re.findall(r'href="(assets/[^"]+)"', seen.page.request.get(seen.page.url).text()))
+    files = {one.partition("/assets/")[2] for one in seen.requests if "/assets/" in one}
+    files = {f"assets/{one}" for one in files if one.endswith((".js", ".css"))}
+    assert len(files) > 40
+    assert {one.partition("-")[0] for one in files - named} <= {"assets/index"}
+    # None in vain: Gradio takes each style into use. Of a script nothing tells whether it does.
+    styles = {one for one in named if one.endswith(".css")}
+    used = "[...document.querySelectorAll('link[rel=stylesheet]')].map(({ href }) => href)"
+    assert styles <= {"assets/" + one.rpartition("/")[2] for one in seen.page.evaluate(used)}
+    assert named <= files
     page.reload()
     seen.ready("red-panda.jpg")
     second = page.evaluate(SENT)
@@ -40,36 +51,39 @@ BOXES = """(places) => places.map((place) => {
 })"""
 
 
-@pytest.mark.parametrize(
-    ("size", "locale"),
-    [({"viewport": PHONE["viewport"]}, "ko-KR"), (LAPTOP, "en-US"), (DESK, "en-US")],
-)
-def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_place(
-    visit, size, locale
-):
-    scripts = Held()
+def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_place(visit):
+    for size, locale in (
+        ({"viewport": PHONE["viewport"]}, "ko-KR"),
+        (LAPTOP, "en-US"),
+        (DESK, "en-US"),
+    ):
+        scripts = Held()
 
-    def watched(page) -> None:
-        page.add_init_script(WATCH)
-        page.route("**/assets/index-*.js", scripts.hold)
+        def watched(page, scripts=scripts) -> None:
+            page.add_init_script(WATCH)
+            page.route("**/assets/index-*.js", scripts.hold)
 
-    seen = visit(wait_for="", before=watched, locale=locale, **size)
-    page = seen.page
-    page.wait_for_function("document.querySelector('.vv-first img')?.naturalWidth > 200")
-    answer, picture = page.evaluate(BOXES, [".vv-first p", ".vv-first img"])
-    said = seen.text(".vv-first p")
-    scripts.go()
-    seen.ready("red-panda.jpg")
-    assert page.locator(".vv-first").count() == 0
-    assert seen.text(".vv-title h2") == said
-    drawn, shown = page.evaluate(BOXES, [".vv-title h2", ".vv-picture"])
-    assert [abs(one - other) <= 3 for one, other in zip(picture, shown, strict=True)] == [True] * 4
-    assert [abs(one - other) <= 3 for one, other in zip(answer[:2], drawn[:2], strict=True)] == [
-        True,
-        True,
-    ]
-    page.wait_for_function("document.querySelector('#vv-examples img')")
-    assert page.evaluate(SHIFTED) < 0.05
+        seen = visit(wait_for="", before=watched, locale=locale, **size)
+        page = seen.page
+        page.wait_for_function("document.querySelector('.vv-first img')?.naturalWidth > 200")
+        answer, picture = page.evaluate(BOXES, [".vv-first p", ".vv-first img"])
+        said = seen.text(".vv-first p")
+        scripts.go()
+        seen.ready("red-panda.jpg")
+        assert page.locator(".vv-first").count() == 0
+        assert seen.text(".vv-title h2") == said
+        drawn, shown = page.evaluate(BOXES, [".vv-title h2", ".vv-picture"])
+        assert [abs(one - other) <= 3 for one, other in zip(picture, shown, strict=True)] == [
+            True
+        ] * 4
+        assert [
+            abs(one - other) <= 3 for one, other in zip(answer[:2], drawn[:2], strict=True)
+        ] == [
+            True,
+            True,
+        ]
+        page.wait_for_function("document.querySelector('#vv-examples img')")
+        assert page.evaluate(SHIFTED) < 0.05
 
 
 def test_the_answer_of_the_document_stays_until_that_of_the_viewer_is_seen(visit):
@@ -106,31 +120,14 @@ def test_the_viewer_draws_what_the_document_brings_and_does_not_draw_it_again(vi
     seen.ready("dog.jpg")
     page.get_by_role("button", name="red panda", exact=True).click()
     seen.ready("red-panda.jpg")
-
-
-def test_the_document_names_what_gradio_will_ask_for(visit):
-    """All but the script of the page itself, which stands in its head."""
-    seen = visit(fresh=True)
-    named = set(re.findall(r'href="(assets/[^"]+)"', seen.page.request.get(seen.page.url).text()))
-    asked = {one.partition("/assets/")[2] for one in seen.requests if "/assets/" in one}
-    asked = {f"assets/{one}" for one in asked if one.endswith((".js", ".css"))}
-    assert len(asked) > 40
-    assert {one.partition("-")[0] for one in asked - named} <= {"assets/index"}
-    # None in vain: Gradio takes each style into use. Of a script nothing tells whether it does.
-    styles = {one for one in named if one.endswith(".css")}
-    used = "[...document.querySelectorAll('link[rel=stylesheet]')].map(({ href }) => href)"
-    assert styles <= {"assets/" + one.rpartition("/")[2] for one in seen.page.evaluate(used)}
-    assert named <= asked
-
-
-def test_the_answer_is_not_there_where_the_page_shows_something_else(visit):
-    seen = visit("?example=dog", wait_for="dog.jpg")
-    assert "vv-first" not in seen.page.request.get(seen.page.url).text()
-    photo = "{ vitviz: { photo: 'one of mine' } }"
-    seen.page.add_init_script(f"history.replaceState({photo}, '')")
-    seen.page.goto(seen.page.url.partition("?")[0], wait_until="commit")
-    seen.page.wait_for_function("document.querySelector('gradio-app')")
-    assert seen.page.locator(".vv-first").count() == 0
+    # The answer is not in the document where the page shows something else.
+    home = page.url.partition("?")[0]
+    assert "vv-first" in page.request.get(home).text()
+    assert "vv-first" not in page.request.get(f"{home}?example=dog").text()
+    page.add_init_script("history.replaceState({ vitviz: { photo: 'one of mine' } }, '')")
+    page.goto(home, wait_until="commit")
+    page.wait_for_function("document.querySelector('gradio-app')")
+    assert page.locator(".vv-first").count() == 0
 
 
 @pytest.fixture(scope="module")
@@ -140,19 +137,17 @@ def plain(tmp_path_factory):
         yield address
 
 
-@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
-def test_little_travels_until_the_viewer_is_ready_and_less_on_a_second_visit(
-    browser, plain, locale
-):
-    context = browser.new_context(locale=locale, **LAPTOP)
-    page = context.new_page()
-    page.add_init_script(WATCH_READY)
-    document, first, *_ = arrived(page, plain, None, 1)
-    _, second, *_ = arrived(page, plain, None, 1)
-    context.close()
-    assert 20 < document < DOCUMENT_KB
-    assert document < first < FIRST_KB
-    assert second < SECOND_KB
+def test_little_travels_until_the_viewer_is_ready_and_less_on_a_second_visit(browser, plain):
+    for locale in ("en-US", "ko-KR"):
+        context = browser.new_context(locale=locale, **LAPTOP)
+        page = context.new_page()
+        page.add_init_script(WATCH_READY)
+        document, first, *_ = arrived(page, plain, None, 1)
+        _, second, *_ = arrived(page, plain, None, 1)
+        context.close()
+        assert 20 < document < DOCUMENT_KB
+        assert document < first < FIRST_KB
+        assert second < SECOND_KB
 
 
 def test_the_viewer_is_ready_without_what_is_not_counted(visit):
@@ -168,33 +163,30 @@ def test_the_viewer_is_ready_without_what_is_not_counted(visit):
     held.go()
 
 
-@pytest.mark.parametrize(
-    ("locale", "said", "again"),
-    [
-        ("en-US", "The viewer could not be loaded", "Try again"),
-        ("ko-KR", "뷰어를 가져오지 못했습니다", "다시 시도"),
-    ],
-)
-def test_a_viewer_that_is_blocked_is_said_and_tried_again(visit, locale, said, again):
+def test_a_viewer_that_is_blocked_is_said_and_tried_again(visit):
     def blocked(page) -> None:
         page.route(VIEWER, lambda route: route.abort())
 
-    seen = visit(wait_for="", before=blocked, locale=locale)
-    page = seen.page
-    note = page.get_by_role("alert").filter(has_text=said)
-    note.wait_for()
-    assert note.bounding_box()["y"] < 300  # and not below the place of the viewer
-    shown = [part.strip() for part in note.inner_text().splitlines() if part.strip()]
-    assert shown[-1] == again
-    assert len(shown) == 2
-    page.unroute(VIEWER)
-    seen.photo_is("red-panda.jpg")  # Gradio would complain of an answer that breaks off
-    note.get_by_role("button", name=again).click()
-    seen.ready("red-panda.jpg")
-    assert page.locator(".vv-absent").is_hidden()
-    # The browser says what was blocked; nothing else went wrong.
-    assert any("ERR_FAILED" in one for one in seen.complaints)
-    seen.forgive("ERR_FAILED")
+    for locale, said, again in (
+        ("en-US", "The viewer could not be loaded", "Try again"),
+        ("ko-KR", "뷰어를 가져오지 못했습니다", "다시 시도"),
+    ):
+        seen = visit(wait_for="", before=blocked, locale=locale)
+        page = seen.page
+        note = page.get_by_role("alert").filter(has_text=said)
+        note.wait_for()
+        assert note.bounding_box()["y"] < 300  # and not below the place of the viewer
+        shown = [part.strip() for part in note.inner_text().splitlines() if part.strip()]
+        assert shown[-1] == again
+        assert len(shown) == 2
+        page.unroute(VIEWER)
+        seen.photo_is("red-panda.jpg")  # Gradio would complain of an answer that breaks off
+        note.get_by_role("button", name=again).click()
+        seen.ready("red-panda.jpg")
+        assert page.locator(".vv-absent").is_hidden()
+        # The browser says what was blocked; nothing else went wrong.
+        assert any("ERR_FAILED" in one for one in seen.complaints)
+        seen.forgive("ERR_FAILED")
 
 
 def test_another_language_is_fetched_when_it_is_chosen_and_said_where_it_does_not_come(visit):

@@ -1,7 +1,7 @@
 """Two analyses beside each other: both sides and their difference are Python's numbers."""
 
 import re
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -48,7 +48,45 @@ def beside(open_page, two):
     return tab
 
 
-def test_both_maps_and_their_difference_are_those_of_python(beside, two) -> None:
+def test_both_sides_have_the_numbers_of_python_on_one_scale_and_are_closed(beside, two) -> None:
+    # Closing gives the page back, and a key opens it again.
+    before = beside.locator(".vv-panel:visible").inner_text()
+    assert beside.locator(".vv-side-name").count() == 2
+    beside.get_by_role("button", name="Close what stands beside").click()
+    beside.wait_for_selector(f'{PLACE}[data-beside=""]', state="attached")
+    assert beside.locator(".vv-beside").is_hidden()
+    assert beside.locator(".vv-twice, .vv-side-name").count() == 0
+    assert beside.locator(".vv-panel:visible > *").count() == 3  # heading, panel, and its code
+    assert "beside" not in beside.url
+    beside.keyboard.press("b")
+    beside.wait_for_selector(f'{PLACE}[data-beside="other"]')
+    assert beside.locator(".vv-panel:visible").inner_text() == before
+    beside.wait_for_url("**beside=other*")
+    beside.keyboard.press("Control+z")
+    beside.wait_for_selector(f'{PLACE}[data-beside=""]', state="attached")
+    beside.get_by_label("Beside", exact=True).select_option("other")
+    beside.wait_for_selector(f'{PLACE}[data-beside="other"]')
+    # The same panel stands on both sides, on one scale.
+    sides = beside.locator(".vv-panel:visible > [role=group]")
+    assert sides.count() == 2
+    names = beside.locator(".vv-side-name").all_inner_texts()
+    assert names == [side.get_attribute("aria-label") for side in sides.all()]
+    ends = sides.locator(".vv-foot .vv-ends").all_inner_texts()
+    assert len(ends) == 2
+    assert len(set(ends)) == 1
+    top = max(float(of.attention(2).flatten()[1:].max()) for of in (two.first, two.second))
+    top = max(top, 3 / two.first.trace.num_tokens)  # a scale ends there or later
+    high = sides.first.locator(".vv-foot .vv-ends span").last.inner_text()
+    assert float(high.split(" = ")[0]) == pytest.approx(top, rel=6e-3)
+    sides.nth(1).get_by_role(
+        "button", name="head 1"
+    ).click()  # a click on either side selects for both
+    beside.wait_for_selector(f'{PLACE}[data-head="1"]')
+    for side in sides.all():
+        assert side.locator(".vv-chosen .vv-head-name").inner_text() == "1"
+    beside.keyboard.press("m")
+    beside.wait_for_selector(f'{PLACE}[data-head="mean"]')
+    # Both maps and their difference.
     token = two.first.grid.token(1, 2)
     point(beside, HERE, 1, 2, 4, 4)
     beside.locator(f"{HERE} > .vv-under", has_text="row 1, col 2:").wait_for()
@@ -79,29 +117,7 @@ def test_both_maps_and_their_difference_are_those_of_python(beside, two) -> None
         most = beside.locator(".vv-beside .vv-compare-common").inner_text().split(",")[-1]
         largest = float(maps.difference.nan_to_num().abs().max())
         assert abs(number(f":{most}")) == pytest.approx(largest, abs=close, rel=6e-3)
-
-
-def test_the_same_panel_stands_on_both_sides_on_one_scale(beside, two) -> None:
-    sides = beside.locator(".vv-panel:visible > [role=group]")
-    assert sides.count() == 2
-    names = beside.locator(".vv-side-name").all_inner_texts()
-    assert names == [side.get_attribute("aria-label") for side in sides.all()]
-    ends = sides.locator(".vv-foot .vv-ends").all_inner_texts()
-    assert len(ends) == 2
-    assert len(set(ends)) == 1
-    top = max(float(of.attention(2).flatten()[1:].max()) for of in (two.first, two.second))
-    top = max(top, 3 / two.first.trace.num_tokens)  # a scale ends there or later
-    high = sides.first.locator(".vv-foot .vv-ends span").last.inner_text()
-    assert float(high.split(" = ")[0]) == pytest.approx(top, rel=6e-3)
-    sides.nth(1).get_by_role(
-        "button", name="head 1"
-    ).click()  # a click on either side selects for both
-    beside.wait_for_selector(f'{PLACE}[data-head="1"]')
-    for side in sides.all():
-        assert side.locator(".vv-chosen .vv-head-name").inner_text() == "1"
-
-
-def test_both_answers_are_bars(beside, two) -> None:
+    # Both answers are bars.
     beside.get_by_role("tab", name="Predictions").click()
     rows = beside.locator(".vv-both-answers li")
     expected = two.answers(5)
@@ -113,32 +129,8 @@ def test_both_answers_are_bars(beside, two) -> None:
             "all => all.map(node => parseFloat(node.style.width))"
         )
         assert fills == pytest.approx([100 * one.first, 100 * one.second], rel=1e-3)
-
-
-def test_closing_gives_the_page_back_and_a_key_opens_it_again(beside) -> None:
-    before = beside.locator(".vv-panel:visible").inner_text()
-    assert beside.locator(".vv-side-name").count() == 2
-    beside.get_by_role("button", name="Close what stands beside").click()
-    beside.wait_for_selector(f'{PLACE}[data-beside=""]', state="attached")
-    assert beside.locator(".vv-beside").is_hidden()
-    assert beside.locator(".vv-twice, .vv-side-name").count() == 0
-    assert beside.locator(".vv-panel:visible > *").count() == 3  # heading, panel, and its code
-    assert "beside" not in beside.url
-    beside.keyboard.press("b")
-    beside.wait_for_selector(f'{PLACE}[data-beside="other"]')
-    assert beside.locator(".vv-panel:visible").inner_text() == before
-    beside.wait_for_url("**beside=other*")
-    beside.keyboard.press("Control+z")
-    beside.wait_for_selector(f'{PLACE}[data-beside=""]', state="attached")
-    beside.get_by_label("Beside", exact=True).select_option("other")
-    beside.wait_for_selector(f'{PLACE}[data-beside="other"]')
-
-
-def test_panels_out_of_sight_let_go_of_what_was_closed(beside) -> None:
-    for name in ("Rollout", "Features", "Predictions"):
-        beside.get_by_role("tab", name=name).click()
-        beside.locator(".vv-panel:visible .vv-side-name >> nth=1").wait_for()
-    assert beside.locator(".vv-side-name").count() == 8
+    # Panels out of sight let go of what is closed.
+    assert beside.locator(".vv-side-name").count() == 10
     beside.keyboard.press("b")
     beside.wait_for_selector(f'{PLACE}[data-beside=""]', state="attached")
     assert beside.locator(".vv-side-name, .vv-both-answers, .vv-beside canvas").count() == 0
@@ -163,23 +155,19 @@ def test_beside_another_grid_the_selection_is_carried_over(open_page) -> None:
     tab.wait_for_selector(f'{PLACE}[data-token="{two.first.grid.token(3, 3)}"]')
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_on_a_phone_one_stands_under_the_other(open_page, two, theme) -> None:
-    phone = {"locale": "ko-KR", "color_scheme": theme, "is_mobile": True, "has_touch": True}
+def test_on_a_phone_one_stands_under_the_other(open_page, two) -> None:
+    phone = {"locale": "ko-KR", "is_mobile": True, "has_touch": True}
     tab = open_page(one_file(two.first, beside=two.second), **phone)
     tab.set_viewport_size({"width": 390, "height": 844})
     tab.wait_for_selector(f'{PLACE}[data-beside="other"] [data-size=narrow]')
     first, second = (side.bounding_box() for side in tab.locator(".vv-twice > [role=group]").all())
     assert second["y"] >= first["y"] + first["height"]
     assert second["x"] == first["x"]
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    for theme in ("dark", "light"):
+        tab.emulate_media(color_scheme=theme)
+        tab.wait_for_selector(f'.vitviz[data-theme="{theme}"]')
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 390, theme
     assert "차이" in tab.inner_text(".vv-beside")
-
-
-def link(visit, query: str, title: str = "bison.jpg"):
-    seen = visit(f"?model=tiny-cls&example=bison&{query}", title)
-    seen.page.wait_for_selector(f'.vv-place[data-beside="{parse_qs(query)["beside"][0]}"]')
-    return seen
 
 
 def both_of(models, first: tuple, second: tuple) -> Comparison:
@@ -189,57 +177,60 @@ def both_of(models, first: tuple, second: tuple) -> Comparison:
     return compare(one(*first), one(*second))
 
 
-@pytest.mark.parametrize(
-    ("key", "other"),
-    [
-        ("untrained", ("cls", "bison.jpg", False)),
+def test_a_link_and_the_menu_put_beside_what_python_computes(visit, models, ours, pictures) -> None:
+    here = ("cls", "bison.jpg")
+    seen = visit(
+        "?model=tiny-cls&example=bison&panel=attention&layer=1&head=0&token=5&beside=untrained",
+        "bison.jpg",
+    )
+    page = seen.page
+    menu = page.get_by_label("Beside", exact=True)
+
+    def stands(key: str, two: Comparison) -> None:
+        page.wait_for_selector(f'.vv-place[data-beside="{key}"]')
+        page.locator(f"{THERE} > .vv-under", has_text=":").wait_for()
+        shows(page, two.attention(1, 0, 5), 5, two.carried(5))
+        assert page.locator(DIFFERENCE).is_visible() == two.same_grid
+
+    for key, other in (
+        ("untrained", ("cls", "bison.jpg", False)),  # by the link
         ("example-cat", ("cls", "cat.jpg")),
         ("model-tiny-grey", ("grey", "bison.jpg")),
         ("model-long", ("long", "bison.jpg")),
-    ],
-)
-def test_a_link_puts_beside_what_python_computes(visit, models, key, other) -> None:
-    seen = link(visit, f"panel=attention&layer=1&head=0&token=5&beside={key}")
-    page, two = seen.page, both_of(models, ("cls", "bison.jpg"), other)
-    page.locator(f"{THERE} > .vv-under", has_text=":").wait_for()
-    shows(page, two.attention(1, 0, 5), 5, two.carried(5))
-    assert page.locator(DIFFERENCE).is_visible() == two.same_grid
-    address_says(page, beside=key)
-    seen.open_panel("Rollout")
-    page.locator(f'{THERE} > .vv-under:has-text(":")').wait_for()
-    page.locator(f"{HERE} > .vv-under", has_text=":").wait_for()
-    shows(page, two.rollout(5, 1), 5, two.carried(5))
-
-
-def test_what_stands_beside_follows_another_picture(visit, models, pictures) -> None:
-    seen = link(visit, "token=5&beside=untrained")
-    page = seen.page
-    seen.bring(pictures["first"])
+    ):
+        if key != "untrained":
+            menu.select_option(key)
+        two = both_of(models, here, other)
+        stands(key, two)
+        address_says(page, beside=key)
+        seen.open_panel("Rollout")
+        seen.is_(panel="rollout", overlay="rollout")
+        page.locator(f'{THERE} > .vv-under:has-text(":")').wait_for()
+        page.locator(f"{HERE} > .vv-under", has_text=":").wait_for()
+        shows(page, two.rollout(5, 1), 5, two.carried(5))
+        seen.open_panel("Attention")
+        seen.is_(panel="attention", overlay="attention")
+    # What stands beside follows another picture.
+    menu.select_option("untrained")
     page.wait_for_selector('.vv-place[data-beside="untrained"]')
-    page.locator(".vv-beside h3", has_text="first.png").wait_for()
-    page.locator(f"{THERE} > .vv-under", has_text=":").wait_for()
-    twin = load(models["cls"], pretrained=False)
-    two = compare(*(analyze(of, pictures["first"]) for of in (load(models["cls"]), twin)))
-    shows(page, two.attention(2, None, 5), 5, 5)
-    page.get_by_role("tab", name="Features").click()
-    page.locator(f"{THERE} > .vv-under", has_text=":").wait_for()
-
-
-def test_two_own_pictures_stand_beside_each_other(visit, ours, pictures) -> None:
-    seen = visit()
-    page = seen.page
     seen.bring(pictures["first"])
+    page.locator(".vv-beside h3", has_text="first.png").wait_for()
+    twin = load(models["cls"], pretrained=False)
+    stands("untrained", compare(ours(pictures["first"]), analyze(twin, pictures["first"])))
+    page.get_by_role("tab", name="Features").click()
+    seen.is_(panel="features", overlay="features")
+    page.locator(f"{THERE} > .vv-under", has_text=":").wait_for()
+    # Two own pictures stand beside each other.
+    seen.open_panel("Attention")
     page.get_by_role("button", name="Keep this one").click()
     page.wait_for_selector('.vv-place[data-beside="kept"]')
     seen.bring(pictures["second"])
     page.locator(".vv-beside h3", has_text="first.png").wait_for()
-    page.locator(f"{THERE} > .vv-under", has_text=":").wait_for()
-    two = compare(ours(pictures["second"]), ours(pictures["first"]))
-    shows(page, two.attention(2), 0, 0)
+    stands("kept", compare(ours(pictures["second"]), ours(pictures["first"])))
     address_says(page, beside=None, example=None)  # nobody else could open it
 
 
-def test_what_could_not_come_leaves_the_first_one_alone(visit) -> None:
+def test_what_could_not_come_leaves_the_first_alone_and_what_is_closed_asks_no_more(visit) -> None:
     seen = visit("?model=tiny-cls&example=bison", "bison.jpg")
     page = seen.page
     answers = []
@@ -262,12 +253,12 @@ def test_what_could_not_come_leaves_the_first_one_alone(visit) -> None:
     page.wait_for_selector('.vv-place[data-beside="untrained"]')
     assert said.is_hidden()
     assert urlsplit(address(page)).query.count("beside=untrained") <= 1
-
-
-def test_a_closed_second_asks_for_nothing_more(visit) -> None:
-    """Its request that is under way is cancelled; only the first asks on, for layers of its own."""
-    seen = visit("?model=tiny-cls&example=bison", "bison.jpg")
-    page, second, asked = seen.page, {}, []
+    page.unroute("**/component_server**")
+    page.locator(".vv-stage .vv-frame").focus()
+    page.keyboard.press("b")
+    page.wait_for_selector('.vv-place[data-beside=""]', state="attached")
+    # The request of a closed second is cancelled; only the first asks on, for layers of its own.
+    second, asked = {}, []
 
     def learn_the_second(route) -> None:
         answer = route.fetch()
@@ -287,7 +278,7 @@ def test_a_closed_second_asks_for_nothing_more(visit) -> None:
     # No layer of the second comes: its request is under way until it is cancelled.
     page.route("**/*layer-*", lambda route: None if its_layer(route.request) else route.continue_())
     with page.expect_request(its_layer):
-        page.get_by_label("Beside", exact=True).select_option("untrained")
+        page.get_by_label("Beside", exact=True).select_option("example-cat")
     page.locator(".vv-stage .vv-frame").focus()
     page.on("request", lambda request: asked.append(request.url) if its_own(request) else None)
     with page.expect_event("requestfailed", its_layer):

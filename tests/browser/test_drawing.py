@@ -4,6 +4,7 @@ import base64
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,13 +12,12 @@ from PIL import Image
 from playwright.sync_api import TimeoutError, expect
 
 from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held
-from tests.browser.test_fold import TABS, inside, top
+from tests.browser.test_fold import TABS, inside, project, speak, top
 from vitviz import analyze, load
 
 FIELD = ".vv-drawing-field"
 ANSWER = ".vv-drawing-word"
 SEVEN = ((0.28, 0.25), (0.7, 0.25), (0.58, 0.5), (0.45, 0.8))
-MOVE = {"en-US": "Move it there", "ko-KR": "그 자리로 옮기기"}
 SENT = """node => node.querySelector("canvas").toDataURL("image/png")"""
 
 
@@ -64,7 +64,7 @@ def answered(seen) -> Iterator[None]:
     seen.ready(field.get_attribute("data-shown"))
 
 
-def test_a_digit_is_drawn_answered_undone_and_drawn_dark(visit) -> None:
+def test_a_digit_is_drawn_answered_undone_drawn_dark_and_moved_to_where_digits_were(visit) -> None:
     seen = visit()
     page = seen.page
     page.locator("#vv-draw").click()
@@ -91,66 +91,10 @@ def test_a_digit_is_drawn_answered_undone_and_drawn_dark(visit) -> None:
     page.keyboard.press("Escape")
     expect(page.locator(".vv-drawing")).to_be_hidden()
     expect(page.locator("#vv-draw")).to_be_focused()
-
-
-def test_a_digit_is_drawn_by_keys_alone(visit) -> None:
-    seen = visit()
-    page = seen.page
-    page.locator("#vv-draw").focus()
-    page.keyboard.press("Enter")
-    expect(page.locator(FIELD)).to_be_focused()
-    with answered(seen):
-        page.keyboard.press("Space")
-        for _ in range(16):
-            page.keyboard.press("ArrowDown")
-        page.keyboard.press("Space")
-    expect(page.locator(".vv-drawing-side [role=status]").last).to_contain_text(
-        "The pen is lifted: row 22"
-    )
-    expect(page.locator(ANSWER)).to_contain_text("1")
-    ink = np.asarray(drawn(page))[:, :, 0] > 128
-    rows, cols = np.nonzero(ink)
-    assert rows.max() - rows.min() > 150
-    assert cols.max() - cols.min() < 40
-
-
-def test_a_finger_draws_on_a_phone_and_does_not_scroll(visit) -> None:
-    seen = visit(locale="ko-KR", **PHONE)
-    page = seen.page
-    page.locator("#vv-draw").tap()
-    expect(page.locator(".vv-drawing h3")).to_have_text("숫자 그리기")
-    before = page.evaluate("() => scrollY")
-    with answered(seen):
-        page.locator(FIELD).tap(position={"x": 140, "y": 140})  # a dot is a stroke too
-    assert abs(page.evaluate("() => scrollY") - before) < 5
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
-
-
-def test_what_is_drawn_while_an_answer_is_on_its_way_is_asked_after_it(visit) -> None:
-    page = visit().page
+    # A digit in the corner is moved to where digits were taught.
     page.locator("#vv-draw").click()
-    asked = Held()
-    page.route("**/queue/join*", asked.hold)
-    with page.expect_request("**/queue/join*"):
-        draw(page, SEVEN)
-    # The first question waits in the network, and nothing else is asked meanwhile.
-    draw(page, ((0.3, 0.55), (0.75, 0.55)))
-    assert page.locator(".vv-drawing").get_attribute("data-sent") == ""
-    asked.go()
-    page.wait_for_function(
-        """() => {
-            const { sent, shown } = document.querySelector(".vv-drawing").dataset;
-            return sent && sent !== "drawing-1.png" && shown === sent;
-        }"""
-    )
-
-
-@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
-def test_a_digit_in_the_corner_is_moved_to_where_digits_were_taught(visit, locale) -> None:
-    seen = visit(locale=locale)
-    page = seen.page
-    page.locator("#vv-draw").click()
-    move = page.locator(".vv-drawing-side button", has_text=MOVE[locale])
+    page.get_by_role("radio", name="White on black").check(force=True)
+    move = page.locator(".vv-drawing-side button", has_text="Move it there")
     with answered(seen):
         draw(page, SEVEN)
     assert not move.is_visible()
@@ -176,29 +120,79 @@ def test_a_digit_in_the_corner_is_moved_to_where_digits_were_taught(visit, local
     assert move.is_visible()
 
 
-@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
-@pytest.mark.parametrize("size", [LAPTOP, WALL, DESK])
-def test_the_field_lies_in_the_place_of_the_picture(visit, locale, size) -> None:
-    seen = visit(
-        "?model=mnist&example=digit" + "&projector=true" * (size is WALL),
-        "digit",
-        **size,
-        locale=locale,
-    )
+def test_a_finger_draws_on_a_phone_and_does_not_scroll(visit) -> None:
+    seen = visit(locale="ko-KR", **PHONE)
     page = seen.page
-    places = (".vv-line", TABS, ".vv-right")
-    before = [top(page, place) for place in places]
-    frame = page.locator(".vv-frame").bounding_box()
-    page.evaluate("document.dispatchEvent(new Event('vitviz-draw'))")
-    expect(page.locator(FIELD)).to_be_focused()
-    expect(page.locator(".vv-picture")).to_be_hidden()
+    page.locator("#vv-draw").tap()
+    expect(page.locator(".vv-drawing h3")).to_have_text("숫자 그리기")
+    before = page.evaluate("() => scrollY")
     with answered(seen):
+        page.locator(FIELD).tap(position={"x": 140, "y": 140})  # a dot is a stroke too
+    assert abs(page.evaluate("() => scrollY") - before) < 5
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+def test_what_is_drawn_meanwhile_is_asked_after_it_and_keys_draw_alone(visit) -> None:
+    seen = visit()
+    page = seen.page
+    page.locator("#vv-draw").click()
+    asked = Held()
+    page.route("**/queue/join*", asked.hold)
+    with page.expect_request("**/queue/join*"):
         draw(page, SEVEN)
-    assert [top(page, place) for place in places] == before
-    pad = page.locator(".vv-drawing").bounding_box()
-    assert (pad["x"], pad["y"]) == pytest.approx((frame["x"], frame["y"]), abs=1)
-    assert pad["width"] <= frame["width"] + 1
-    inside(seen, FIELD, ANSWER, ".vv-drawing-tools")
-    page.locator(".vv-drawing .vv-help-head button").click()
-    expect(page.locator(".vv-picture")).to_be_visible()
-    assert [top(page, place) for place in places] == before
+    # The first question waits in the network, and nothing else is asked meanwhile.
+    draw(page, ((0.3, 0.55), (0.75, 0.55)))
+    assert page.locator(".vv-drawing").get_attribute("data-sent") == ""
+    asked.go()
+    page.wait_for_function(
+        """() => {
+            const { sent, shown } = document.querySelector(".vv-drawing").dataset;
+            return sent && sent !== "drawing-1.png" && shown === sent;
+        }"""
+    )
+    page.get_by_role("button", name="Clear", exact=True).click()
+    page.keyboard.press("Escape")
+    expect(page.locator(".vv-drawing")).to_be_hidden()
+    # By keys alone.
+    page.locator("#vv-draw").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(FIELD)).to_be_focused()
+    with answered(seen):
+        page.keyboard.press("Space")
+        for _ in range(16):
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Space")
+    expect(page.locator(".vv-drawing-side [role=status]").last).to_contain_text(
+        "The pen is lifted: row 22"
+    )
+    expect(page.locator(ANSWER)).to_contain_text("1")
+    ink = np.asarray(drawn(page))[:, :, 0] > 128
+    rows, cols = np.nonzero(ink)
+    assert rows.max() - rows.min() > 150
+    assert cols.max() - cols.min() < 40
+
+
+def test_the_field_lies_in_the_place_of_the_picture(visit) -> None:
+    seen = visit("?model=mnist&example=digit", "digit", **LAPTOP)
+    page = seen.page
+    for language, size in product(("en", "ko"), (LAPTOP, WALL, DESK)):
+        speak(page, language)
+        page.set_viewport_size(size["viewport"])
+        project(page, size is WALL)
+        page.evaluate("scrollTo(0, 0)")
+        places = (".vv-line", TABS, ".vv-right")
+        before = [top(page, place) for place in places]
+        frame = page.locator(".vv-frame").bounding_box()
+        page.evaluate("document.dispatchEvent(new Event('vitviz-draw'))")
+        expect(page.locator(FIELD)).to_be_focused()
+        expect(page.locator(".vv-picture")).to_be_hidden()
+        with answered(seen):
+            draw(page, SEVEN)
+        assert [top(page, place) for place in places] == before
+        pad = page.locator(".vv-drawing").bounding_box()
+        assert (pad["x"], pad["y"]) == pytest.approx((frame["x"], frame["y"]), abs=1)
+        assert pad["width"] <= frame["width"] + 1
+        inside(seen, FIELD, ANSWER, ".vv-drawing-tools")
+        page.locator(".vv-drawing .vv-help-head button").click()
+        expect(page.locator(".vv-picture")).to_be_visible()
+        assert [top(page, place) for place in places] == before

@@ -133,7 +133,9 @@ def test_a_stroke_is_answered_beside_undone_and_in_the_link(visit, photos) -> No
     assert again.locator(".vv-done li").count() == 0
 
 
-def test_by_touch_and_by_keys_and_what_cannot_be_done_is_a_sentence(visit, photos) -> None:
+def test_by_touch_and_by_keys_in_korean_and_what_cannot_be_done_is_a_sentence(
+    visit, photos, pictures, ours
+) -> None:
     seen = visit("?model=photos&panel=experiment", locale="ko-KR", **PHONE)
     page = seen.page
     seen.is_(panel="experiment")
@@ -155,11 +157,30 @@ def test_by_touch_and_by_keys_and_what_cannot_be_done_is_a_sentence(visit, photo
     done.filter(has_text="7행 5열").wait_for()
     # Nothing would be left: a sentence in the visitor's language, and the entry can be taken back.
     link = f"?model=photos&panel=experiment&beside=experiment&experiment=remove_0-{SIDE * SIDE - 1}"
-    refused = visit(link, locale="ko-KR").page
+    seen.go(link, "red-panda.jpg")
+    refused = page
     refused.locator(f'{PLACE}[data-beside="error"]').wait_for()
     assert "하나는 남아야" in refused.locator(".vv-beside [role=status]").inner_text()
     refused.locator(".vv-done li button").click()
     refused.locator(f'{PLACE}[data-beside=""]').wait_for()
+    # Another photo gives its tokens.
+    seen.go("?model=tiny-cls&panel=experiment", "red-panda.jpg")
+    section = page.locator(".vv-experiment details", has_text="다른 사진의 토큰 옮겨 넣기")
+    section.locator("summary").tap()
+    button = section.get_by_role("button", name="내 사진")
+    assert button.bounding_box()["height"] >= 44
+    with page.expect_file_chooser() as chooser:
+        button.tap()
+    chooser.value.set_files(pictures["second"])
+    donor = section.get_by_role("combobox", name="가져올 사진")
+    donor.locator("option:checked").get_by_text("second photo.png").wait_for(state="attached")
+    section.get_by_role("button", name="CLS만").tap()
+    page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
+    change = {"kind": "transplant", "patches": "cls", "layer": 1, "from": ours(pictures["second"])}
+    after = ours(PANDA, interventions=[change]).predictions(1)[0]
+    page.locator(".vv-badges canvas.vv-donor").wait_for()
+    said = page.locator(".vv-experiment .vv-both-answers b").all_inner_texts()
+    assert f"{100 * after.probability:.1f}%" in said
 
 
 def test_an_experiment_and_explanations_are_those_of_python_to_five_digits(visit, ours) -> None:
@@ -259,27 +280,6 @@ def test_tokens_come_from_any_photo_of_the_visitor(visit, pictures, ours) -> Non
     seen.ready("second photo.png")
 
 
-def test_a_photo_gives_its_tokens_by_touch_in_korean(visit, pictures, ours) -> None:
-    seen = visit("?model=tiny-cls&panel=experiment", locale="ko-KR", **PHONE)
-    page = seen.page
-    section = page.locator(".vv-experiment details", has_text="다른 사진의 토큰 옮겨 넣기")
-    section.locator("summary").tap()
-    button = section.get_by_role("button", name="내 사진")
-    assert button.bounding_box()["height"] >= 44
-    with page.expect_file_chooser() as chooser:
-        button.tap()
-    chooser.value.set_files(pictures["second"])
-    donor = section.get_by_role("combobox", name="가져올 사진")
-    donor.locator("option:checked").get_by_text("second photo.png").wait_for(state="attached")
-    section.get_by_role("button", name="CLS만").tap()
-    page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
-    change = {"kind": "transplant", "patches": "cls", "layer": 1, "from": ours(pictures["second"])}
-    after = ours(PANDA, interventions=[change]).predictions(1)[0]
-    page.locator(".vv-badges canvas.vv-donor").wait_for()
-    said = page.locator(".vv-experiment .vv-both-answers b").all_inner_texts()
-    assert f"{100 * after.probability:.1f}%" in said
-
-
 # The weights have come, and the answer that is shown was computed in the page.
 IN_PAGE = """() => document.querySelector('.vv-place').dataset.beside === 'experiment'
     && document.querySelector('.vv-computed').textContent.startsWith('Computed in this page')"""
@@ -343,7 +343,7 @@ def test_where_a_browser_runs_no_webassembly_the_server_computes(visit, photos) 
     assert "this browser runs no WebAssembly" in page.locator(".vv-computed").inner_text()
 
 
-def test_the_head_of_a_cut_is_chosen_whatever_lies_over_the_picture(visit, photos) -> None:
+def test_the_head_of_a_cut_is_chosen_and_a_changed_headline_stands_whole(visit) -> None:
     seen = visit("?model=photos&panel=experiment&overlay=features&head=2&layer=3")
     page = seen.page
     page.locator(".vv-experiment summary", has_text="Cut edges").click()
@@ -353,13 +353,18 @@ def test_the_head_of_a_cut_is_chosen_whatever_lies_over_the_picture(visit, photo
     expect(place).to_contain_text("Layer 3, head 1: the line above")
     seen.choose("mean")
     expect(place).to_contain_text("all heads, because no single one is chosen")
-
-
-def test_long_names_cut_off_no_number_of_a_changed_headline(visit) -> None:
-    link = (
-        "?model=photos&example=goldfish&panel=experiment&experiment=shuffle_1_3&beside=experiment"
-    )
-    seen = visit(link, wait_for="goldfish.jpg", viewport={"width": 1280, "height": 800})
+    # The answer before an experiment stands whole beside the answer after it.
+    page.set_viewport_size(LAPTOP["viewport"])
+    link = "?model=photos&example=bison&panel=experiment&experiment=remove_40.53.66.79.100"
+    seen.go(link + "&beside=experiment", "bison.jpg")
+    expect(page.locator(".vv-rivals b").first).to_contain_text("→")
+    cut = """all => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+        .map(({ outerHTML }) => outerHTML)"""
+    assert page.locator(".vv-title-line :is(.vv-was, .vv-was *, h2)").evaluate_all(cut) == []
+    # Long names cut off no number of it.
+    page.set_viewport_size({"width": 1280, "height": 800})
+    link = "?model=photos&example=goldfish&panel=experiment&experiment=shuffle_1_3"
+    seen.go(link + "&beside=experiment", "goldfish.jpg")
     rivals = seen.page.locator(".vv-rivals")
     expect(rivals.locator("b").nth(1)).to_contain_text("→")
     ends = rivals.evaluate(
@@ -370,15 +375,3 @@ def test_long_names_cut_off_no_number_of_a_changed_headline(visit) -> None:
         }"""
     )
     assert ends == sorted(ends)
-
-
-def test_the_answer_before_an_experiment_stands_whole_beside_the_answer_after_it(visit) -> None:
-    link = (
-        "?model=photos&example=bison&panel=experiment&experiment=remove_40.53.66.79.100"
-        "&beside=experiment"
-    )
-    page = visit(link, wait_for="bison.jpg", **LAPTOP).page
-    expect(page.locator(".vv-rivals b").first).to_contain_text("→")
-    cut = """all => all.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
-        .map(({ outerHTML }) => outerHTML)"""
-    assert page.locator(".vv-title-line :is(.vv-was, .vv-was *, h2)").evaluate_all(cut) == []

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held
-from tests.browser.test_erase import brush
+from tests.browser.test_experiment import brush
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.model.loaded import KNOWN_OR_NOT
@@ -65,31 +65,56 @@ def has_it_all(page, least: int) -> None:
     assert min(upload["width"], upload["height"]) >= 44
 
 
-@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
-@pytest.mark.parametrize(("size", "least"), [(LAPTOP, 500), (WIDE, 500), (WALL, 540), (DESK, 700)])
-def test_answer_picture_its_sentence_and_the_first_tool_are_on_the_first_screen(
-    visit, locale, size, least
-):
-    wall = size is WALL
-    seen = visit("?model=photos" + "&projector=true" * wall, **size, locale=locale)
+def speak(page, language: str) -> None:
+    """Show the page in another language, and wait until Gradio's part has followed."""
+    page.evaluate("language => { document.documentElement.lang = language; }", language)
+    page.locator(".vv-tabs", has_text={"en": "Attention", "ko": "어텐션"}[language]).wait_for()
+    upload = {"en": "Your photo", "ko": "내 사진"}[language]
+    page.locator("#vv-upload", has_text=upload).wait_for(state="attached")
+
+
+def project(page, on: bool) -> None:
+    button = page.locator(".vv-projector-button")
+    if (button.get_attribute("aria-pressed") == "true") != on:
+        button.click()
+    page.locator(".vitviz.vv-projector").wait_for(state="attached" if on else "detached")
+
+
+def test_answer_picture_its_sentence_and_the_first_tool_are_on_the_first_screen(visit):
+    seen = visit("?model=photos", **LAPTOP)
     page = seen.page
-    page.locator(".vv-saying:visible").wait_for()
-    inside(seen, ".vv-title h2", ".vv-line", TABS, INVITATION, ".vv-where .vv-options")
-    inside(seen, ".vv-picture", ".vv-modes .vv-options", ".vv-saying")
-    if not wall:
-        inside(seen, "#vv-upload", "#vv-model", "#vv-untrained")
-        has_it_all(page, least)
-    assert page.locator(".vv-picture").bounding_box()["height"] >= least
-    page.locator(".vv-saying .vv-term").first.click()  # its terms have their cards
-    page.locator("dialog.vv-card[open]").wait_for()
-    page.keyboard.press("Escape")
-    panel = {"en-US": "Rollout", "ko-KR": "롤아웃"}[locale]  # the longest sentence
-    seen.open_panel(panel)
-    page.locator(".vv-saying", has_text="0").wait_for()
-    inside(seen, ".vv-picture", ".vv-saying")
+    screens = [
+        (language, size, least)
+        for language in ("en", "ko")
+        for size, least in ((LAPTOP, 500), (WIDE, 500), (WALL, 540), (DESK, 700))
+    ]
+
+    def show(language, size) -> None:
+        speak(page, language)
+        page.set_viewport_size(size["viewport"])
+        project(page, size is WALL)
+        page.locator(".vv-saying:visible").wait_for()
+
+    for language, size, least in screens:
+        show(language, size)
+        inside(seen, ".vv-title h2", ".vv-line", TABS, INVITATION, ".vv-where .vv-options")
+        inside(seen, ".vv-picture", ".vv-modes .vv-options", ".vv-saying")
+        if size is not WALL:
+            inside(seen, "#vv-upload", "#vv-model", "#vv-untrained")
+            has_it_all(page, least)
+        assert page.locator(".vv-picture").bounding_box()["height"] >= least
+    for language, size, _ in screens:
+        show(language, size)
+        seen.open_panel({"en": "Attention", "ko": "어텐션"}[language])
+        page.locator(".vv-saying .vv-term").first.click()  # its terms have their cards
+        page.locator("dialog.vv-card[open]").wait_for()
+        page.keyboard.press("Escape")
+        seen.open_panel({"en": "Rollout", "ko": "롤아웃"}[language])  # the longest sentence
+        page.locator(".vv-saying", has_text="0").wait_for()
+        inside(seen, ".vv-picture", ".vv-saying")
 
 
-def test_the_invitation_stands_on_the_picture_until_the_first_move(visit):
+def test_the_invitation_goes_with_the_first_move_and_tabs_stay_for_an_experiment(visit):
     seen = visit("?model=photos", reduced_motion="reduce", **LAPTOP)
     invitation = seen.page.locator(INVITATION)
     assert invitation.inner_text() == "Point at any square: see where it looks"
@@ -103,21 +128,30 @@ def test_the_invitation_stands_on_the_picture_until_the_first_move(visit):
     with seen.anew("dog.jpg"):
         seen.page.get_by_role("button", name="dog", exact=True).click()
     assert not invitation.is_visible()
-
-
-def test_a_finger_is_invited_in_its_own_words(visit):
-    seen = visit("?model=photos", **PHONE)
-    assert seen.text(INVITATION) == "Tap any square: see where it looks"
-    seen.page.locator(".vv-picture").first.tap()
-    seen.page.locator(INVITATION).wait_for(state="hidden")
+    # Tabs stay where they are for the pair of an experiment.
+    page = seen.page
+    seen.open_panel("Experiment")
+    for size in (LAPTOP, WALL):
+        page.set_viewport_size(size["viewport"])
+        project(page, size is WALL)
+        page.evaluate("scrollTo(0, 0)")
+        before = [top(page, place) for place in (TABS, ".vv-picture")]
+        brush(page, (5, 5), (5, 8))
+        page.locator('.vv-place[data-beside="experiment"]').wait_for()
+        page.locator(".vv-was:visible").wait_for()
+        assert [top(page, place) for place in (TABS, ".vv-picture")] == before
+        assert page.locator(".vv-layer").first.evaluate(
+            SEEN
+        )  # and the headline hides none of the line
+        page.keyboard.press("Control+z")
+        page.locator('.vv-place[data-beside=""]').wait_for()
 
 
 LONG = "a name of a thing that nobody would ever call by that name, except for the one who named it"
 STRANGE = {"others": json.dumps({"score": KNOWN_OR_NOT, "threshold": 1e4})}
 
 
-@pytest.mark.parametrize("width", [930, 1366])
-def test_tabs_and_picture_stay_where_they_are_whatever_the_answer(open_page, width):
+def test_tabs_and_picture_stay_where_they_are_whatever_the_answer(open_page):
     analysis = analyze(tiny("cls"), photo())
 
     def told(**card) -> Analysis:
@@ -130,58 +164,61 @@ def test_tabs_and_picture_stay_where_they_are_whatever_the_answer(open_page, wid
         "refused, and long": told(details=STRANGE, labels=(LONG,) * len(analysis.card.labels)),
         "untrained": told(trained=False),
     }
-    places = {}
+    places = {930: {}, 1366: {}}
     for name, one in kinds.items():
         tab = open_page(one_file(one))
-        tab.set_viewport_size({"width": width, "height": 768})
         tab.locator("#viewer[data-state=ready]").wait_for()
-        places[name] = (top(tab, TABS), top(tab, ".vv-picture"))
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width, name
-        title = tab.locator(".vv-title h2")
-        assert title.get_attribute("title") == title.text_content()  # where it is cut off
-    assert len({*places.values()}) == 1, places
+        for width, seen in places.items():
+            tab.set_viewport_size({"width": width, "height": 768})
+            tab.wait_for_function("width => innerWidth === width", arg=width)
+            seen[name] = (top(tab, TABS), top(tab, ".vv-picture"))
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width, name
+            title = tab.locator(".vv-title h2")
+            assert title.get_attribute("title") == title.text_content()  # where it is cut off
+    for width, seen in places.items():
+        assert len({*seen.values()}) == 1, (width, seen)
+    # On a phone the maps of a panel keep their scale.
+    tab.set_viewport_size(PHONE["viewport"])
+    tab.locator(".vitviz[data-size=narrow]").wait_for()
+    for panel in ("Attention", "Rollout", "Features"):
+        tab.get_by_role("tab", name=panel, exact=True).click()
+        expect(tab.locator(".vv-panel:visible .vv-legend:visible").first).to_be_visible()
+        expect(tab.locator(".vv-stage .vv-legend")).to_be_hidden()  # until its options are opened
 
 
-@pytest.mark.parametrize("size", [LAPTOP, WALL])
-def test_tabs_stay_where_they_are_for_the_pair_of_an_experiment(visit, size):
-    projector = "&projector=true" if size is WALL else ""
-    page = visit("?model=photos&panel=experiment" + projector, **size).page
-    before = [top(page, place) for place in (TABS, ".vv-picture")]
-    brush(page, (5, 5), (5, 8))
-    page.locator('.vv-place[data-beside="experiment"]').wait_for()
-    page.locator(".vv-was:visible").wait_for()
-    assert [top(page, place) for place in (TABS, ".vv-picture")] == before
-    assert page.locator(".vv-layer").first.evaluate(SEEN)  # and the headline hides none of the line
+def test_nothing_jumps_while_the_page_loads(visit):
+    for size in (PHONE, LAPTOP, WALL):
+        asked = Held()  # until the page has said that it is on its way
+
+        def watched(page, asked=asked) -> None:
+            page.add_init_script(WATCH)
+            page.route("**/queue/join*", asked.hold)
+
+        query = "?model=photos" + ("&projector=true" if size is WALL else "")
+        seen = visit(query, wait_for="", before=watched, **size)
+        seen.page.locator(".vv-place .vv-message", has_text="Fetching the analysis …").wait_for()
+        asked.go()
+        seen.ready("red-panda.jpg")
+        seen.page.wait_for_function("document.querySelectorAll('#vv-examples img').length > 0")
+        assert seen.page.evaluate(SHIFTED) < 0.05, size
 
 
-@pytest.mark.parametrize("size", [PHONE, LAPTOP, WALL])
-def test_nothing_jumps_while_the_page_loads(visit, size):
-    asked = Held()  # until the page has said that it is on its way
-
-    def watched(page) -> None:
-        page.add_init_script(WATCH)
-        page.route("**/queue/join*", asked.hold)
-
-    query = "?model=photos" + ("&projector=true" if size is WALL else "")
-    seen = visit(query, wait_for="", before=watched, **size)
-    seen.page.locator(".vv-place .vv-message", has_text="Fetching the analysis …").wait_for()
-    asked.go()
-    seen.ready("red-panda.jpg")
-    seen.page.wait_for_function("document.querySelectorAll('#vv-examples img').length > 0")
-    assert seen.page.evaluate(SHIFTED) < 0.05
-
-
-@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
-def test_a_phone_shows_answer_picture_sentence_and_tabs(visit, locale):
-    seen = visit("?model=photos", **PHONE, locale=locale)
+def test_a_phone_shows_answer_picture_sentence_and_tabs_and_a_photo_that_comes(visit, pictures):
+    seen = visit("?model=photos", **PHONE)
     page = seen.page
     options = ".vv-picture-options summary"
     places = [".vv-title h2", ".vv-picture", ".vv-saying", TABS, ".vv-line", options]
-    tops = [top(page, place) for place in places]
-    assert tops == sorted(tops)
-    assert tops[3] <= 650
-    inside(seen, *places, INVITATION)
-    has_it_all(page, 290)
+    # A finger is invited in its own words.
+    assert seen.text(INVITATION) == "Tap any square: see where it looks"
+    for language in ("ko", "en"):
+        speak(page, language)
+        tops = [top(page, place) for place in places]
+        assert tops == sorted(tops)
+        assert tops[3] <= 650
+        inside(seen, *places, INVITATION)
+        has_it_all(page, 290)
+    page.locator(".vv-picture").first.tap()
+    page.locator(INVITATION).wait_for(state="hidden")
     page.locator(".vv-layer").nth(4).tap()
     seen.is_(layer=4)
     assert not page.locator("[data-control=head]").is_visible()
@@ -193,26 +230,7 @@ def test_a_phone_shows_answer_picture_sentence_and_tabs(visit, locale):
     picture, tabs = (page.locator(place).first.bounding_box() for place in (".vv-frame", TABS))
     assert picture["y"] == pytest.approx(0, abs=1)
     assert tabs["y"] == pytest.approx(picture["height"], abs=1)
-
-
-def test_on_a_phone_the_first_tool_of_an_experiment_stands_under_its_picture(visit):
-    seen = visit("?model=photos&panel=experiment", **PHONE)
-    inside(seen, ".vv-picture", TABS, ".vv-line", ".vv-brush-controls .vv-option")
-
-
-def test_on_a_phone_the_maps_of_a_panel_keep_their_scale(open_page):
-    tab = open_page(one_file(analyze(tiny("cls"), photo())))
-    tab.set_viewport_size(PHONE["viewport"])
-    tab.locator("#viewer[data-state=ready]").wait_for()
-    for panel in ("Attention", "Rollout", "Features"):
-        tab.get_by_role("tab", name=panel, exact=True).click()
-        expect(tab.locator(".vv-panel:visible .vv-legend:visible").first).to_be_visible()
-        expect(tab.locator(".vv-stage .vv-legend")).to_be_hidden()  # until its options are opened
-
-
-def test_a_photo_that_comes_while_one_has_scrolled_down_is_seen(visit, pictures):
-    seen = visit("?model=photos", **PHONE)
-    page = seen.page
+    # A photo that comes while one has scrolled down is seen.
     page.locator(".vv-head").last.scroll_into_view_if_needed()
     assert page.evaluate("scrollY") > 300
     page.locator("#vv-photo input[type=file]").set_input_files(pictures["first"])
@@ -221,19 +239,28 @@ def test_a_photo_that_comes_while_one_has_scrolled_down_is_seen(visit, pictures)
         "Math.abs(document.querySelector('.vv-place').getBoundingClientRect().top) < 1"
     )
     inside(seen, ".vv-title h2", ".vv-picture")
+    # The first tool of an experiment stands under its picture.
+    seen.go("?model=photos&panel=experiment", "red-panda.jpg")
+    inside(seen, ".vv-picture", TABS, ".vv-line", ".vv-brush-controls .vv-option")
 
 
-def test_a_small_window_has_its_thumbnails_in_one_row(visit):
-    """The check box of the twin took their room between a phone and a tablet."""
-    page = visit("?model=photos", viewport={"width": 560, "height": 800}).page
+def test_a_small_window_a_dark_one_and_forced_colours(visit):
+    page = visit("?model=photos", color_scheme="dark", viewport={"width": 560, "height": 800}).page
+    # Thumbnails stand in one row: the check box of the twin took their room.
     page.locator("#vv-examples img").first.wait_for()
     for one in page.locator("#vv-examples button").all():
         expect(one).to_be_in_viewport(ratio=1)
-
-
-def test_what_the_browser_draws_itself_is_dark_too(visit):
-    """The scrollbars of the page and of its dialogs were those of a light one."""
-    page = visit("?model=photos", color_scheme="dark").page
+    # What the browser draws itself is dark too: its scrollbars were light.
     for place in ("html", ".vitviz", "dialog.vv-save"):
         scheme = page.locator(place).first.evaluate("node => getComputedStyle(node).colorScheme")
         assert scheme == "dark", place
+    # The buttons of the strip are seen in forced colours.
+    page.emulate_media(forced_colors="active")
+    for name in ("camera", "paste", "draw", "upload"):
+        icon, ground = page.evaluate(
+            """(id) => { const node = document.getElementById(id);
+                return [getComputedStyle(node, "::before"), getComputedStyle(node)]
+                    .map(({ backgroundColor }) => backgroundColor); }""",
+            f"vv-{name}",
+        )
+        assert icon != ground, name

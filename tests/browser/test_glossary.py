@@ -58,55 +58,6 @@ def test_every_panel_underlines_the_first_place_of_each_term(tab) -> None:
     assert tab.locator(", ".join(f"{one} .vv-term" for one in inside)).count() == 0
 
 
-@pytest.mark.parametrize("language", ["en", "ko"])
-def test_a_card_opens_by_keyboard_and_gives_the_focus_back(tab, language) -> None:
-    if language == "ko":
-        tab.get_by_role("button", name="한국어").click()
-    term = tab.locator(".vv-readout .vv-term[data-term=layer]")
-    term.wait_for()
-    tab.locator(".vv-frame").press("Home")  # pinned
-    tab.locator("[data-pinned=true]").wait_for()
-    tab.locator(".vv-readout .vv-term[data-term=layer]").focus()
-    tab.keyboard.press("Enter")
-    card = tab.get_by_role("dialog")
-    said = dictionary(language, "glossary")
-    assert card.locator("h3").inner_text() == said["layer_name"]
-    assert card.locator("p").inner_text() == said["layer"]
-    inside, screen = card.bounding_box(), tab.viewport_size
-    assert inside["x"] >= 0
-    assert inside["y"] >= 0
-    assert inside["x"] + inside["width"] <= screen["width"]
-    assert inside["y"] + inside["height"] <= screen["height"]
-    tab.keyboard.press("Escape")
-    card.wait_for(state="hidden")
-    assert tab.evaluate("document.activeElement.dataset.term") == "layer"
-    # Escape closed the card and nothing behind it.
-    assert tab.locator("[data-pinned=true]").count() == 1
-
-
-def test_a_finger_opens_a_card_and_closes_it_beside(open_page, html) -> None:
-    tab = open_page(html, has_touch=True)
-    tab.locator("[data-state=ready]").wait_for()
-    term = tab.locator(".vv-saying .vv-term[data-term=even_share]")
-    term.tap()
-    card = tab.get_by_role("dialog")
-    assert card.locator("p").inner_text() == dictionary("en", "glossary")["even_share"]
-    tab.touchscreen.tap(1150, 20)
-    card.wait_for(state="hidden")
-
-
-def test_a_text_that_changes_is_underlined_again_when_the_pointer_rests(tab) -> None:
-    saying = tab.locator(".vv-saying")
-    saying.locator(".vv-term").first.wait_for()
-    before = saying.inner_text()
-    tab.locator(".vv-picture").hover(position={"x": 30, "y": 30})
-    tab.wait_for_function(
-        "before => document.querySelector('.vv-saying').innerText !== before", arg=before
-    )
-    saying.locator(".vv-term[data-term=even_share]").wait_for()
-    assert "the framed patch takes most from" in saying.inner_text()
-
-
 # Terms whose word goes on behind them, in another line.
 TORN = """() => [...document.querySelectorAll(".vv-term")].filter((term) => {
     const after = document.createTreeWalker(term.closest("p, h3, h4, div"), NodeFilter.SHOW_TEXT);
@@ -123,8 +74,42 @@ TORN = """() => [...document.querySelectorAll(".vv-term")].filter((term) => {
 }).map((term) => term.parentElement.textContent)"""
 
 
-def test_no_korean_word_is_torn_behind_a_term(tab) -> None:
-    tab.get_by_role("button", name="한국어").click()
+def test_a_card_opens_by_keyboard_where_a_text_has_changed_and_no_word_is_torn(tab) -> None:
+    # A text that changes is underlined again when the pointer rests.
+    saying = tab.locator(".vv-saying")
+    saying.locator(".vv-term").first.wait_for()
+    before = saying.inner_text()
+    tab.locator(".vv-picture").hover(position={"x": 30, "y": 30})
+    tab.wait_for_function(
+        "before => document.querySelector('.vv-saying').innerText !== before", arg=before
+    )
+    saying.locator(".vv-term[data-term=even_share]").wait_for()
+    assert "the framed patch takes most from" in saying.inner_text()
+    # A card opens by keyboard, and gives the focus back.
+    for language in ("en", "ko"):
+        if language == "ko":
+            tab.get_by_role("button", name="한국어").click()
+        term = tab.locator(".vv-readout .vv-term[data-term=layer]")
+        term.wait_for()
+        tab.locator(".vv-frame").press("Home")  # pinned
+        tab.locator("[data-pinned=true]").wait_for()
+        tab.locator(".vv-readout .vv-term[data-term=layer]").focus()
+        tab.keyboard.press("Enter")
+        card = tab.get_by_role("dialog")
+        said = dictionary(language, "glossary")
+        assert card.locator("h3").inner_text() == said["layer_name"]
+        assert card.locator("p").inner_text() == said["layer"]
+        inside, screen = card.bounding_box(), tab.viewport_size
+        assert inside["x"] >= 0
+        assert inside["y"] >= 0
+        assert inside["x"] + inside["width"] <= screen["width"]
+        assert inside["y"] + inside["height"] <= screen["height"]
+        tab.keyboard.press("Escape")
+        card.wait_for(state="hidden")
+        assert tab.evaluate("document.activeElement.dataset.term") == "layer"
+        # Escape closed the card and nothing behind it.
+        assert tab.locator("[data-pinned=true]").count() == 1
+    # No Korean word is torn behind a term.
     tab.locator(".vv-term", has_text="토큰").first.wait_for()
     for width in range(320, 460, 10):
         tab.set_viewport_size({"width": width, "height": 844})
@@ -135,3 +120,14 @@ def test_no_korean_word_is_torn_behind_a_term(tab) -> None:
         for width in range(320, 460, 10):
             tab.set_viewport_size({"width": width, "height": 844})
             assert tab.evaluate(TORN) == [], (panel, width)
+
+
+def test_a_finger_opens_a_card_and_closes_it_beside(open_page, html) -> None:
+    tab = open_page(html, has_touch=True)
+    tab.locator("[data-state=ready]").wait_for()
+    term = tab.locator(".vv-saying .vv-term[data-term=even_share]")
+    term.tap()
+    card = tab.get_by_role("dialog")
+    assert card.locator("p").inner_text() == dictionary("en", "glossary")["even_share"]
+    tab.touchscreen.tap(1150, 20)
+    card.wait_for(state="hidden")

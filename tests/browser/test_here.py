@@ -33,10 +33,43 @@ def own(tmp_path) -> Path:
     return Path(shutil.copy(there[0] or FOLDER / "cat.jpg", tmp_path / "my photo.jpg"))
 
 
-def test_a_photo_is_answered_as_in_python_and_not_uploaded(visit, own, tmp_path) -> None:
+@pytest.fixture
+def small(own) -> Path:
+    """Another one, with fewer pixels."""
+    path = own.with_name("small.png")
+    Image.open(own).resize((200, 160)).save(path)
+    return path
+
+
+WEIGHTS = "**/gradio_api/photos-*.safetensors"
+
+
+def test_a_photo_is_there_before_the_weights_answered_as_in_python_and_not_uploaded(
+    visit, own, tmp_path
+) -> None:
+    Image.new("L", (5000, 5000), 90).save(large := tmp_path / "large.png")
     seen = visit("?model=photos", fresh=True)
-    page = seen.page
-    seen.bring(own)
+    page, weights = seen.page, Held()
+    page.route(WEIGHTS, weights.hold)
+    # One that would hold up the page comes with its answer: a PNG of 62 megapixels was decoded
+    # twice, and the page stood still meanwhile.
+    seen.upload(large)
+    coming = page.locator(".vv-incoming-note", has_text="The model is coming: ")
+    coming.wait_for()
+    photo = page.locator("img.vv-incoming")
+    expect(photo).to_have_count(0)
+    # Any other is there before the weights are.
+    seen.upload(own)
+    page.locator(".vv-stage img.vv-incoming").wait_for()
+    coming.wait_for()
+    bright = "getComputedStyle(document.querySelector('.vv-columns')).opacity"
+    assert (page.evaluate(bright), photo.evaluate("one => one.naturalWidth > 0")) == ("1", True)
+    box, frame = photo.bounding_box(), page.locator(".vv-stage .vv-picture").bounding_box()
+    assert box == pytest.approx(frame, abs=1)
+    weights.go()
+    seen.ready("my photo.jpg")
+    expect(photo).to_have_count(0)
+    # Its answer is that of Python.
     assert page.locator(".vv-here").inner_text().endswith(HERE + ".")
     ours = analyze(load("photos"), own)
     page.locator("button", has_text="Save").first.click()
@@ -70,41 +103,6 @@ def test_a_photo_is_answered_as_in_python_and_not_uploaded(visit, own, tmp_path)
     assert page.locator(".vv-here").count() == 0
 
 
-WEIGHTS = "**/gradio_api/photos-*.safetensors"
-
-
-def test_the_photo_is_there_before_the_weights_are(visit, own) -> None:
-    seen = visit("?model=photos", fresh=True)
-    page, held = seen.page, []
-    page.route(WEIGHTS, lambda route: held.append(route))
-    seen.upload(own)
-    photo = page.locator(".vv-stage img.vv-incoming")
-    photo.wait_for()
-    page.locator(".vv-incoming-note", has_text="The model is coming: ").wait_for()
-    bright = "getComputedStyle(document.querySelector('.vv-columns')).opacity"
-    assert (page.evaluate(bright), photo.evaluate("one => one.naturalWidth > 0")) == ("1", True)
-    box, frame = photo.bounding_box(), page.locator(".vv-stage .vv-picture").bounding_box()
-    assert box == pytest.approx(frame, abs=1)
-    held[0].continue_()
-    seen.ready("my photo.jpg")
-    assert photo.count() == 0
-    assert sent(seen) == []
-
-
-def test_a_photo_that_would_hold_up_the_page_comes_with_its_answer(visit, tmp_path) -> None:
-    """A PNG of 62 megapixels was decoded twice, and the page stood still meanwhile."""
-    Image.new("L", (5000, 5000), 90).save(path := tmp_path / "large.png")
-    seen = visit("?model=photos", fresh=True)
-    page, held = seen.page, []
-    page.route(WEIGHTS, lambda route: held.append(route))
-    seen.upload(path)
-    page.locator(".vv-incoming-note", has_text="The model is coming: ").wait_for()
-    expect(page.locator("img.vv-incoming")).to_have_count(0)
-    held[0].continue_()
-    seen.ready("large.png")
-    assert sent(seen) == []
-
-
 def test_where_the_weights_do_not_come_the_photo_goes_the_way_it_went(visit, own) -> None:
     seen = visit("?model=photos", fresh=True)
     seen.page.route(WEIGHTS, lambda route: route.abort())
@@ -114,7 +112,7 @@ def test_where_the_weights_do_not_come_the_photo_goes_the_way_it_went(visit, own
     seen.complaints.clear()  # of the file that did not come
 
 
-def test_the_server_is_asked_before_it_gets_a_photo(visit, own) -> None:
+def test_the_server_is_asked_before_it_gets_a_photo_and_a_no_stands(visit, own, small) -> None:
     seen = visit("?model=photos")
     page = seen.page
     seen.bring(own)
@@ -149,17 +147,15 @@ def test_the_server_is_asked_before_it_gets_a_photo(visit, own) -> None:
     seen.ready("my photo.jpg")
     seen.is_(panel="explain", layer=3)
     assert page.locator(".vv-here").count() == 0
-
-
-def test_a_no_stands_for_the_photo_until_it_is_taken_back(visit, own) -> None:
-    seen = visit("?model=photos")
-    page = seen.page
+    # A no stands for the photo until it is taken back.
+    seen.open_panel("Attention")
     question = page.locator(".vv-consent")
     send, keep = (
         question.get_by_role("button", name=one, exact=True)
         for one in ("Send this photo", "Do not send")
     )
-    seen.bring(own)
+    seen.bring(small)
+    before = len(sent(seen))
     for name, says in (("SVG", QUESTION), ("PDF", "the photo was not sent")):  # asked once
         page.locator("button", has_text="Save").first.click()
         page.locator(".vv-save-items button", has_text=name).first.click()
@@ -175,73 +171,105 @@ def test_a_no_stands_for_the_photo_until_it_is_taken_back(visit, own) -> None:
     seen.choose_model("tiny-cls")  # a new wish, so a new question
     keep.click()
     seen.model_is("Everyday photos, 100 kinds of things")
-    seen.ready("my photo.jpg")
+    seen.ready("small.png")
     assert page.locator(".vv-here").is_visible()
-    assert sent(seen) == []
+    assert len(sent(seen)) == before
     seen.choose_model("tiny-cls")
     send.click()
-    seen.ready("my photo.jpg · tiny-cls")
-    assert len(sent(seen)) == 1
+    seen.ready("small.png · tiny-cls")
+    assert len(sent(seen)) == before + 1
 
 
-@pytest.mark.parametrize("size", [PHONE, LAPTOP], ids=["phone", "laptop"])
-def test_the_question_is_in_sight_wherever_its_cause_was_pressed(visit, own, size) -> None:
+def test_the_question_is_in_sight_wherever_its_cause_was_pressed(visit, own, small) -> None:
     """On a phone it stood a screen below what was pressed."""
-    seen = visit("?model=photos&panel=explain", viewport=size["viewport"])
+    seen = visit("?model=photos&panel=explain", viewport=LAPTOP["viewport"])
     page = seen.page
-    seen.bring(own)
-    if size is PHONE:
-        page.locator("summary", has_text="Head, colours, saving").click()
-    else:
-        page.mouse.wheel(0, 2000)
-        page.wait_for_function("scrollY > 100")
-    page.locator("select", has=page.locator("option[value=untrained]")).select_option("untrained")
-    question = page.locator(".vv-consent", has_text=QUESTION)
-    question.wait_for()
-    for one in question.locator("button").all():
-        expect(one).to_be_in_viewport(ratio=1)
-        box = one.bounding_box()
-        on_top = "([x, y]) => document.elementFromPoint(x, y).textContent"
-        middle = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
-        assert page.evaluate(on_top, middle) == one.inner_text()
-    at = page.evaluate("scrollY")
-    question.get_by_role("button", name="Do not send").click()
-    page.locator(".vv-consent", has_text="the photo was not sent").wait_for()
-    assert page.evaluate("scrollY") == at
+    for photo, size in ((own, LAPTOP), (small, PHONE)):
+        page.set_viewport_size(size["viewport"])
+        seen.bring(photo)
+        if size is PHONE:
+            page.locator("summary", has_text="Head, colours, saving").click()
+        else:
+            page.mouse.wheel(0, 2000)
+            page.wait_for_function("scrollY > 100")
+        page.locator("select", has=page.locator("option[value=untrained]")).select_option(
+            "untrained"
+        )
+        question = page.locator(".vv-consent", has_text=QUESTION)
+        question.wait_for()
+        for one in question.locator("button").all():
+            expect(one).to_be_in_viewport(ratio=1)
+            box = one.bounding_box()
+            on_top = "([x, y]) => document.elementFromPoint(x, y).textContent"
+            middle = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+            assert page.evaluate(on_top, middle) == one.inner_text()
+        at = page.evaluate("scrollY")
+        question.get_by_role("button", name="Do not send").click()
+        page.locator(".vv-consent", has_text="the photo was not sent").wait_for()
+        assert page.evaluate("scrollY") == at
     assert sent(seen) == []
 
 
-def test_a_model_that_is_not_shipped_asks(visit, own) -> None:
-    seen = visit("?model=photos", locale="ko-KR")
-    page = seen.page
-    seen.bring(own)
-    for answer in ("보내지 않기", "사진 보내기"):
-        seen.choose_model("tiny-cls")
-        page.locator(".vv-consent", has_text="서버로 보낼까요?").wait_for()
-        assert sent(seen) == []
-        page.locator(".vv-consent button", has_text=answer).click()
-        seen.model_is("일상 사진, 100가지 사물" if answer == "보내지 않기" else "tiny-cls")
-    seen.ready("my photo.jpg · tiny-cls")
-    assert len(sent(seen)) == 1
+SEVERAL = {
+    "en": "Of 3 files only $&.png was opened",
+    "ko": "파일 3개 가운데 $&.png만 열었습니다",
+}
 
 
-def test_what_is_no_picture_is_said_and_the_photo_before_stays(visit, own, pictures) -> None:
-    seen = visit("?model=photos")
+def several(seen, data: bytes, language: str) -> None:
+    """The page says which one is shown; nothing was said of the others."""
+    page, said = seen.page, seen.page.locator("#vv-said")
+    page.evaluate("language => { document.documentElement.lang = language; }", language)
+    drop(page.locator("body"), data, "notes.txt", "$&.png", "b.png")
+    seen.ready("$&.png")
+    said.filter(has_text=SEVERAL[language]).wait_for()
+    drop(page.locator("body"), data, "alone.png")
+    seen.ready("alone.png")
+    assert not said.is_visible()
+
+
+def test_photos_stay_however_they_come_and_what_is_none_is_said(
+    visit, own, small, pictures
+) -> None:
+    seen = visit("?model=photos", permissions=["camera"])
     page = seen.page
     seen.bring(own)
     for name, says in (("text", "it is text"), ("empty", "is empty (0 bytes)")):
         seen.upload(pictures[name])
         page.locator("#vv-said").filter(has_text=says).wait_for()
         seen.ready("my photo.jpg")
+    # Dropped, pasted and snapped.
+    drop(page.locator("body"), small.read_bytes(), "dropped.png")
+    seen.ready("dropped.png")
+    drop(page.locator("body"), own.read_bytes(), "pasted.jpg", pasted=True)
+    seen.ready("pasted.jpg")
+    page.locator("#vv-camera").click()
+    page.wait_for_function("document.querySelector('.vv-living')?.dataset.frames > 2")
+    page.get_by_role("button", name="Keep this picture").click()
+    seen.ready("webcam.png")
+    assert page.locator(".vv-here").is_visible()
+    assert not page.locator("#vv-photo").is_visible()
     assert sent(seen) == []
+    # Several at once; in Korean the words of the page are others.
+    for language in SEVERAL:
+        several(seen, small.read_bytes(), language)
+    assert sent(seen) == []
+    page.evaluate("document.documentElement.lang = 'en'")
     # What Python alone can open goes the way that it always went.
     seen.bring(pictures["scan"])
     assert not page.locator("#vv-said").is_visible()
     assert len(sent(seen)) == 1
     assert page.locator(".vv-here").count() == 0
+    # Several that are sent.
+    page.get_by_role("button", name="dog", exact=True).click()
+    seen.ready("dog.jpg")
+    seen.choose_model("tiny-cls")
+    seen.ready("dog.jpg · tiny-cls")
+    for language in SEVERAL:
+        several(seen, small.read_bytes(), language)
 
 
-def test_what_is_no_picture_does_not_keep_back_the_example_that_comes(visit) -> None:
+def test_what_is_no_picture_keeps_no_example_back_and_a_drawn_digit_is_not_uploaded(visit) -> None:
     """Its answer asked for that file in its place: an error, and no example was shown."""
     asked, weights = Held(), Held()
     seen = visit("?model=photos", before=lambda page: page.route(WEIGHTS, weights.hold))
@@ -264,11 +292,7 @@ def test_what_is_no_picture_does_not_keep_back_the_example_that_comes(visit) -> 
     page.locator("#vv-said").filter(has_text="'none.jpg' is not a picture").wait_for()
     page.locator(".vv-names").filter(has_not_text="red-panda.jpg").wait_for()
     assert page.evaluate("vitviz.photos.shown") is None
-
-
-def test_a_drawn_digit_is_answered_and_not_uploaded(visit) -> None:
-    seen = visit("?model=photos")
-    page = seen.page
+    # A drawn digit is answered, kept, and not uploaded.
     page.locator("#vv-draw").click()
     for stroke in (SEVEN, ((0.3, 0.55), (0.75, 0.55))):
         with answered(seen):
@@ -278,53 +302,6 @@ def test_a_drawn_digit_is_answered_and_not_uploaded(visit) -> None:
     name = page.locator(".vv-drawing").get_attribute("data-shown")
     comes_to(page, KEPT, [name])
     assert sent(seen) == []
-
-
-def test_pasted_dropped_and_snapped_pictures_stay_too(visit, own, tmp_path) -> None:
-    seen = visit("?model=photos", permissions=["camera"])
-    page = seen.page
-    small = tmp_path / "small.png"
-    Image.open(own).resize((200, 160)).save(small)
-    drop(page.locator("body"), small.read_bytes(), "dropped.png")
-    seen.ready("dropped.png")
-    drop(page.locator("body"), own.read_bytes(), "pasted.jpg", pasted=True)
-    seen.ready("pasted.jpg")
-    page.locator("#vv-camera").click()
-    page.wait_for_function("document.querySelector('.vv-living')?.dataset.frames > 2")
-    page.get_by_role("button", name="Keep this picture").click()
-    seen.ready("webcam.png")
-    assert page.locator(".vv-here").is_visible()
-    assert not page.locator("#vv-photo").is_visible()
-    assert sent(seen) == []
-
-
-@pytest.mark.parametrize(
-    ("locale", "says"),
-    [
-        ("en-US", "Of 3 files only $&.png was opened"),
-        ("ko-KR", "파일 3개 가운데 $&.png만 열었습니다"),
-    ],
-)
-def test_of_several_files_at_once_the_page_says_which_is_shown(visit, own, tmp_path, locale, says):
-    """The first was shown, and nothing was said of the others."""
-    small = tmp_path / "small.png"
-    Image.open(own).resize((200, 160)).save(small)
-    seen = visit("?model=photos", locale=locale)
-    page, said = seen.page, seen.page.locator("#vv-said")
-    for model in ("", "tiny-cls"):  # in the page, and sent
-        if model:
-            page.get_by_role(
-                "button", name="개" if locale == "ko-KR" else "dog", exact=True
-            ).click()
-            seen.ready("dog.jpg")
-            seen.choose_model(model)
-            seen.ready(f"dog.jpg · {model}")
-        drop(page.locator("body"), small.read_bytes(), "notes.txt", "$&.png", "b.png")
-        seen.ready("$&.png")
-        said.filter(has_text=says).wait_for()
-        drop(page.locator("body"), small.read_bytes(), "alone.png")
-        seen.ready("alone.png")
-        assert not said.is_visible()
 
 
 def test_a_page_with_its_model_is_taken_home(visit, open_page, own, tmp_path) -> None:

@@ -10,22 +10,9 @@ from vitviz.probe.measure.measurements import measurements_of
 from vitviz.web.store.examples import EXAMPLES
 
 
-def test_the_untrained_twin_is_one_switch_away(visit, models, pictures):
-    seen = visit()
-    page = seen.page
-    assert page.locator(".vv-untrained").count() == 0
-    seen.bring(pictures["first"])
-    page.get_by_label("Untrained").check()
-    page.locator(".vv-untrained").wait_for()
-    assert "Random weights" in seen.text(".vv-untrained")
-    seen.open_panel("Predictions")
-    want = analyze(load(models["cls"], pretrained=False), pictures["first"]).predictions(1)[0]
-    assert seen.text(".vv-predictions b") == percent(want.probability)
-    page.get_by_label("Untrained").uncheck()
-    page.locator(".vv-untrained").wait_for(state="detached")
-
-
-def test_the_answer_and_what_every_layer_would_say(visit, pictures, ours):
+def test_the_answer_what_every_layer_would_say_and_the_untrained_twin(
+    visit, models, pictures, ours
+):
     seen = visit()
     page = seen.page
     seen.bring(pictures["first"])
@@ -62,9 +49,19 @@ def test_the_answer_and_what_every_layer_would_say(visit, pictures, ours):
         f"{percent(line.probabilities[-1])} after the last, rank {line.ranks[-1]}"
         for line in lines
     ]
+    # The untrained twin is one switch away.
+    assert page.locator(".vv-untrained").count() == 0
+    page.get_by_label("Untrained").check()
+    page.locator(".vv-untrained").wait_for()
+    assert "Random weights" in seen.text(".vv-untrained")
+    seen.open_panel("Predictions")
+    want = analyze(load(models["cls"], pretrained=False), pictures["first"]).predictions(1)[0]
+    assert seen.text(".vv-predictions b") == percent(want.probability)
+    page.get_by_label("Untrained").uncheck()
+    page.locator(".vv-untrained").wait_for(state="detached")
 
 
-def test_what_few_look_at_is_made_when_they_look(visit):
+def test_what_few_look_at_is_made_when_they_look_and_the_card_tells_what_is_known(visit):
     """Head statistics, positions before training and PCA are fetched from the server once each."""
     seen = visit("?model=photos&example=dog", "dog.jpg")
     page = seen.page
@@ -91,10 +88,9 @@ def test_what_few_look_at_is_made_when_they_look(visit):
     for panel in ("Attention", "Positions", "Features"):
         seen.open_panel(panel)
     assert asked() == before + 4
-
-
-def test_the_card_tells_what_is_known(visit):
-    seen = visit("?model=photos")
+    # The card tells what is known of the model.
+    page.get_by_role("button", name="red panda", exact=True).click()
+    seen.ready("red-panda.jpg")
     seen.open_panel("Model")
     unfold(seen.page)
     text = seen.text("[role=tabpanel]:visible")
@@ -109,10 +105,8 @@ def test_the_card_tells_what_is_known(visit):
     seen.open_panel("Model")
     seen.page.get_by_text("All 100 classes").click()
     assert "Labrador retriever" in seen.text("[role=tabpanel]:visible")
-
-
-def test_training_and_model_say_of_how_many_pictures_their_figures_are(visit):
-    seen = visit("?model=photos&panel=training")
+    # Training and model say of how many pictures their figures are.
+    seen.open_panel("Training")
     note = "measured on 1,000 of the test pictures. What the finished model gets right of all 5,000"
     seen.page.get_by_text(note).wait_for()
     seen.open_panel("Model")
@@ -168,12 +162,10 @@ def test_the_film_of_a_training_plays(visit, models, pictures):
     assert canvas(page) != before
     seen.choose_model("tiny-grey")
     seen.page.get_by_text("There is no film").wait_for()
-
-
-def test_where_motion_is_unwelcome_the_film_steps(visit):
-    seen = visit(reduced_motion="reduce")
+    # Where motion is unwelcome the film steps.
+    page.emulate_media(reduced_motion="reduce")
+    seen.go("?model=tiny-cls", "red-panda.jpg")
     seen.open_panel("Training")
-    reading = seen.page.locator(".vv-film .vv-plot-reading")
     for epoch in ("Epoch 0,", "Epoch 2.5", "Epoch 0,"):
         seen.page.get_by_role("button", name="Next moment").click()
         assert reading.inner_text().startswith(epoch)

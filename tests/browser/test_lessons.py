@@ -30,7 +30,7 @@ def boxes(visit, kind: str) -> list[tuple[int, int]]:
     return [tuple(round(float(one.rstrip("%")) / 100 * 12) for one in place) for place in styles]
 
 
-def test_a_pupil_guesses_wrong_sees_the_gap_and_goes_on(visit, panda) -> None:
+def test_a_pupil_guesses_wrong_and_goes_on_and_a_teacher_opens_the_worksheet(visit, panda) -> None:
     seen = visit(ASK.format(2), wait_for=PANDA)
     page = seen.page
     seen.is_(lesson="ask", step=2, overlay="none", layer=1, head=0)
@@ -81,99 +81,8 @@ def test_a_pupil_guesses_wrong_sees_the_gap_and_goes_on(visit, panda) -> None:
     seen.is_(lesson="")
     expect(page.locator(".vv-tabs")).to_be_visible()
     expect(page.locator(LESSON)).to_be_hidden()
-
-
-def test_links_lead_to_steps_and_guesses_stay_on_the_device(visit) -> None:
-    seen = visit(ASK.format(4) + "&lang=ko&projector=true&overlay=attention", wait_for=PANDA)
-    page = seen.page
-    seen.is_(lesson="ask", step=4, overlay="none")
-    expect(page.locator(".vitviz")).to_have_class("vitviz vv-projector")
-    expect(page.locator(".vv-lesson-where")).to_have_text("8단계 중 4단계")
-    page.locator(f"{LESSON} input[type=number]").fill("12.5")
-    press(seen, "답 보기")
-    expect(page.locator(".vv-lesson-gap")).to_contain_text("나: 12.5")
-    # The link says nothing that tells the answer.
-    page.wait_for_function("() => !location.search.includes('overlay')")
-    page.goto(address(page).replace("step=4", "step=5"))
-    seen.ready(PANDA)
-    seen.is_(step=5)
-    expect(page.locator(".vv-lesson-gap")).to_be_hidden()
-    page.go_back()
-    seen.ready(PANDA)
-    seen.is_(step=4, overlay="attention")
-    expect(page.locator(".vv-lesson-gap")).to_contain_text("나: 12.5")
-
-
-def test_a_lesson_by_keyboard_alone(visit) -> None:
-    seen = visit(ASK.format(2), wait_for=PANDA)
-    page = seen.page
-    page.locator(".vv-frame").focus()
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelectorAll('.vv-guess-mine').length === 1")
-    assert boxes(seen, "mine") == [(4, 4)]
-    reveal = page.get_by_role("button", name="Show the answer")
-    for _ in range(12):
-        if reveal.evaluate("node => node === document.activeElement"):
-            break
-        page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    seen.is_(overlay="attention")
-    # The focus is where one goes on.
-    expect(page.get_by_role("button", name="Next", exact=True)).to_be_focused()
-    page.keyboard.press("Enter")
-    seen.is_(step=3)
-    expect(page.locator(".vv-lesson-title")).to_be_focused()
-
-
-def test_a_lesson_on_a_phone(visit) -> None:
-    seen = visit(ASK.format(3), wait_for=PANDA, **PHONE)
-    page = seen.page
-    places = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6)]
-    for row, col in places:
-        tap(page, row, col, touch=True)
-    assert boxes(seen, "mine") == places
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
-    press(seen, "Show the answer")
-    seen.is_(overlay="attention")
-    both = len(boxes(seen, "both"))
-    assert both + len(boxes(seen, "mine")) == len(places)
-    expect(page.locator(".vv-lesson-gap")).to_contain_text(f"You share {both}.")
-
-
-def test_the_list_and_a_lesson_that_changes_the_model(visit) -> None:
-    seen = visit()
-    page = seen.page
-    page.locator("#vv-lessons").click()
-    listed = page.locator(".vv-lesson-list > ol > li")
-    titles = [text for key, text in dictionary("en", "lessons").items() if "_" not in key]
-    expect(listed.locator("a")).to_have_text(titles)  # they come as a file of their own
-    assert "minutes" in listed.first.inner_text()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    page.locator("#vv-lessons").click()
-    page.get_by_role("link", name="Where am I?").click()
-    seen.ready(PANDA)
-    seen.is_(lesson="where", step=0)
-    for step in range(1, 5):
-        press(seen, "Next" if step == 2 else "Skip")
-        seen.is_(step=step)
-    press(seen, "Skip")  # to the model of digits
-    seen.ready("digit.png")
-    seen.is_(lesson="where", step=5)
-    press(seen, "Back")
-    seen.ready(PANDA)
-    seen.is_(lesson="where", step=4)
-
-
-def test_a_link_that_names_only_the_lesson_finds_its_picture(visit) -> None:
-    seen = visit("?lesson=school&step=3", wait_for="digit.png")
-    seen.is_(lesson="school", step=3)
-
-
-def test_a_teacher_opens_the_worksheet_and_its_key(visit, panda) -> None:
-    seen = visit(ASK.format(1), wait_for=PANDA)
-    page = seen.page
+    # A teacher opens the worksheet and its key.
+    seen.go(ASK.format(1), PANDA)
     page.locator(".vv-lesson-teacher summary").click()
     key = page.get_by_role("button", name="Answer key").and_(page.locator("[aria-disabled=false]"))
     files = {}
@@ -198,7 +107,58 @@ def test_a_teacher_opens_the_worksheet_and_its_key(visit, panda) -> None:
         assert file.locator(".sheet").first.locator("i").count() == 24
 
 
-def test_the_texts_of_lessons_come_when_one_is_opened_and_are_asked_for_again(visit) -> None:
+def test_links_lead_to_steps_and_guesses_stay_on_the_device(visit) -> None:
+    seen = visit(ASK.format(4) + "&lang=ko&projector=true&overlay=attention", wait_for=PANDA)
+    page = seen.page
+    seen.is_(lesson="ask", step=4, overlay="none")
+    expect(page.locator(".vitviz")).to_have_class("vitviz vv-projector")
+    expect(page.locator(".vv-lesson-where")).to_have_text("8단계 중 4단계")
+    page.locator(f"{LESSON} input[type=number]").fill("12.5")
+    press(seen, "답 보기")
+    expect(page.locator(".vv-lesson-gap")).to_contain_text("나: 12.5")
+    # The link says nothing that tells the answer.
+    page.wait_for_function("() => !location.search.includes('overlay')")
+    page.goto(address(page).replace("step=4", "step=5"))
+    seen.ready(PANDA)
+    seen.is_(step=5)
+    expect(page.locator(".vv-lesson-gap")).to_be_hidden()
+    page.go_back()
+    seen.ready(PANDA)
+    seen.is_(step=4, overlay="attention")
+    expect(page.locator(".vv-lesson-gap")).to_contain_text("나: 12.5")
+    # A line of code is chosen for the gap.
+    seen.go("?model=photos&example=red-panda&lesson=gather&step=5&lang=ko", PANDA)
+    assert "\n    joined = ...\n" in page.locator(".vv-lesson-lines").inner_text()
+    ours = dictionary("ko", "lessons")
+    page.get_by_role("radio", name=ours["gather_line_option_heads_not_moved"]).check()
+    page.get_by_role("button", name=dictionary("ko", "viewer")["lessonReveal"]).click()
+    expect(page.locator(".vv-lesson-right")).to_have_text(ours["gather_line_option_right"])
+    expect(page.locator(".vv-lesson-why")).to_have_text(ours["gather_line_why"])
+
+
+def test_a_lesson_by_keyboard_alone(visit) -> None:
+    seen = visit(ASK.format(2), wait_for=PANDA)
+    page = seen.page
+    page.locator(".vv-frame").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelectorAll('.vv-guess-mine').length === 1")
+    assert boxes(seen, "mine") == [(4, 4)]
+    reveal = page.get_by_role("button", name="Show the answer")
+    for _ in range(12):
+        if reveal.evaluate("node => node === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    seen.is_(overlay="attention")
+    # The focus is where one goes on.
+    expect(page.get_by_role("button", name="Next", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    seen.is_(step=3)
+    expect(page.locator(".vv-lesson-title")).to_be_focused()
+
+
+def test_the_list_comes_when_it_is_opened_and_leads_to_lessons_of_other_models(visit) -> None:
     seen = visit("?model=photos", wait_for=PANDA)
     page = seen.page
     texts = "**/vitviz-lessons-*"
@@ -211,17 +171,31 @@ def test_the_texts_of_lessons_come_when_one_is_opened_and_are_asked_for_again(vi
     page.get_by_role("button", name="Guided lessons").first.click()
     expect(page.locator(".vv-lesson-list")).to_contain_text(dictionary("en", "lessons")["gather"])
     seen.forgive("ERR_FAILED")
-
-
-def test_a_line_of_code_is_chosen_for_the_gap(visit) -> None:
-    seen = visit("?model=photos&example=red-panda&lesson=gather&step=5&lang=ko", wait_for=PANDA)
-    page = seen.page
-    assert "\n    joined = ...\n" in page.locator(".vv-lesson-lines").inner_text()
-    ours = dictionary("ko", "lessons")
-    page.get_by_role("radio", name=ours["gather_line_option_heads_not_moved"]).check()
-    page.get_by_role("button", name=dictionary("ko", "viewer")["lessonReveal"]).click()
-    expect(page.locator(".vv-lesson-right")).to_have_text(ours["gather_line_option_right"])
-    expect(page.locator(".vv-lesson-why")).to_have_text(ours["gather_line_why"])
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.locator("#vv-lessons").click()
+    listed = page.locator(".vv-lesson-list > ol > li")
+    titles = [text for key, text in dictionary("en", "lessons").items() if "_" not in key]
+    expect(listed.locator("a")).to_have_text(titles)  # they come as a file of their own
+    assert "minutes" in listed.first.inner_text()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.locator("#vv-lessons").click()
+    page.get_by_role("link", name="Where am I?").click()
+    seen.ready(PANDA)
+    seen.is_(lesson="where", step=0)
+    for step in range(1, 5):
+        press(seen, "Next" if step == 2 else "Skip")
+        seen.is_(step=step)
+    press(seen, "Skip")  # to the model of digits
+    seen.ready("digit.png")
+    seen.is_(lesson="where", step=5)
+    press(seen, "Back")
+    seen.ready(PANDA)
+    seen.is_(lesson="where", step=4)
+    # A link that names only the lesson finds its picture.
+    seen.go("?lesson=school&step=3", "digit.png")
+    seen.is_(lesson="school", step=3)
 
 
 def test_a_number_that_cannot_be_is_refused_and_a_share_is_understood(visit) -> None:
@@ -247,11 +221,8 @@ def test_a_number_that_cannot_be_is_refused_and_a_share_is_understood(visit) -> 
     following.click()
     press(seen, "Back")
     expect(reason).to_have_value("by dark paint, dim too")
-
-
-def test_the_same_choice_can_be_made_again(visit) -> None:
-    seen = visit("?model=photos&example=red-panda&lesson=shuffle&step=2", wait_for=PANDA)
-    page = seen.page
+    # The same choice can be made again.
+    seen.go("?model=photos&example=red-panda&lesson=shuffle&step=2", PANDA)
     same = page.get_by_role("radio", name="Yes, the same")
     for _ in range(2):
         expect(same).not_to_be_checked()
@@ -272,7 +243,7 @@ def on_screen(page, *parts: str) -> None:
     )
 
 
-def test_a_lesson_closes_with_what_was_found_and_leads_on(visit) -> None:
+def test_a_lesson_on_a_phone_closes_with_what_was_found_and_leads_on(visit) -> None:
     link = "?model=photos&example=dog&lesson=cut&step=6"
     seen = visit(link, wait_for="dog.jpg", **PHONE)
     page = seen.page
@@ -317,3 +288,15 @@ def test_a_lesson_closes_with_what_was_found_and_leads_on(visit) -> None:
     expect(page.locator(".vv-lesson-gap")).to_have_text("Right. You: 144 It is: 144")
     press(seen, "Next")
     seen.is_(lesson="where", step=1)
+    # Patches are chosen with a finger.
+    seen.go(ASK.format(3), PANDA)
+    places = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6)]
+    for row, col in places:
+        tap(page, row, col, touch=True)
+    assert boxes(seen, "mine") == places
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    press(seen, "Show the answer")
+    seen.is_(overlay="attention")
+    both = len(boxes(seen, "both"))
+    assert both + len(boxes(seen, "mine")) == len(places)
+    expect(page.locator(".vv-lesson-gap")).to_contain_text(f"You share {both}.")

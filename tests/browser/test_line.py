@@ -2,12 +2,9 @@
 
 from dataclasses import replace
 
-import pytest
-
 from tests.browser.conftest import ASKED, LAPTOP, PHONE, WALL
-from tests.browser.test_erase import brush
-from tests.browser.test_experiment import PANDA
-from tests.browser.test_fold import TABS, top
+from tests.browser.test_experiment import PANDA, brush
+from tests.browser.test_fold import TABS, project, top
 from tests.models import TINY, photo, spread, tiny
 from vitviz import Analysis, ViT, analyze, load
 from vitviz.languages import dictionary
@@ -40,15 +37,8 @@ def lit(page) -> list[str]:
     return [text.split("\n")[0] for text in page.locator(".vv-line .vv-lit").all_inner_texts()]
 
 
-@pytest.mark.parametrize(
-    ("size", "query", "height"), [(LAPTOP, "", 42), (WALL, "&projector=true", 50), (PHONE, "", 42)]
-)
-def test_the_line_stands_in_sight_and_keeps_its_place(visit, size, query, height):
-    page = visit("?model=photos" + query, **size).page
+def stands_in_sight(page, size, height: int) -> None:
     line, width = page.locator(".vv-line"), size["viewport"]["width"]
-    before = [top(page, place) for place in (".vv-line", TABS, ".vv-picture")]
-    page.wait_for_function(ASKED)
-    assert [top(page, place) for place in (".vv-line", TABS, ".vv-picture")] == before
     box = line.bounding_box()
     assert box["height"] == height
     assert box["x"] + box["width"] <= width
@@ -63,10 +53,24 @@ def test_the_line_stands_in_sight_and_keeps_its_place(visit, size, query, height
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_choosing_a_layer_on_the_line_chooses_it(visit):
+def keeps_its_place(page) -> None:
+    """While the answers of its layers come."""
+    before = [top(page, place) for place in (".vv-line", TABS, ".vv-picture")]
+    page.wait_for_function(ASKED)
+    assert [top(page, place) for place in (".vv-line", TABS, ".vv-picture")] == before
+
+
+def test_the_line_of_a_phone_stands_in_sight_and_keeps_its_place(visit):
+    page = visit("?model=photos", **PHONE).page
+    keeps_its_place(page)
+    stands_in_sight(page, PHONE, 42)
+
+
+def test_the_line_chooses_the_layer_lights_what_a_panel_shows_and_is_of_the_changed_model(visit):
     seen = visit("?model=photos", **LAPTOP)
     page = seen.page
-    page.wait_for_function(ASKED)
+    keeps_its_place(page)
+    stands_in_sight(page, LAPTOP, 42)
     assert names(page) == expected(analyze(load("photos"), PANDA))
     assert page.locator(".vv-final").count() == 1
     page.locator(".vv-layer").nth(4).click()
@@ -79,11 +83,9 @@ def test_choosing_a_layer_on_the_line_chooses_it(visit):
     page.keyboard.press("[")
     seen.is_(layer=4)
     assert page.locator(f"{LAYER}:checked").get_attribute("value") == "4"
-
-
-def test_each_panel_lights_its_part_of_the_line(visit):
-    seen = visit("?model=photos&layer=2", **LAPTOP)
-    page = seen.page
+    # Each panel lights its part.
+    page.locator(".vv-layer").nth(2).click()
+    seen.is_(layer=2)
     parts = {
         "Patches": ["144 patches"], "Positions": ["+ position"], "Attention": ["2"],
         "Query · key": ["2"], "Rollout": ["0", "1", "2"], "Explanations": ["answer"],
@@ -106,11 +108,8 @@ def test_each_panel_lights_its_part_of_the_line(visit):
     page.locator(".vv-station", has_text="144 patches").click()
     page.locator(".vv-layer").nth(4).click()
     seen.is_(panel="attention", overlay="attention", layer=4)
-
-
-def test_an_experiment_lights_what_it_touches_and_the_line_is_of_the_changed_model(visit):
-    page = visit("?model=photos&panel=experiment", **LAPTOP).page
-    page.wait_for_function(ASKED)
+    # An experiment lights what it touches, and the line is of the changed model.
+    seen.open_panel("Experiment")
     brush(page, (5, 5), (5, 8))
     patches = [5 * 12 + col for col in range(5, 9)]
     changes = [{"kind": "remove", "patches": patches}]
@@ -121,9 +120,14 @@ def test_an_experiment_lights_what_it_touches_and_the_line_is_of_the_changed_mod
         arg=",".join(changed),
     )
     assert lit(page) == ["144 patches"]
+    # For a wall it is higher.
+    page.set_viewport_size(WALL["viewport"])
+    project(page, True)
+    page.evaluate("scrollTo(0, 0)")
+    stands_in_sight(page, WALL, 50)
 
 
-def test_a_model_of_forty_layers_scrolls_in_its_own_line(open_page):
+def test_a_model_of_forty_layers_scrolls_in_its_own_line_and_one_without_classes(open_page):
     config = replace(TINY["cls"], depth=40)
     loaded = replace(
         tiny("cls"), vit=spread(ViT(config)).eval(), card=replace(tiny("cls").card, config=config)
@@ -140,9 +144,7 @@ def test_a_model_of_forty_layers_scrolls_in_its_own_line(open_page):
             assert area["x"] >= 0
             assert area["x"] + area["width"] <= width
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_without_classes_no_layer_answers(open_page):
+    # Without classes no layer answers.
     tab = open_page(one_file(analyze(tiny("registers"), photo())))
     tab.locator("#viewer[data-state=ready]").wait_for()
     assert names(tab) == [f"Layer {layer} (0 to 4)" for layer in range(5)]

@@ -19,7 +19,7 @@ def asked(url: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
-def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
+def test_the_address_follows_and_a_copied_link_brings_it_back(visit, pictures):
     seen = visit("?__theme=light", permissions=["clipboard-read", "clipboard-write"])
     page = seen.page
     assert asked(page.url) == {"__theme": "light"}  # nothing was chosen yet
@@ -47,14 +47,29 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
     other.open_panel("Attention")  # where a scale of all heads is of use
     other.page.locator("summary", has_text="Scale and more").click()
     assert other.page.get_by_role("radio", name="all heads").is_checked()
-
-
-def test_the_untrained_twin_and_another_model_are_in_the_link(visit):
-    seen = visit(
+    # An own picture is not in the link, and the button says so.
+    seen.open_panel("Positions")
+    seen.bring(pictures["second"])
+    address_says(page, model="tiny-cls", example=None, panel="positions")
+    page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject(new Error('no')))")
+    button = page.get_by_role("button", name="your own picture is not in it")
+    button.click()
+    dialog = page.locator(".vv-link-dialog")
+    assert dialog.locator("input").input_value() == address(page)
+    assert "Your own picture is not in the link" in dialog.inner_text()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="coffee").click()
+    seen.ready("coffee.jpg")
+    address_says(page, example="coffee")
+    with seen.anew("coffee.jpg"):
+        seen.again()  # the same example, sent back by the page, keeps its name
+    address_says(page, example="coffee", panel="positions")
+    # The untrained twin and another model are.
+    other.go(
         "?model=tiny-grey&untrained=1&panel=rollout&first=1&residual=0.3", "red-panda.jpg · tiny"
     )
-    page = seen.page
-    seen.is_(panel="rollout", overlay="rollout")
+    page = other.page
+    other.is_(panel="rollout", overlay="rollout")
     page.locator(LAYER).nth(2).focus()
     page.keyboard.press("]")
     page.keyboard.press("[")
@@ -148,15 +163,16 @@ def test_what_only_one_panel_shows_is_in_its_link(visit):
     seen.open_panel("Predictions")
     choose("rank among all classes")
     address_says(page, lens="rank", order=None)
-    other = visit("?" + urlsplit(address(page)).query).page
+    there = visit("?" + urlsplit(address(page)).query)
+    other = there.page
     assert other.get_by_role("radio", name="rank among all classes").is_checked()
-    other = visit("?panel=patches&order=channel&units=raw&token=3").page
+    there.go("?panel=patches&order=channel&units=raw&token=3", "red-panda.jpg")
     assert other.get_by_role("radio", name="0\u2013255").is_checked()
     assert "." not in other.locator(".vv-numbers:visible").inner_text()  # as they are in the file
     assert "(c p1 p2), one channel after another" in other.get_by_role("tabpanel").inner_text()
 
 
-def test_the_mosaic_before_training_is_in_the_link(visit):
+def test_the_mosaic_before_training_and_the_moment_of_a_film_are_in_the_link(visit):
     seen = visit("?model=photos&panel=positions&mosaic=untrained")
     page = seen.page
     before, after = (page.get_by_role("radio", name=f"{x} training") for x in ("before", "after"))
@@ -174,11 +190,8 @@ def test_the_mosaic_before_training_is_in_the_link(visit):
     assert before.is_checked()
     page.wait_for_function(drawn)
     assert mosaic.evaluate("node => node.toDataURL()") == noise
-
-
-def test_the_moment_of_a_film_is_in_the_link_when_it_rests(visit):
-    seen = visit("?panel=training&moment=0")
-    page = seen.page
+    # The moment of a film, when it rests.
+    seen.go("?model=tiny-cls&panel=training&moment=0", "red-panda.jpg")
     reading = page.locator(".vv-film .vv-plot-reading")
     reading.filter(has_text="Epoch 0,").wait_for()
     page.evaluate(
@@ -204,12 +217,8 @@ def test_the_moment_of_a_film_is_in_the_link_when_it_rests(visit):
     address_says(page, moment="last")
     seen.open_panel("Model")
     address_says(page, moment=None)
-
-
-def test_a_film_that_was_left_while_it_played_shows_what_the_link_says(visit):
-    seen = visit("?panel=training&moment=last")
-    page = seen.page
-    reading = page.locator(".vv-film .vv-plot-reading")
+    # A film that was left while it played shows what the link says.
+    seen.go("?model=tiny-cls&panel=training&moment=last", "red-panda.jpg")
     reading.filter(has_text="Epoch 2.5").wait_for()
     stop_time(page)
     play = page.get_by_role("button", name="Play the training")
@@ -222,26 +231,6 @@ def test_a_film_that_was_left_while_it_played_shows_what_the_link_says(visit):
     play.wait_for()
     assert "Epoch 2.5" in reading.inner_text()
     address_says(page, moment="last")
-
-
-def test_an_own_picture_is_not_in_the_link_and_the_button_says_so(visit, pictures):
-    seen = visit("?example=bison&panel=positions", "bison.jpg")
-    page = seen.page
-    seen.bring(pictures["second"])
-    address_says(page, model="tiny-cls", example=None, panel="positions")
-    page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject(new Error('no')))")
-    button = page.get_by_role("button", name="your own picture is not in it")
-    button.click()
-    dialog = page.locator(".vv-link-dialog")
-    assert dialog.locator("input").input_value() == address(page)
-    assert "Your own picture is not in the link" in dialog.inner_text()
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="coffee").click()
-    seen.ready("coffee.jpg")
-    address_says(page, example="coffee")
-    with seen.anew("coffee.jpg"):
-        seen.again()  # the same example, sent back by the page, keeps its name
-    address_says(page, example="coffee", panel="positions")
 
 
 def test_back_leaves_the_page(visit, url):
@@ -298,20 +287,15 @@ def test_the_page_of_one_file_holds_what_is_looked_at_behind_the_hash(open_page)
     tab.locator("#viewer[data-panel=features][data-layer='1'][data-state=ready]").wait_for()
     tab.evaluate("location.hash = 'panel=rollout&token=4&layer=0'")
     tab.locator("#viewer[data-panel=rollout][data-token='4'][data-layer='0']").wait_for()
-
-
-def test_the_page_of_one_file_opens_with_a_damaged_memory(open_page):
-    tab = open_page(one_file(analyze(tiny("cls"), photo())))
+    # It does not deny a film that it does not hold.
+    tab.get_by_role("tab", name="Training").click()
+    tab.get_by_text("There is no film of this model's training here.").wait_for()
+    # It opens with a damaged memory.
+    tab.evaluate("history.replaceState(null, '', location.pathname)")
     tab.evaluate("""localStorage.setItem('vitviz-taste', '{"language": 5, "opacity": "x"}')""")
     tab.reload()
     tab.locator("[data-state=ready]").wait_for()
     assert tab.evaluate("document.documentElement.lang") == "en"
-
-
-def test_the_page_of_one_file_does_not_deny_a_film_that_it_does_not_hold(open_page):
-    tab = open_page(one_file(analyze(tiny("cls"), photo())))
-    tab.get_by_role("tab", name="Training").click()
-    tab.get_by_text("There is no film of this model's training here.").wait_for()
 
 
 def test_a_page_in_a_frame_without_an_address_works(open_page):

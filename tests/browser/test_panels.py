@@ -28,11 +28,15 @@ def center(seen, grid, token: int) -> tuple[float, float]:
 @pytest.fixture
 def show(guests, empty, tmp_path) -> Iterator[Callable[[Analysis], tuple[Visit, int]]]:
     """Opens an analysis as one file and pins patch (1, 2), its token; no complaints."""
+    opened = 0
     seen = Visit(guests.arrive(empty, locale="en-US"))
     seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
     seen.page.on("request", lambda request: seen.requests.append(request.url))
 
     def open_(analysis: Analysis) -> tuple[Visit, int]:
+        nonlocal opened
+        opened += 1
+        seen.page.goto("about:blank")  # else an address that differs after the # alone stays
         html = one_file(analysis).replace('id="viewer"', 'id="viewer" class="vv-place"')
         (tmp_path / "page.html").write_text(html, encoding="utf-8")
         seen.page.goto((tmp_path / "page.html").as_uri())
@@ -45,7 +49,7 @@ def show(guests, empty, tmp_path) -> Iterator[Callable[[Analysis], tuple[Visit, 
     yield open_
     guests.leave(seen.page.context)
     assert seen.complaints == []
-    assert len(seen.requests) == 1
+    assert len([one for one in seen.requests if one != "about:blank"]) == opened
 
 
 @pytest.fixture
@@ -60,47 +64,28 @@ def gallery(seen, name: str) -> None:
     seen.page.locator(PANEL).get_by_role("radio", name=name, exact=True).check()
 
 
-@pytest.mark.parametrize("direction", ["from", "to"])
-def test_the_pinned_token_is_compared_with_the_one_pointed_at(shown, direction: str) -> None:
+def test_the_pinned_token_is_compared_with_the_one_pointed_at_and_read_aloud(shown) -> None:
     seen, analysis, token = shown
     other = analysis.grid.token(3, 0)
-    if direction == "to":
+    for direction in ("from", "to"):
+        seen.is_(direction=direction)
+        seen.page.mouse.move(*center(seen, analysis.grid, other))
+        seen.page.mouse.move(*center(seen, analysis.grid, other))
+        maps = [analysis.attention(2, None, at, direction).double() for at in (token, other)]
+        common = sum(torch.minimum(*(values / values.sum() for values in maps))).item()
+        (shown_common,) = numbers(seen.text(".vv-compare-common"))
+        assert shown_common == pytest.approx(100 * common, abs=0.1)
+        assert 1 < shown_common < 99
+        matrix = analysis.trace.attention(2).mean(0)
+        out, back = numbers(seen.text(".vv-compare-words .vv-note >> nth=1").replace("row", ";"))[
+            -2:
+        ]
+        assert out == pytest.approx(100 * matrix[token, other].item(), abs=0.1)
+        assert back == pytest.approx(100 * matrix[other, token].item(), abs=0.1)
+        seen.page.mouse.move(2, 2)
+        assert "in common" in seen.text(".vv-compare")  # the pair stays, and is in the link
         seen.page.keyboard.press("d")
-    seen.page.mouse.move(*center(seen, analysis.grid, other))
-    seen.page.mouse.move(*center(seen, analysis.grid, other))
-    maps = [analysis.attention(2, None, at, direction).double() for at in (token, other)]
-    common = sum(torch.minimum(*(values / values.sum() for values in maps))).item()
-    (shown_common,) = numbers(seen.text(".vv-compare-common"))
-    assert shown_common == pytest.approx(100 * common, abs=0.1)
-    assert 1 < shown_common < 99
-    matrix = analysis.trace.attention(2).mean(0)
-    out, back = numbers(seen.text(".vv-compare-words .vv-note >> nth=1").replace("row", ";"))[-2:]
-    assert out == pytest.approx(100 * matrix[token, other].item(), abs=0.1)
-    assert back == pytest.approx(100 * matrix[other, token].item(), abs=0.1)
-    seen.page.mouse.move(2, 2)
-    assert "in common" in seen.text(".vv-compare")  # the pair stays, and is in the link
-
-
-def test_a_token_that_is_read_aloud_is_not_talked_over(shown) -> None:
-    """The sentence about the layer came 250 ms after the key, also over what was read since."""
-    page = shown[0].page
-    stop_time(page)
-    page.mouse.move(2, 2)
-    page.focus(".vv-frame")
-    page.keyboard.press("[")
-    page.keyboard.press("Shift+ArrowRight")
-    said = page.locator("p.vv-live")
-    read = said.inner_text()
-    assert read.startswith("row 1, col 3")
-    page.clock.run_for(1000)
-    assert said.inner_text() == read
-    page.keyboard.press("]")
-    page.clock.run_for(1000)
-    assert "layer 2" in said.inner_text()
-
-
-def test_the_keyboard_points_compares_and_is_read_aloud(shown) -> None:
-    seen, analysis, token = shown
+    # The keyboard points, compares and is read aloud.
     seen.page.mouse.move(2, 2)
     seen.page.focus(".vv-frame")
     seen.page.keyboard.press("Shift+ArrowRight")
@@ -116,9 +101,26 @@ def test_the_keyboard_points_compares_and_is_read_aloud(shown) -> None:
     seen.page.keyboard.press("Escape")
     seen.is_(token=0, pinned="false")
     assert not seen.page.locator(".vv-compare").is_visible()
+    # The sentence about the layer came 250 ms after the key, also over what was read since.
+    seen.page.mouse.click(*center(seen, analysis.grid, token))
+    seen.is_(token=token, pinned="true")
+    page = seen.page
+    stop_time(page)
+    page.mouse.move(2, 2)
+    page.focus(".vv-frame")
+    page.keyboard.press("[")
+    page.keyboard.press("Shift+ArrowRight")
+    said = page.locator("p.vv-live")
+    read = said.inner_text()
+    assert read.startswith("row 1, col 3")
+    page.clock.run_for(1000)
+    assert said.inner_text() == read
+    page.keyboard.press("]")
+    page.clock.run_for(1000)
+    assert "layer 1" in said.inner_text()
 
 
-def test_filters_answer_to_the_patch_and_the_position_is_added(shown) -> None:
+def test_filters_answer_to_the_patch_and_the_ledger_lights_what_it_speaks_of(shown) -> None:
     seen, analysis, token = shown
     page, found = seen.page, analysis.embedding
     seen.open_panel("Patches")
@@ -152,12 +154,8 @@ def test_filters_answer_to_the_patch_and_the_position_is_added(shown) -> None:
     strip.hover(position=at)
     text = page.locator(PANEL).get_by_text(re.compile(r"^\[7\]")).last.inner_text()
     assert numbers(text)[1] == pytest.approx(float(found.content[0, 7]), abs=6e-4)
-
-
-def test_the_components_of_all_filters_are_those_of_python(shown) -> None:
-    seen, analysis, _ = shown
-    seen.open_panel("Patches")
-    unfold(seen.page)
+    # The components of all filters.
+    unfold(page)
     pictures = seen.page.locator(".vv-components figure")
     pictures.first.wait_for()
     shares = analysis.filters().shares
@@ -166,46 +164,7 @@ def test_the_components_of_all_filters_are_those_of_python(shown) -> None:
     intro = seen.page.locator(".vv-components .vv-intro").inner_text()
     assert numbers(intro)[1] == len(shares)
     assert numbers(intro)[2] == pytest.approx(100 * float(shares.sum()), abs=0.051)
-
-
-def remembered(page, folds: list[str]) -> None:
-    """Wait until these open folds are remembered: `toggle` comes a moment after the click."""
-    page.wait_for_function(
-        """(folds) => {
-            const { opened } = JSON.parse(localStorage.getItem("vitviz-taste") ?? "{}");
-            return opened?.split(" ").filter(Boolean).join(" ") === folds.join(" ");
-        }""",
-        arg=folds,
-    )
-
-
-@pytest.mark.parametrize(("locale", "tab"), [("en-US", "Patches"), ("ko-KR", "패치")])
-def test_what_is_folded_is_remembered_when_it_was_opened(visit, locale, tab) -> None:
-    seen = visit("?model=photos&panel=patches", locale=locale)
-    ledger = seen.page.locator(".vv-ledger")
-    folds = seen.page.locator(".vv-second:visible")
-    assert folds.count() == 2
-    assert not ledger.is_visible()
-    assert seen.page.locator(".vv-components figure").count() == 0  # nothing was fetched for it
-    folds.last.locator("summary").click()
-    ledger.wait_for()
-    remembered(seen.page, ["ledger"])
-    seen.page.reload()
-    ledger.wait_for()
-    assert not seen.page.locator(".vv-components[open]").count()
-    ledger.locator("xpath=ancestor::details").locator("> summary").click()
-    remembered(seen.page, [])
-    seen.page.reload()
-    seen.ready("red-panda.jpg")
-    assert not ledger.is_visible()
-    assert seen.page.get_by_role("tab", name=tab, exact=True).is_visible()
-
-
-def test_the_ledger_unfolds_and_lights_what_a_line_speaks_of(shown) -> None:
-    seen, analysis, _ = shown
-    page = seen.page
-    seen.open_panel("Patches")
-    unfold(page)
+    # The ledger.
     rows = page.locator(".vv-ledger tbody tr:visible")
     steps = analysis.steps()
     of_block = [step for step in steps if step.in_block]
@@ -237,9 +196,44 @@ def test_the_ledger_unfolds_and_lights_what_a_line_speaks_of(shown) -> None:
     assert page.locator(".vv-ledger tr[tabindex='0']:visible").count() == 1
 
 
-def test_positions_are_averaged_and_the_mosaic_grows(shown) -> None:
-    seen, analysis, token = shown
-    page = seen.page
+def remembered(page, folds: list[str]) -> None:
+    """Wait until these open folds are remembered: `toggle` comes a moment after the click."""
+    page.wait_for_function(
+        """(folds) => {
+            const { opened } = JSON.parse(localStorage.getItem("vitviz-taste") ?? "{}");
+            return opened?.split(" ").filter(Boolean).join(" ") === folds.join(" ");
+        }""",
+        arg=folds,
+    )
+
+
+def test_what_is_folded_is_remembered_when_it_was_opened(visit) -> None:
+    seen = visit("?model=photos&panel=patches")
+    ledger = seen.page.locator(".vv-ledger")
+    folds = seen.page.locator(".vv-second:visible")
+    assert folds.count() == 2
+    assert not ledger.is_visible()
+    assert seen.page.locator(".vv-components figure").count() == 0  # nothing was fetched for it
+    folds.last.locator("summary").click()
+    ledger.wait_for()
+    remembered(seen.page, ["ledger"])
+    seen.page.reload()
+    ledger.wait_for()
+    assert not seen.page.locator(".vv-components[open]").count()
+    ledger.locator("xpath=ancestor::details").locator("> summary").click()
+    remembered(seen.page, [])
+    seen.page.reload()
+    seen.ready("red-panda.jpg")
+    assert not ledger.is_visible()
+    assert seen.page.get_by_role("tab", name="Patches", exact=True).is_visible()
+
+
+def test_positions_are_averaged_compared_with_those_before_training_and_told(show) -> None:
+    loaded = tiny("cls")
+    card = replace(loaded.card, details={"seed": "3"})
+    analysis = analyze(replace(loaded, card=card), photo())
+    seen, token = show(analysis)
+    page, grid = seen.page, analysis.grid
     seen.open_panel("Positions")
     similar = analysis.position_similarity(token)
     for name, means in (("row", similar.mean(dim=1)), ("column", similar.mean(dim=0))):
@@ -254,21 +248,14 @@ def test_positions_are_averaged_and_the_mosaic_grows(shown) -> None:
     assert mosaic.bounding_box()["width"] == pytest.approx(2 * before, rel=0.02)
     page.get_by_role("button", name="Smaller").click()
     assert mosaic.bounding_box()["width"] == pytest.approx(before, rel=0.02)
-
-
-def test_positions_before_training_are_those_of_the_seed(show) -> None:
-    loaded = tiny("cls")
-    card = replace(loaded.card, details={"seed": "3"})
-    analysis = analyze(replace(loaded, card=card), photo())
-    seen, token = show(analysis)
-    page, grid = seen.page, analysis.grid
-    seen.open_panel("Positions")
+    # Positions before training are those of the seed.
     before = similarity(analysis.untrained_positions().patches)[token - grid.num_prefix_tokens]
     after = analysis.position_similarity(token).flatten()
     maps = page.locator(f"{PANEL} .vv-map-frame:has(.vv-large-map)")
     assert maps.count() == 2
     for which in (0, 1):  # both maps show values of both
         for patch in (0, 6, 11):
+            maps.nth(which).scroll_into_view_if_needed()
             box = maps.nth(which).bounding_box()
             row, col = divmod(patch, grid.cols)
             x = box["x"] + (col + 0.5) * box["width"] / grid.cols
@@ -284,9 +271,29 @@ def test_positions_before_training_are_those_of_the_seed(show) -> None:
     means = [1 - 2 * (float(point.split(",")[1]) - top) / (bottom - top) for point in points]
     expected = before.reshape(grid.rows, grid.cols).mean(dim=1)
     np.testing.assert_allclose(means, expected, atol=2e-3)
+    # This panel and that of the rollout open with what they found.
+    found = seen.page.locator(f"{PANEL} .vv-found")
+    similar = analysis.position_similarity(token)
+    row, col = grid.row_col(token)
+    line = torch.zeros(grid.rows, grid.cols, dtype=torch.bool)
+    line[row], line[:, col] = True, True
+    rest = float(similar[~line].mean())
+    line[row, col] = False
+    means = pytest.approx([float(similar[line].mean()), rest], abs=6e-3)
+    assert numbers(found.inner_text()) == means
+    assert found.evaluate("node => parseFloat(getComputedStyle(node).fontSize)") >= 18
+    seen.open_panel("Rollout")
+    seen.page.wait_for_function(
+        "panel => document.querySelector(panel)?.textContent.startsWith('Followed to the end')",
+        arg=".vv-panel:not([hidden]) .vv-found",
+    )
+    values = analysis.rollout(token)
+    values[[*range(grid.num_prefix_tokens), token]] = 0
+    times = float(values.max()) * grid.num_tokens
+    assert numbers(found.inner_text())[-1] == pytest.approx(times, abs=0.051)
 
 
-def test_the_whole_map_and_the_picture_point_at_each_other(shown) -> None:
+def test_the_whole_map_and_the_picture_point_at_each_other_and_heads_are_dots(shown) -> None:
     seen, analysis, token = shown
     page, grid = seen.page, analysis.grid
     last, count = analysis.trace.depth - 1, grid.num_tokens
@@ -338,11 +345,8 @@ def test_the_whole_map_and_the_picture_point_at_each_other(shown) -> None:
     seen.is_(token=8)
     shown_value = numbers(seen.text(".vv-matrix .vv-under").split(": ")[1])[0]
     assert shown_value == pytest.approx(float(maps[8, 4]), rel=0.006, abs=1e-5)
-
-
-def test_every_head_is_a_dot_with_its_numbers(shown) -> None:
-    seen, analysis, _ = shown
-    page, found = seen.page, analysis.head_statistics()
+    # Every head is a dot with its numbers.
+    found = analysis.head_statistics()
     gallery(seen, "range of every head")
     heads = analysis.trace.num_heads
     for chart in (0, 1):
@@ -526,21 +530,27 @@ def test_query_and_key_are_turned_back_by_their_places(show) -> None:
     assert part.locator(".vv-strips .vv-strip").count() == 5
 
 
-@pytest.mark.parametrize("name", ["cls", "registers"])
-def test_a_value_is_followed_to_the_token_it_changes(show, name: str) -> None:
-    analysis = analyze(tiny(name), photo())
-    seen, token = show(analysis)
-    page, trace = seen.page, analysis.trace
-    last, head = trace.depth - 1, 1
+def test_a_value_is_followed_to_the_token_it_changes(show) -> None:
+    for name in ("cls", "registers"):
+        analysis = analyze(tiny(name), photo())
+        seen, token = show(analysis)
+        page, trace = seen.page, analysis.trace
+        last, head = trace.depth - 1, 1
+        seen.open_panel("Query · key")
+        page.keyboard.press(".")
+        seen.is_(panel="qk", head=head)
+        check_mix(seen, analysis, last, head, token)
+        page.locator(".vv-head-share", has_text="head 0").click()
+        seen.is_(head=0)
+        check_mix(seen, analysis, last, 0, token)
+        said = seen.text(PANEL)
+        assert ("layer scale" in said, "q_norm" in said) == (name == "registers",) * 2
+    # A saved analysis says that its values are not here.
+    analysis = analyze(tiny("cls"), photo())
+    seen, _ = show(Analysis.from_bytes(analysis.to_bytes()))
     seen.open_panel("Query · key")
-    page.keyboard.press(".")
-    seen.is_(panel="qk", head=head)
-    check_mix(seen, analysis, last, head, token)
-    page.locator(".vv-head-share", has_text="head 0").click()
-    seen.is_(head=0)
-    check_mix(seen, analysis, last, 0, token)
-    said = seen.text(PANEL)
-    assert ("layer scale" in said, "q_norm" in said) == (name == "registers",) * 2
+    assert "a saved analysis holds no weights" in seen.text(f"{PANEL} .vv-mix")
+    assert not seen.page.locator(f"{PANEL} .vv-mix .vv-strip-bar").first.is_visible()
 
 
 def check_mix(seen, analysis: Analysis, layer: int, head: int, token: int) -> None:
@@ -595,22 +605,54 @@ def test_the_app_sends_the_values_when_they_are_looked_at(visit, pictures, ours)
     check_mix(seen, analysis, analysis.trace.depth - 1, 1, 0)
 
 
-def test_a_saved_analysis_says_that_its_values_are_not_here(show) -> None:
-    analysis = analyze(tiny("cls"), photo())
-    seen, _ = show(Analysis.from_bytes(analysis.to_bytes()))
-    seen.open_panel("Query · key")
-    assert "a saved analysis holds no weights" in seen.text(f"{PANEL} .vv-mix")
-    assert not seen.page.locator(f"{PANEL} .vv-mix .vv-strip-bar").first.is_visible()
-
-
-def test_rollout_changes_at_once_and_plays(shown) -> None:
+def test_a_rollout_has_a_scale_changes_at_once_and_plays(shown) -> None:
     seen, analysis, token = shown
-    page = seen.page
+    page, grid = seen.page, analysis.grid
+    page.get_by_role("radio", name="viridis").check()
+    seen.open_panel("Rollout")
+    panel = page.locator(PANEL)
+    # The scale goes from nothing to the largest patch.
+    for fusion in ("mean", "max"):
+        panel.get_by_role("radio", name=fusion, exact=True).check()
+        seen.page.locator(".vv-layer input").nth(1).check()
+        seen.is_(layer=1)
+        panel.locator(".vv-legend").wait_for()
+        seen.choose("rollout")
+        values = analysis.rollout(token, 1, head_fusion=fusion)
+        uniform = 1 / grid.num_tokens
+        largest = max(float(grid.patches(values).max()), 3 * uniform)  # the end of the scale
+        ramp = 'c => [...c.getContext("2d").getImageData(0, 0, c.width, c.height).data]'
+        for legend in (page.locator(".vv-stage .vv-legend"), panel.locator(".vv-legend")):
+            low, high = legend.locator(".vv-ends span").all_inner_texts()
+            assert low == "0"
+            read = numbers(high)
+            assert read[0] == pytest.approx(largest, rel=0.006)
+            assert read[1] == pytest.approx(largest / uniform, abs=0.051)
+            tick = legend.locator(".vv-tick").evaluate("node => node.style.left")
+            assert float(tick.rstrip("%")) == pytest.approx(100 * uniform / largest, rel=0.006)
+            colours = np.reshape(legend.locator("canvas").evaluate(ramp), (-1, 4)).astype(int)
+            # The patches have the colours that the legend has for their values.
+            maps = page.locator(".vv-overlay"), panel.locator(".vv-head canvas").nth(1)
+            for canvas in maps:
+                drawn = np.reshape(canvas.evaluate(ramp), (-1, 4)).astype(int)
+                places = grid.patches(values).numpy() / largest * (len(colours) - 1)
+                wanted = colours[places.round().astype(int)]
+                assert abs(drawn - wanted).max() <= 6  # the legend has half as many steps
+        # Every other layer has a scale of its own: its largest patch has the last colour,
+        # unless the map is nearly even.
+        for layer in (0, 2):
+            patches = grid.patches(analysis.rollout(token, layer, head_fusion=fusion)).numpy()
+            canvas = panel.locator(".vv-head canvas").nth(layer)
+            drawn = np.reshape(canvas.evaluate(ramp), (-1, 4)).astype(int)
+            places = patches / max(patches.max(), 3 * uniform) * (len(colours) - 1)
+            assert abs(drawn - colours[places.round().astype(int)]).max() <= 6
+    # All of it changes at once.
+    page.locator(".vv-layer input").nth(2).check()
+    seen.is_(layer=2)
     seen.open_panel("Rollout")
     seen.is_(panel="rollout")
     tile = page.locator(".vv-tile-value")
     page.wait_for_function("() => document.querySelector('.vv-tile-value').textContent !== ''")
-    panel = page.locator(PANEL)
     for fusion in ("max", "min", "mean"):
         panel.get_by_role("radio", name=fusion, exact=True).check()
         expected = analysis.rollout(token, head_fusion=fusion)
@@ -628,48 +670,6 @@ def test_rollout_changes_at_once_and_plays(shown) -> None:
     seen.is_(layer=2)
     page.clock.run_for(700)
     page.get_by_role("button", name="Play through the layers").wait_for()
-
-
-@pytest.mark.parametrize("fusion", ["mean", "max"])
-def test_the_scale_of_a_rollout_goes_from_nothing_to_its_largest_patch(shown, fusion) -> None:
-    seen, analysis, token = shown
-    page, grid = seen.page, analysis.grid
-    page.get_by_role("radio", name="viridis").check()
-    seen.open_panel("Rollout")
-    panel = page.locator(PANEL)
-    panel.get_by_role("radio", name=fusion, exact=True).check()
-    seen.page.locator(".vv-layer input").nth(1).check()
-    seen.is_(layer=1)
-    panel.locator(".vv-legend").wait_for()
-    seen.choose("rollout")
-    values = analysis.rollout(token, 1, head_fusion=fusion)
-    uniform = 1 / grid.num_tokens
-    largest = max(float(grid.patches(values).max()), 3 * uniform)  # the end of the scale
-    ramp = 'c => [...c.getContext("2d").getImageData(0, 0, c.width, c.height).data]'
-    for legend in (page.locator(".vv-stage .vv-legend"), panel.locator(".vv-legend")):
-        low, high = legend.locator(".vv-ends span").all_inner_texts()
-        assert low == "0"
-        read = numbers(high)
-        assert read[0] == pytest.approx(largest, rel=0.006)
-        assert read[1] == pytest.approx(largest / uniform, abs=0.051)
-        tick = legend.locator(".vv-tick").evaluate("node => node.style.left")
-        assert float(tick.rstrip("%")) == pytest.approx(100 * uniform / largest, rel=0.006)
-        colours = np.reshape(legend.locator("canvas").evaluate(ramp), (-1, 4)).astype(int)
-        # The patches have the colours that the legend has for their values.
-        maps = page.locator(".vv-overlay"), panel.locator(".vv-head canvas").nth(1)
-        for canvas in maps:
-            drawn = np.reshape(canvas.evaluate(ramp), (-1, 4)).astype(int)
-            places = grid.patches(values).numpy() / largest * (len(colours) - 1)
-            wanted = colours[places.round().astype(int)]
-            assert abs(drawn - wanted).max() <= 6  # the legend has half as many steps
-    # Every other layer has a scale of its own: its largest patch has the last colour,
-    # unless the map is nearly even.
-    for layer in (0, 2):
-        patches = grid.patches(analysis.rollout(token, layer, head_fusion=fusion)).numpy()
-        canvas = panel.locator(".vv-head canvas").nth(layer)
-        drawn = np.reshape(canvas.evaluate(ramp), (-1, 4)).astype(int)
-        places = patches / max(patches.max(), 3 * uniform) * (len(colours) - 1)
-        assert abs(drawn - colours[places.round().astype(int)]).max() <= 6
 
 
 def test_the_code_is_that_of_the_selection_and_is_copied(show) -> None:
@@ -708,32 +708,6 @@ def test_the_code_is_that_of_the_selection_and_is_copied(show) -> None:
         seen.open_panel(name)
         page.locator(PANEL).get_by_text("Show the code").click()
         page.locator(f"{PANEL} .vv-code-text", has_text="shown = ").wait_for()
-
-
-def test_positions_and_rollout_open_with_what_they_found(show):
-    analysis = analyze(tiny("cls"), photo())
-    seen, token = show(analysis)
-    grid = analysis.grid
-    found = seen.page.locator(f"{PANEL} .vv-found")
-    seen.open_panel("Positions")
-    similar = analysis.position_similarity(token)
-    row, col = grid.row_col(token)
-    line = torch.zeros(grid.rows, grid.cols, dtype=torch.bool)
-    line[row], line[:, col] = True, True
-    rest = float(similar[~line].mean())
-    line[row, col] = False
-    means = pytest.approx([float(similar[line].mean()), rest], abs=6e-3)
-    assert numbers(found.inner_text()) == means
-    assert found.evaluate("node => parseFloat(getComputedStyle(node).fontSize)") >= 18
-    seen.open_panel("Rollout")
-    seen.page.wait_for_function(
-        "panel => document.querySelector(panel)?.textContent.startsWith('Followed to the end')",
-        arg=".vv-panel:not([hidden]) .vv-found",
-    )
-    values = analysis.rollout(token)
-    values[[*range(grid.num_prefix_tokens), token]] = 0
-    times = float(values.max()) * grid.num_tokens
-    assert numbers(found.inner_text())[-1] == pytest.approx(times, abs=0.051)
 
 
 def test_each_panel_opens_with_what_it_found_in_the_numbers_of_python(shown):
@@ -784,22 +758,19 @@ def test_each_panel_opens_with_what_it_found_in_the_numbers_of_python(shown):
     assert told == [2, len(one & other), 2]
 
 
-@pytest.mark.parametrize(("noise", "said"), [(0, "a fixed formula"), (0.1, "it learned it")])
-def test_positions_that_were_given_are_not_called_learned(show, noise, said):
+def test_positions_that_were_given_are_not_called_learned_and_none_are_said(show):
     """The sines and cosines of MAE and MoCo v3, which no training changes."""
     timm = pytest.importorskip("timm.layers")
     loaded = tiny("cls")
-    vit = copy.deepcopy(loaded.vit)
     given = timm.build_sincos2d_pos_embed([4, 4], dim=24)
-    some = noise * torch.randn(given.shape, generator=torch.Generator().manual_seed(0))
-    vit.pos_embed.data[0, 1:] = given + some
-    seen, _ = show(analyze(replace(loaded, vit=vit), photo()))
-    seen.open_panel("Positions")
-    seen.page.locator(f"{PANEL} .vv-found", has_text=said).wait_for()
-
-
-def test_a_model_without_positions_says_that_order_does_not_count(show):
-    loaded = tiny("cls")
+    for noise, said in ((0, "a fixed formula"), (0.1, "it learned it")):
+        vit = copy.deepcopy(loaded.vit)
+        some = noise * torch.randn(given.shape, generator=torch.Generator().manual_seed(0))
+        vit.pos_embed.data[0, 1:] = given + some
+        seen, _ = show(analyze(replace(loaded, vit=vit), photo()))
+        seen.open_panel("Positions")
+        seen.page.locator(f"{PANEL} .vv-found", has_text=said).wait_for()
+    # Without positions the order does not count.
     config = replace(loaded.card.config, pos_embed=False)
     torch.manual_seed(0)
     card = replace(loaded.card, config=config)

@@ -6,7 +6,9 @@ from pathlib import Path
 import matplotlib
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
+from tests.browser.test_fold import speak
 from tests.photographs import PHOTOGRAPHS as OF_PACKAGES
 from vitviz.web.store.examples import FOLDER
 
@@ -45,7 +47,10 @@ def uploads(tmp_path) -> list[Path]:
     return [Path(shutil.copy(one, tmp_path / f"my-{one.name}")) for one in PHOTOGRAPHS]
 
 
-def test_an_upload_is_bright_under_the_map_of_its_answer(visit, uploads) -> None:
+MOST_DARK = 2  # of all, with every package installed
+
+
+def test_an_upload_is_bright_under_the_map_of_its_answer(visit, uploads, tmp_path) -> None:
     seen = visit("?model=photos")
     seen.is_(layer=1, head=2)  # chosen for the red panda alone
     for photo in uploads:
@@ -55,15 +60,10 @@ def test_an_upload_is_bright_under_the_map_of_its_answer(visit, uploads) -> None
         assert seen.page.locator(".vv-stage .vv-overlay").evaluate(MOTION) == "vv-arrive"
         seen.page.wait_for_function(SETTLED)
         assert seen.page.evaluate(LEFT) >= KEPT, photo.name
-
-
-MOST_DARK = 2  # of all, with every package installed
-
-
-def test_photographs_that_nobody_tuned_to_arrive_bright(visit, tmp_path) -> None:
+    # Photographs that nobody tuned to.
     here = [path for path in (one.path() for one in OF_PACKAGES) if path]
     assert here  # matplotlib and gradio are always installed
-    seen, dark = visit("?model=photos"), []
+    dark = []
     for path in here:
         photo = Path(shutil.copy(path, tmp_path / f"my-{path.name}"))
         seen.page.locator("#vv-photo input[type=file]").set_input_files(photo)
@@ -94,27 +94,27 @@ def test_what_a_visitor_has_chosen_stays_for_the_next_photo_and_nothing_moves(
 
 
 SAID = {
-    "en-US": (
+    "en": (
         "saw the middle {share}% of the photo",
         "The model looked at a grey copy, and knows digits only",
     ),
-    "ko-KR": (
+    "ko": (
         "사진의 가운데 {share}%만 보았습니다",
         "모델은 회색으로 바꾼 사진을 보았고, 숫자만 압니다",
     ),
 }
 
 
-@pytest.mark.parametrize("locale", SAID)
-def test_what_was_cut_away_is_told_and_leads_to_the_frame(visit, tmp_path, locale) -> None:
-    cut, grey = SAID[locale]
+def test_what_was_cut_away_is_told_and_leads_to_the_frame(visit, tmp_path) -> None:
     wide = tmp_path / "wide.png"
     Image.open(FOLDER / "cat.jpg").resize((600, 300)).save(wide)
-    seen = visit("?model=photos", locale=locale)
+    seen = visit("?model=photos")
     assert seen.page.locator(".vv-cut").count() == 0  # all but a square of it was seen
     seen.bring(wide)
     button = seen.page.locator(".vv-title .vv-cut")
-    assert button.inner_text() == cut.format(share=50)
+    for language, (cut, _) in SAID.items():
+        speak(seen.page, language)
+        expect(button).to_have_text(cut.format(share=50))
     seen.page.keyboard.press("Escape")
     button.focus()
     seen.page.keyboard.press("Enter")
@@ -131,7 +131,9 @@ def test_what_was_cut_away_is_told_and_leads_to_the_frame(visit, tmp_path, local
     assert "50.0%" in seen.text(".vv-panel .vv-framing")
     # In the model of digits it is in grey, too.
     seen.go("?model=mnist&example=cat", "cat.jpg")
-    assert grey in seen.page.locator(".vv-photo-note").all_inner_texts()
+    for language, (_, grey) in SAID.items():
+        speak(seen.page, language)
+        assert grey in seen.page.locator(".vv-photo-note").all_inner_texts()
     seen.go("?model=mnist&example=digit", "digit.png")
     assert seen.page.locator(".vv-photo-note").count() == 0
 

@@ -73,10 +73,8 @@ def test_pixels_are_those_of_python(decode) -> None:
         found, ours = decode(data, name), open_photo(data, name)
         assert (found["rgb"] == np.asarray(ours.image.convert("RGB"))).all(), name
         assert found["notes"] == keys(ours.notes), name
-
-
-def test_transparency_is_told_and_read_as_it_is(decode) -> None:
-    """A canvas multiplies colours with alpha: exact where a pixel is opaque or gone."""
+    # Transparency is told, and read as it is. A canvas multiplies colours with alpha: exact where
+    # a pixel is opaque or gone.
     rgba = noise(9, 11, 4)
     rgba[..., 3] = np.where(rgba[..., 3] > 127, 255, 0)
     found = decode(encode(Image.fromarray(rgba)))
@@ -84,6 +82,18 @@ def test_transparency_is_told_and_read_as_it_is(decode) -> None:
     opaque = rgba[..., 3] == 255
     assert (found["rgb"][opaque] == rgba[opaque][:, :3]).all()
     assert (found["rgb"][~opaque] == 255).all()
+    # A browser that changes pixels is found out.
+    picture = encode(Image.fromarray(noise(5, 7, 3)))
+    assert decode(picture)["notes"] == []
+    decode.tab.evaluate("""() => {
+        const { getImageData } = OffscreenCanvasRenderingContext2D.prototype;
+        OffscreenCanvasRenderingContext2D.prototype.getImageData = function (...place) {
+            const read = getImageData.apply(this, place);
+            read.data[40] ^= 1;
+            return read;
+        };
+    }""")
+    assert decode(picture)["notes"] == ["noise"]
 
 
 def bad_files() -> dict[str, bytes]:
@@ -125,22 +135,6 @@ def test_what_is_wrong_with_a_file_is_said_as_python_says_it(decode) -> None:
         with pytest.raises(ImageError) as refused:
             open_photo(data, name)
         assert decode(data, name) == {"told": told(refused.value.message)}, name
-
-
-def test_files_that_python_alone_opens_are_left_to_it(decode) -> None:
+    # Files that Python alone opens are left to it.
     for kind in ("TIFF", "PPM", "JPEG2000"):
         assert decode(encode(Image.fromarray(noise(5, 7, 3)), kind)) is None
-
-
-def test_a_browser_that_changes_pixels_is_found_out(decode) -> None:
-    picture = encode(Image.fromarray(noise(5, 7, 3)))
-    assert decode(picture)["notes"] == []
-    decode.tab.evaluate("""() => {
-        const { getImageData } = OffscreenCanvasRenderingContext2D.prototype;
-        OffscreenCanvasRenderingContext2D.prototype.getImageData = function (...place) {
-            const read = getImageData.apply(this, place);
-            read.data[40] ^= 1;
-            return read;
-        };
-    }""")
-    assert decode(picture)["notes"] == ["noise"]

@@ -50,7 +50,7 @@ def test_a_wall_of_720_lines_shows_picture_layer_head_and_maps(visit):
     page.wait_for_function("() => !new URLSearchParams(location.search).has('projector')")
 
 
-def test_the_tools_of_a_teacher(open_page):
+def test_the_tools_of_a_teacher_and_rows_that_are_counted_from_1(open_page):
     tab = open_page(one_file(analyze(tiny("cls"), photo())))
     place = tab.locator("#viewer")
     place.and_(tab.locator("[data-state=ready]")).wait_for()
@@ -108,11 +108,8 @@ def test_the_tools_of_a_teacher(open_page):
     assert not cover.is_visible()
     tab.mouse.click(box["x"] + 5, tab.locator(".vv-stage .vv-picture").bounding_box()["y"] + 5)
     tab.locator("#viewer[data-token='1']").wait_for()
-
-
-def test_rows_and_columns_are_counted_from_1_where_that_is_wanted(open_page):
-    tab = open_page(one_file(analyze(tiny("cls"), photo())))
-    tab.locator("#viewer[data-state=ready]").wait_for()
+    # Rows and columns are counted from 1 where that is wanted.
+    tab.keyboard.press("Escape")
     tab.locator("summary", has_text="Scale and more").click()
     tab.get_by_label("row and column numbers").check()
     assert tab.locator(".vv-rulers span").all_inner_texts() == list("01230123")
@@ -126,9 +123,19 @@ def test_rows_and_columns_are_counted_from_1_where_that_is_wanted(open_page):
     tab.wait_for_url("**/*.html#*fromOne=true*")
 
 
-def test_a_link_brings_back_the_language_and_the_compared_pair(visit):
-    seen = visit("?lang=ko&colours=viridis&opacity=0.3&grid=false&token=3&with=9", locale="en-US")
+def test_a_link_brings_back_the_moment_the_language_and_the_compared_pair(visit):
+    # Panels about the model have no read-out, and the film says what is large.
+    seen = visit("?panel=training&moment=0")
     page = seen.page
+    assert page.locator(".vv-stage-note").inner_text() == "This large picture: after training"
+    for panel in ("Training", "Predictions", "Model"):
+        seen.open_panel(panel)
+        assert not page.locator(".vv-readout").is_visible()
+    assert not page.locator(".vv-stage-note").is_visible()
+    seen.open_panel("Attention")
+    assert page.locator(".vv-readout").is_visible()
+    # A link brings back the language and the compared pair.
+    seen.go("?lang=ko&colours=viridis&opacity=0.3&grid=false&token=3&with=9", "red-panda.jpg")
     page.get_by_role("button", name="내 사진", exact=True).wait_for()  # Gradio's own texts too
     page.get_by_role("tab", name="어텐션").wait_for()
     assert not page.locator(".vv-lines").first.is_visible()
@@ -139,18 +146,6 @@ def test_a_link_brings_back_the_language_and_the_compared_pair(visit):
     page.wait_for_function("() => new URLSearchParams(location.search).get('with') === '9'")
     asked = {name: values[0] for name, values in parse_qs(urlsplit(address(page)).query).items()}
     assert {**asked, **{"lang": "ko", "opacity": "0.3", "grid": "false", "token": "3"}} == asked
-
-
-def test_panels_about_the_model_have_no_read_out_and_the_film_says_what_is_large(visit):
-    seen = visit("?panel=training&moment=0")
-    page = seen.page
-    assert page.locator(".vv-stage-note").inner_text() == "This large picture: after training"
-    for panel in ("Training", "Predictions", "Model"):
-        seen.open_panel(panel)
-        assert not page.locator(".vv-readout").is_visible()
-    assert not page.locator(".vv-stage-note").is_visible()
-    seen.open_panel("Attention")
-    assert page.locator(".vv-readout").is_visible()
 
 
 def test_a_sentence_that_is_all_a_panel_says_is_there_in_projector_mode(open_page):

@@ -2,8 +2,6 @@
 
 from urllib.parse import urlsplit
 
-import pytest
-
 from tests.browser.conftest import PATIENCE_MS, address, comes_to, stop_time
 from tests.browser.test_drawing import answered, draw
 from tests.browser.test_links import JOIN, LAYER, address_says
@@ -57,23 +55,6 @@ def test_a_reload_keeps_photo_and_view_and_no_other_tab_has_them(visit, pictures
     comes_to(beside, KEPT, [])
 
 
-def test_the_address_follows_again_when_the_way_back_is_refused(visit):
-    seen = visit("?example=dog", "dog.jpg")
-    page = seen.page
-    page.get_by_role("button", name="bison").click()
-    seen.ready("bison.jpg")
-    address_says(page, example="bison")
-    stop_time(page)
-    page.route(JOIN, lambda route: route.fulfill(status=429, json={"detail": "too many ask"}))
-    page.go_back()
-    page.locator("#vv-said", has_text="too many ask").wait_for()
-    page.locator(LAYER).nth(1).check()
-    seen.is_(layer=1)
-    page.clock.run_for(300)
-    address_says(page, example="bison", layer=1)
-    seen.forgive("429")
-
-
 def test_a_photo_is_forgotten_everywhere(visit, pictures):
     seen = with_a_photo(visit, pictures)
     page = seen.page
@@ -123,7 +104,7 @@ def test_back_and_forward_go_through_panels_pictures_and_models(visit, pictures)
     assert page.evaluate("history.length") == steps
 
 
-def test_quick_steps_back_end_where_the_address_is(visit):
+def test_quick_steps_back_end_where_the_address_is_and_one_can_be_refused(visit):
     seen = visit("?example=cat", "cat.jpg")
     page = seen.page
     for name in ("bison", "goldfish", "coffee"):
@@ -134,6 +115,19 @@ def test_quick_steps_back_end_where_the_address_is(visit):
     seen.ready("cat.jpg")
     seen.open_panel("Features")
     address_says(page, example="cat", panel="features")
+    # The address follows again when the way back is refused.
+    page.get_by_role("button", name="bison").click()
+    seen.ready("bison.jpg")
+    address_says(page, example="bison")
+    stop_time(page)
+    page.route(JOIN, lambda route: route.fulfill(status=429, json={"detail": "too many ask"}))
+    page.go_back()
+    page.locator("#vv-said", has_text="too many ask").wait_for()
+    page.locator(LAYER).nth(1).check()
+    seen.is_(layer=1)
+    page.clock.run_for(300)
+    address_says(page, example="bison", layer=1)
+    seen.forgive("429")
 
 
 def test_a_drawn_digit_is_kept_and_not_every_stroke(visit):
@@ -182,26 +176,24 @@ def test_an_app_that_was_restarted_gets_photo_and_experiment_again(
     seen.forgive("403", "503", "Connection errored out", "ERR_CONNECTION_REFUSED")
 
 
-@pytest.mark.parametrize("refused", ["indexedDB", "sessionStorage"])
-def test_a_browser_that_keeps_nothing_says_nothing_and_goes_back_all_the_same(
-    visit, pictures, refused
-):
-    denied = (
-        f"Object.defineProperty(window, '{refused}', "
-        "{ get() { throw new DOMException('denied', 'SecurityError'); } })"
-    )
-    seen = visit(before=lambda page: page.add_init_script(denied))
-    page = seen.page
-    seen.bring(pictures["first"])
-    address_says(page, example=None, panel="attention")
-    page.get_by_role("button", name="dog").click()
-    seen.ready("dog.jpg")
-    assert not page.get_by_role("button", name=FORGET).is_visible()
-    page.go_back()
-    seen.ready("first.png")
-    page.reload()
-    seen.ready("red-panda.jpg")
-    seen.forgive("denied")  # Gradio's own
+def test_a_browser_that_keeps_nothing_says_nothing_and_goes_back_all_the_same(visit, pictures):
+    for refused in ("indexedDB", "sessionStorage"):
+        denied = (
+            f"Object.defineProperty(window, '{refused}', "
+            "{ get() { throw new DOMException('denied', 'SecurityError'); } })"
+        )
+        seen = visit(before=lambda page, denied=denied: page.add_init_script(denied))
+        page = seen.page
+        seen.bring(pictures["first"])
+        address_says(page, example=None, panel="attention")
+        page.get_by_role("button", name="dog").click()
+        seen.ready("dog.jpg")
+        assert not page.get_by_role("button", name=FORGET).is_visible()
+        page.go_back()
+        seen.ready("first.png")
+        page.reload()
+        seen.ready("red-panda.jpg")
+        seen.forgive("denied")  # Gradio's own
 
 
 def test_a_step_is_taken_back_from_anywhere_but_where_one_writes(visit):
@@ -219,43 +211,36 @@ def test_a_step_is_taken_back_from_anywhere_but_where_one_writes(visit):
     seen.is_(beside="experiment")
 
 
-@pytest.mark.parametrize(
-    ("locale", "says", "lost"),
-    [
-        ("en-US", "it is text", "could not be reached"),
-        ("ko-KR", "텍스트 파일", "연결할 수 없습니다"),
-    ],
-)
-def test_a_failed_upload_is_said_under_the_strip_until_the_next_choice(
-    visit, pictures, locale, says, lost
-):
-    seen = visit(locale=locale)
+def test_a_failed_upload_is_said_and_the_language_of_the_page_is_remembered(visit, pictures):
+    seen = visit()
     page = seen.page
     said = page.locator("#vv-said")
     assert not said.is_visible()
-    seen.upload(pictures["text"])
-    said.filter(has_text=says).wait_for()
-    toast = page.locator(".toast-body")
-    toast.locator("button").click()
-    toast.wait_for(state="detached")
-    assert says in said.inner_text()
-    page.route("**/gradio_api/upload**", lambda route: route.abort())
-    seen.upload(pictures["first"])
-    said.filter(has_text=lost).wait_for()
-    assert "Error" not in toast.inner_text()
-    page.unroute("**/gradio_api/upload**")
-    page.locator("#vv-examples button").nth(1).click()
-    seen.ready("dog.jpg")
-    assert not said.is_visible()
-    seen.complaints.clear()
 
+    def fails(says: str, lost: str, number: int, example: str) -> None:
+        """It is said under the strip until the next choice."""
+        seen.upload(pictures["text"])
+        said.filter(has_text=says).wait_for()
+        toast = page.locator(".toast-body", has_text=says)
+        toast.locator("button").click()
+        toast.wait_for(state="detached")
+        assert says in said.inner_text()
+        page.route("**/gradio_api/upload**", lambda route: route.abort())
+        seen.upload(pictures["first"])
+        said.filter(has_text=lost).wait_for()
+        page.locator(".toast-body", has_text=lost).wait_for()
+        assert "Error" not in "".join(page.locator(".toast-body").all_inner_texts())
+        page.unroute("**/gradio_api/upload**")
+        page.locator("#vv-examples button").nth(number).click()
+        seen.ready(example)
+        assert not said.is_visible()
 
-def test_the_page_has_a_language_of_its_own_and_remembers_it(visit):
-    seen = visit()
-    page = seen.page
+    fails("it is text", "could not be reached", 1, "dog.jpg")
     page.get_by_role("button", name="한국어").click()
     page.get_by_role("tab", name="어텐션").wait_for()
     page.get_by_role("button", name="내 사진").first.wait_for()  # Gradio's part follows
+    fails("텍스트 파일", "연결할 수 없습니다", 0, "red-panda.jpg")
+    seen.complaints.clear()
     home = address(page).split("?")[0]
     page.goto(home)
     page.get_by_role("button", name="English").wait_for(timeout=PATIENCE_MS)

@@ -6,7 +6,6 @@ import io
 import re
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from tests.browser.conftest import PHONE, STANDS, unfold
@@ -57,6 +56,35 @@ def test_numbers_png_and_figures_of_the_attention(visit, pictures, ours, folder)
     page.keyboard.press("Escape")
     assert page.locator(".vv-save[open]").count() == 0
     assert page.locator(".vv-snapshot").count() == 0
+    # Every view has its figure and its numbers.
+    seen.choose("1")
+    for view, name in {
+        "all layers and heads": "wall",
+        "whole map": "matrix",
+        "range of every head": "statistics",
+    }.items():
+        seen.open_panel("Attention")
+        page.get_by_role("radio", name=view).check()
+        page.wait_for_function("() => !document.querySelector('.vv-panel .vv-stale:not([hidden])')")
+        if name == "statistics":
+            page.locator(".vv-dots").wait_for()
+        section, names = opened(seen)
+        assert names == [PNG, CSV, *prints()], view
+        file, data = saved(page, section.locator("button", has_text="SVG"))
+        assert file == f"first-tiny-cls-attention-{name}-layer2-head1-from-token0.svg"
+        assert data.startswith(b"<?xml")
+        file, data = saved(page, section.locator("button", has_text=CSV))
+        assert file == f"first-tiny-cls-attention-{name}-layer2-head1-from-token0.csv"
+        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+        if name == "wall":
+            for layer in range(3):
+                shares = [float(row[f"layer_{layer}_head_0"]) for row in rows]
+                np.testing.assert_allclose(shares, analysis.attention(layer, 0), atol=1e-4)
+        if name == "matrix":
+            shares = [float(row["key_3"]) for row in rows]
+            expected = analysis.trace.attention(2)[1, :, 3]
+            np.testing.assert_allclose(shares, expected, atol=1e-4)
+        page.keyboard.press("Escape")
 
 
 def opened(seen) -> tuple:
@@ -67,6 +95,14 @@ def opened(seen) -> tuple:
 
 
 SAVES = ".vv-save section:not(.vv-take)"  # all but the page to take home
+# What a saved picture is drawn of, on its way.
+DRAWN = """() => {
+    const { set } = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, "src");
+    const note = (value) => { window.drawn = decodeURIComponent(value); };
+    Object.defineProperty(HTMLImageElement.prototype, "src", {
+        set(value) { note(value); set.call(this, value); },
+    });
+}"""
 PNG, CSV = "PNG, as drawn", "Numbers, CSV"
 
 
@@ -75,7 +111,7 @@ def prints(*names: str) -> list[str]:
     return [f"Figure for print, {kind}{end}" for end in ends for kind in ("SVG", "PDF")]
 
 
-def test_every_panel_has_its_figures_and_tables(visit, pictures, ours):
+def test_every_panel_has_its_figures_and_tables_and_a_failure_is_told(visit, pictures, ours):
     seen, analysis = visit("?model=tiny-cls&head=1&token=6&layer=1"), ours(pictures["first"])
     page = seen.page
     seen.bring(pictures["first"])
@@ -131,45 +167,16 @@ def test_every_panel_has_its_figures_and_tables(visit, pictures, ours):
     rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
     assert [line["head"] for line in rows] == ["0"] * 12 + ["1"] * 12
     page.locator(".vv-save[open]").get_by_role("button", name="Close").click()
-
-
-def test_every_view_of_attention_has_its_figure_and_its_numbers(visit, pictures, ours):
-    seen, analysis = visit(), ours(pictures["first"])
-    page = seen.page
-    seen.bring(pictures["first"])
-    seen.choose("1")
-    for view, name in {
-        "all layers and heads": "wall",
-        "whole map": "matrix",
-        "range of every head": "statistics",
-    }.items():
-        seen.open_panel("Attention")
-        page.get_by_role("radio", name=view).check()
-        page.wait_for_function("() => !document.querySelector('.vv-panel .vv-stale:not([hidden])')")
-        if name == "statistics":
-            page.locator(".vv-dots").wait_for()
-        section, names = opened(seen)
-        assert names == [PNG, CSV, *prints()], view
-        file, data = saved(page, section.locator("button", has_text="SVG"))
-        assert file == f"first-tiny-cls-attention-{name}-layer2-head1-from-token0.svg"
-        assert data.startswith(b"<?xml")
-        file, data = saved(page, section.locator("button", has_text=CSV))
-        assert file == f"first-tiny-cls-attention-{name}-layer2-head1-from-token0.csv"
-        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
-        if name == "wall":
-            for layer in range(3):
-                shares = [float(row[f"layer_{layer}_head_0"]) for row in rows]
-                np.testing.assert_allclose(shares, analysis.attention(layer, 0), atol=1e-4)
-        if name == "matrix":
-            shares = [float(row["key_3"]) for row in rows]
-            expected = analysis.trace.attention(2)[1, :, 3]
-            np.testing.assert_allclose(shares, expected, atol=1e-4)
-        page.keyboard.press("Escape")
-
-
-def test_a_failure_is_told(visit):
-    seen = visit()
-    page = seen.page
+    # Lines of a saved picture break as its language wants.
+    page.evaluate(DRAWN)
+    page.evaluate("document.documentElement.lang = 'ko'")
+    page.locator(".vv-tools button", has_text="저장").click()
+    saved(page, page.locator(SAVES).last.get_by_role("button", name="PNG"))
+    assert ' lang="ko"' in page.evaluate("drawn")
+    page.keyboard.press("Escape")
+    page.evaluate("document.documentElement.lang = 'en'")
+    # A failure is told.
+    seen.open_panel("Attention")
     page.route("**/component_server/**", lambda route: route.abort())
     page.get_by_role("button", name="Save what you see").click()
     page.locator(SAVES).last.get_by_role("button", name="SVG").click()
@@ -179,13 +186,7 @@ def test_a_failure_is_told(visit):
     seen.complaints.clear()
 
 
-@pytest.mark.parametrize(("scheme", "finger"), [("light", False), ("dark", False), ("dark", True)])
-def test_every_panel_of_the_one_file_page_can_be_saved_as_png(open_page, scheme, finger):
-    tab = open_page(
-        page(analyze(tiny("cls"), np.zeros((40, 40, 3), np.uint8))),
-        color_scheme=scheme, has_touch=finger, is_mobile=finger,
-    )  # fmt: skip
-    tab.wait_for_selector('#viewer[data-state="ready"]')
+def every_panel_is_saved(tab, scheme: str) -> None:
     for panel in PANELS:
         tab.get_by_role("tab", name=panel).click()
         tab.get_by_role("button", name="Save what you see").click()
@@ -200,32 +201,15 @@ def test_every_panel_of_the_one_file_page_can_be_saved_as_png(open_page, scheme,
         tab.keyboard.press("Escape")
 
 
-def test_the_picture_saved_on_a_phone_is_as_wide_as_the_screen(open_page):
-    tab = open_page(page(analyze(tiny("cls"), np.zeros((40, 40, 3), np.uint8))))
-    tab.set_viewport_size({"width": 390, "height": 844})
-    tab.wait_for_selector('.vitviz[data-size="narrow"]')
-    shown = tab.locator(".vv-frame").bounding_box()["width"]
-    tab.locator(".vv-picture-options > summary").click()
-    tab.get_by_role("button", name="Save what you see").click()
-    stage = tab.locator(SAVES).first
-    _, data = saved(tab, stage.get_by_role("button", name="PNG"))
-    width = Image.open(io.BytesIO(data)).width / 2  # drawn twice as sharp
-    assert shown <= width <= shown + 40
-
-
-# What a saved picture is drawn of, on its way.
-DRAWN = """() => {
-    const { set } = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, "src");
-    const note = (value) => { window.drawn = decodeURIComponent(value); };
-    Object.defineProperty(HTMLImageElement.prototype, "src", {
-        set(value) { note(value); set.call(this, value); },
-    });
-}"""
-
-
-def test_a_saved_menu_shows_what_is_chosen_in_it(open_page):
-    tab = open_page(page(analyze(tiny("cls"), np.zeros((40, 40, 3), np.uint8))))
+def test_every_panel_of_the_one_file_page_can_be_saved_as_png(open_page):
+    html = page(analyze(tiny("cls"), np.zeros((40, 40, 3), np.uint8)))
+    tab = open_page(html, color_scheme="light")
     tab.wait_for_selector('#viewer[data-state="ready"]')
+    every_panel_is_saved(tab, "light")
+    tab.emulate_media(color_scheme="dark")
+    tab.wait_for_selector('.vitviz[data-theme="dark"]')
+    every_panel_is_saved(tab, "dark")
+    # A saved menu shows what is chosen in it.
     tab.get_by_role("tab", name="Explanations").click()
     menu = tab.locator(".vv-class-menu select")
     other = menu.locator("option").last.get_attribute("value")
@@ -235,6 +219,21 @@ def test_a_saved_menu_shows_what_is_chosen_in_it(open_page):
     saved(tab, tab.locator(SAVES).last.get_by_role("button", name="PNG"))
     chosen = re.findall(r'<option value="([^"]*)" selected', tab.evaluate("window.drawn"))
     assert chosen == [other]
+    tab.keyboard.press("Escape")
+    # On a phone it is as wide as the screen.
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.wait_for_selector('.vitviz[data-size="narrow"]')
+    shown = tab.locator(".vv-frame").bounding_box()["width"]
+    tab.locator(".vv-picture-options > summary").click()
+    tab.get_by_role("button", name="Save what you see").click()
+    stage = tab.locator(SAVES).first
+    _, data = saved(tab, stage.get_by_role("button", name="PNG"))
+    width = Image.open(io.BytesIO(data)).width / 2  # drawn twice as sharp
+    assert shown <= width <= shown + 40
+    # Where one points with a finger.
+    tab = open_page(html, color_scheme="dark", has_touch=True, is_mobile=True)
+    tab.wait_for_selector('#viewer[data-state="ready"]')
+    every_panel_is_saved(tab, "dark")
 
 
 def test_a_saved_picture_ends_below_its_caption(visit):
@@ -252,15 +251,6 @@ def test_a_saved_picture_ends_below_its_caption(visit):
         below = len(pixels) - 1 - rows[-1]
         assert 28 <= below <= 60, (panel, below)  # 14 pixels around, twice as sharp
         page.keyboard.press("Escape")
-
-
-def test_lines_of_a_saved_picture_break_as_its_language_wants(visit):
-    page = visit().page
-    page.evaluate(DRAWN)
-    page.evaluate("document.documentElement.lang = 'ko'")
-    page.locator(".vv-tools button", has_text="저장").click()
-    saved(page, page.locator(SAVES).last.get_by_role("button", name="PNG"))
-    assert ' lang="ko"' in page.evaluate("drawn")
 
 
 # Every canvas that is seen in a part of the page: where in it, and the colours of its pixels.

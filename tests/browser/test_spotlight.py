@@ -81,10 +81,37 @@ def test_every_patch_of_the_photo_is_as_bright_as_its_value(open_page, analysis)
     assert "Brightness: 60% at the left end of the scale" in legend
     height, width = analysis.grid.image_size
     assert f"the model saw {height} \N{MULTIPLICATION SIGN} {width} pixels" in legend
-
-
-def test_the_switch_shows_what_the_model_saw_and_is_remembered(open_page, analysis):
-    tab = look(open_page, page(analysis), "")
+    # A saved picture shows it.
+    tab.mouse.move(2, 2)
+    on_screen = as_array(tab.locator(".vv-stage").screenshot())
+    tab.get_by_role("button", name="Save what you see").click()
+    with tab.expect_download() as download:
+        tab.locator(".vv-save section").first.get_by_role("button", name="PNG").click()
+    image = Image.open(download.value.path()).convert("RGB")
+    scale = image.width / (on_screen.shape[1] + 28)  # 14 pixels of margin on both sides
+    part = (14, 14, 14 + on_screen.shape[1], 14 + on_screen.shape[0])
+    saved = image.crop([round(edge * scale) for edge in part])
+    saved = np.asarray(saved.resize(on_screen.shape[1::-1], Image.Resampling.BOX), dtype=float)
+    box = tab.locator(".vv-stage .vv-picture").bounding_box()
+    stage = tab.locator(".vv-stage").bounding_box()
+    top, left = int(box["y"] - stage["y"]) + 4, int(box["x"] - stage["x"]) + 4
+    bottom, right = top + int(box["height"]) - 8, left + int(box["width"]) - 8
+    near = np.abs(saved - on_screen)[top:bottom, left:right]
+    assert np.median(near) < 4
+    tab.keyboard.press("Escape")
+    # The part that the model saw is framed on the whole photo.
+    tab.get_by_role("tab", name="Patches").click()
+    figure = tab.locator(".vv-panel .vv-framing")
+    figure.wait_for()
+    _, _, height, width = analysis.photograph.frame
+    assert f"{100 * height * width:.1f}% of the photo" in figure.inner_text()
+    whole = figure.locator("canvas").bounding_box()
+    frame = figure.locator(".vv-crop-frame").bounding_box()
+    assert frame["width"] / whole["width"] == pytest.approx(300 / 420, abs=0.02)
+    assert (frame["x"] - whole["x"]) / whole["width"] == pytest.approx(60 / 420, abs=0.02)
+    assert frame["height"] == pytest.approx(whole["height"], abs=1)
+    # The switch shows what the model saw, and is remembered.
+    tab.get_by_role("tab", name="Attention").click()
     tab.get_by_role("radio", name="spotlight").check()
     tab.locator(SHOWN).wait_for()
     tab.get_by_role("radio", name="as the model sees it").check()
@@ -102,7 +129,7 @@ def test_the_switch_shows_what_the_model_saw_and_is_remembered(open_page, analys
     assert tab.get_by_role("radio", name="photograph", exact=True).count() == 0
 
 
-def test_an_older_analysis_has_the_spotlight_without_the_switch(open_page, analysis):
+def test_an_older_analysis_has_no_switch_and_it_falls_on_both_of_a_comparison(open_page, analysis):
     tab = look(open_page, page(replace(analysis, photograph=None)))
     assert tab.get_by_role("radio", name="spotlight").is_checked()
     assert tab.get_by_role("radio", name="photograph", exact=True).count() == 0
@@ -114,43 +141,7 @@ def test_an_older_analysis_has_the_spotlight_without_the_switch(open_page, analy
     np.testing.assert_allclose(seen, wanted * brightness(analysis)[..., None], atol=14)
     tab.get_by_role("tab", name="Patches").click()
     assert not tab.get_by_text("What the model saw of the photo").count()
-
-
-def test_it_falls_on_both_pictures_of_a_comparison(open_page, analysis):
+    # It falls on both pictures of a comparison, and on their difference.
     html = page(analysis, beside=analyze(tiny("registers"), smooth(300, 420)))
     tab = look(open_page, html, LOOK + "&beside=other")
     tab.wait_for_function("document.querySelectorAll('.vv-photograph:not([hidden])').length === 3")
-
-
-def test_a_saved_picture_shows_it_and_says_so(open_page, analysis):
-    tab = look(open_page, page(analysis))
-    tab.locator(SHOWN).wait_for()
-    tab.mouse.move(2, 2)
-    on_screen = as_array(tab.locator(".vv-stage").screenshot())
-    tab.get_by_role("button", name="Save what you see").click()
-    with tab.expect_download() as download:
-        tab.locator(".vv-save section").first.get_by_role("button", name="PNG").click()
-    image = Image.open(download.value.path()).convert("RGB")
-    scale = image.width / (on_screen.shape[1] + 28)  # 14 pixels of margin on both sides
-    part = (14, 14, 14 + on_screen.shape[1], 14 + on_screen.shape[0])
-    saved = image.crop([round(edge * scale) for edge in part])
-    saved = np.asarray(saved.resize(on_screen.shape[1::-1], Image.Resampling.BOX), dtype=float)
-    box = tab.locator(".vv-stage .vv-picture").bounding_box()
-    stage = tab.locator(".vv-stage").bounding_box()
-    top, left = int(box["y"] - stage["y"]) + 4, int(box["x"] - stage["x"]) + 4
-    bottom, right = top + int(box["height"]) - 8, left + int(box["width"]) - 8
-    near = np.abs(saved - on_screen)[top:bottom, left:right]
-    assert np.median(near) < 4
-
-
-def test_the_part_that_the_model_saw_is_framed_on_the_whole_photo(open_page, analysis):
-    tab = look(open_page, page(analysis), "#panel=patches")
-    figure = tab.locator(".vv-panel .vv-framing")
-    figure.wait_for()
-    _, _, height, width = analysis.photograph.frame
-    assert f"{100 * height * width:.1f}% of the photo" in figure.inner_text()
-    whole = figure.locator("canvas").bounding_box()
-    frame = figure.locator(".vv-crop-frame").bounding_box()
-    assert frame["width"] / whole["width"] == pytest.approx(300 / 420, abs=0.02)
-    assert (frame["x"] - whole["x"]) / whole["width"] == pytest.approx(60 / 420, abs=0.02)
-    assert frame["height"] == pytest.approx(whole["height"], abs=1)

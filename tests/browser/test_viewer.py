@@ -8,6 +8,7 @@ from itertools import count
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import middle, stop_time, unfold
 from tests.models import photo, tiny, with_pass
@@ -86,9 +87,17 @@ def test_hovering_previews_and_a_click_keeps(shown, analysis: Analysis) -> None:
     assert times == pytest.approx(value * analysis.grid.num_tokens, abs=0.06)
     shown.mouse.click(*spot(shown, 1, 2))
     says(shown, token=0, pinned=False)
+    # On a scale with signs the legend marks the value under the pointer.
+    shown.mouse.click(*spot(shown, 1, 2))
+    shown.get_by_role("radio", name="positions").check()
+    shown.mouse.move(*spot(shown, 3, 0))
+    says(shown, token=7, overlay="positions")
+    value = float(analysis.position_similarity(analysis.grid.token(1, 2))[3, 0])
+    left = shown.locator(".vv-stage .vv-legend .vv-marker").evaluate("node => node.style.left")
+    assert float(left.rstrip("%")) == pytest.approx(50 * (1 + value), abs=0.1)
 
 
-def test_keys(shown) -> None:
+def test_keys_and_a_dialog_that_has_them_to_itself(shown) -> None:
     shown.focus(".vv-frame")
     press = shown.keyboard.press
     press("ArrowRight")
@@ -119,6 +128,15 @@ def test_keys(shown) -> None:
     says(shown, pinned=True)
     press("Escape")
     says(shown, pinned=False, token=0)
+    # Escape closes the dialog for saving, and unpins nothing behind it.
+    shown.mouse.click(*spot(shown, 1, 2))
+    says(shown, pinned=True)
+    shown.get_by_role("button", name="Save what you see").click()
+    expect(shown.locator("dialog[open]")).to_have_count(1)
+    press("[")
+    press("Escape")
+    expect(shown.locator("dialog[open]")).to_have_count(0)
+    says(shown, pinned=True, layer=1)
 
 
 def test_keys_are_for_the_viewer_used_last_where_nobody_else_takes_them(host) -> None:
@@ -157,34 +175,6 @@ def test_keys_are_for_the_viewer_used_last_where_nobody_else_takes_them(host) ->
         assert host.evaluate(layers) == then
 
 
-def test_escape_closes_the_dialog_for_saving_and_unpins_nothing(shown) -> None:
-    shown.mouse.click(*spot(shown, 1, 2))
-    says(shown, pinned=True)
-    shown.get_by_role("button", name="Save what you see").click()
-    assert shown.locator("dialog[open]").count() == 1
-    shown.keyboard.press("[")
-    shown.keyboard.press("Escape")
-    assert shown.locator("dialog[open]").count() == 0
-    says(shown, pinned=True, layer=2)
-
-
-def test_every_panel_opens_and_puts_its_subject_on_the_picture(shown) -> None:
-    for panel, subject in [
-        ("Patches", "none"),
-        ("Positions", "positions"),
-        ("Attention", "attention"),
-        ("Query · key", "attention"),
-        ("Rollout", "rollout"),
-        ("Predictions", "rollout"),
-        ("Training", "rollout"),
-        ("Model", "rollout"),
-    ]:
-        shown.get_by_role("tab", name=panel).click()
-        says(shown, panel="qk" if panel == "Query · key" else panel, overlay=subject)
-        shown.mouse.click(*spot(shown, 2, 2))
-        assert shown.locator("[role=tabpanel]:visible").inner_text().strip()
-
-
 def test_a_tap_keeps_and_a_sideways_drag_explores(open_page, analysis: Analysis) -> None:
     tab = open_page(page(analysis), has_touch=True)
     tab.wait_for_selector(f'{PLACE}[data-state="ready"]')
@@ -211,34 +201,47 @@ def test_a_tap_keeps_and_a_sideways_drag_explores(open_page, analysis: Analysis)
     says(tab, token=1, pinned=True)
 
 
-def test_the_language_follows_the_page(shown) -> None:
-    shown.mouse.click(*spot(shown, 1, 2))
-    shown.evaluate("document.documentElement.lang = 'ko'")
-    shown.wait_for_selector("text=1행 2열 패치")
-    says(shown, token=7, pinned=True)
-    shown.get_by_role("button", name="이 페이지를 영어로 보기").click()
-    shown.wait_for_selector("text=Patch in row 1, col 2")
-    shown.keyboard.press("Control+z")  # what was done before can still be undone
-    says(shown, token=0, pinned=False)
-
-
 def test_a_page_of_its_own_begins_in_the_language_that_it_is_asked_for(
     open_page, analysis: Analysis
 ) -> None:
     html = page(analysis)
-    for locale, query, language in (
-        ("ko-KR", "", "ko"),
-        ("kok-IN", "", "en"),  # Konkani
-        ("fr-FR", "?lang=ko_KR", "ko"),
-        ("ko-KR", "?lang=en", "en"),
+    for locale, own, query, asked in (
+        ("ko-KR", "ko", "?lang=en", "en"),
+        ("kok-IN", "en", "?lang=ko_KR", "ko"),  # Konkani is no Korean
     ):
         tab = open_page(html, locale=locale)
-        if query:
-            tab.goto(tab.url.split("#")[0] + query)
-        tab.wait_for_selector(f'html[lang={language}] {PLACE}[data-state="ready"]')
+        tab.wait_for_selector(f'html[lang={own}] {PLACE}[data-state="ready"]')
+        tab.goto(tab.url.split("#")[0] + query)
+        tab.wait_for_selector(f'html[lang={asked}] {PLACE}[data-state="ready"]')
 
 
-def test_the_stage_stays_in_sight(shown) -> None:
+# Whether the control that has the focus lies under something else.
+COVERED = """async () => {
+    const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
+    await frame().then(frame);
+    const control = document.activeElement;
+    const { left, top, width, height } = control.getBoundingClientRect();
+    const on = document.elementFromPoint(left + width / 2, top + height / 2);
+    return !(control.contains(on) || on?.contains(control));
+}"""
+
+
+def no_control_is_hidden_under_what_stays(tab) -> None:
+    """Going back with the Tab key from the last control of two long panels."""
+    for panel, last in (("Patches", ".vv-ledger button"), ("Attention", ".vv-head")):
+        tab.get_by_role("tab", name=panel).click()
+        if panel == "Patches":
+            unfold(tab)
+        tab.locator(last).last.focus()
+        for _ in range(16):
+            tab.keyboard.press("Shift+Tab")
+            assert not tab.evaluate(COVERED), tab.evaluate("document.activeElement.outerHTML")
+
+
+def test_the_stage_and_the_tabs_stay_in_sight(shown) -> None:
+    shown.set_viewport_size({"width": 1400, "height": 700})
+    no_control_is_hidden_under_what_stays(shown)
+    shown.set_viewport_size({"width": 1200, "height": 900})
     shown.get_by_role("tab", name="Patches").click()
     unfold(shown)
     shown.locator(".vv-ledger tr").last.scroll_into_view_if_needed()
@@ -248,6 +251,16 @@ def test_the_stage_stays_in_sight(shown) -> None:
     assert tabs["y"] >= 0
     assert box["y"] >= tabs["y"] + tabs["height"]
     assert box["y"] + box["height"] <= 900
+    # Another panel begins at its beginning.
+    shown.get_by_role("tab", name="Features").click()
+    shown.wait_for_function(
+        """() => {
+            const place = (one) => document.querySelector(one).getBoundingClientRect();
+            const { top } = place("[role=tabpanel]:not([hidden])");
+            return place("[role=tablist]").bottom <= top && top < 900;
+        }"""
+    )
+    assert shown.get_by_role("tab", name="Features").is_visible()
     shown.set_viewport_size({"width": 1366, "height": 768})  # what stands under it is higher
     for panel in shown.get_by_role("tab").all():
         panel.click()
@@ -256,50 +269,13 @@ def test_the_stage_stays_in_sight(shown) -> None:
         tabs = shown.get_by_role("tablist").bounding_box()
         assert tabs["y"] + tabs["height"] <= box["y"] + 1, panel.inner_text()
         assert box["y"] + box["height"] <= 768
+    # Tabs stand above both columns, or between stage and panel.
+    shown.evaluate("scrollTo(0, 0)")
 
-
-@pytest.mark.parametrize("size", [(1400, 700), (390, 844)])
-@pytest.mark.parametrize(
-    ("panel", "last"), [("Patches", ".vv-ledger button"), ("Attention", ".vv-head")]
-)
-def test_going_back_with_the_tab_key_hides_no_control_under_what_stays(
-    shown, size, panel, last
-) -> None:
-    shown.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-    shown.get_by_role("tab", name=panel).click()
-    if panel == "Patches":
-        unfold(shown)
-    shown.locator(last).last.focus()
-    for _ in range(16):
-        shown.keyboard.press("Shift+Tab")
-        covered = shown.evaluate(
-            """async () => {
-                const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
-                await frame().then(frame);
-                const control = document.activeElement;
-                const { left, top, width, height } = control.getBoundingClientRect();
-                const on = document.elementFromPoint(left + width / 2, top + height / 2);
-                return !(control.contains(on) || on?.contains(control));
-            }"""
-        )
-        assert not covered, shown.evaluate("document.activeElement.outerHTML")
-
-
-def test_another_panel_begins_at_its_beginning(shown) -> None:
-    shown.get_by_role("tab", name="Patches").click()
-    unfold(shown)
-    shown.locator(".vv-ledger tr").last.scroll_into_view_if_needed()
-    shown.get_by_role("tab", name="Features").click()
-    tabs = shown.get_by_role("tablist").bounding_box()
-    beginning = shown.get_by_role("tabpanel").bounding_box()["y"]
-    assert tabs["y"] + tabs["height"] <= beginning < 900
-    assert shown.get_by_role("tab", name="Features").is_visible()
-
-
-def test_tabs_stand_above_both_columns_or_between_stage_and_panel(shown) -> None:
     def order() -> bool:
         tabs, picture = (
-            shown.locator(place).bounding_box()["y"] for place in ("[role=tablist]", ".vv-picture")
+            shown.locator(place).bounding_box()["y"]
+            for place in ("[role=tablist]", ".vv-frame .vv-picture")
         )
         return tabs < picture
 
@@ -315,8 +291,16 @@ def test_tabs_stand_above_both_columns_or_between_stage_and_panel(shown) -> None
     assert len(tops) == 1, "one row, also of large text"
 
 
-def test_on_a_phone_the_picture_stays_while_panels_pass_under_it(open_page, analysis) -> None:
-    tab = open_page(page(analysis))
+def test_a_phone_has_picture_controls_and_words_in_sight_and_the_theme_of_its_system(
+    open_page, analysis: Analysis, tmp_path
+) -> None:
+    film(tmp_path / "x.film.safetensors")
+    filmed = replace(analysis, loaded=replace(tiny("cls"), film=tmp_path / "x.film.safetensors"))
+    tab = open_page(page(filmed, film=True), color_scheme="dark")
+    tab.wait_for_selector('.vitviz[data-theme="dark"]')
+    tab.emulate_media(color_scheme="light")
+    tab.wait_for_selector('.vitviz[data-theme="light"]')
+    # The picture stays while panels pass under it.
     tab.set_viewport_size({"width": 390, "height": 844})
     tab.wait_for_selector('.vitviz[data-size="narrow"]')
     tab.get_by_role("tab", name="Patches").click()
@@ -333,21 +317,11 @@ def test_on_a_phone_the_picture_stays_while_panels_pass_under_it(open_page, anal
     tab.set_viewport_size({"width": 844, "height": 390})  # turned: it would leave no room
     tab.locator(".vv-ledger tr").last.scroll_into_view_if_needed()
     assert tab.locator(".vv-picture").bounding_box()["y"] < 0
-
-
-def test_dark_when_the_page_is_dark(open_page, analysis: Analysis) -> None:
-    tab = open_page(page(analysis), color_scheme="dark")
-    tab.wait_for_selector('.vitviz[data-theme="dark"]')
-    tab.emulate_media(color_scheme="light")
-    tab.wait_for_selector('.vitviz[data-theme="light"]')
-
-
-def test_nothing_is_wider_than_a_phone(open_page, analysis: Analysis, tmp_path) -> None:
-    film(tmp_path / "x.film.safetensors")
-    filmed = replace(analysis, loaded=replace(tiny("cls"), film=tmp_path / "x.film.safetensors"))
-    tab = open_page(page(filmed, film=True))
+    tab.set_viewport_size({"width": 390, "height": 844})
+    no_control_is_hidden_under_what_stays(tab)
+    # Nothing is wider than the screen.
+    tab.evaluate("for (const one of document.querySelectorAll('.vv-second')) one.open = false")
     tab.set_viewport_size({"width": 360, "height": 740})
-    tab.wait_for_selector('.vitviz[data-size="narrow"]')
     panels = ("Patches", "Positions", "Attention", "Query · key", "Rollout", "Features")
     for panel in (*panels, "Predictions", "Training", "Model"):
         tab.get_by_role("tab", name=panel).click()
@@ -356,12 +330,10 @@ def test_nothing_is_wider_than_a_phone(open_page, analysis: Analysis, tmp_path) 
     for shown in ("all layers and heads", "whole map", "range of every head"):
         tab.get_by_role("radio", name=shown).check()
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360, shown
-
-
-def test_help_leaves_its_words_room_on_the_narrowest_phone(open_page, analysis: Analysis) -> None:
-    tab = open_page(page(analysis), locale="ko-KR")
+    # Help leaves its words room on the narrowest.
     tab.set_viewport_size({"width": 320, "height": 568})
-    tab.wait_for_selector('.vitviz[data-size="narrow"]')
+    tab.evaluate("document.documentElement.lang = 'ko'")
+    tab.get_by_role("tab", name="어텐션").wait_for()
     tab.locator(".vv-picture-options > summary").click()
     tab.locator(".vv-tools").get_by_text("?", exact=True).click()
     dialog = tab.locator("dialog[open]")
@@ -377,7 +349,11 @@ def greens(canvas) -> np.ndarray:
     return np.reshape(data, (rows, cols, 4))[..., 1]
 
 
-def test_small_maps_are_those_of_their_heads(shown, analysis) -> None:
+def test_maps_are_drawn_from_their_numbers_and_every_panel_opens(open_page, analysis) -> None:
+    tokens = analysis.trace.tokens.clone()
+    tokens[:, analysis.grid.token(1, 2)] *= 9  # an outlier, which attention does not know of
+    shown = open_page(page(with_pass(analysis, trace=replace(analysis.trace, tokens=tokens))))
+    # Small maps are those of their heads.
     for at, head in enumerate((None, 0, 1)):
         values = analysis.grid.to_map(analysis.attention(2, head)).numpy()
         card = shown.locator("[role=tabpanel]:not([hidden]) .vv-head").nth(at)
@@ -385,9 +361,7 @@ def test_small_maps_are_those_of_their_heads(shown, analysis) -> None:
         assert (np.diff(drawn.ravel()[values.ravel().argsort()]) >= 0).all()
         assert drawn.max() > (200 if values.max() > 3 / 17 else 60)
         assert f"{values.max() * 17:.1f} \u00d7" in card.inner_text()
-
-
-def test_a_wall_has_every_head_of_every_layer_at_its_place(shown, analysis) -> None:
+    # A wall has every head of every layer at its place.
     shown.get_by_role("radio", name="all layers and heads").check()
     canvas = shown.locator(".vv-everything canvas")
     shown.wait_for_function("!document.querySelector('.vv-everything .vv-note:not([hidden])')")
@@ -400,31 +374,7 @@ def test_a_wall_has_every_head_of_every_layer_at_its_place(shown, analysis) -> N
     box = canvas.bounding_box()
     canvas.click(position={"x": box["width"] * 12 / 14, "y": box["height"] * 7 / 14})
     says(shown, layer=1, head=1)
-
-
-def test_the_legend_marks_the_value_under_the_pointer_on_a_scale_with_signs(shown, analysis):
-    shown.mouse.click(*spot(shown, 1, 2))
-    shown.get_by_role("radio", name="positions").check()
-    shown.mouse.move(*spot(shown, 3, 0))
-    says(shown, token=7, overlay="positions")
-    value = float(analysis.position_similarity(analysis.grid.token(1, 2))[3, 0])
-    left = shown.locator(".vv-stage .vv-legend .vv-marker").evaluate("node => node.style.left")
-    assert float(left.rstrip("%")) == pytest.approx(50 * (1 + value), abs=0.1)
-
-
-def test_an_outlier_is_marked_at_its_patch(open_page, analysis) -> None:
-    tokens = analysis.trace.tokens.clone()
-    tokens[:, analysis.grid.token(1, 2)] *= 9
-    tab = open_page(page(with_pass(analysis, trace=replace(analysis.trace, tokens=tokens))))
-    tab.get_by_role("tab", name="Features").click()
-    mark = tab.locator(".vv-outlier")
-    mark.wait_for()
-    assert mark.evaluate("node => [node.style.top, node.style.left]") == ["25%", "50%"]
-    assert mark.get_attribute("title").startswith("row 1, col 2: norm")
-    assert "1 of 16 patches" in tab.get_by_role("tabpanel").inner_text()
-
-
-def test_a_pixel_that_is_pointed_at_is_found_in_the_vector(shown, analysis) -> None:
+    # A pixel that is pointed at is found in the vector.
     shown.get_by_role("tab", name="Patches").click()
     box = shown.locator(".vv-one-patch canvas").first.bounding_box()
     place = box["x"] + box["width"] * 2.5 / 8, box["y"] + box["height"] * 5.5 / 8
@@ -436,9 +386,7 @@ def test_a_pixel_that_is_pointed_at_is_found_in_the_vector(shown, analysis) -> N
     shown.get_by_role("radio", name="(c p1 p2)").check()
     shown.mouse.move(*place)
     assert reading.inner_text().startswith(f"[{5 * 8 + 2}] row 5, col 2 R: {red} →")
-
-
-def test_the_strip_of_rollouts_begins_at_the_first_layer(shown) -> None:
+    # The strip of rollouts begins at the first layer.
     shown.get_by_role("tab", name="Rollout").click()
     shown.get_by_role("slider", name="First layer").fill("1")
     shown.wait_for_function(
@@ -446,6 +394,28 @@ def test_the_strip_of_rollouts_begins_at_the_first_layer(shown) -> None:
             .map((map) => map.getContext("2d").getImageData(0, 0, 1, 1).data[3])
             .join() === '0,255,255'"""
     )
+    # An outlier is marked at its patch.
+    shown.get_by_role("tab", name="Features").click()
+    mark = shown.locator(".vv-outlier")
+    mark.wait_for()
+    assert mark.evaluate("node => [node.style.top, node.style.left]") == ["25%", "50%"]
+    assert mark.get_attribute("title").startswith("row 1, col 2: norm")
+    assert "1 of 16 patches" in shown.get_by_role("tabpanel").inner_text()
+    # Each panel puts its subject on the picture.
+    for panel, subject in [
+        ("Patches", "none"),
+        ("Positions", "positions"),
+        ("Attention", "attention"),
+        ("Query · key", "attention"),
+        ("Rollout", "rollout"),
+        ("Predictions", "rollout"),
+        ("Training", "rollout"),
+        ("Model", "rollout"),
+    ]:
+        shown.get_by_role("tab", name=panel).click()
+        says(shown, panel="qk" if panel == "Query · key" else panel, overlay=subject)
+        shown.mouse.click(*spot(shown, 2, 2))
+        assert shown.locator("[role=tabpanel]:visible").inner_text().strip()
 
 
 @pytest.fixture
@@ -475,7 +445,7 @@ def hold_back(tab, path: str) -> None:
     tab.evaluate(f"void (gates['{path}'] = new Promise((done) => {{ window.go = done; }}))")
 
 
-def test_empty_then_loading_then_ready(host) -> None:
+def test_an_analysis_is_opened_layer_by_layer_and_gives_way_to_the_next(host) -> None:
     says(host, state="empty")
     hold_back(host, "first/first.safetensors")
     host.evaluate("mounted.update(first, { layer: 1, token: 99, head: 'x', panel: 'rollout' })")
@@ -484,11 +454,9 @@ def test_empty_then_loading_then_ready(host) -> None:
     says(host, state="ready", layer=1, token=0, head="mean", panel="rollout", overlay="rollout")
     host.evaluate("mounted.update(null)")
     says(host, state="empty")
-
-
-def test_the_viewed_layer_is_fetched_first(host) -> None:
-    host.evaluate("mounted.update(first, { layer: 1 })")
-    says(host, state="ready")
+    # The viewed layer is fetched first, and pointing fetches nothing.
+    host.evaluate("asked.length = 0; mounted.update(first, { layer: 1, panel: 'attention' })")
+    says(host, state="ready", panel="attention")
     layers = [f"first/layer-{layer:02d}.safetensors" for layer in range(3)]
     # The line that is the machine asks for the lens when the layers are there.
     wanted = [*layers, "first/lens.safetensors"]
@@ -499,9 +467,7 @@ def test_the_viewed_layer_is_fetched_first(host) -> None:
     host.mouse.move(*spot(host, 1, 1))
     host.mouse.move(*spot(host, 2, 1))
     assert host.evaluate("asked") == asked
-
-
-def test_a_newer_analysis_wins_over_a_slow_older_one(host) -> None:
+    # A newer analysis wins over a slow older one.
     hold_back(host, "first/first.safetensors")
     host.evaluate("mounted.update(first); mounted.update(second)")
     host.wait_for_selector(".vv-names:has-text('second')")
@@ -514,9 +480,7 @@ def test_a_newer_analysis_wins_over_a_slow_older_one(host) -> None:
     )
     assert host.locator(".vv-names").inner_text().startswith("second")
     says(host, state="ready")
-
-
-def test_what_is_looked_at_stays_when_another_picture_comes(host) -> None:
+    # What is looked at stays when another picture comes.
     host.evaluate("mounted.update(first, { layer: 0, head: 1, token: 6 })")
     host.wait_for_selector(".vv-names:has-text('first')")
     host.evaluate("mounted.update(second)")
@@ -524,17 +488,15 @@ def test_what_is_looked_at_stays_when_another_picture_comes(host) -> None:
     says(host, state="ready", layer=0, head=1, token=6)
 
 
-def test_expired_files_say_so_and_a_new_analysis_recovers(host) -> None:
+def test_files_that_fail_say_so_keep_the_focus_and_can_be_tried_again(host) -> None:
     host.evaluate("fails['first/first.safetensors'] = 403; mounted.update(first)")
     says(host, state="error")
     assert "expired" in host.locator(PLACE).inner_text()
     host.evaluate("mounted.update(second)")
     says(host, state="ready")
-
-
-def test_a_failure_stays_a_failure_in_another_language(host) -> None:
-    host.evaluate("mounted.update(first)")
-    says(host, state="ready")
+    # A failure stays a failure in another language.
+    host.evaluate("fails = {}; mounted.update(first)")
+    host.wait_for_selector(".vv-names:has-text('first')")
     host.evaluate("fails['second/first.safetensors'] = 500; mounted.update(second)")
     says(host, state="error")
     host.evaluate("document.documentElement.lang = 'ko'")
@@ -548,17 +510,7 @@ def test_a_failure_stays_a_failure_in_another_language(host) -> None:
     host.wait_for_selector(".vv-message:has-text('Fetching the analysis')")
     host.evaluate("go()")
     host.wait_for_selector(".vv-names:has-text('second')")
-
-
-def test_the_focus_stays_on_the_button_that_changes_the_language(shown) -> None:
-    shown.get_by_role("tab", name="Rollout").click()
-    shown.get_by_role("button", name="Show this page in Korean").focus()
-    shown.keyboard.press("Enter")
-    shown.wait_for_selector("html[lang=ko]")
-    shown.wait_for_function("document.activeElement.title === '이 페이지를 영어로 보기'")
-
-
-def test_the_focus_is_not_lost_with_a_failure_or_another_picture(host) -> None:
+    # The focus is not lost with a failure or another picture.
     host.evaluate("fails['first/first.safetensors'] = 500; mounted.update(first)")
     says(host, state="error")
     host.get_by_role("button", name="Try again").focus()
@@ -570,9 +522,45 @@ def test_the_focus_is_not_lost_with_a_failure_or_another_picture(host) -> None:
     host.evaluate("mounted.update(second)")
     host.wait_for_selector(".vv-names:has-text('second')")
     assert host.evaluate("document.activeElement.matches('[data-control=head] input')")
+    # A lost layer leaves the rest.
+    host.evaluate("fails['first/layer-00.safetensors'] = 500; mounted.update(first, { layer: 2 })")
+    host.wait_for_selector(".vv-names:has-text('first')")
+    host.evaluate("mounted.select({ layer: 0 })")
+    says(host, state="error")
+    assert "Layer 0 could not be fetched" in host.locator(".vv-waiting").inner_text()
+    host.evaluate("mounted.select({ layer: 2 })")
+    says(host, state="ready")
+    host.evaluate("mounted.select({ layer: 0 })")
+    says(host, state="error")
+    host.evaluate("delete fails['first/layer-00.safetensors']")
+    host.get_by_role("button", name="Try again").click()
+    says(host, state="ready", layer=0)
+    # What only a panel needs can be tried again there.
+    for lost, panel, overlay in (
+        ("layer-00", "Attention", "photo only"),
+        ("layer-00", "Query · key", "positions"),
+        ("features", "Features", "photo only"),
+    ):
+        host.evaluate(
+            f"""() => {{
+                mounted.update(null);
+                fails['first/{lost}.safetensors'] = 500;
+                mounted.update(first, {{ layer: 1 }});
+            }}"""
+        )
+        says(host, state="ready", layer=1)
+        host.get_by_role("tab", name=panel).click()
+        host.get_by_role("radio", name=overlay, exact=True).check()
+        host.evaluate("mounted.select({ layer: 0 })")
+        line = host.get_by_role("tabpanel").get_by_text("could not be fetched")
+        line.wait_for()
+        host.evaluate(f"delete fails['first/{lost}.safetensors']")
+        host.get_by_role("tabpanel").get_by_role("button", name="Try again").click()
+        line.wait_for(state="hidden")
+        expect(host.get_by_role("button", name="Try again")).to_have_count(0)
 
 
-def test_the_focus_is_not_lost_with_a_control_that_goes_out_of_use(shown) -> None:
+def test_the_focus_stays_where_a_control_goes_and_in_another_language(shown) -> None:
     head = shown.locator("[data-control=head] input").nth(1)
     head.check()
     says(shown, head=0)
@@ -602,50 +590,39 @@ def test_the_focus_is_not_lost_with_a_control_that_goes_out_of_use(shown) -> Non
     assert undo.get_attribute("aria-disabled") == "true"
     shown.keyboard.press("Control+Shift+Z")
     says(shown, head=0)
+    # The language follows the page, by its host and by the button, which keeps the focus.
+    shown.mouse.click(*spot(shown, 1, 2))
+    shown.evaluate("document.documentElement.lang = 'ko'")
+    shown.wait_for_selector("text=1행 2열 패치")
+    says(shown, token=7, pinned=True)
+    shown.get_by_role("button", name="이 페이지를 영어로 보기").click()
+    shown.wait_for_selector("text=Patch in row 1, col 2")
+    shown.keyboard.press("Control+z")  # what was done before can still be undone
+    says(shown, token=0, pinned=False)
+    shown.get_by_role("button", name="Show this page in Korean").focus()
+    shown.keyboard.press("Enter")
+    shown.wait_for_selector("html[lang=ko]")
+    shown.wait_for_function("document.activeElement.title === '이 페이지를 영어로 보기'")
 
 
-def test_a_lost_layer_leaves_the_rest_and_can_be_tried_again(host) -> None:
-    host.evaluate("fails['first/layer-00.safetensors'] = 500; mounted.update(first, { layer: 2 })")
+def test_the_host_hears_of_selections_and_is_quoted_in_the_language_of_the_page(host) -> None:
+    host.evaluate("mounted.update(first)")
     says(host, state="ready")
-    host.evaluate("mounted.select({ layer: 0 })")
-    says(host, state="error")
-    assert "Layer 0 could not be fetched" in host.locator(".vv-waiting").inner_text()
-    host.evaluate("mounted.select({ layer: 2 })")
-    says(host, state="ready")
-    host.evaluate("mounted.select({ layer: 0 })")
-    says(host, state="error")
-    host.evaluate("delete fails['first/layer-00.safetensors']")
-    host.get_by_role("button", name="Try again").click()
-    says(host, state="ready", layer=0)
-
-
-@pytest.mark.parametrize(
-    ("lost", "panel", "overlay"),
-    [
-        ("layer-00", "Attention", "photo only"),
-        ("layer-00", "Query · key", "positions"),
-        ("features", "Features", "photo only"),
-    ],
-)
-def test_what_only_a_panel_needs_can_be_tried_again_there(host, lost, panel, overlay) -> None:
-    host.evaluate(f"fails['first/{lost}.safetensors'] = 500; mounted.update(first, {{ layer: 1 }})")
-    says(host, state="ready")
-    host.get_by_role("tab", name=panel).click()
-    host.get_by_role("radio", name=overlay, exact=True).check()
-    host.evaluate("mounted.select({ layer: 0 })")
-    line = host.get_by_role("tabpanel").get_by_text("could not be fetched")
-    line.wait_for()
-    host.evaluate(f"delete fails['first/{lost}.safetensors']")
-    host.get_by_role("tabpanel").get_by_role("button", name="Try again").click()
-    line.wait_for(state="hidden")
-    assert host.get_by_role("button", name="Try again").count() == 0
-
-
-def test_what_the_host_refuses_is_told_in_the_language_of_the_page(host) -> None:
-    says(host, state="empty")
+    stop_time(host)
+    host.mouse.move(*spot(host, 1, 1))
+    host.clock.run_for(5000)  # longer than a selection must rest before it is told
+    assert host.evaluate("selections.length") == 0
+    host.mouse.click(*spot(host, 1, 1))
+    host.clock.run_for(5000)
+    assert host.evaluate("selections.length") == 1
+    assert host.evaluate("selections[0].token") == 6
+    assert host.locator("[aria-live]").inner_text().startswith("Patch in row 1, col 1")
+    host.clock.resume()
+    host.evaluate("mounted.destroy()")
+    assert host.locator(PLACE).inner_html() == "", "it leaves nothing"
+    # What the host refuses is told in the language of the page.
     host.evaluate(
         """() => {
-            mounted.destroy();
             const ask = async () => ({
                 error: "Come back later.", errors: { ko: "나중에 오세요." } });
             window.other = viewer.mount({
@@ -661,24 +638,3 @@ def test_what_the_host_refuses_is_told_in_the_language_of_the_page(host) -> None
     host.get_by_role("button", name="저장").click()
     host.locator(".vv-save section").last.get_by_role("button", name="SVG").click()
     host.get_by_text("저장하지 못했습니다: 나중에 오세요.").wait_for()
-
-
-def test_the_host_hears_of_a_selection_but_not_of_hovering(host) -> None:
-    host.evaluate("mounted.update(first)")
-    says(host, state="ready")
-    stop_time(host)
-    host.mouse.move(*spot(host, 1, 1))
-    host.clock.run_for(5000)  # longer than a selection must rest before it is told
-    assert host.evaluate("selections.length") == 0
-    host.mouse.click(*spot(host, 1, 1))
-    host.clock.run_for(5000)
-    assert host.evaluate("selections.length") == 1
-    assert host.evaluate("selections[0].token") == 6
-    assert host.locator("[aria-live]").inner_text().startswith("Patch in row 1, col 1")
-
-
-def test_destroy_leaves_nothing(host) -> None:
-    host.evaluate("mounted.update(first)")
-    says(host, state="ready")
-    host.evaluate("mounted.destroy()")
-    assert host.locator(PLACE).inner_html() == ""

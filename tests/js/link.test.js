@@ -54,6 +54,20 @@ test("what is looked at comes back from its link", () => {
   assert.deepEqual(roundTrip(start, taste)[1], taste);
 });
 
+test("what stands beside comes back from its link, unless this page alone knows it", () => {
+  const [named, known] = [
+    ["untrained", "example-cat", "model-tiny-grey", "model-long"],
+    ["kept", "photo-abc123", ""],
+  ];
+  const brought = (beside) => {
+    const found = readLink(writeLink(HREF, { ...start, beside }, START_TASTE, {}, shape), PANELS);
+    const all = { ...shape, besides: [...named, ...known] };
+    return validSelection(complete(found, start, all), start, all).beside;
+  };
+  for (const key of named) assert.equal(brought(key), key);
+  for (const key of known) assert.equal(brought(key), "", key);
+});
+
 test("a token that nobody pinned is in a link too, unless the panel begins with it", () => {
   const tokenOf = (panel, token) =>
     new URL(writeLink("http://x/", { ...start, panel, token }, START_TASTE, {}, shape)).searchParams.get(
