@@ -17,8 +17,8 @@ from tests.test_interventions import each_kind
 from vitviz import Analysis, LoadedModel, ViT, analyze
 from vitviz.model.config import Rotary, ViTConfig
 from vitviz.model.positions import Angles
+from vitviz.payload.in_page import unknown_switches
 from vitviz.probe.intervene.chance import Chance
-from vitviz.viewer.in_page import unknown_switches
 
 # Models that the page runs; the server runs the others.
 NAMES = tuple(name for name in TINY if not unknown_switches(TINY[name]))

@@ -6,8 +6,8 @@ from typing import Any
 from tests.models import as_sent, photo, tiny
 from vitviz import analyze
 from vitviz.languages import languages, say
+from vitviz.payload import pack
 from vitviz.probe.measure.pairs import pair
-from vitviz.viewer import pack
 
 # By model; together all kinds but a transplant, which no list in a link can hold.
 CASES: dict[str, list[dict[str, Any]]] = {

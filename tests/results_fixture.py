@@ -5,9 +5,9 @@ from typing import Any
 
 import torch
 
+from vitviz.payload.payload import MOST_CLASSES
 from vitviz.probe.measure.lens import lines
 from vitviz.probe.measure.predictions import Classes, results_of
-from vitviz.viewer.payload import MOST_CLASSES
 
 LETTERS = ("a", "b", "c", "d")
 LN9 = 2.1972246  # the logarithm of 9

@@ -8,7 +8,7 @@ import pytest
 from tests.bench.experiments import SAME, is_answer, shown, stroke, told_apart
 from tests.models import photo
 from vitviz import Analysis, analyze
-from vitviz.viewer import pack
+from vitviz.payload import pack
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from tests.models import as_sent, photo, tiny
 from tests.node import needs_node
 from tests.test_lessons import EXAMPLES, save, walk
 from vitviz import Analysis, analyze, load
-from vitviz.viewer import pack
+from vitviz.payload import pack
 
 SHOWN = (("photos", "red-panda"), ("photos", "dog"), ("photos", "cat"), ("mnist", "digit"))
 

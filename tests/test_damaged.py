@@ -18,10 +18,10 @@ from vitviz.model.checkpoints import FORMAT
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.model.vit import ViT
+from vitviz.payload import pack
 from vitviz.probe import saved
 from vitviz.probe.measure import film as films
 from vitviz.probe.measure.film import Film, facts_of
-from vitviz.viewer import pack
 
 # How many cases are tried; a case number always gives the same file.
 CASES = {"checkpoint": 120, "torchvision": 25, "film": 60, "analysis": 150}

@@ -12,7 +12,7 @@ from tests.node import node
 from vitviz import load
 from vitviz.model.loaded import build
 from vitviz.model.untrained import draws, twin
-from vitviz.viewer import in_page
+from vitviz.payload import in_page
 
 HOUSE = Path(in_page.__file__).parent
 SCRIPT = f"""

@@ -14,11 +14,11 @@ from tests.running import save_tiny
 from vitviz import EXPLAINERS, Analysis, SelectionError, VitvizError, analyze
 from vitviz import load as load_model
 from vitviz.languages import dictionary, in_others, languages
+from vitviz.payload import pack
+from vitviz.payload.explanations import explanation_name
+from vitviz.payload.payload import late_file, needs_model
 from vitviz.probe.explain.explanation import explained
 from vitviz.probe.measure.measurements import fair_tests_of
-from vitviz.viewer import pack
-from vitviz.viewer.explanations import explanation_name
-from vitviz.viewer.payload import late_file, needs_model
 
 MEASURED = {"mean": 0.4, "half": 0.02, "pictures": 10}
 

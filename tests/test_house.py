@@ -24,10 +24,11 @@ ROOMS = {
     "many": 3,
     "train": 4,
     "draw": 4,
-    "viewer": 4,
-    "notebook": 5,
-    "public": 6,
-    "": 7,
+    "payload": 4,
+    "viewer": 5,
+    "notebook": 6,
+    "public": 7,
+    "": 8,
 }
 # The groups of a room, in the same order; "" are the files of the room itself.
 GROUPS = {
@@ -35,8 +36,8 @@ GROUPS = {
     "web": ("host", "store", "compute", "service", "page", ""),
 }
 # "" is vitviz/__init__.py, which hands out the public names.
-ROOMS |= {"web": 8, "look": 8, "layers": 8, "surveys": 9, "site": 9, "exercise": 9}
-ROOMS |= {"cli": 10, "__main__": 11}
+ROOMS |= {"web": 9, "look": 9, "layers": 9, "surveys": 10, "site": 10, "exercise": 10}
+ROOMS |= {"cli": 11, "__main__": 12}
 # Answers are computed without Gradio; these files show them on the page.
 GRADIO = ("web/page/",)
 # Which files may import a package that is slow, or that only one room should know.
@@ -47,7 +48,7 @@ GUESTS = {
     # draw/ draws analyses, train/plot.py logs; the two rooms may not import each other.
     "matplotlib": ("draw/", "train/plot.py"),
 }
-STRANGERS = {"draw/": ("torch", "torchvision"), "viewer/": ("torchvision",)}
+STRANGERS = {"draw/": ("torch", "torchvision"), "payload/": ("torchvision",)}
 
 
 def imports(source: str, file: str) -> set[str]:

@@ -18,9 +18,9 @@ from vitviz.languages import say
 from vitviz.model.key import ModelKey
 from vitviz.model.loaded import LoadedModel
 from vitviz.model.tensor_file import read_tensors, write_tensors
+from vitviz.payload.bundle import VIEWER
 from vitviz.probe import saved
 from vitviz.probe.measure.ink import is_dark_on_light, taught_light_ink_only, taught_place
-from vitviz.viewer.bundle import HERE
 from vitviz.web.compute.fulfilment import fulfil
 from vitviz.web.compute.models import Models
 from vitviz.web.compute.orders import Order, Selection
@@ -268,7 +268,7 @@ def test_the_page_finds_dark_ink_as_python_does(tmp_path) -> None:
     found = [is_dark_on_light(torch.from_numpy(one)) for one in pictures]
     assert 3 <= sum(found) <= len(found) - 3
     sent = [[one.ravel().tolist(), *one.shape[:2]] for one in pictures]
-    script = f"""import {{ isDarkOnLight }} from "{(HERE / "maths" / "ink.js").as_uri()}";
+    script = f"""import {{ isDarkOnLight }} from "{(VIEWER / "maths" / "ink.js").as_uri()}";
         console.log(JSON.stringify({json.dumps(sent)}.map(([data, height, width]) =>
             isDarkOnLight({{ data: Uint8Array.from(data), height, width, channels: 1 }}))))"""
     (tmp_path / "ink.mjs").write_text(script)

@@ -13,10 +13,10 @@ from tests.models import photo, tiny
 from tests.test_positions_inside import config_of
 from vitviz import Analysis, SelectionError, ViT, VitvizError, analyze, draw
 from vitviz.model.config import Rotary
+from vitviz.payload import pack
+from vitviz.payload.payload import late_file
 from vitviz.probe.intervene.intervention import ChangePositions, Remove
 from vitviz.probe.measure.inside import rotary_damping
-from vitviz.viewer import pack
-from vitviz.viewer.payload import late_file
 
 
 def test_damping_by_hand() -> None:

@@ -760,7 +760,7 @@ def test_an_intervention_is_a_frozen_value() -> None:
 
 
 def test_a_viewer_is_told_what_was_changed_and_which_patches_were_left_out() -> None:
-    from vitviz.viewer import pack
+    from vitviz.payload import pack
 
     changes = [{"kind": "keep", "patches": [0, 2]}, {"kind": "cut", "edges": [[0, 1]]}]
     kept = operated("cls", *changes)

@@ -11,7 +11,7 @@ import pytest
 from tests.node import node
 from vitviz import languages
 from vitviz.languages import FOLDER, dictionary, language_of
-from vitviz.viewer.bundle import bundle
+from vitviz.payload.bundle import bundle
 
 PARTICLES_JS = (FOLDER.parent / "viewer" / "text" / "particles.js").as_uri()
 SUBJECTS = sorted(path.stem for path in (FOLDER / "en").glob("*.json"))

@@ -11,11 +11,11 @@ import vitviz
 from tests import learner_fixture
 from tests.node import JS, needs_node, node
 from tests.viewer_fixture import compare_committed
+from vitviz.payload.bundle import VIEWER, join
 from vitviz.train.dataset import read
 from vitviz.train.recipes import RECIPES
 from vitviz.train.run import Run
 from vitviz.train.scores import logits_of, score
-from vitviz.viewer.bundle import HERE, join
 
 STEPS = 8
 
@@ -54,9 +54,9 @@ def test_the_committed_runs_are_those_of_this_code() -> None:
 
 @needs_node
 def test_the_worker_of_the_learner_is_one_text(tmp_path: Path) -> None:
-    (tmp_path / "worker.js").write_text(join(HERE / "learn" / "worker.js", "worker.js"))
+    (tmp_path / "worker.js").write_text(join(VIEWER / "learn" / "worker.js", "worker.js"))
     node("--check", tmp_path / "worker.js")
-    client = join(HERE / "learn" / "client.js", "client.js", ())
+    client = join(VIEWER / "learn" / "client.js", "client.js", ())
     (worker,) = [line for line in client.split("\n") if line.startswith("const WORKER = ")]
     assert "class Twister" in worker
     assert "class Core" not in client  # who learns need not run passes

@@ -20,11 +20,11 @@ from tests.node import JS, needs_node, node
 from vitviz import Analysis, analyze, load
 from vitviz.languages import dictionary, languages
 from vitviz.model.key import ModelKey
+from vitviz.payload import Payload, pack
+from vitviz.payload.explanations import explanation_name
+from vitviz.payload.payload import late_file
 from vitviz.probe.explain.explainers import EXPLAINERS
 from vitviz.probe.measure.film import Film
-from vitviz.viewer import Payload, pack
-from vitviz.viewer.explanations import explanation_name
-from vitviz.viewer.payload import late_file
 from vitviz.web.compute.engine import Local
 from vitviz.web.compute.models import Models
 from vitviz.web.service.replies import Shown

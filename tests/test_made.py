@@ -14,8 +14,8 @@ from vitviz import Analysis, analyze
 from vitviz import load as load_model
 from vitviz.model.checkpoints import save_checkpoint
 from vitviz.model.menu import WEIGHTS_DIR
+from vitviz.payload.payload import FIRST, late_file, layer_name, layer_path, pack
 from vitviz.probe.intervene.intervention import Transplant
-from vitviz.viewer.payload import FIRST, late_file, layer_name, layer_path, pack
 from vitviz.web.store.examples import FOLDER
 
 CHANGES = {

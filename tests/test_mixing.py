@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from tests.models import TINY, photo, spread, tiny, with_pass
 from vitviz import Analysis, SelectionError, ViT, VitvizError, analyze
 from vitviz.model.loaded import LoadedModel
-from vitviz.viewer import pack
+from vitviz.payload import pack
 
 # Blocks of other families: norms around the projection, each kind of norm, no biases.
 OTHERS = {

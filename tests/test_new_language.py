@@ -29,7 +29,7 @@ from tests_of_dictionaries import every_message
 from vitviz.errors import VitvizError
 from vitviz.languages import language_of, languages, say
 from vitviz.train.names import names_of, rename
-from vitviz.viewer import bundle, pack, page
+from vitviz.payload import bundle, pack, page
 from vitviz.web import build_app
 from vitviz.web.host.error_messages import hiding, in_all, sentence
 from vitviz.web.host.error_messages import preferred

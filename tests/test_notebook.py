@@ -9,8 +9,8 @@ import pytest
 
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze, compare, notebook
+from vitviz.payload import page
 from vitviz.probe.measure.predictions import Answer
-from vitviz.viewer import page
 
 HOSTILE = '"><script>window.broken = 1</script>&lt;\n\u202e'
 

@@ -24,7 +24,7 @@ from packaging.specifiers import SpecifierSet
 import vitviz
 from tests.running import ROOT
 from vitviz.cli import WORDS
-from vitviz.viewer.bundle import bundle, css
+from vitviz.payload.bundle import bundle, css
 
 # All that a build may need: what else lies in a checkout (tests, runs, environments) is not copied.
 SOURCE = ("vitviz", "weights", "pyproject.toml", "README.md", "LICENSE", "requirements.txt")
@@ -42,7 +42,7 @@ import torch
 import vitviz
 from vitviz.model.weights import WEIGHTS_DIR
 from vitviz.viewer import page
-from vitviz.viewer.bundle import bundle, css
+from vitviz.payload.bundle import bundle, css
 from vitviz.web import build_app
 
 assert Path(vitviz.__file__).is_relative_to(place), vitviz.__file__

@@ -17,12 +17,12 @@ from vitviz import Analysis, CaptureError, SelectionError, VitvizError, analyze
 from vitviz.languages import Message, languages
 from vitviz.model.positions import way_between
 from vitviz.model.untrained import draw
+from vitviz.payload import bundle, css, pack, page
+from vitviz.payload.bundle import VIEWER, join, running_file
+from vitviz.payload.payload import LATE, Payload, late_file, tokens_name
 from vitviz.probe.measure import features
 from vitviz.probe.measure.filters import Filters
 from vitviz.probe.measure.positions import unit_rows
-from vitviz.viewer import bundle, css, pack, page
-from vitviz.viewer.bundle import HERE, join, running_file
-from vitviz.viewer.payload import LATE, Payload, late_file, tokens_name
 
 
 def late_names(payload: Payload) -> list[str]:
@@ -157,7 +157,7 @@ def test_a_lean_payload_makes_each_map_for_rounding_alone(
 ) -> None:
     """Neither statistics of heads nor PCA nor the weights of the twin nor the tokens are computed
     for a visitor who may never look at them."""
-    monkeypatch.setattr("vitviz.viewer.payload._tokens", lambda *_: pytest.fail("unasked"))
+    monkeypatch.setattr("vitviz.payload.payload._tokens", lambda *_: pytest.fail("unasked"))
     for name in LATE:
         monkeypatch.setitem(LATE, name, lambda _: pytest.fail("computed before anyone asked"))
     for name in ("head_statistics", "mixing"):
@@ -204,7 +204,7 @@ def test_values_and_what_follows_them_are_sent_with_the_model_alone(
     assert not any(name.startswith("mixing") for name in pack(read).files)
     with pytest.raises(SelectionError, match="has no file 'mixing-01'"):
         late_file(read, name)
-    monkeypatch.setattr("vitviz.viewer.payload.MOST_MIXING_BYTES", 1000)
+    monkeypatch.setattr("vitviz.payload.payload.MOST_MIXING_BYTES", 1000)
     large = pack(analysis)
     assert not any(name.startswith("mixing") for name in large.files)
     assert late_names(large) == []
@@ -223,7 +223,7 @@ def test_a_page_of_many_tokens_brings_the_rollout_that_it_shows_first(
     tiny_analysis: Analysis, monkeypatch
 ) -> None:
     assert "rollout" not in pack(tiny_analysis).manifest["files"]
-    monkeypatch.setattr("vitviz.viewer.payload.MOST_TOKENS", tiny_analysis.trace.num_tokens - 1)
+    monkeypatch.setattr("vitviz.payload.payload.MOST_TOKENS", tiny_analysis.trace.num_tokens - 1)
     assert "rollout" not in pack(tiny_analysis, whole=False).manifest["files"]
     made = pack(tiny_analysis)
     sent = load(made.files[made.manifest["files"]["rollout"]["path"]])["rows"]
@@ -254,8 +254,8 @@ def test_the_logits_come_first_and_nothing_that_follows_from_them(
 def test_of_very_many_classes_only_those_that_are_listed_have_names(
     tiny_analysis: Analysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vitviz.viewer.payload.MOST_CLASSES", 6)
-    monkeypatch.setattr("vitviz.viewer.payload.SHOWN", 2)
+    monkeypatch.setattr("vitviz.payload.payload.MOST_CLASSES", 6)
+    monkeypatch.setattr("vitviz.payload.payload.SHOWN", 2)
     manifest = pack(tiny_analysis, whole=False).manifest
     assert manifest["model"]["labels"] is None
     named = (*tiny_analysis.predictions(2), *tiny_analysis.lens_lines())
@@ -355,7 +355,7 @@ def test_what_computes_passes_is_one_expression_too_and_its_worker(tmp_path: Pat
     told = "console.log(Object.keys(globalThis.made.running).join())"
     script.write_text(f"{text};\n{told};\n")
     assert "explanationFile,fairStep" in node(script)
-    (tmp_path / "worker.js").write_text(join(HERE / "engine" / "worker.js", "worker.js"))
+    (tmp_path / "worker.js").write_text(join(VIEWER / "engine" / "worker.js", "worker.js"))
     node("--check", tmp_path / "worker.js")
 
 
@@ -416,7 +416,7 @@ GUESSES = ("mine", "truth", "both")
 
 
 def test_no_style_is_left_over() -> None:
-    later = join(HERE / "localengine.js", "running.js", ())
+    later = join(VIEWER / "localengine.js", "running.js", ())
     used = set(re.findall(r"\bvv-[a-z][a-z-]*[a-z]\b", bundle() + later))
     styled = set(re.findall(r"\.(vv-[a-z][a-z-]*[a-z])\b", css()))
     # Kinds of tokens and of guesses, and edges of a ruler, are put together in JavaScript.

@@ -13,7 +13,7 @@ from tests.models import photo, tiny
 from vitviz import Analysis, Preprocess, VitvizError, analyze, load, open_photo
 from vitviz.model import photograph as made
 from vitviz.model.photograph import Photograph
-from vitviz.viewer import pack
+from vitviz.payload import pack
 from vitviz.web.store.examples import FOLDER
 
 

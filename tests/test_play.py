@@ -16,10 +16,10 @@ from vitviz.model.config import Rotary, ViTConfig
 from vitviz.model.preprocess import Preprocess
 from vitviz.model.vit import ViT
 from vitviz.model.weights import save_checkpoint
-from vitviz.viewer import in_page
-from vitviz.viewer.bundle import HERE, as_file, digits, join, playing_file
-from vitviz.viewer.explanations import of_digits
-from vitviz.viewer.payload import late_file, pack
+from vitviz.payload import in_page
+from vitviz.payload.bundle import VIEWER, as_file, digits, join, playing_file
+from vitviz.payload.explanations import of_digits
+from vitviz.payload.payload import late_file, pack
 
 # What the page leaves out, has no use for, or says of itself.
 OWN = ("name", "key", "title", "source", "details", "measurements", "sizes", "words")
@@ -79,7 +79,7 @@ def test_a_model_of_the_page_is_described_as_python_has_it(name: str, tmp_path: 
     modules["ADOPTED"] = "play/adopted.js"
     text = SCRIPT
     for place, module in modules.items():
-        text = text.replace(f"__{place}__", join(HERE / module, module, ()))
+        text = text.replace(f"__{place}__", join(VIEWER / module, module, ()))
     script.write_text(text)
     made = json.loads(node(script, path))
     picture = np.random.default_rng(0).integers(0, 255, (28, 28), dtype=np.uint8)

@@ -287,6 +287,7 @@ def test_the_python_examples_run(
         "vitviz/many/README.md": {"survey.jsonl", "figure7.svg", "ablation.png"},
         "vitviz/model/README.md": {"best.pth"},
         "vitviz/viewer/README.md": {"photo.html", "both.html"},
+        "vitviz/payload/README.md": set(),
         "vitviz/web/README.md": set(),
     }
     assert made == expected[name]

@@ -26,8 +26,8 @@ from vitviz.model.resize import (
     sizes_of,
 )
 from vitviz.model.untrained import draw
+from vitviz.payload import in_page
 from vitviz.site import site
-from vitviz.viewer import in_page
 
 OTHER_SIZES = [(1, 1), (2, 3), (5, 2)]  # additional patches: (rows, cols)
 

@@ -26,10 +26,10 @@ from vitviz.errors import VitvizError, WeightsError
 from vitviz.languages import dictionary, languages
 from vitviz.model.checkpoints import save_checkpoint
 from vitviz.model.loaded import ModelCard
+from vitviz.payload import in_page, pack, page
+from vitviz.payload.bundle import VIEWER, digits, playing
 from vitviz.site import write_site
 from vitviz.site.site import ANSWERED, LIST, MOST_INLINE_BYTES
-from vitviz.viewer import in_page, pack, page
-from vitviz.viewer.bundle import HERE, digits, playing
 from vitviz.web.service.questions import QUESTIONS
 from vitviz.web.store.examples import EXAMPLES, FOLDER, START
 
@@ -148,7 +148,7 @@ def test_texts_of_strangers_end_no_script(site: Path) -> None:
 
 
 def test_every_text_is_used_and_those_that_are_used_are_there() -> None:
-    script = (HERE / "hosts/site.js").read_text("utf-8")
+    script = (VIEWER / "hosts/site.js").read_text("utf-8")
     used = {*re.findall(r'(?:textOf|say|tell)\("(\w+)"', script)}
     used |= {*re.findall(r'\[\w+, "(\w+)"\]', script)} | {"coming", "unopened"}
     lacks = {f"lacks_{one}" for one in QUESTIONS if one not in ANSWERED}

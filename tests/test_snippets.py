@@ -21,12 +21,12 @@ from tests.running import save_tiny
 from tests.viewer_fixture import film
 from vitviz import EXPLAINERS, Analysis, analyze, load
 from vitviz.model.key import ModelKey
-from vitviz.viewer import Payload, pack
-from vitviz.viewer.bundle import HERE
-from vitviz.viewer.explanations import explanation_name
-from vitviz.viewer.payload import late_file, late_path
+from vitviz.payload import Payload, pack
+from vitviz.payload.bundle import VIEWER
+from vitviz.payload.explanations import explanation_name
+from vitviz.payload.payload import late_file, late_path
 
-FOLDER = HERE / "snippets"
+FOLDER = VIEWER / "snippets"
 WITH_TORCH = (FOLDER / "with_torch.py").read_text("utf-8")
 MOST_LINES = 23
 # Names from outside are text in the code too.
@@ -246,7 +246,7 @@ def cells_run(kind: str, folder: Path) -> dict[str, list[np.ndarray]]:
 
 def test_both_files_run_as_they_are_and_agree(tmp_path: Path) -> None:
     """With the values that stand in them: what a student has who opens one of them."""
-    shutil.copy(HERE.parent / "web/examples/dog.jpg", tmp_path / "photo.jpg")
+    shutil.copy(VIEWER.parent / "web/examples/dog.jpg", tmp_path / "photo.jpg")
     ours, plain = (cells_run(kind, tmp_path) for kind in ("vitviz", "torch"))
     del ours["many"]  # what plain PyTorch would need for it is a loop over pictures
     assert ours.keys() <= plain.keys()

@@ -25,13 +25,13 @@ from tests.results_fixture import examples
 from vitviz import EXPLAINERS, Analysis, Trace, ViT, analyze, open_photo
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.untrained import draw
+from vitviz.payload import pack
 from vitviz.probe.measure import features
 from vitviz.probe.measure.film import Film, grid_facts, look
 from vitviz.probe.measure.heads import distances
 from vitviz.probe.measure.mixing import mix
 from vitviz.probe.measure.pairs import Pair, pair
 from vitviz.probe.measure.positions import similarity, unit_rows
-from vitviz.viewer import pack
 
 FOLDER = Path(__file__).parent / "js" / "fixture"
 NAMES = ("cls", "no_cls", "distilled", "registers", "grey")

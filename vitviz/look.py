@@ -41,7 +41,7 @@ def look(arguments: argparse.Namespace) -> int:
     if arguments.verbose:
         print(loaded, file=sys.stderr)
     if arguments.html_engine:
-        from .viewer import in_page
+        from .payload import in_page
 
         loaded = settled(loaded)
         in_page.check(loaded.card)
@@ -210,7 +210,7 @@ def write(analysis: Analysis, folder: Path, wanted: Wanted) -> list[Path]:
         values = relevance(analysis, wanted.token, *wanted.explained)
         write_file(paths[-1], json.dumps(values) + "\n")
     if wanted.html:
-        from .viewer import page
+        from .payload import page
 
         paths.append(folder / "viewer.html")
         write_file(paths[-1], page(analysis, engine=wanted.engine))

@@ -37,7 +37,7 @@ def cell(analysis: "Analysis", beside: "Analysis | None" = None) -> str:
     addresses. If the page is too long, a small picture replaces it, with instructions to open the
     page; if the notebook is not trusted, with instructions to trust it.
     """
-    from .viewer import pack, page  # most analyses are never shown in a cell
+    from .payload import pack, page  # most analyses are never shown in a cell
 
     payload, other = pack(analysis), None if beside is None else pack(beside)
     files = [*payload.files.values(), *(other.files.values() if other else ())]

@@ -12,7 +12,7 @@ import torch
 
 from tests.models import photo, spread
 from vitviz import LoadedModel, analyze, capture, from_timm, load, open_photo
-from vitviz.viewer import pack
+from vitviz.payload import pack
 
 
 def timms(name: str, **options: object) -> tuple[torch.nn.Module, LoadedModel]:

@@ -18,12 +18,12 @@ from tests.bench.serving import serving
 from tests.models import photo
 from tests.running import running_app, save_tiny, serving_files
 from vitviz import Analysis, ModelCard, Preprocess, Trace, ViTConfig, open_photo
+from vitviz.payload import pack
+from vitviz.payload import page as one_file
 from vitviz.probe.forward import Pass
 from vitviz.probe.intervene.surgery import Surgery
 from vitviz.probe.measure.positions import Positions
 from vitviz.site import write_site
-from vitviz.viewer import pack
-from vitviz.viewer import page as one_file
 
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 MOVES = 200

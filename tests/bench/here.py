@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from tests.bench.browser import chromium
 from tests.running import app_process
 from vitviz import analyze, load
-from vitviz.viewer import page as one_file
+from vitviz.payload import page as one_file
 from vitviz.web.store.examples import FOLDER
 
 PHOTOS = ("dog.jpg", "cat.jpg", "bison.jpg")

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 
 from tests.running import answering
-from vitviz.viewer import bundle, css
-from vitviz.viewer.payload import Payload
+from vitviz.payload import bundle, css
+from vitviz.payload.payload import Payload
 
 PAGE = """<!doctype html><meta charset="utf-8"><style>{css}</style><div id="viewer"></div><script>
 const viewer = {bundle};

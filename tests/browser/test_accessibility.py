@@ -7,7 +7,7 @@ import pytest
 from tests.browser.conftest import STANDS, comes_to
 from tests.models import photo, tiny
 from vitviz import analyze, load
-from vitviz.viewer import page
+from vitviz.payload import page
 from vitviz.web.store.examples import FOLDER
 
 AXE = Path(__file__).parents[1] / "js" / "node_modules" / "axe-core" / "axe.min.js"

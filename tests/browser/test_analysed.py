@@ -18,8 +18,8 @@ from vitviz.errors import ImageError
 from vitviz.languages import say
 from vitviz.model.menu import WEIGHTS_DIR
 from vitviz.model.photo import open_photo
-from vitviz.viewer import pack
-from vitviz.viewer.bundle import HERE, join
+from vitviz.payload import pack
+from vitviz.payload.bundle import VIEWER, join
 from vitviz.web.store.examples import EXAMPLES, FOLDER
 
 ANALYSE = """async ([name, text, template, inverted, first]) => {
@@ -67,7 +67,7 @@ def page_of(open_page):
         tab.evaluate(before or "0")
         weights = base64.b64encode((WEIGHTS_DIR / f"{name}.safetensors").read_bytes()).decode()
         tab.evaluate(
-            f"window.running = {join(HERE / 'localengine.js', 'running.js', ())}.running; 0"
+            f"window.running = {join(VIEWER / 'localengine.js', 'running.js', ())}.running; 0"
         )
         tab.evaluate(
             """(text) => { window.model = running.started(

@@ -9,8 +9,8 @@ from tests.browser.conftest import address, number
 from tests.browser.test_links import address_says
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze, compare, load
+from vitviz.payload import page as one_file
 from vitviz.probe.compare import Comparison, Maps
-from vitviz.viewer import page as one_file
 from vitviz.web.store.examples import FOLDER
 
 PLACE = "#viewer"

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 import vitviz
 from tests.running import ROOT
 from vitviz import analyze
-from vitviz.viewer.bundle import HERE, join
+from vitviz.payload.bundle import VIEWER, join
 
 EXAMPLES = sorted((ROOT / "vitviz/web/examples").glob("*.*g"))
 CHANGE = {"kind": "remove", "patches": [3, 4, 5, 20]}
@@ -34,7 +34,7 @@ RUN = """async ([weights, pictures, change]) => {
 def client(policy: str = "", before: str = "") -> str:
     """A page with the client of the engine alone."""
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">' if policy else ""
-    script = f"{before}\nconst client = {join(HERE / 'engine' / 'client.js', 'client.js')}"
+    script = f"{before}\nconst client = {join(VIEWER / 'engine' / 'client.js', 'client.js')}"
     return f"<!doctype html><meta charset=utf-8>{meta}<script>{script}</script>"
 
 

@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import ASKED, middle, number, plain, unfold
 from vitviz import analyze, load
+from vitviz.payload import page as page_of
 from vitviz.probe.explain.fairness import plan_of
-from vitviz.viewer import page as page_of
 from vitviz.web.store.examples import FOLDER
 
 OPEN = ".vv-panel:not([hidden])"

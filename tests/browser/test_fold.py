@@ -11,7 +11,7 @@ from tests.browser.test_experiment import brush
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.model.loaded import KNOWN_OR_NOT
-from vitviz.viewer import page as one_file
+from vitviz.payload import page as one_file
 
 WIDE = {"viewport": {"width": 1440, "height": 900}}
 INVITATION = ".vv-invitation"

@@ -5,7 +5,7 @@ import pytest
 from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.languages import dictionary
-from vitviz.viewer import page
+from vitviz.payload import page
 
 MARKED = "side => [...document.querySelectorAll(`.vv-${side} .vv-term`)].map(n => n.dataset.term)"
 # What somebody must be able to look up there, whatever else is underlined.

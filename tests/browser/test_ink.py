@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.test_fold import speak
 from tests.test_ink import DARK, LIGHT, of_digits
 from vitviz import analyze
-from vitviz.viewer import page as one_file
+from vitviz.payload import page as one_file
 
 NOTICE = {
     "en": ("Dark strokes on light: this model was taught", "Invert", "As it was", "exchanged"),

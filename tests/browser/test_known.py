@@ -10,7 +10,7 @@ from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.languages import dictionary
 from vitviz.model.loaded import KNOWN_OR_NOT
-from vitviz.viewer import page
+from vitviz.payload import page
 
 OTHERS = {
     "pictures": 1500,

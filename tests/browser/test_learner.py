@@ -3,7 +3,7 @@
 import json
 
 from tests.learner_fixture import shipped
-from vitviz.viewer.bundle import HERE, join
+from vitviz.payload.bundle import VIEWER, join
 
 PAGE = """<!doctype html><meta charset=utf-8>{policy}<script>
 const client = {client};
@@ -44,7 +44,7 @@ NO_WORKERS = (
 
 
 def page(policy: str = "") -> str:
-    client = join(HERE / "learn" / "client.js", "client.js", ())
+    client = join(VIEWER / "learn" / "client.js", "client.js", ())
     return PAGE.format(client=client, digits=json.dumps(shipped()), policy=policy)
 
 

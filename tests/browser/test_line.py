@@ -8,7 +8,7 @@ from tests.browser.test_fold import TABS, project, top
 from tests.models import TINY, photo, spread, tiny
 from vitviz import Analysis, ViT, analyze, load
 from vitviz.languages import dictionary
-from vitviz.viewer import page as one_file
+from vitviz.payload import page as one_file
 
 LAYER = ".vv-layer input"
 WOULD = ".vv-would"

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from tests.browser.conftest import address, address_says, stop_time
 from tests.models import photo, tiny
 from vitviz import analyze, load
-from vitviz.viewer import page as one_file
+from vitviz.payload import page as one_file
 from vitviz.web.store.examples import FOLDER
 
 LAYER = ".vv-layer input"

@@ -8,7 +8,7 @@ from PIL import Image
 
 from tests.browser.test_site import shares_of
 from vitviz import analyze, load
-from vitviz.viewer import page as one_file
+from vitviz.payload import page as one_file
 from vitviz.web.store.examples import FOLDER
 
 # What is wanted of the browser and of the model, and the picture that is kept.

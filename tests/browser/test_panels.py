@@ -13,10 +13,10 @@ from tests.browser.conftest import ASKED, PHONE, Visit, middle, numbers, stop_ti
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.model.vit import ViT
+from vitviz.payload import page as one_file
 from vitviz.probe.measure import features
 from vitviz.probe.measure.pairs import pair
 from vitviz.probe.measure.positions import similarity
-from vitviz.viewer import page as one_file
 
 PANEL = "[role=tabpanel]:visible"
 

@@ -12,7 +12,7 @@ from tests.test_photo import encode, noise, png_header
 from vitviz.errors import ImageError
 from vitviz.languages import Message
 from vitviz.model.photo import open_photo
-from vitviz.viewer.bundle import HERE, join
+from vitviz.payload.bundle import VIEWER, join
 from vitviz.web.store.examples import EXAMPLES
 
 DECODE = """async ([name, text]) => {
@@ -39,7 +39,7 @@ DECODE = """async ([name, text]) => {
 def decode(open_page):
     tab = open_page("<!doctype html><meta charset=utf-8><title>decoding</title>")
     for name, room in (("decoding", "data"), ("seeing", "engine")):
-        tab.evaluate(f"window.{name} = {join(HERE / room / (name + '.js'), name + '.js')}; 0")
+        tab.evaluate(f"window.{name} = {join(VIEWER / room / (name + '.js'), name + '.js')}; 0")
 
     def decoded(data: bytes, name: str = "a.png"):
         found = tab.evaluate(DECODE, [name, base64.b64encode(data).decode()])

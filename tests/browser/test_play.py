@@ -12,7 +12,7 @@ from vitviz import Analysis, Preprocess, ViT, ViTConfig, analyze, load
 from vitviz.model.menu import WEIGHTS_DIR
 from vitviz.model.tensor_file import tensors_from_bytes, tensors_to_bytes
 from vitviz.model.weights import save_checkpoint
-from vitviz.viewer import page as one_file
+from vitviz.payload import page as one_file
 from vitviz.web.store.examples import FOLDER
 
 PAGE = ".vv-play-page"

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import WALL, address
 from tests.models import photo, tiny
 from vitviz import analyze
-from vitviz.viewer import page as one_file
+from vitviz.payload import page as one_file
 
 SEEN = ".vv-title h2, .vv-layer, .vv-where .vv-options, .vv-gallery .vv-head"
 

@@ -11,7 +11,7 @@ from PIL import Image
 from tests.browser.conftest import PHONE, STANDS, unfold
 from tests.models import photo, tiny
 from vitviz import analyze
-from vitviz.viewer import page
+from vitviz.payload import page
 
 PANELS = ("Patches", "Positions", "Attention", "Query · key", "Rollout", "Features", "Predictions")
 

@@ -11,8 +11,8 @@ from tests.browser.test_beside import THERE, shows
 from tests.browser.test_experiment import answers, answers_are, table
 from tests.running import serving_files
 from vitviz import analyze, compare, load
+from vitviz.payload import page as one_file
 from vitviz.site import write_site
-from vitviz.viewer import page as one_file
 from vitviz.web.store.examples import FOLDER
 
 READY = "[data-state=ready]"

@@ -10,7 +10,7 @@ from PIL import Image
 from tests.models import tiny
 from tests.test_photograph import smooth
 from vitviz import Analysis, analyze
-from vitviz.viewer import page
+from vitviz.payload import page
 
 DIMMEST = 0.6
 LOOK = "#panel=attention&layer=1&head=1&token=6&colours=spotlight"

@@ -14,7 +14,7 @@ from tests.browser.conftest import middle, stop_time, unfold
 from tests.models import photo, tiny, with_pass
 from tests.viewer_fixture import film
 from vitviz import Analysis, PatchGrid, analyze
-from vitviz.viewer import bundle, css, pack, page
+from vitviz.payload import bundle, css, pack, page
 
 PLACE = "#viewer"
 GRID = PatchGrid((32, 32), (8, 8), 1)  # of the small model

@@ -284,7 +284,7 @@ test("without a host the page makes the late files of an intact pass, once its m
   assertClose(layer.q, layers[1].q);
   // What it makes is what a writer of pages leaves out: it has them by this pattern.
   const [, pattern] = /MADE = re\.compile\(r"(.*)"\)/.exec(
-    readFileSync(new URL("../../vitviz/viewer/in_page.py", import.meta.url), "utf8"),
+    readFileSync(new URL("../../vitviz/payload/in_page.py", import.meta.url), "utf8"),
   );
   const late = Object.keys(FILES).filter((name) => FILES[name].late);
   for (const name of late) {

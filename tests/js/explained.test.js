@@ -34,13 +34,13 @@ test("explainers that are listed are computed here, and the cases hold them", ()
   assert.deepEqual(
     missing,
     [],
-    "add a function to EXPLAINERS in vitviz/viewer/engine/explain.js, or take the key out of EXPLAINERS in vitviz/viewer/in_page.py",
+    "add a function to EXPLAINERS in vitviz/viewer/engine/explain.js, or take the key out of EXPLAINERS in vitviz/payload/in_page.py",
   );
   const unlisted = here.filter((key) => !EXPLAINER_KEYS.includes(key));
   assert.deepEqual(
     unlisted,
     [],
-    "add the key to EXPLAINERS in vitviz/viewer/in_page.py, then run python -m vitviz.viewer.tables",
+    "add the key to EXPLAINERS in vitviz/payload/in_page.py, then run python -m vitviz.payload.tables",
   );
   assert.deepEqual(
     here.filter((key) => !EXPLAINED.cls[0].values[key]),

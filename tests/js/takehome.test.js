@@ -9,7 +9,7 @@ import { sourceOf } from "./fixture.js";
 import { appOf } from "./walk.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
 
-const PAGE = readFileSync(new URL("../../vitviz/viewer/page.html", import.meta.url), "utf8");
+const PAGE = readFileSync(new URL("../../vitviz/payload/page.html", import.meta.url), "utf8");
 
 test("the page has one place for what is taken, and nothing gets out of it", () => {
   const taken = {

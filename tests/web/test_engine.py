@@ -17,8 +17,8 @@ from tests.desks import encoded, models_of
 from tests.running import ROOT
 from vitviz.languages import say
 from vitviz.model.key import ModelKey
-from vitviz.viewer import pack
-from vitviz.viewer.payload import late_file
+from vitviz.payload import pack
+from vitviz.payload.payload import late_file
 from vitviz.web.compute import fulfilment
 from vitviz.web.compute.engine import Local
 from vitviz.web.compute.fulfilment import fulfil

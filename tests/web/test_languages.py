@@ -9,7 +9,7 @@ import pytest
 import vitviz
 from tests.node import node
 from vitviz.languages import language_of, languages
-from vitviz.viewer.bundle import language_of as language_of_js
+from vitviz.payload.bundle import language_of as language_of_js
 from vitviz.web.host.error_messages import preferred
 
 TAGS = {

@@ -19,7 +19,7 @@ from vitviz.model.checkpoints import FORMAT
 from vitviz.model.key import ModelKey
 from vitviz.model.loaded import LoadedModel
 from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
-from vitviz.viewer.payload import _loadable
+from vitviz.payload.payload import _loadable
 from vitviz.web.compute import models as module
 from vitviz.web.compute.models import Menu, Models, read_title
 from vitviz.web.host import limits

@@ -26,8 +26,8 @@ from tests.running import running_app, save_tiny
 from vitviz import analyze
 from vitviz.languages import dictionary, languages
 from vitviz.model.menu import CURATED, WEIGHTS_DIR, list_models
-from vitviz.viewer import bundle
-from vitviz.viewer.bundle import gradio_file, texts_files
+from vitviz.payload import bundle
+from vitviz.payload.bundle import gradio_file, texts_files
 from vitviz.web.page.components import TEMPLATE
 from vitviz.web.page.first import First, said_of
 from vitviz.web.page.sending import (

@@ -21,8 +21,8 @@ from tests.running import save_digits, save_tiny
 from tests.viewer_fixture import film
 from vitviz.errors import SelectionError, VitvizError
 from vitviz.model.key import ModelKey
-from vitviz.viewer import pack
-from vitviz.viewer.payload import INSIDE, LATE, POOLING
+from vitviz.payload import pack
+from vitviz.payload.payload import INSIDE, LATE, POOLING
 from vitviz.web.compute.engine import Local
 from vitviz.web.compute.models import Models
 from vitviz.web.compute.orders import Refusal

@@ -16,7 +16,7 @@ FINAL_NORMS = ("before_pool", "after_pool", "none")
 ROTARY = ("normalised", "axial", "mixed")
 ORDERS = ("yx", "xy")
 MOST = 2**16  # bound of every size and count: a damaged file must not exhaust the memory
-# What each field may hold, here and in the page's engine (vitviz/viewer/tables.py); the others are
+# What each field may hold, here and in the page's engine (vitviz/payload/tables.py); the others are
 # true or false.
 SIDES = ("image_size", "patch_size", "reference")
 LEAST = {  # of each count

@@ -20,9 +20,8 @@ from ..model.loaded import LoadedModel
 from ..model.menu import CURATED, list_models
 from ..model.resize import settled
 from ..model.weights import load
-from ..probe.analysis import analyze
-from ..viewer import css, explanations, in_page, pack
-from ..viewer.bundle import (
+from ..payload import css, explanations, in_page, pack
+from ..payload.bundle import (
     alone,
     alone_css,
     as_file,
@@ -32,6 +31,7 @@ from ..viewer.bundle import (
     texts_files,
     value_file,
 )
+from ..probe.analysis import analyze
 from ..web.service.questions import QUESTIONS
 from ..web.store.examples import EXAMPLES, FOLDER, START, START_LINK, Example
 from ..whole import others_write, partial_folder, write_text

@@ -1,11 +1,9 @@
-"""The viewer: the interactive page in plain JavaScript, and the payload that it draws.
+"""The viewer: the interactive page in plain JavaScript.
 
-A host needs three texts: `bundle()` and `css()`, and for every analysis a `pack(analysis)`.
-`page(analysis)` is a host of its own: one HTML file.
+A host needs three texts: `bundle()` and `css()`, and for every analysis a `pack(analysis)`, which
+`vitviz.payload` makes. `page(analysis)` is a host of its own: one HTML file.
 """
 
-from .bundle import bundle, css
-from .page import page
-from .payload import Payload, pack
+from ..payload import Payload, bundle, css, pack, page
 
 __all__ = ["Payload", "bundle", "css", "pack", "page"]

@@ -119,7 +119,7 @@
  */
 
 /**
- * The manifest of an analysis: vitviz/viewer/payload.py writes its four subjects, and hosts may add to it.
+ * The manifest of an analysis: vitviz/payload/payload.py writes its four subjects, and hosts may add to it.
  * start: what is selected where no link selects anything, and tokens that are shown by turns; asked: how the
  * host knows the pass, if something was changed in it; itself: the example that it is of; template: of a
  * photo that has not left this page, an analysis of the same model that the host knows; save: makes the file of a

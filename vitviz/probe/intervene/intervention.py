@@ -17,7 +17,7 @@
 Patches, layers and heads count from 0, patches row by row without prefix tokens; queries and keys
 are tokens. "seed", "layers" and "heads" may be left out: 0, "all" and "all". A seed is a whole
 number from 0 to 2**31 - 1 (in a link to 999999999), with which `chance.py` draws. Each kind
-describes itself here; the page reads the same table (vitviz/viewer/tables.py writes it), and
+describes itself here; the page reads the same table (vitviz/payload/tables.py writes it), and
 `surgery.py` applies a list of them.
 """
 

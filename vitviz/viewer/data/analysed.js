@@ -1,5 +1,5 @@
 /**
- * Analysed: a photo that never left the page, as vitviz/probe/analysis.py and vitviz/viewer/payload.py do it
+ * Analysed: a photo that never left the page, as vitviz/probe/analysis.py and vitviz/payload/payload.py do it
  * with one that came.
  */
 

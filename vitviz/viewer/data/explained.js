@@ -34,7 +34,7 @@ function passOf({
 }
 
 /**
- * The file of an explanation, by its name, as vitviz/viewer/explanations.py makes it.
+ * The file of an explanation, by its name, as vitviz/payload/explanations.py makes it.
  * @param {string} name
  * @param {Wanted} wanted  whose picture is here
  * @returns {Promise<ArrayBuffer>}

@@ -80,7 +80,7 @@ export class Explanations {
 }
 
 /**
- * The name of the file, as `vitviz.viewer.explanations` makes it: with no token or class where none is asked
+ * The name of the file, as `vitviz.payload.explanations` makes it: with no token or class where none is asked
  * for.
  */
 export function nameOf({ key, needs }, token, target) {

@@ -1,5 +1,5 @@
 /**
- * Made: the files of a pass that was computed in this page, as vitviz/viewer/payload.py makes those of
+ * Made: the files of a pass that was computed in this page, as vitviz/payload/payload.py makes those of
  * others.
  */
 

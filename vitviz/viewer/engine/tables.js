@@ -1,6 +1,6 @@
 /** Tables that Python and the engine of a page share. Their source is Python. */
 
-// Written by `python -m vitviz.viewer.tables`.
+// Written by `python -m vitviz.payload.tables`.
 /**
  * Forms of the fields of an intervention, and its kind (vitviz/probe/intervene/).
  * @typedef {"number"|"list"|"pairs"|"word"|"picture"} Shape

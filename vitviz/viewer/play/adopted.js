@@ -1,10 +1,10 @@
-/** Adopted: a model of the playground as the viewer knows models, as vitviz/viewer/payload.py packs one. */
+/** Adopted: a model of the playground as the viewer knows models, as vitviz/payload/payload.py packs one. */
 
 import { toFloat32, writeSafetensors } from "../maths/safetensors.js";
 import { principal, unitRowsOf } from "../maths/measures.js";
 import { EXPLAINERS } from "./explainers.js";
 
-const VERSION = 2; // of a manifest, as in vitviz/viewer/payload.py
+const VERSION = 2; // of a manifest, as in vitviz/payload/payload.py
 
 /**
  * The part of a manifest that is true of every picture, with its files, for `analysed` of data/analysed.js.

@@ -18,13 +18,13 @@ from PIL import Image
 from ...errors import VitvizError
 from ...languages import Message
 from ...model.loaded import ModelCard
+from ...payload import page
+from ...payload.explanations import passes_of
+from ...payload.payload import late_file, late_path, pack
 from ...probe.analysis import Analysis, analyze
 from ...probe.capture.grid import PatchGrid
 from ...probe.explain import fairness
 from ...probe.explain.explainers import EXPLAINERS, chosen
-from ...viewer import page
-from ...viewer.explanations import passes_of
-from ...viewer.payload import late_file, late_path, pack
 from ..host import limits
 from ..store.files import file_name
 from .models import ModelSource

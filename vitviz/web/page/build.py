@@ -14,11 +14,11 @@ from gradio.data_classes import FileData
 from PIL import Image
 from starlette.middleware import Middleware
 
-from ... import viewer
+from ... import payload
 from ...errors import VitvizError
 from ...languages import ENGLISH, Message, dictionary, languages, say
 from ...model.key import ModelKey, read_size
-from ...viewer.bundle import gradio_head, language_of, without_comments
+from ...payload.bundle import gradio_head, language_of, without_comments
 from ..compute.engine import Engine, Local
 from ..compute.models import Menu, Models
 from ..compute.replicas import Replicas
@@ -131,7 +131,7 @@ def _built(
         "share": False if classroom else settings.share,
         "quiet": classroom is not None,  # otherwise it prints 0.0.0.0, which nobody can open
         "theme": theme(),
-        "css": f"{PAGE_CSS}\n{hiding()}\n{_grey()}\n{viewer.css()}",
+        "css": f"{PAGE_CSS}\n{hiding()}\n{_grey()}\n{payload.css()}",
         "head": f"{WALL}<script>{gradio_head()}{ROOM_JS if classroom else ''}</script>",
         "i18n": texts,
         "run_history": False,  # it would keep pictures and dead links in the browser

@@ -10,7 +10,7 @@ from gradio.data_classes import GradioModel
 from gradio.events import EventListener
 
 from ...languages import Message, say
-from ...viewer.bundle import load, without_comments
+from ...payload.bundle import load, without_comments
 from ..host.error_messages import in_all
 from ..service.replies import with_places
 from .gradio_inside import StillHTML

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...languages import spoken
-from ...viewer.bundle import digits, gradio_file, playing_file, running_file, texts_files
+from ...payload.bundle import digits, gradio_file, playing_file, running_file, texts_files
 from ..host.error_messages import preferred
 from ..store.examples import Example
 from .aliases import Aliases

@@ -6,7 +6,7 @@ import gradio as gr
 from gradio.themes.utils.colors import Color
 from gradio.themes.utils.fonts import LocalFont
 
-from ...viewer.bundle import without_comments
+from ...payload.bundle import without_comments
 
 PAGE_CSS = without_comments((Path(__file__).parent / "page.css").read_text(encoding="utf-8"))
 

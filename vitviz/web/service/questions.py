@@ -8,10 +8,10 @@ from torch import Tensor
 
 from ...errors import SelectionError, VitvizError
 from ...languages import Message
+from ...payload.explanations import explanation_name
+from ...payload.payload import POOLING, late_file, late_path, needs_model
 from ...probe.analysis import Analysis
 from ...probe.explain.explainers import EXPLAINERS
-from ...viewer.explanations import explanation_name
-from ...viewer.payload import POOLING, late_file, late_path, needs_model
 from ..compute.engine import Engine
 from ..compute.fulfilment import PAGE
 from ..compute.orders import FairOrder, LateOrder, PageOrder, Refusal

@@ -5,6 +5,7 @@ import html
 import io
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from ..errors import WeightsError
 from ..languages import Message, languages, say
 from ..model.loaded import LoadedModel
 from . import in_page
-from .bundle import HERE, alone, alone_css, bundle, css, digits, join, playing
+from .bundle import VIEWER, alone, alone_css, bundle, css, digits, join, playing
 from .payload import Payload, pack
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def page(
         names = {language: known.get(model, model) for language, known in texts.items()}
         choice = {"key": BESIDE, "kind": kind, "photo": photo, "name": model, "names": names}
         manifest = manifest | {"beside": [choice]}
-    template = Template((HERE / "page.html").read_text(encoding="utf-8"))
+    template = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
     return template.substitute(
         title=html.escape(" · ".join(filter(None, (_name(manifest), "vitviz")))),
         css=css(),
@@ -107,7 +108,7 @@ def _alone(
         "links": False,
         "texts": in_page.texts(),
     }
-    running = join(HERE / "localengine.js", "vitviz-running.js", ())
+    running = join(VIEWER / "localengine.js", "vitviz-running.js", ())
     return {
         "strip": '<header id="strip"></header>',
         "style": alone_css(),

@@ -1,11 +1,10 @@
 """Writes `engine/tables.js`: the tables of Python that the page's engine must share.
 
-python -m vitviz.viewer.tables      after a change in one of them
+python -m vitviz.payload.tables      after a change in one of them
 """
 
 import json
 from dataclasses import MISSING, Field, asdict, fields
-from pathlib import Path
 from textwrap import indent
 from typing import Any
 
@@ -14,8 +13,9 @@ from ..probe.intervene import forms, intervention
 from ..probe.intervene.forms import COUNTS, NEEDS
 from ..probe.intervene.intervention import KINDS, Intervention
 from . import in_page, payload
+from .bundle import VIEWER
 
-FILE = Path(__file__).resolve().parent / "engine" / "tables.js"
+FILE = VIEWER / "engine" / "tables.js"
 WIDTH = 116  # columns
 SPREAD = "..."  # in place of a name: the value is the name of another object
 LIMITS = {
@@ -39,7 +39,7 @@ FORM = {"of": "", "words": [], "past": 0, "count": None, "needs": {}, "default":
 TEXT = """\
 /** Tables that Python and the engine of a page share. Their source is Python. */
 
-// Written by `python -m vitviz.viewer.tables`.
+// Written by `python -m vitviz.payload.tables`.
 /**
  * Forms of the fields of an intervention, and its kind (vitviz/probe/intervene/).
  * @typedef {"number"|"list"|"pairs"|"word"|"picture"} Shape

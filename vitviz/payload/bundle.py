@@ -13,15 +13,15 @@ from typing import Any
 from ..languages import ENGLISH, dictionary, languages
 from .explanations import of_digits
 
-HERE = Path(__file__).resolve().parent
+VIEWER = Path(__file__).resolve().parents[1] / "viewer"
 # Modules that the bundle replaces: most of them read files, which a browser cannot.
-STRINGS = HERE / "text" / "strings.js"
-PHOTO = HERE / "text" / "phototexts.js"
-PLAY = HERE / "play" / "playtexts.js"
-PLAY_STYLE = HERE / "play" / "playstyle.js"
-EXPLAINERS = HERE / "play" / "explainers.js"  # has an empty list
+STRINGS = VIEWER / "text" / "strings.js"
+PHOTO = VIEWER / "text" / "phototexts.js"
+PLAY = VIEWER / "play" / "playtexts.js"
+PLAY_STYLE = VIEWER / "play" / "playstyle.js"
+EXPLAINERS = VIEWER / "play" / "explainers.js"  # has an empty list
 # A worker made from a blob cannot import: the worker.js beside each of these becomes one text.
-WORKERS = tuple(HERE / room / "workertext.js" for room in ("engine", "learn"))
+WORKERS = tuple(VIEWER / room / "workertext.js" for room in ("engine", "learn"))
 STYLES = (
     "viewer.css",
     "panels.css",
@@ -32,7 +32,7 @@ STYLES = (
     "teaching.css",
     "experiment.css",
 )
-DIGITS = HERE.parent / "train" / "digits"  # sheets, to train with
+DIGITS = VIEWER.parent / "train" / "digits"  # sheets, to train with
 LEFT = "document.currentScript.viewer"  # property of a script element that load.js reads
 # Keys of texts on interventions (see strings.js) and on results of fair tests.
 CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
@@ -53,24 +53,24 @@ _LEFT_OVER = re.compile(r"^[ \t]*(import|export)\b.*", re.MULTILINE)
 @cache
 def bundle() -> str:
     """The viewer as one expression, for a classic script: `const viewer = <bundle>`."""
-    return join(HERE / "main.js", "vitviz.js")
+    return join(VIEWER / "main.js", "vitviz.js")
 
 
 def as_file() -> str:
     """The viewer as a file of its own, for `load` of load.js. It has only English texts; `learn` of
     learning.js adds other languages.
     """
-    return f"{LEFT} = {join(HERE / 'main.js', 'vitviz.js', (ENGLISH,))}"
+    return f"{LEFT} = {join(VIEWER / 'main.js', 'vitviz.js', (ENGLISH,))}"
 
 
 def gradio_file() -> str:
     """The viewer and its host in Gradio's page as one file for `load`, with English texts."""
-    return f"{LEFT} = {join(HERE / 'gradioapp.js', 'vitviz.js', (ENGLISH,))}"
+    return f"{LEFT} = {join(VIEWER / 'gradioapp.js', 'vitviz.js', (ENGLISH,))}"
 
 
 def gradio_head() -> str:
     """A script for the head of Gradio's page, before everything else: `window.vitviz`."""
-    return f"window.vitviz = {_joined(HERE / 'hosts/gradiohead.js', {})}.createHead();"
+    return f"window.vitviz = {_joined(VIEWER / 'hosts/gradiohead.js', {})}.createHead();"
 
 
 def texts_files() -> dict[str, str]:
@@ -88,12 +88,12 @@ def texts_files() -> dict[str, str]:
 
 def running_file() -> str:
     """The engine as a file of its own for `load`: `running` of localengine.js."""
-    return f"{LEFT} = {join(HERE / 'localengine.js', 'vitviz-running.js', ())}"
+    return f"{LEFT} = {join(VIEWER / 'localengine.js', 'vitviz-running.js', ())}"
 
 
 def playing() -> str:
     """The playground as an expression with the exports of play/playground.js."""
-    return join(HERE / "play" / "playground.js", "vitviz-play.js", ())
+    return join(VIEWER / "play" / "playground.js", "vitviz-play.js", ())
 
 
 def playing_file() -> str:
@@ -108,12 +108,12 @@ def digits() -> dict[str, bytes]:
 
 def alone() -> str:
     """The host of a page without a server, as an expression with the exports of hosts/site.js."""
-    return join(HERE / "hosts/site.js", "vitviz-alone.js", ())
+    return join(VIEWER / "hosts/site.js", "vitviz-alone.js", ())
 
 
 def alone_css() -> str:
     """The style of the elements that `alone` adds above the viewer."""
-    return (HERE / "style" / "alone.css").read_text(encoding="utf-8")
+    return (VIEWER / "style" / "alone.css").read_text(encoding="utf-8")
 
 
 def value_file(value: object) -> str:
@@ -124,7 +124,7 @@ def value_file(value: object) -> str:
 @cache
 def load() -> str:
     """`load` of load.js as an expression, for a page that fetches that file."""
-    return f"{_joined(HERE / 'hosts/load.js', {})}.load"
+    return f"{_joined(VIEWER / 'hosts/load.js', {})}.load"
 
 
 def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:
@@ -161,7 +161,7 @@ def _joined(entry: Path, made: Mapping[Path, str]) -> str:
 def language_of() -> str:
     """`languageOf` of the viewer as an expression, for the other scripts of a page."""
     made = {STRINGS: _strings(())}
-    return f"{_joined(HERE / 'text' / 'language.js', made)}.languageOf"
+    return f"{_joined(VIEWER / 'text' / 'language.js', made)}.languageOf"
 
 
 @cache
@@ -171,7 +171,7 @@ def css() -> str:
 
 
 def _style(name: str) -> str:
-    return without_comments((HERE / "style" / name).read_text(encoding="utf-8"))
+    return without_comments((VIEWER / "style" / name).read_text(encoding="utf-8"))
 
 
 def without_comments(text: str) -> str:
@@ -237,7 +237,7 @@ def _strings(spoken: Collection[str] | None = None) -> str:
             texts["STRINGS"][language] |= _lessons(language)
     if spoken:
         texts["SNIPPETS"] = {
-            kind: (HERE / "snippets" / f"with_{kind}.py").read_text(encoding="utf-8")
+            kind: (VIEWER / "snippets" / f"with_{kind}.py").read_text(encoding="utf-8")
             for kind in ("vitviz", "torch")
         }
     return "".join(
