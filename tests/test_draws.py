@@ -12,12 +12,11 @@ from tests.node import node
 from vitviz import load
 from vitviz.model.loaded import build
 from vitviz.model.untrained import draws, twin
-from vitviz.payload import in_page
+from vitviz.payload.bundle import VIEWER
 
-HOUSE = Path(in_page.__file__).parent
 SCRIPT = f"""
-import {{ weightsOf }} from "{(HOUSE / "maths" / "draws.js").as_uri()}";
-import {{ writeSafetensors }} from "{(HOUSE / "maths" / "safetensors.js").as_uri()}";
+import {{ weightsOf }} from "{(VIEWER / "maths" / "draws.js").as_uri()}";
+import {{ writeSafetensors }} from "{(VIEWER / "maths" / "safetensors.js").as_uri()}";
 import {{ readFileSync, writeFileSync }} from "node:fs";
 const draws = JSON.parse(readFileSync(process.argv[1], "utf8"));
 writeFileSync(process.argv[2], new Uint8Array(writeSafetensors(weightsOf(draws))));

@@ -163,7 +163,7 @@ def _path_of(source: str) -> Path | None:
             if any(name in MARKS or name.endswith(CHECKPOINT_SUFFIXES) for name in files)
             else None
         )
-    return path if (path.suffix or len(path.parts) > 1) and _is(Path.is_file, path) else None
+    return path if path.suffix and _is(Path.is_file, path) else None
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:

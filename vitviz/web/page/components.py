@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 
 import gradio as gr
 from gradio.data_classes import GradioModel
-from gradio.events import EventListener
 
 from ...languages import Message, say
 from ...payload.bundle import load, without_comments
 from ..host.error_messages import in_all
 from ..service.replies import with_places
-from .gradio_inside import StillHTML
+from .gradio_inside import StillHTML, events
 from .sending import DIGITS_FILES, PLAYING_FILE, RUNNING_FILE, TEXTS_FILES, VIEWER_FILE
 
 TEMPLATE = f"""<p class="vv-no-texts" role="alert" hidden>
@@ -52,9 +51,9 @@ class Viewer(StillHTML):
     data_model = Manifest
     # Events of viewer/hosts/gradio.js: analyze again, open the address, exchange light and dark,
     # another size of the pictures, a photo of the visitor's.
-    EVENTS: ClassVar = [  # type: ignore[misc, assignment]  # Gradio's own classes disagree about it
-        *map(EventListener, ("again", "reopen", "invert", "resize", "photo"))
-    ]
+    EVENTS: ClassVar = events(  # type: ignore[misc, assignment]  # Gradio disagrees with itself
+        "again", "reopen", "invert", "resize", "photo"
+    )
 
     def __init__(self, value: Manifest | None = None, **kwargs: Any) -> None:
         named = {"viewer": VIEWER_FILE, "running": RUNNING_FILE, "playing": PLAYING_FILE}

@@ -18,6 +18,7 @@ import gradio as gr
 from gradio.blocks import BlocksConfig
 from gradio.brotli_middleware import BrotliMiddleware
 from gradio.data_classes import ImageData
+from gradio.events import EventListener
 from gradio.exceptions import ComponentProcessingError, InvalidPathError
 from gradio.i18n import I18nData as I18nData  # what `gr.I18n` gives, for annotations
 from gradio.tunneling import CURRENT_TUNNELS
@@ -244,6 +245,11 @@ def _no_link(file: dict[str, Any]) -> None:
 def _of_page(block_fn: Any) -> bool:
     """Whether only our page calls a function. It can choose from a text in all languages."""
     return getattr(block_fn, "api_visibility", "") == "private"
+
+
+def events(*names: str) -> list[EventListener]:
+    """The events of a component that its script triggers by these names."""
+    return [EventListener(name) for name in names]
 
 
 class StillHTML(gr.HTML):
