@@ -5,15 +5,16 @@ import logging
 import pytest
 
 from vitviz.web.host import limits, log_lines
-from vitviz.web.host.log_lines import Bounded
+from vitviz.web.host.log_lines import Bounded, bound_log
 
 
 @pytest.fixture
-def logger():
-    logger, bounded = logging.getLogger("of these tests"), Bounded()
-    logger.addFilter(bounded)
-    yield logger
-    logger.removeFilter(bounded)
+def logger(monkeypatch):
+    for handler in logging.getLogger().handlers:  # a start of the app bounds those of pytest, too
+        monkeypatch.setattr(handler, "filters", [])
+    logger = logging.getLogger("of these tests")
+    monkeypatch.setattr(logger, "filters", [Bounded()])
+    return logger
 
 
 def test_a_warning_is_one_line_of_a_few_hundred_printable_letters(logger, caplog):
@@ -40,6 +41,19 @@ def test_each_place_of_the_code_writes_few_warnings_a_minute(logger, caplog, mon
     assert caplog.messages[-1] == "another place"
     now += 60
     assert warn(0, 2) == ["number 0", "number 1"]
+
+
+def test_each_handler_counts_its_own_lines(monkeypatch):
+    root, heard = logging.getLogger(), []
+    handlers = [logging.Handler(), logging.Handler()]
+    for handler in handlers:
+        handler.emit = lambda record: heard.append(record)
+    monkeypatch.setattr(root, "handlers", handlers)
+    monkeypatch.setattr(logging.getLogger(log_lines.LOGGERS[0]), "filters", [])
+    bound_log()
+    for _ in range(limits.LOG_LINES + 5):
+        root.warning("a line")
+    assert len(heard) == 2 * limits.LOG_LINES
 
 
 def test_what_a_host_asks_for_and_tracebacks_stay_whole(logger, caplog):

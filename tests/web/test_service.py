@@ -621,7 +621,7 @@ def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, subtests):
         with subtests.test(changes=changes):
             reply = desk.ask("figure", drawing(key, **{"kind": "attention"} | changes))
             assert says in reply["error"]
-            assert desk._questions._drawing._places._value == 1  # the turn was given back
+            assert desk._questions._drawing._inside.total() == 0  # the turn was given back
 
 
 def test_too_many_figures_at_a_time(desk, upload, monkeypatch):

@@ -41,6 +41,5 @@ class Bounded(logging.Filter):
 
 def bound_log() -> None:
     """Bound what the handlers of the root and the loggers beside it write."""
-    bounded = Bounded()
     for place in (*logging.getLogger().handlers, *map(logging.getLogger, LOGGERS)):
-        place.addFilter(bounded)
+        place.addFilter(Bounded())  # each counts its own lines
