@@ -94,3 +94,35 @@ test("a host that takes no photos is never asked, and a photo in place of an exa
   consentOf(photos, null).consent.refuse();
   assert.equal(photos.shown.consent, "no");
 });
+
+test("while a photo is sent nobody is asked again, until the host has answered or it could not be sent", async () => {
+  const photos = new PhotoStore();
+  const photo = photos.create({ file: FILE, name: "cat.jpg" });
+  photos.keep(photo);
+  const sent = [];
+  const app = { source: { manifest: { upload: { address: photo.id } } }, selection: { panel: "explain" } };
+  const fails = { now: false };
+  const consent = createConsent(app, { share: () => {} }, photos, {
+    share: async (shown) => {
+      sent.push(shown);
+      if (fails.now) throw new Error("no server");
+    },
+    render: () => {},
+  });
+  await consent.send();
+  assert.deepEqual([sent, consent.isSending()], [[photo], true]);
+  consent.over(); // the host has refused the analysis
+  assert.equal(consent.isSending(), false);
+  fails.now = true;
+  await assert.rejects(consent.send(), /no server/);
+  assert.equal(consent.isSending(), false);
+});
+
+test("a photo that is sent twice stands once, and each says when it was kept", () => {
+  const photos = new PhotoStore();
+  for (const now of [5, 7]) photos.keep(photos.create({ address: "/a", name: "a.jpg" }), now);
+  assert.deepEqual(
+    photos.all.map(({ kept }) => kept),
+    [7],
+  );
+});

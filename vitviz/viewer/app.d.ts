@@ -1,6 +1,6 @@
 /**
  * The app: what the parts of the viewer read and call. Their `render` draws from the app and from nothing else;
- * they change what is shown only by `select`, `prefer` and `point`.
+ * they change what is shown only by calling it and its services.
  */
 export interface App extends View, Choosing {
   t: (key: string, values?: any) => string;

@@ -97,7 +97,7 @@ interface Offers {
   /** Takes a photo to the host, which does not show it. */
   send?: (file: File) => Promise<Partial<OwnPhoto> & { name: string }>;
   /** Sends the photo that is shown to the host, which shows it then. */
-  share?: () => Promise<any>;
+  share?: (photo: OwnPhoto | null) => Promise<any>;
   /** Hears that the photo is not to be sent. */
   refused?: () => void;
   /** Analyzes a drawing; the first in the model of digits. */

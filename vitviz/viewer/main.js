@@ -64,7 +64,7 @@ export function mount(host) {
   const fetchFile = (file, signal) => (host.fetchFile ?? fetchUrl)(file, signal).catch(noticing);
   const link = address ? readLink(address.read(), PANELS) : null;
   let late = 0;
-  const app = /** @type {App} */ ({}); // it has all its members once `rest` is assigned
+  const app = /** @type {App} */ ({}); // it has all its members once the opening is there
   const first = firstOf(app, host, link);
   Object.assign(app, first);
   const playing = createPlaying(app, host, show);
@@ -157,6 +157,7 @@ export function mount(host) {
     },
     over() {
       app.page.resizing = "";
+      consent.over();
       if (!opening.loading() && !pending.here()) history.release();
       render();
     },
@@ -185,9 +186,9 @@ export function mount(host) {
   }
 
   /** Sends the photo that is shown; it is shown again, as it is now, when the host has analyzed it. */
-  function share() {
+  function share(photo) {
     restore.expect();
-    return backend.share();
+    return backend.share(photo);
   }
 
   /** A photo that stays in this page. */

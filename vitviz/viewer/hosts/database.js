@@ -26,28 +26,41 @@ async function opened() {
   await new Promise((done, fail) => {
     Object.assign(request, { onsuccess: done, onerror: fail, onblocked: fail });
   });
-  return request.result;
+  const { result } = request;
+  result.onversionchange = () => result.close(); // a newer page in another tab waits for it
+  return result;
 }
+
+/** Waits for the browser, which may hang: the page goes on without it then. @param {Promise<any>} work */
+const patiently = (work) =>
+  Promise.race([
+    work,
+    new Promise((done) => {
+      setTimeout(done, PATIENCE_MS);
+    }),
+  ]);
 
 export class Database {
   #tab = tabName();
   #opened = this.#tab === null ? Promise.resolve(null) : opened().catch(() => null);
 
-  /** Whether the photos of this tab were deleted since it was opened. */
-  get isForgotten() {
+  /** Whether the photos of this tab were forgotten since it was opened. */
+  isForgotten() {
     return this.#tab !== tabName();
   }
 
   /**
-   * Reads the photos of this tab; deletes those of closed tabs, and all that are an hour old.
+   * Reads the photos of this tab; deletes those of closed tabs, and all that are an hour old. Without locks,
+   * which a page over http lacks, nobody knows which tabs are open.
    * @param {(photo: any) => void} take
    */
   async read(take) {
     const tab = this.#tab;
-    // a lock that lasts until the tab is closed
-    if (tab !== null) navigator.locks?.request(NAME + tab, () => new Promise(() => {}));
-    const { held = [] } = (await navigator.locks?.query()) ?? {};
-    const isOpen = (other) => held.some(({ name }) => name === NAME + other);
+    if (tab === null) return;
+    // a lock that lasts until this document goes
+    navigator.locks?.request(NAME + tab, () => new Promise(() => {}));
+    const { held } = (await navigator.locks?.query().catch(() => null)) ?? {};
+    const isOpen = (other) => !held || held.some(({ name }) => name === NAME + other);
     const reading = this.#run((all) => {
       const request = all.openCursor();
       request.onsuccess = () => {
@@ -59,13 +72,7 @@ export class Database {
         cursor.continue();
       };
     });
-    // the browser may hang; reading goes on then
-    await Promise.race([
-      reading,
-      new Promise((done) => {
-        setTimeout(done, PATIENCE_MS);
-      }),
-    ]);
+    await patiently(reading);
   }
 
   /** Stores a photo for another hour; whether the browser did. @param {{id: string}} photo */
@@ -78,9 +85,20 @@ export class Database {
     return this.#run((all) => all.delete(id));
   }
 
-  /** Gives the tab another name: nothing that was stored is read again. */
-  forget() {
-    sessionStorage.removeItem(NAME);
+  /** Deletes the photos of this tab, which gets another name. */
+  async forget() {
+    await patiently(
+      this.#run((all) => {
+        const request = all.openCursor();
+        request.onsuccess = () => {
+          const cursor = request.result;
+          if (!cursor) return;
+          if (cursor.value.tab === this.#tab) cursor.delete();
+          cursor.continue();
+        };
+      }),
+    );
+    if (this.#tab !== null) sessionStorage.removeItem(NAME);
   }
 
   /** Runs a transaction; returns whether it succeeded. @param {(all: IDBObjectStore) => void} work */

@@ -38,8 +38,8 @@ function checked(answer) {
 }
 
 /**
- * The address of the page. The view is stored with it in the browser's history, together with the photo, which
- * no address can name. The rest of `history.state` belongs to Gradio.
+ * The address of the page. The view is stored with it in the browser's history, together with the id of the
+ * photo, which no address can name. The rest of `history.state` belongs to Gradio.
  * @returns {import("../types.js").Address & {stop: () => void}}
  */
 function createAddress() {
@@ -96,14 +96,10 @@ export function open(viewer, component, page, texts) {
   const [address, backend] = [createAddress(), createBackend(component)];
   const room = window.vitvizRoom;
   let wanted = {}; // the request for which the photo is sent
+  let onBoard = /** @type {OwnPhoto|null} */ (null); // the photo that is drawn, if the server does not have it
   /** @type {any} the latest manifest of the server; that of an example if the photo has not left this page */
   let template = null;
-  let awaited = () => {};
-  const first = /** @type {Promise<void>} */ (
-    new Promise((done) => {
-      awaited = done;
-    })
-  );
+  const first = createGate();
   const scroll = createScroll(element);
   // The manifest in the document of a page without parameters (first.py). It is shown until Gradio's queue has
   // answered.
@@ -128,9 +124,10 @@ export function open(viewer, component, page, texts) {
     entitle: (title) => {
       document.title = title + " · vitviz";
     },
-    async share() {
-      const sent = await photos.share();
-      if (sent) trigger("photo", { ...sent, ...wanted });
+    async share(photo) {
+      const request = wanted;
+      const sent = await photos.share(photo);
+      if (sent) trigger("photo", { ...sent, ...request });
       return sent;
     },
     refused() {
@@ -138,10 +135,13 @@ export function open(viewer, component, page, texts) {
       if (photos.shown) photos.keep(photos.shown);
       if (!runs(template.model.key)) trigger("reopen"); // resets the menu to the model that is shown
     },
-    invert() {
+    async invert() {
       const { shown } = photos;
-      if (shown) take({ ...shown, inverted: !shown.inverted });
-      else trigger("invert");
+      if (!shown) trigger("invert");
+      else if (!(await take({ ...shown, inverted: !shown.inverted }))) {
+        photos.shown = shown; // its model is one of the server's
+        mounted.askConsent();
+      }
     },
     resize(size) {
       if (!photos.shown) trigger("resize", size);
@@ -167,11 +167,11 @@ export function open(viewer, component, page, texts) {
   };
 
   /**
-   * Whether the page analyzes photos with a model itself; before the first manifest: whether it is to be asked.
+   * Whether the page analyzes photos with a model itself. Before the first manifest nobody knows: a photo waits.
    * @param {import("../types.js").ModelKey} [key]
    */
   function runs(key) {
-    if (!key) return props.photos && (!props.value || props.value.text);
+    if (!key) return Boolean(props.photos && (!props.value || props.value.text));
     const { name, untrained, image_size: size } = key;
     return props.photos && Object.hasOwn(backend.weights, name) && !untrained && !size;
   }
@@ -179,7 +179,9 @@ export function open(viewer, component, page, texts) {
   /** Shows a photo that stays in this page; false if the server has to analyze it. @param {OwnPhoto} photo */
   async function analyse(photo) {
     const done = await mounted.analyse(template, photo);
-    if (done) {
+    // something else may be shown by now
+    if (done && photos.shown === photo) {
+      onBoard = photo;
       announce(null);
       here(true);
       scroll(true);
@@ -189,18 +191,18 @@ export function open(viewer, component, page, texts) {
 
   /** Takes a visitor's photo; false if it has to be sent to the server. @param {OwnPhoto} photo */
   async function take(photo) {
-    await first;
-    const before = photos.shown;
-    try {
-      if (runs(template.model.key)) {
-        photos.shown = photo;
+    await first.opened;
+    if (template && runs(template.model.key)) {
+      photos.shown = photo;
+      try {
         if (await analyse(photo)) return true;
+      } catch (error) {
+        if (photos.shown !== photo) return true; // something else was taken meanwhile
+        photos.shown = onBoard;
+        if (!error.said) throw error;
+        announce(error.said);
+        return true;
       }
-    } catch (error) {
-      photos.shown = before;
-      if (!error.said) throw error;
-      announce(error.said);
-      return true;
     }
     photos.leave();
     return false;
@@ -210,13 +212,14 @@ export function open(viewer, component, page, texts) {
   async function draw(picture, name, isFirst) {
     const file = new File([picture], name, { type: picture.type });
     const photo = photos.create({ file, name });
-    const other = isFirst && template.model.key.name !== props.digits;
+    await first.opened;
+    const other = isFirst && template?.model.key.name !== props.digits;
     if (other && runs({ name: props.digits, untrained: false, image_size: null })) {
       photos.shown = photo;
       trigger("photo", { first: true });
     } else if (other || !(await take(photo))) {
-      const { path } = await upload(file);
       photos.leave();
+      const { path } = await upload(file);
       trigger("photo", { path, name, first: isFirst });
     }
   }
@@ -238,6 +241,7 @@ export function open(viewer, component, page, texts) {
     if (!value && !brought) return;
     if (value && !value.text) {
       // the page has nothing to show
+      first.open();
       mounted.update(null);
       return;
     }
@@ -246,11 +250,12 @@ export function open(viewer, component, page, texts) {
     if (value) brought = null;
     if (shown) return;
     template = placed({ manifest });
-    awaited();
+    first.open();
     wanted = {};
     if (photos.shown) await showOwn(photos.shown);
     else {
       if (manifest.upload) photos.remember(manifest.upload, urlOf(manifest.upload.address));
+      onBoard = null;
       mounted.update(template); // a later analysis keeps the view
       here(false);
       scroll(Boolean(manifest.upload));
@@ -260,7 +265,13 @@ export function open(viewer, component, page, texts) {
   /** Shows the photo that has not left this page in the model that came. @param {OwnPhoto} photo */
   async function showOwn(photo) {
     try {
-      if (!runs(template.model.key) || !(await analyse(photo))) mounted.askConsent();
+      if (runs(template.model.key) && (await analyse(photo))) return;
+      if (element.querySelector(".vv-board")) mounted.askConsent();
+      else {
+        // nothing stands there that could be asked about
+        photos.leave();
+        await show();
+      }
     } catch (error) {
       if (!error.said) throw error;
       // The file that came meanwhile is no picture: `take` restores the photo before it, else this is shown.
@@ -269,6 +280,15 @@ export function open(viewer, component, page, texts) {
       await show();
     }
   }
+}
+
+/** A promise that is resolved by `open`. */
+function createGate() {
+  const gate = { opened: /** @type {Promise<void>|null} */ (null), open: () => {} };
+  gate.opened = new Promise((done) => {
+    gate.open = done;
+  });
+  return gate;
 }
 
 /**

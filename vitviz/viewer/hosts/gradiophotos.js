@@ -15,7 +15,7 @@ export class GradioPhotos extends PhotoStore {
   constructor() {
     super();
     window.addEventListener("pageshow", ({ persisted }) => {
-      if (persisted && this.#database.isForgotten) location.reload();
+      if (persisted && this.#database.isForgotten()) location.reload();
     });
     setInterval(() => {
       if (!document.hidden) for (const photo of this.all) this.#store(photo);
@@ -26,16 +26,19 @@ export class GradioPhotos extends PhotoStore {
     const photos = /** @type {OwnPhoto[]} */ ([]);
     await this.#database.read((photo) => photos.push(photo));
     const newer = this.all;
-    for (const photo of photos) super.keep({ ...photo, address: null });
-    for (const photo of [...newer].reverse()) super.keep(photo);
-    say(this.all.length > 0);
+    photos.sort((one, other) => one.kept - other.kept);
+    for (const photo of photos) super.keep({ ...photo, address: null }, photo.kept);
+    for (const photo of [...newer].reverse()) super.keep(photo, photo.kept);
+    say(photos.length > 0);
   }
 
   /** @param {OwnPhoto} photo */
   keep(photo) {
     const forgotten = super.keep(photo);
-    // a reload in between finds a photo
-    this.#store(photo).then(() => forgotten.forEach(({ id }) => this.#database.delete(id)));
+    // store first: a reload before the deletion still finds a photo
+    this.#store(photo).then(() =>
+      forgotten.filter(({ id }) => !this.find(id)).forEach(({ id }) => this.#database.delete(id)),
+    );
     return forgotten;
   }
 
@@ -60,12 +63,11 @@ export class GradioPhotos extends PhotoStore {
     this.#store(photo);
   }
 
-  /** Sends the shown photo; undefined if the server refuses it. */
-  async share() {
-    const photo = this.shown;
+  /** Sends a photo; undefined if the server refuses it. @param {OwnPhoto|null} photo */
+  async share(photo) {
     const sent = photo && (await this.#send(photo));
     if (!sent) return undefined;
-    this.shown = null;
+    if (this.shown === photo) this.shown = null;
     this.#store(photo);
     return { path: sent.path, name: photo.name, first: false, inverted: photo.inverted };
   }
@@ -95,26 +97,31 @@ export class GradioPhotos extends PhotoStore {
     return there && !there.ok ? ((await this.#send(photo)) ?? input) : input;
   }
 
-  /** The photo of this entry of the browser's history, on the server; null if there is none. */
+  /**
+   * The photo of this entry of the browser's history, on the server; null if there is none. A photo that the
+   * server does not have is `shown`.
+   */
   async fromHistory() {
     const { photo: id, link } = history.state?.vitviz ?? {};
     this.shown = null;
     if (!id) return null;
     await this.#ready;
     const photo = this.find(id);
-    if (photo && photo.consent !== "given") this.shown = { ...photo, inverted: link?.invert === "1" };
+    if (photo && photo.consent !== "given") {
+      this.shown = { ...photo, inverted: link?.invert === "1" };
+      this.keep(this.shown);
+    }
     return photo?.file && photo.consent === "given" ? this.#send(photo) : null;
   }
 
-  /** Something else is shown than a photo that the server does not have. */
+  /** What is shown now is on the server. */
   leave() {
     this.shown = null;
   }
 
   /** Forgets all photos of this tab, and opens the page as if for the first time. */
   async forget() {
-    await Promise.all(this.all.map(({ id }) => this.#database.delete(id)));
-    this.#database.forget();
+    await this.#database.forget();
     location.replace(location.pathname);
   }
 }

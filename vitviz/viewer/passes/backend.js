@@ -1,5 +1,6 @@
 /**
- * Backend: decides whether this page or the host computes a pass, and what depends on it. No other file does.
+ * Backend: decides whether this page or the host computes a pass, and what depends on it. Of an analysis that is
+ * shown no other file does; where a new photo goes first, its host decides.
  *
  * This page computes what it has the model for; until the weights have come, and where it cannot, the host
  * does. A photo that has not left this page goes to no host before the visitor agrees (`consent`).

@@ -27,6 +27,6 @@ export function createRemote(host, noticing) {
     beside: (key, id) => allowed(/** @type {any} */ (host.beside)(key, id)),
     takeHome: (wanted) => allowed(/** @type {any} */ (host.takeHome)(wanted)),
     send: (file) => /** @type {any} */ (host.send)(file),
-    share: async () => granted(await /** @type {any} */ (host.share)()),
+    share: async (photo) => granted(await /** @type {any} */ (host.share)(photo)),
   };
 }

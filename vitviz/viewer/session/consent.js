@@ -11,21 +11,43 @@ import { refusal } from "../text/refusal.js";
  * @param {import("../main.js").App} app
  * @param {import("../types.js").Host} host
  * @param {import("../state/photos.js").PhotoStore} photos
- * @param {{share: () => Promise<any>, render: () => void}} on  share: sends the photo that is shown
+ * @param {{share: (photo: import("../state/photos.js").OwnPhoto|null) => Promise<any>, render: () => void}} on
+ *   share: sends a photo
  */
 export function createConsent(app, host, photos, { share, render }) {
   const panels = new Set(); // those that need the host for the photo that is shown
+  let sending = false;
   return {
     /** Whether the selected panel needs it. */
     isAsked: () => panels.has(app.selection.panel),
     isRefused,
+    /** Whether the photo is on its way to the host. */
+    isSending: () => sending,
     ask,
     require,
     refuse,
-    share,
-    /** Another photo is shown. */
-    forget: () => panels.clear(),
+    send,
+    /** The host has answered, or refused. */
+    over() {
+      sending = false;
+    },
+    /** Another analysis is shown. */
+    forget() {
+      sending = false;
+      panels.clear();
+    },
   };
+
+  async function send() {
+    sending = true;
+    render();
+    try {
+      await share(photo());
+    } catch (error) {
+      sending = false;
+      throw error;
+    }
+  }
 
   function photo() {
     return photos.shown ?? photos.find(app.source?.manifest.upload?.address);

@@ -88,7 +88,10 @@ export function createHistory(app, screen, { onSelect = null, address = null }, 
     return { ...originOf(source.manifest), chosen: hasChosen(), with: pointer.compared, selection };
   }
 
-  /** What makes an analysis again: model and example, and the id of a photo. @param {import("../types.js").Manifest} manifest */
+  /**
+   * What makes an analysis again: model and example, and the id of a photo.
+   * @param {import("../types.js").Manifest} manifest
+   */
   function originOf({ link = {}, upload }) {
     return { link, photo: photos.find(upload?.address)?.id ?? "" };
   }

@@ -10,7 +10,7 @@ import { reasonOf } from "../text/refusal.js";
  */
 export function createConsent(app) {
   const { t } = app;
-  let told = ""; // of the photo that is sent
+  let failure = ""; // why the photo could not be sent
   const said = el("span");
   const yes = button({ text: t("sendPhoto"), onClick: send });
   const no = button({ text: t("keepPhoto"), onClick: keep });
@@ -18,31 +18,29 @@ export function createConsent(app) {
   return { root, render };
 
   function render() {
-    const stays = app.consent.isRefused();
-    setText(said, told || t(stays ? "photoKept" : "needsServer"));
+    const { isAsked, isRefused, isSending } = app.consent;
+    const [stays, sending] = [isRefused(), isSending()];
+    const state = stays ? "photoKept" : "needsServer";
+    setText(said, sending ? t("photoComing") : failure || t(state));
+    for (const choice of [yes, no]) allow(choice, !sending);
     show(no, !stays);
     root.classList.toggle("vv-kept", stays);
-    show(root, app.consent.isAsked());
+    show(root, isAsked());
   }
 
   function keep() {
-    told = "";
+    failure = "";
     yes.focus({ preventScroll: !no.matches(":focus-visible") }); // this button goes
     app.consent.refuse();
   }
 
   async function send() {
-    say(t("photoComing"), false);
+    failure = "";
     try {
-      await app.consent.share();
+      await app.consent.send();
     } catch (error) {
-      say(t("photoFailed", { reason: reasonOf(error, app.language) }), true);
+      failure = t("photoFailed", { reason: reasonOf(error, app.language) });
     }
-  }
-
-  function say(text, possible) {
-    told = text;
-    for (const one of [yes, no]) allow(one, possible);
     render();
   }
 }

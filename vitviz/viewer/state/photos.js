@@ -14,10 +14,10 @@ export const isDrawn = (name) => /^drawing-\d+\.png$/.test(name);
 
 /**
  * A photo of the visitor's. file: null until its bytes were read back from the host; address: its place at the
- * host, null while the host does not have it; inverted: whether light and dark are exchanged; consent: whether
- * the host may have it. Nothing is sent unless consent is "given".
- * @typedef {{id: string, name: string, file: Blob|null, address: string|null, inverted: boolean,
- *   consent: "unasked"|"no"|"given"}} OwnPhoto
+ * host, null while the host does not have it; kept: when it was kept, in milliseconds; inverted: whether light
+ * and dark are exchanged; consent: whether the host may have it. Nothing is sent unless consent is "given".
+ * @typedef {{id: string, name: string, file: Blob|null, address: string|null, kept: number,
+ *   inverted: boolean, consent: "unasked"|"no"|"given"}} OwnPhoto
  */
 
 export class PhotoStore {
@@ -49,6 +49,7 @@ export class PhotoStore {
       name,
       file,
       address,
+      kept: 0,
       inverted,
       consent: consent ?? (address ? "given" : "unasked"),
     };
@@ -57,11 +58,15 @@ export class PhotoStore {
   /**
    * Keeps a photo as the newest, in place of another one with its id or address.
    * @param {OwnPhoto} photo
+   * @param {number} [now]  milliseconds
    * @returns {OwnPhoto[]}  photos that are forgotten for it
    */
-  keep(photo) {
+  keep(photo, now = Date.now()) {
+    photo.kept = now;
     if (photo.address) this.#ids.set(photo.address, photo.id);
-    const others = this.#photos.filter(({ id }) => id !== photo.id);
+    const others = this.#photos.filter(
+      ({ id, address }) => id !== photo.id && (address === null || address !== photo.address),
+    );
     const stay = others.filter(({ name }) => !(isDrawn(name) && isDrawn(photo.name))).slice(0, MOST - 1);
     this.#photos = [photo, ...stay];
     return others.filter((other) => !stay.includes(other));

@@ -255,7 +255,7 @@ def _build_page(
     view.reopen(open_, [photo, model, shown], **latest, js=FROM_HISTORY).then(None, js=OVER)
     view.invert(invert, chosen, **once)
     # "always_last" would send the data of an earlier event; the service drops outdated answers.
-    view.photo(draw, chosen[1:], **once, trigger_mode="multiple")
+    view.photo(draw, chosen[1:], **once, trigger_mode="multiple").then(None, js=OVER)
     view.resize(resize, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest, js=LEFT)
     demo.load(open_, [photo, model, shown], **once, js=FROM_HISTORY)
