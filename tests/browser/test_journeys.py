@@ -129,8 +129,10 @@ def test_the_whole_journey(visit, pictures, ours, folder):
     top, left, height, width = grid.box(token)
     patch = analysis.pixels[:, top : top + height, left : left + width].permute(1, 2, 0).flatten()
     page.wait_for_function(
-        "n => document.querySelector('.vv-numbers').textContent.split('│').length > n",
-        arg=len(patch) // 8,
+        """count => document.querySelector('.vv-numbers').textContent.split("\\n")
+            .map((line) => line.split("│")[1] ?? "").join(" ")
+            .trim().split(/\\s+/).length >= count""",
+        arg=len(patch),
     )
     lines = [line.split("│")[1] for line in seen.text(".vv-numbers").splitlines()]
     shown = np.array(plain(" ".join(lines)).split(), dtype=float)
