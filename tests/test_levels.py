@@ -69,7 +69,7 @@ def test_a_bright_file_of_16_bits_has_no_such_note() -> None:
 
 
 def test_stretching_a_deep_file_keeps_its_fine_levels() -> None:
-    """Of 200 different levels all stay apart; of the scaled ones only 17 are left."""
+    """Stretching keeps 200 different levels apart; scaling leaves 17 of them."""
     bright = np.asarray(open_photo(deep_png(LEVELS), stretch=True).image)
     assert len(np.unique(bright)) == 200
     assert np.array_equal(bright[0], np.rint(LEVELS[0] / 4095 * 255))

@@ -1,4 +1,4 @@
-"""What vitviz says that it read from the files of a model, and what it assumed."""
+"""The sentences about what was read from the files of a model, and what was assumed."""
 
 import logging
 from dataclasses import replace

@@ -103,7 +103,7 @@ class Attacker:
 
 
 def outcome_of(answer: httpx.Response) -> str:
-    """What came of a request, such as "answered with 200" or "refused with 400"."""
+    """The outcome of a request, such as "answered with 200" or "refused with 400"."""
     return f"{'refused' if answer.is_error else 'answered'} with {answer.status_code}"
 
 

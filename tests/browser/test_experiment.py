@@ -348,7 +348,13 @@ def test_the_head_of_a_cut_is_chosen_and_a_changed_headline_stands_whole(visit) 
     page = seen.page
     page.locator(".vv-experiment summary", has_text="Cut edges").click()
     seen.choose("1")
-    page.get_by_role("radio", name="this head", exact=True).check()
+    # The place is said with the choice, and not when something else is drawn.
+    said = page.get_by_role("radio", name="this head", exact=True).evaluate("""radio => {
+        radio.click();
+        const notes = document.querySelectorAll(".vv-experiment .vv-note");
+        return [...notes].map((note) => note.textContent);
+    }""")
+    assert any(note.startswith("Layer 3, head 1: the line above") for note in said)
     place = page.locator(".vv-experiment .vv-note", has_text=re.compile("^Layer 3,"))
     expect(place).to_contain_text("Layer 3, head 1: the line above")
     seen.choose("mean")

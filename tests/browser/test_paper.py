@@ -45,7 +45,7 @@ def stands_in(answer: str, text: str) -> bool:
 
 @pytest.mark.parametrize("example", ["dog", "bison", "goldfish", "digit", "red-panda"])
 def test_no_worksheet_tells_an_answer_and_no_key_is_longer(visit, example) -> None:
-    """Of the lessons that were written for a picture."""
+    """Pages of the lessons that were written for one picture."""
     lessons = [one for one in LESSONS if home(one)[1] == example]
     link = "?model={}&example={}&lesson={}&step=1&key=true"
     seen = visit(link.format(*home(lessons[0]), lessons[0]), wait_for=example)

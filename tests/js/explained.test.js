@@ -34,7 +34,8 @@ test("explainers that are listed are computed here, and the cases hold them", ()
   assert.deepEqual(
     missing,
     [],
-    "add a function to EXPLAINERS in vitviz/viewer/engine/explain.js, or take the key out of EXPLAINERS in vitviz/payload/in_page.py",
+    "add a function to EXPLAINERS in vitviz/viewer/engine/explain.js, or take the key out of " +
+      "EXPLAINERS in vitviz/payload/in_page.py",
   );
   const unlisted = here.filter((key) => !EXPLAINER_KEYS.includes(key));
   assert.deepEqual(

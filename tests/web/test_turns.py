@@ -2,11 +2,11 @@
 
 import contextvars
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.running import until
 from vitviz.errors import VitvizError
 from vitviz.web.compute.turns import ASKING, Turns
 
@@ -42,13 +42,6 @@ def test_a_line_has_an_end():
             one.result()
     with turns.take(20, REFUSAL):
         pass
-
-
-def until(happens):
-    began = time.monotonic()
-    while not happens():
-        assert time.monotonic() < began + 20
-        time.sleep(0.001)
 
 
 def test_a_free_place_goes_to_the_address_that_has_the_fewest():

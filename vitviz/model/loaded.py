@@ -231,7 +231,7 @@ class LoadedModel:
         return f"{self.card.name}: {'; '.join(parts)}"
 
     def understood(self) -> dict[str, Message]:
-        """What vitviz read from the files, in sentences for the user, by name: architecture,
+        """Sentences for the user about what vitviz read from the files, by name: architecture,
         outputs, size, positions and pixels; `classes` if they have names, `assumed` and `left_out`
         if there is something.
         """

@@ -103,7 +103,7 @@ class _Inert(dict):
 
 
 def _unpickled(path: Path) -> Any:
-    """What torch.save wrote. Objects that scripts keep beside the weights (`HARMLESS`) become
+    """Read a file of torch.save. Objects that scripts keep beside the weights (`HARMLESS`) become
     `_Inert`: their own code is never called, nor even imported.
     """
     stand_ins: list[Any] = []

@@ -374,7 +374,7 @@ def grouped(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _assumed(loaded: LoadedModel, arch: str) -> list[str]:
-    """What a state dict does not say and the architecture is trusted for, in sentences."""
+    """Sentences about what is taken from the architecture, because a state dict does not say it."""
     config, made = loaded.card.config, loaded.preprocess
     return [
         Message("models.assumed_heads", heads=config.num_heads, arch=arch),

@@ -114,7 +114,7 @@ export class GradioPhotos extends PhotoStore {
     return photo?.file && photo.consent === "given" ? this.#send(photo) : null;
   }
 
-  /** What is shown now is on the server. */
+  /** An analysis of the server is shown from now on. */
   leave() {
     this.shown = null;
   }

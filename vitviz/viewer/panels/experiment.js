@@ -372,7 +372,7 @@ function createEdgeControls(app) {
     label: t("experimentWhere"),
     onChoose: (value) => {
       where = value;
-      layers.set(where);
+      render();
     },
     options: ["all", "layer", "head"].map((value) => ({ value, text: t("experimentWhere_" + value) })),
   });
@@ -428,23 +428,22 @@ function createEdgeControls(app) {
     group("experimentEven", ...even),
     group("experimentRows", scramble),
   );
-  return {
-    root,
-    render() {
-      layers.set(where);
-      const { layer, head } = app.selection;
-      const phrase =
-        where === "layer"
-          ? "experimentPlaceLayer"
-          : head === "mean"
-            ? "experimentPlaceMean"
-            : "experimentPlaceHead";
-      setText(place, where === "all" ? "" : t(phrase, { layer, head: headName(head, app) }));
-      show(place, where !== "all");
-      const { query, key } = app.pointer.pair();
-      setText(pair, t("experimentPair", { query: tokenName(query, app), key: tokenName(key, app) }));
-    },
-  };
+  return { root, render };
+
+  function render() {
+    layers.set(where);
+    const { layer, head } = app.selection;
+    const phrase =
+      where === "layer"
+        ? "experimentPlaceLayer"
+        : head === "mean"
+          ? "experimentPlaceMean"
+          : "experimentPlaceHead";
+    setText(place, where === "all" ? "" : t(phrase, { layer, head: headName(head, app) }));
+    show(place, where !== "all");
+    const { query, key } = app.pointer.pair();
+    setText(pair, t("experimentPair", { query: tokenName(query, app), key: tokenName(key, app) }));
+  }
 }
 
 /**
