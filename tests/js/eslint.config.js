@@ -67,6 +67,7 @@ const node = Object.fromEntries(
   [
     "AbortController",
     "Blob",
+    "File",
     "Buffer",
     "DOMException",
     "TextDecoder",

@@ -65,7 +65,7 @@ export class GradioPhotos extends PhotoStore {
 
   /** Sends a photo; undefined if the server refuses it. @param {OwnPhoto|null} photo */
   async share(photo) {
-    const sent = photo && (await this.#send(photo));
+    const sent = photo?.file && (await this.#send(photo));
     if (!sent) return undefined;
     if (this.shown === photo) this.shown = null;
     this.#store(photo);

@@ -1,0 +1,178 @@
+/** The host of Gradio's page: whose photo is shown when several come, and what the server is asked. */
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { open } from "../../vitviz/viewer/hosts/gradio.js";
+import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
+
+const NAMES = ["document", "window", "innerHeight", "location", "history", "CustomEvent"];
+const NO_PICTURE = () => Object.assign(new Error("no picture"), { said: { en: "It is no picture." } });
+const turn = () =>
+  new Promise((done) => {
+    setTimeout(done, 0);
+  });
+
+let marks = {};
+let said = [];
+beforeEach(() => {
+  [marks, said] = [{}, []];
+  globalThis.document = {
+    baseURI: "https://host/",
+    documentElement: {
+      toggleAttribute: (name, on) => {
+        marks[name] = on;
+      },
+    },
+    dispatchEvent: ({ detail }) => said.push(detail),
+    getElementById: () => null,
+  };
+  globalThis.CustomEvent = class {
+    constructor(type, { detail }) {
+      Object.assign(this, { type, detail });
+    }
+  };
+  globalThis.window = { removeEventListener() {} };
+  globalThis.innerHeight = 1000;
+});
+afterEach(() =>
+  NAMES.forEach((name) => {
+    delete globalThis[name];
+  }),
+);
+
+class Photos extends PhotoStore {
+  leave() {
+    this.shown = null;
+  }
+
+  async remember() {}
+
+  async share(photo) {
+    return { path: "/" + photo.name };
+  }
+}
+
+const MANIFEST = { model: { key: { name: "photos", untrained: false, image_size: null } }, files: {} };
+
+/** A page that shows an example; `answers` are those of the page's own analyses, settled by the test. */
+async function page({ model = "photos", awaited = false } = {}) {
+  const did = [];
+  const answers = {}; // by the name of a photo: {done, failed}
+  const value = {
+    text: JSON.stringify({ ...MANIFEST, model: { key: { ...MANIFEST.model.key, name: model } } }),
+  };
+  const props = { value: awaited ? null : value, photos: true, weights: { photos: "a" }, digits: "mnist" };
+  const photos = new Photos();
+  const head = { photos, taker: null };
+  let host = null;
+  const component = {
+    element: {
+      querySelector: (name) => (name === "[data-state=error]" ? null : {}),
+      getBoundingClientRect: () => ({ top: 0 }),
+    },
+    props,
+    server: {},
+    files: {},
+    load: null,
+    trigger: (...event) => did.push(event),
+    upload: async ({ name }) => ({ path: "/" + name }),
+    watch: (_name, changed) => {
+      component.changed = changed;
+    },
+  };
+  const mount = (given) => {
+    host = given;
+    return {
+      update: () => did.push(["update"]),
+      askConsent: () => did.push(["askConsent"]),
+      analyse: (_template, { name }) =>
+        new Promise((done, failed) => {
+          answers[name] = { done, failed };
+        }),
+      destroy() {},
+    };
+  };
+  open(
+    /** @type {any} */ ({ mount }),
+    /** @type {any} */ (component),
+    /** @type {any} */ (head),
+    async () => ({}),
+  );
+  await turn();
+  did.length = 0;
+  return { did, answers, photos, head, host, component };
+}
+
+const file = (name) => new File(["a"], name);
+
+test("a photo whose answer comes when an example is shown does not mark the page as its own", async () => {
+  const { answers, photos, head, component } = await page();
+  const taking = head.taker.take(file("a.jpg"));
+  await turn();
+  photos.leave(); // an example was chosen
+  component.changed();
+  answers["a.jpg"].done(true);
+  assert.equal(await taking, true);
+  assert.deepEqual([marks["data-vv-here"], photos.shown], [false, null]);
+});
+
+test("a photo that fails after another was taken leaves that one, and says nothing over it", async () => {
+  const { answers, photos, head } = await page();
+  const first = head.taker.take(file("a.jpg"));
+  await turn();
+  const second = head.taker.take(file("b.jpg"));
+  await turn();
+  answers["b.jpg"].done(true);
+  await second;
+  answers["a.jpg"].failed(NO_PICTURE());
+  assert.equal(await first, true);
+  assert.deepEqual([photos.shown.name, said], ["b.jpg", [null]]);
+});
+
+test("what is no picture leaves the photo that is drawn, and not one that never was", async () => {
+  const { answers, photos, head } = await page();
+  const drawn = head.taker.take(file("a.jpg"));
+  await turn();
+  answers["a.jpg"].done(true);
+  await drawn;
+  head.taker.take(file("slow.jpg")); // never comes
+  await turn();
+  const taking = head.taker.take(file("none.jpg"));
+  await turn();
+  answers["none.jpg"].failed(NO_PICTURE());
+  await taking;
+  assert.deepEqual([photos.shown.name, said.at(-1).en], ["a.jpg", "It is no picture."]);
+});
+
+test("light and dark of a photo whose model the page cannot run: it stays, and the visitor is asked", async () => {
+  const { did, photos, host } = await page({ model: "vit_tiny" });
+  photos.shown = photos.create({ file: file("a.jpg"), name: "a.jpg" });
+  await host.invert();
+  assert.deepEqual([photos.shown.name, did], ["a.jpg", [["askConsent"]]]);
+  photos.leave();
+  await host.invert();
+  assert.deepEqual(did.at(-1), ["invert"]);
+});
+
+test("a photo is sent for what it was asked for, whatever is shown meanwhile", async () => {
+  const { did, photos, host, component } = await page();
+  photos.shown = photos.create({ file: file("a.jpg"), name: "a.jpg" });
+  host.resize("144");
+  const sending = host.share(photos.shown);
+  photos.leave();
+  component.changed();
+  await sending;
+  assert.deepEqual(did.at(-1), ["photo", { path: "/a.jpg", size: "144" }]);
+});
+
+test("a drawing waits for the first answer of the server, also for one that shows nothing", async () => {
+  const { did, host, component } = await page({ awaited: true });
+  const drawing = host.draw(new Blob(["a"]), "drawing-1.png", true);
+  await turn();
+  assert.deepEqual(did, []);
+  component.props.value = { text: "" };
+  component.changed();
+  await drawing;
+  assert.deepEqual(did.at(-1), ["photo", { path: "/drawing-1.png", name: "drawing-1.png", first: true }]);
+});
