@@ -176,6 +176,22 @@ def test_an_app_that_was_restarted_gets_photo_and_experiment_again(
     seen.forgive("403", "503", "Connection errored out", "ERR_CONNECTION_REFUSED")
 
 
+def test_over_http_the_photos_of_another_tab_stay_until_it_is_closed(visit, pictures):
+    """Locks exist at https and localhost alone: each visit deleted the photos of all other tabs."""
+    no_locks = "Object.defineProperty(navigator, 'locks', { value: undefined })"
+    seen = with_a_photo(visit, pictures, before=lambda page: page.add_init_script(no_locks))
+    other = seen.page.context.new_page()
+    other.add_init_script(no_locks)
+    other.goto(address(seen.page))
+    other.locator(".vv-place[data-state=ready]").wait_for()
+    seen.page.reload()
+    seen.ready("second photo.png")
+    seen.page.close()
+    other.reload()
+    other.locator(".vv-place[data-state=ready]").wait_for()
+    comes_to(other, KEPT, [])
+
+
 def test_a_browser_that_keeps_nothing_says_nothing_and_goes_back_all_the_same(visit, pictures):
     for refused in ("indexedDB", "sessionStorage"):
         denied = (

@@ -5,6 +5,7 @@ const browser = Object.fromEntries(
     "AbortController",
     "MessageChannel",
     "Blob",
+    "BroadcastChannel",
     "BigInt",
     "CSSMediaRule",
     "DOMException",

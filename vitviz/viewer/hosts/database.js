@@ -1,6 +1,6 @@
 /** Database: keeps the photos of a tab in the browser, until the tab is closed or an hour has passed. */
 
-const [HOUR_MS, PATIENCE_MS] = [3_600_000, 3000];
+const [HOUR_MS, PATIENCE_MS, ANSWER_MS] = [3_600_000, 3000, 300];
 const [NAME, PHOTOS, VERSION] = ["vitviz-tab", "photos", 2];
 
 const random = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
@@ -31,14 +31,37 @@ async function opened() {
   return result;
 }
 
+/** @param {number} milliseconds @returns {Promise<void>} */
+const wait = (milliseconds) =>
+  new Promise((done) => {
+    setTimeout(done, milliseconds);
+  });
+
+/**
+ * The names of the tabs that are open: each holds a lock until its document goes. A page over http has no
+ * locks; there the other tabs are asked, and answer.
+ * @param {string} tab  the name of this one
+ * @returns {Promise<Set<string>>}
+ */
+async function openTabs(tab) {
+  const { locks } = navigator;
+  if (locks) {
+    locks.request(NAME + tab, () => new Promise(() => {}));
+    const { held = [] } = await locks.query();
+    return new Set(held.map(({ name = "" }) => name.slice(NAME.length)));
+  }
+  const [open, channel] = [new Set(), new BroadcastChannel(NAME)];
+  channel.onmessage = ({ data }) => {
+    if (data === "?") channel.postMessage(tab);
+    else open.add(data);
+  };
+  channel.postMessage("?");
+  await wait(ANSWER_MS);
+  return open;
+}
+
 /** Waits for the browser, which may hang: the page goes on without it then. @param {Promise<any>} work */
-const patiently = (work) =>
-  Promise.race([
-    work,
-    new Promise((done) => {
-      setTimeout(done, PATIENCE_MS);
-    }),
-  ]);
+const patiently = (work) => Promise.race([work, wait(PATIENCE_MS)]);
 
 export class Database {
   #tab = tabName();
@@ -50,24 +73,20 @@ export class Database {
   }
 
   /**
-   * Reads the photos of this tab; deletes those of closed tabs, and all that are an hour old. Without locks,
-   * which a page over http lacks, nobody knows which tabs are open.
+   * Reads the photos of this tab; deletes those of closed tabs, and all that are an hour old.
    * @param {(photo: any) => void} take
    */
   async read(take) {
     const tab = this.#tab;
     if (tab === null) return;
-    // a lock that lasts until this document goes
-    navigator.locks?.request(NAME + tab, () => new Promise(() => {}));
-    const { held } = (await navigator.locks?.query().catch(() => null)) ?? {};
-    const isOpen = (other) => !held || held.some(({ name }) => name === NAME + other);
+    const open = await openTabs(tab).catch(() => new Set()); // the browser refuses
     const reading = this.#run((all) => {
       const request = all.openCursor();
       request.onsuccess = () => {
         const cursor = request.result;
         if (!cursor) return;
         const { at, tab: owner, ...photo } = cursor.value;
-        if (at + HOUR_MS < Date.now() || (owner !== tab && !isOpen(owner))) cursor.delete();
+        if (at + HOUR_MS < Date.now() || (owner !== tab && !open.has(owner))) cursor.delete();
         else if (owner === tab) take(photo);
         cursor.continue();
       };
