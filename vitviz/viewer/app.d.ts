@@ -125,6 +125,7 @@ export interface Page {
   /** Names in the link that this page does not know. */
   unknown?: string[];
   tools: Record<string, boolean>;
+  /** Whether the visitor has pointed or chosen yet: until then the picture says what to do. */
   moved: boolean;
   looksOpen: boolean;
   optionsOpen: boolean;

@@ -1,4 +1,4 @@
-/** The lessons, in the order of their list. A new lesson is a file and a line here, and its texts. */
+/** The lessons, in the order of their list. A new lesson is a file in content/, two lines here, and its texts. */
 
 import { ask } from "./content/ask.js";
 import { black } from "./content/black.js";

@@ -1,4 +1,4 @@
-/** The panels, in the order of their tabs. A new panel is a file and a line here. */
+/** The panels, in the order of their tabs. A new panel is a file and two lines here. */
 
 import { attention } from "./attention.js";
 import { experiment } from "./experiment.js";

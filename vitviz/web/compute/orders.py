@@ -31,7 +31,7 @@ class Order:
     selection  of a program; None for a page, where the visitor selects in the viewer
     invert     exchange light and dark of the photo first
     interventions  changes of the pass, in JSON's types (`probe/intervene/intervention.py`)
-    first      the layer and the token that a page shows first (`viewer.payload.pack`)
+    first      the layer and the token that a page shows first (`payload.pack`)
 
     Add further options of a pass as fields with a default, so that existing orders keep their
     meaning.
@@ -65,7 +65,7 @@ class OperateOrder:
 
 @dataclass(frozen=True, kw_only=True)
 class LateOrder:
-    """A late file of an analysis (`viewer.payload.late_file`) that needs its model.
+    """A late file of an analysis (`payload.payload.late_file`) that needs its model.
 
     saved, model  the analysis as `Result.saved`, and the model of its order
     """
@@ -96,7 +96,7 @@ class FairOrder:
 
 @dataclass(frozen=True, kw_only=True)
 class PageOrder:
-    """An analysis as one HTML file (`viewer.page`).
+    """An analysis as one HTML file (`payload.page`).
 
     saved, model  as in `LateOrder`
     layers        layers of the page; None: all
@@ -135,7 +135,7 @@ class Result:
     """The result of an order: either `refused` alone, or the other fields.
 
     saved     the analysis, for `Analysis.from_bytes`; `saved_name` is the name of its file
-    manifest  for a page: the manifest of `viewer.payload.Payload`; `files`: bytes by path
+    manifest  for a page: the manifest of `payload.Payload`; `files`: bytes by path
     preview   for a page: the model's input as PNG, if browsers cannot show the photo
     summary   for a program: `Analysis.summary`, with the values for its selection as "selection";
               of a `FairOrder` the "maps" and "columns" so far, how many steps are "done" of "all",
