@@ -77,7 +77,7 @@ def run(config: ViTConfig) -> dict[str, Any]:
     named = sorted(vit.named_parameters())
     gradients = {key: some(one.grad) for key, one in named if one.grad is not None}
     vit.zero_grad()
-    losses = [made.learn(*batch)["loss"] for batch in made.batches()]
+    losses = [made.learn(batch)["loss"] for batch in made.batches()]
     assert len(losses) == STEPS
     return {
         "config": config.to_dict(),

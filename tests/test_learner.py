@@ -27,7 +27,7 @@ def test_a_run_in_the_page_takes_the_steps_of_python(positions: str, tmp_path: P
     recipe = RECIPES["playground"].changed({"positions": positions, "seed": 1})
     train, test = (read("digits", split, recipe.cut()) for split in ("train", "test"))
     run = Run(recipe, train, torch.device("cpu"))
-    losses = [run.learn(*batch)["loss"] for batch in islice(run.batches(), STEPS)]
+    losses = [run.learn(batch)["loss"] for batch in islice(run.batches(), STEPS)]
     kept = tmp_path / "kept.safetensors"
     digits = tmp_path / "digits.json"
     digits.write_text(json.dumps(learner_fixture.shipped()), encoding="utf-8")

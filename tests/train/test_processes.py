@@ -91,11 +91,11 @@ NOT_A_NUMBER = """
 import os, sys
 from vitviz.train.command import main
 from vitviz.train.run import Run
-def learn(self, pictures, targets, real=Run.learn):
+def learn(self, batch, real=Run.learn):
     if self.step == 7 and self.processes.rank == 1:
         right = self.learner.forward
         self.learner.forward = lambda x: (a := right(x))._replace(logits=a.logits * float("nan"))
-    return real(self, pictures, targets)
+    return real(self, batch)
 Run.learn = learn
 sys.exit(main(sys.argv[1:]))
 """

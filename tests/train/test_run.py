@@ -64,8 +64,8 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, step: int, number: int = signal.
     """Press Ctrl-C, or send another signal, in the middle of a step."""
     learn = run.Run.learn
 
-    def learn_and_press(self, pictures, targets):
-        facts = learn(self, pictures, targets)
+    def learn_and_press(self, batch):
+        facts = learn(self, batch)
         if self.step == step:
             os.kill(os.getpid(), number)
         return facts
@@ -121,8 +121,8 @@ def test_the_running_mean_is_measured_and_kept_and_forgets_the_first_weights(tmp
     a_run = run.Run(recipe, PICTURES, torch.device("cpu"))
     before = a_run.vit.head.bias.clone()
     weights = []
-    for pictures, targets in a_run.batches():
-        a_run.learn(pictures, targets)
+    for batch in a_run.batches():
+        a_run.learn(batch)
         weights.append(a_run.vit.head.bias.detach().clone())
     # The decay is 0 at step 1, then .41 and .56, and .6 from step 4 on.
     mean = weights[0]
@@ -201,8 +201,8 @@ def test_patches_are_dropped_first_and_all_seen_at_the_end(tmp_path, monkeypatch
     seen = []
     learn = run.Run.learn
 
-    def note(self, pictures, targets):
-        facts = learn(self, pictures, targets)
+    def note(self, batch):
+        facts = learn(self, batch)
         seen.append(facts["patch_keep"])
         return facts
 
@@ -220,11 +220,11 @@ def test_patches_are_dropped_first_and_all_seen_at_the_end(tmp_path, monkeypatch
 def test_a_loss_that_is_not_a_number_stops_and_keeps_the_last_good_state(tmp_path, monkeypatch):
     learn = run.Run.learn
 
-    def spoil(self, pictures, targets):
+    def spoil(self, batch):
         if self.step == 6:
             with torch.no_grad():
                 self.vit.head.bias[0] = float("nan")
-        return learn(self, pictures, targets)
+        return learn(self, batch)
 
     monkeypatch.setattr(run.Run, "learn", spoil)
     with pytest.raises(TrainError, match=r"the loss is nan .* step 6: .* state of step 5 is kept"):
@@ -239,7 +239,7 @@ def test_an_endless_gradient_stops_before_the_weights_are_spoiled(monkeypatch):
     before = {name: value.clone() for name, value in a_run.vit.state_dict().items()}
     a_run.vit.head.weight.register_hook(lambda gradient: gradient * float("inf"))
     with pytest.raises(TrainError, match="gradient"):
-        a_run.learn(*next(a_run.batches()))
+        a_run.learn(next(a_run.batches()))
     for name, value in a_run.vit.state_dict().items():
         assert torch.equal(value, before[name]), name
 

@@ -18,14 +18,18 @@ from .recipe import Recipe
 LUMA = (0.299, 0.587, 0.114)  # how bright red, green and blue look (ITU-R BT.601)
 
 
-def augment(pictures: Tensor, recipe: Recipe) -> Tensor:
+def augment(pictures: Tensor, recipe: Recipe, maps: Tensor | None = None) -> Tensor:
     """Pictures as the training step sees them. uint8 (B, C, h, w) -> float32 (B, C, h, w) in [0, 1]
 
-    Random numbers come from torch's global generator; the pictures are not changed.
+    Random numbers come from torch's global generator; the pictures are not changed. `maps` (B, 2,
+    3) are used in place of new `affine_maps`.
     """
     x = pictures.float().div_(255)
-    if recipe.crop < 1 or recipe.flip or recipe.rotate or recipe.zoom or recipe.shift:
-        grid = F.affine_grid(affine_maps(x, recipe), list(x.shape), align_corners=False)
+    moves = recipe.crop < 1 or recipe.flip or recipe.rotate or recipe.zoom or recipe.shift
+    if maps is None and moves:
+        maps = affine_maps(x, recipe)
+    if maps is not None:
+        grid = F.affine_grid(maps, list(x.shape), align_corners=False)
         # Beyond the picture its edge is repeated: black would darken the rim of many crops.
         x = F.grid_sample(x, grid, padding_mode="border", align_corners=False)
     if x.shape[1] == 3 and (recipe.colour or recipe.three_augment):

@@ -319,6 +319,7 @@ def save(
         "steps": str(trained.steps),
         "images seen": str(trained.steps * recipe.batch_size),
         **({"others": json.dumps(known_of(trained, trained.others))} if trained.others else {}),
+        **({"teacher": json.dumps(trained.teacher)} if trained.teacher else {}),
         "wall time": Message("training.minutes", minutes=f"{trained.seconds / 60:.0f}"),
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
         "torch": torch.__version__,

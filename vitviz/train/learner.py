@@ -19,18 +19,21 @@ class Outputs(NamedTuple):
     logits: Tensor  # (B, K)
     others: Tensor | None  # (B, classes of the others)
     neighbours: Tensor | None  # (B, kept patches, sides * values of a patch)
+    tokens: Tensor | None  # (B, kept patches, classes of the teacher)
     kept: Tensor | None  # (B, kept patches): the indices of the patches that were not dropped
 
 
 class Learner(nn.Module):
-    """A ViT with two auxiliary heads: one classifies the pictures of none of the ViT's classes, one
-    predicts the neighbours of a patch.
+    """A ViT with auxiliary heads: one classifies the pictures of none of the ViT's classes, one
+    predicts the neighbours of a patch, one what a teacher says of each patch.
 
     The heads are linear, and begin at zero. They are not part of the ViT, so that the same seed
     draws the same ViT with and without them.
     """
 
-    def __init__(self, vit: ViT, *, others: int = 0, neighbours: bool = False) -> None:
+    def __init__(
+        self, vit: ViT, *, others: int = 0, neighbours: bool = False, tokens: int = 0
+    ) -> None:
         super().__init__()
         dim, values = vit.config.embed_dim, vit.config.in_chans * CELLS**2
         self.vit = vit
@@ -39,13 +42,15 @@ class Learner(nn.Module):
             self.heads["others"] = nn.Linear(dim, others)
         if neighbours:
             self.heads["neighbours"] = nn.Linear(dim, len(SIDES) * values)
+        if tokens:
+            self.heads["tokens"] = nn.Linear(dim, tokens)
         for parameter in self.heads.parameters():
             nn.init.zeros_(parameter)
 
     def forward(self, pixels: Tensor) -> Outputs:
         """Run all heads on normalised pictures (B, C, h, w). `vit.patch_keep` drops patches."""
         if not self.heads:
-            return Outputs(self.vit(pixels), None, None, None)
+            return Outputs(self.vit(pixels), None, None, None, None)
         vit, half = self.vit, max(1, len(self.vit.blocks) // 2)
         prefix = vit.config.num_prefix_tokens
         x, places = vit.tokenize(pixels)
@@ -57,16 +62,19 @@ class Learner(nn.Module):
             if layer == half:
                 patches = x[:, prefix:]
         x = vit.norm(x)
-        others = neighbours = None
+        others = neighbours = tokens = None
         if "others" in self.heads:
             others = self.heads["others"](vit.fc_norm(vit.pool(x)))
         if "neighbours" in self.heads:
             # Normalised, as every block reads the residual stream, but without learned gains.
             patches = F.layer_norm(patches, patches.shape[-1:])
             neighbours = self.heads["neighbours"](patches)
+        if "tokens" in self.heads:
+            tokens = self.heads["tokens"](x[:, prefix:])
         if places is None:
             places = torch.arange(vit.config.num_tokens, device=x.device).expand(len(x), -1)
-        return Outputs(vit.forward_head(x), others, neighbours, places[:, prefix:] - prefix)
+        kept = places[:, prefix:] - prefix
+        return Outputs(vit.forward_head(x), others, neighbours, tokens, kept)
 
 
 def neighbour_loss(guess: Tensor, kept: Tensor, pixels: Tensor, grid: tuple[int, int]) -> Tensor:

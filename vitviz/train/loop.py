@@ -26,6 +26,7 @@ from .recipe import Recipe
 from .report import measurements, report, rounded
 from .run import Run
 from .scores import fit_temperature, score
+from .teacher import soft_labels
 
 LOG_EVERY = 50  # steps
 SAVE_EVERY = 10.0  # minutes
@@ -59,6 +60,7 @@ class Trained:
     seconds: float
     origin: str = ""  # the weights the run began with, in words; empty: random ones
     others: Others | None = None  # the pictures of none of the classes
+    teacher: dict[str, Any] | None = None  # which, and how often it is right
     limit: float | None = None  # threshold of "known or not", where there are others
     first: bool = True  # whether this process prints and writes for all
 
@@ -94,9 +96,13 @@ def train(
     with torch.random.fork_rng(devices), processes() as us:
         with stop_signals(us.size) as stop:
             run = Run(recipe, pictures, device, us, others)
+            log = Log(folder / "log.jsonl", append=resume, silent=not us.first)
+            if recipe.teacher:
+                soft = soft_labels(recipe, run.sources, test, folder, device, us)
+                log.write(event="teacher", seconds=run.seconds, **soft.facts)
+                run.follow(soft)
             if resume:
                 resume_from(run, folder)
-            log = Log(folder / "log.jsonl", append=resume, silent=not us.first)
             camera = Camera(run, folder, *cast(test, film, recipe.cut()), labels=pictures.labels)
             log.write(
                 event="start",
@@ -146,7 +152,7 @@ def follow(
         film(run.measure(watched), None)
     with _bar(run) as bar:
         for batch in run.batches():
-            facts = run.learn(*batch)
+            facts = run.learn(batch)
             bar.update(recipe.batch_size)
             if run.step % LOG_EVERY == 0:
                 bar.set_postfix(loss=f"{facts['loss']:.3f}", refresh=False)
@@ -236,6 +242,7 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
         seconds=seconds,
         origin=run.origin,
         others=run.others,
+        teacher=run.soft.facts if run.soft else None,
         limit=limit,
         first=run.processes.first,
     )

