@@ -1,5 +1,6 @@
 """Run: a model in training with optimisers, pictures and step count; `learn` is one step."""
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -63,6 +64,8 @@ class Run:
         self.order = Sampler(len(self.pictures), recipe.batch_size - unknown, recipe.seed)
         if others is not None:
             self.others_order = Sampler(len(others.taught), unknown, recipe.seed)
+        # Small enough to lie where the steps are computed.
+        self.at_hand = [(p.images.to(device), p.targets.to(device)) for p in self.sources]
         self.steps_per_epoch = self.order.steps
         for name, share in (("batch_size", recipe.batch_size), ("others_share", unknown)):
             if share % processes.size:
@@ -131,11 +134,12 @@ class Run:
         """The batches of all steps that are left. Seed and epoch alone decide the order."""
         while self.step < self.steps:
             places = some = self.processes.share(self.order.at(self.step))
-            parts = {"pictures": self.pictures.images[some], "targets": self.pictures.targets[some]}
+            (images, targets), *taught = self.at_hand
+            parts = {"pictures": images[some], "targets": targets[some]}
             if self.others is not None:
                 other = self.processes.share(self.others_order.at(self.step))
-                taught = self.others.taught
-                parts |= {"others": taught.images[other], "names": taught.targets[other]}
+                [(images, names)] = taught
+                parts |= {"others": images[other], "names": names[other]}
                 places = torch.cat([some, other + len(self.pictures)])
             if self.soft is not None:
                 parts["scores"] = self.soft.scores[places]
@@ -180,11 +184,13 @@ class Run:
         self.processes.mean_gradient(self.learner)
         norm = nn.utils.clip_grad_norm_(self.learner.parameters(), recipe.clip or float("inf"))
         own_losses = torch.stack([loss, *losses.values()]).detach()
-        loss, *parts = self.processes.add_up(own_losses) / self.processes.size
-        if not (torch.isfinite(loss) and torch.isfinite(norm)):
+        all_losses = self.processes.add_up(own_losses) / self.processes.size
+        # Read at once: a GPU has to end its work before each number that is read.
+        length, total, *parts = torch.stack([norm, *all_losses]).tolist()
+        if not (math.isfinite(total) and math.isfinite(length)):
             kept = f"the state of step {self.saved} is kept" if self.saved else "nothing was saved"
             raise TrainError(
-                f"the loss is {loss.item()} and the length of the gradient {norm.item()} at step "
+                f"the loss is {total} and the length of the gradient {length} at step "
                 f"{self.step}: training cannot go on. In the folder of the run, {kept}; "
                 "try a lower lr or muon_lr, or clip 1"
             )
@@ -194,10 +200,10 @@ class Run:
         self.step += 1
         if self.ema is not None:
             self.ema.update(self.vit, self.step)
-        facts = {"loss": loss.item()}
+        facts = {"loss": total}
         if len(parts) > 1:
-            facts |= {name: part.item() for name, part in zip(losses, parts, strict=True)}
-        return facts | {"gradient": norm.item(), "lr": rate, "patch_keep": self.vit.patch_keep}
+            facts |= dict(zip(losses, parts, strict=True))
+        return facts | {"gradient": length, "lr": rate, "patch_keep": self.vit.patch_keep}
 
     def losses(
         self, outputs: Outputs, targets: Tensor, x: Tensor, names: Tensor | None = None

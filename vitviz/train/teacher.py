@@ -307,7 +307,7 @@ def look(
 
     mine = torch.cat([rounded(z) for z in projected(processes.share(images))])
     return SoftLabels(
-        scores=processes.gather(mine, len(images)),
+        scores=processes.gather(mine, len(images)).contiguous(),
         basis=(basis * step).cpu().contiguous(),  # as it is read from the file, to the last bit
         bias=(bias + basis @ mean).cpu(),
         facts=facts,
