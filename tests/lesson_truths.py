@@ -67,6 +67,11 @@ def parts_of_change(seen: Seen, at: At) -> Tensor:
     return found.parts @ found.change / (found.change @ found.change)
 
 
+def value_number(seen: Seen, at: At) -> float:
+    """The first number of a value, as a page gets it: in half precision."""
+    return float(gathered(seen, at).v[at["partner"], 0].half())
+
+
 def value_length(seen: Seen, at: At) -> float:
     found = gathered(seen, at)
     return float(found.attention @ found.v.norm(dim=-1))
@@ -312,10 +317,10 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     "pairShare": lambda seen, at: float(row(seen, at, at["token"])[at["partner"]]),
     "raisedShare": lambda seen, at: raised(float(row(seen, at, at["token"])[at["partner"]])),
     "raisedOthers": lambda seen, at: "shrink",
-    "valueNumber": lambda seen, at: float(gathered(seen, at).v[at["partner"], 0]),
+    "valueNumber": value_number,
     "handedOn": lambda seen, at: (
         shown_share(float(gathered(seen, at).attention[at["partner"]]))
-        * shown(float(gathered(seen, at).v[at["partner"], 0]))
+        * shown(value_number(seen, at))
     ),
     "mixedLength": lambda seen, at: float(gathered(seen, at).mixed.norm()),
     "valueLength": value_length,

@@ -1,5 +1,6 @@
 """The components of the filters against an independent reference, and filters made by hand."""
 
+import math
 import re
 
 import numpy as np
@@ -9,9 +10,11 @@ import torch
 from tests.models import tiny
 from vitviz import draw, load
 from vitviz.draw.filters import as_picture, in_words
-from vitviz.model.untrained import twin
+from vitviz.model.untrained import recipe_of, twin
 from vitviz.model.weights import WEIGHTS_DIR
 from vitviz.probe.measure.filters import Filters, cosines, left_of_start
+from vitviz.train.optim import learning_rate
+from vitviz.train.recipe import Recipe
 
 
 def weights(*shape: int) -> torch.Tensor:
@@ -79,3 +82,18 @@ def test_the_readme_of_the_weights_says_what_the_filters_look_like() -> None:
         found = Filters.of(loaded.vit.patch_embed.proj.weight)
         said = f"`{name}`: {in_words(found)}. {left_of_start(loaded):.0%} of them is what they were"
         assert said.replace("%", " %") in text
+
+
+def test_the_readme_of_the_weights_says_what_weight_decay_left_of_the_start() -> None:
+    text = re.sub(r"\s+", " ", (WEIGHTS_DIR / "README.md").read_text("utf-8"))
+    loaded = load("photos", device="cpu")
+    recipe, steps = recipe_of(loaded.card.details), int(loaded.card.details["steps"])
+    rates = (learning_rate(Recipe(**recipe), step, steps) for step in range(steps))
+    alone = math.prod(1 - recipe["lr"] * rate * recipe["weight_decay"] for rate in rates)
+    ours, start = (one.vit.patch_embed.proj.weight.flatten() for one in (loaded, twin(loaded)))
+    there = float(ours @ start / (start @ start))
+    said = (
+        f"would have left {alone:.0%} of the length of that noise after {steps:,} steps; "
+        f"{there:.0%} of it is there."
+    )
+    assert said.replace("%", " %") in text

@@ -91,6 +91,10 @@ def first_lead(analysis: Analysis) -> int:
     return int(leads.nonzero()[0])
 
 
+def nearest_head(world: World, example: str) -> str:
+    return TRUTHS["nearestHead"](Seen(world.of(example)), {"layer": 1})
+
+
 def with_cls_of_dog(world: World, layer: int) -> Analysis:
     """The goldfish among whose patches the CLS of the dog works from this layer on."""
     change = {"kind": "transplant", "patches": "cls", "layer": layer, "from": "dog"}
@@ -123,10 +127,7 @@ GUARDS: dict[str, Guard] = {
         {"en": "It may get worse,", "ko": "더 못하게 될 수는 있어도"},
     ),
     "ask_transfer_holds": Guard(
-        lambda world: all(
-            TRUTHS["nearestHead"](Seen(world.of(photo)), {"layer": 1}) == "3"
-            for photo in ("red-panda", "dog")
-        ),
+        lambda world: nearest_head(world, "red-panda") == nearest_head(world, "dog"),
         {"en": "It is the head that looked nearest", "ko": "레서판다에서 가장 가까이"},
     ),
     "where_corners_why": Guard(

@@ -40,3 +40,16 @@ test("the directions in which points differ most, by hand: along an ellipse", ()
   assertClose(range, [-3.88, -0.97, 0, 3.88, 0.97, 0]);
   assert.deepEqual([...principal(new Float32Array(6).fill(2), 3).scores], [0, 0, 0, 0, 0, 0]);
 });
+
+test("directions of nearly the same variance are told apart", () => {
+  // Waves of other lengths are at right angles to each other, and so each is a direction of its own.
+  const [count, sizes] = [40, [10, 5, 3, 2.9999, 2.9, 2.8, 2.7, 2.6, 2.5, 2.4]];
+  const wave = (at, index) => sizes[index] * Math.cos((Math.PI * (at + 0.5) * (index + 1)) / count);
+  const points = Float32Array.from({ length: count * sizes.length }, (_, at) =>
+    wave(Math.floor(at / sizes.length), at % sizes.length),
+  );
+  const { scores } = principal(points, sizes.length);
+  for (let at = 0; at < count; at++)
+    for (let index = 0; index < 3; index++)
+      assert.ok(Math.abs(scores[at * 3 + index] - wave(at, index)) < 1e-4, `${at}, ${index}`);
+});

@@ -92,6 +92,7 @@ export async function visitStep(app, lesson, number) {
     step: step.id,
     asked: [],
     claim: step.claim ?? null,
+    range: step.question?.kind === "number" ? [step.question.min, step.question.max] : null,
     truth: null,
     holds: null,
     texts: {},

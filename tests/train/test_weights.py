@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw
 
 import vitviz
 from tests.train.test_digits import DIGITS, KINDS, STYLES, drawn
+from tests.weights_tables import anew, evaluation, share
 from vitviz import analyze, load
 from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
 from vitviz.probe.measure.film import Film
@@ -72,10 +73,47 @@ def test_the_readme_of_the_weights_tells_the_figures_of_the_file(name):
     assert f"{top1} %" in text
     assert facts["commit"].rstrip("+") in text
     told = measurements_of(load(name).card)
-    shares = [told.get("others", {}).get(share) for share in ("own_kept", "own_refused")]
-    shares += [told.get("photographs", {}).get(share) for share in ("kept", "left_out", "refused")]
-    for share in filter(None, shares):
-        assert f"{100 * share:.1f} %" in text
+    shares = [told.get("others", {}).get(key) for key in ("own_kept", "own_refused")]
+    shares += [told.get("photographs", {}).get(key) for key in ("kept", "left_out", "refused")]
+    for one in filter(None, shares):
+        assert share(one) in text
+
+
+def test_the_tables_in_the_readme_of_the_weights_are_those_of_the_files():
+    text = (WEIGHTS_DIR / "README.md").read_text("utf-8")
+    assert anew(text) == text, "write them anew with: python -m tests.weights_tables"
+
+
+def test_the_readme_of_the_weights_says_around_its_tables_what_the_file_of_photos_says():
+    text = re.sub(r"\s+", " ", (WEIGHTS_DIR / "README.md").read_text("utf-8"))
+    loaded = load("photos")
+    figures, details = evaluation(loaded), loaded.card.details
+    boxes, photographs = figures["boxes"], figures["photographs"]
+    others = json.loads(details["others"])
+    pixels = torch.tensor(figures["distance"]["pixels"])
+    nearest = [divmod(int(at), pixels.shape[1]) for at in pixels.flatten().argsort()[:2]]
+    first, second = (f"layer {layer} head {head} ({{}}" for layer, head in nearest)
+    near = [f"{pixels[place]:.1f}" for place in nearest]
+    ahead = {key: f"{boxes[key]['ahead']:.1f}" for key in ("rollout", "gradient_rollout")}
+    unseen, refused = figures["others"]["scores"]["known or not"].values()
+    said = (
+        f"{figures['nll']:.3f} / {figures['ece']:.3f} (temperature {details['temperature']})",
+        f"{share(figures['top1'], 2)} / {share(figures['top5'], 2)} (one standard error:",
+        f"| {share(figures['group'])} |",
+        f"| {share(unseen)} / {share(refused)} |",
+        f"| {near[0]} and {near[1]} pixels |",
+        f"{details['wall time']}, {int(details['images seen']):,} pictures |",
+        f"({int(details['images seen']):,} pictures seen,",
+        f"the threshold was {others['held back']:.2f} instead of {others['threshold']:.2f}:",
+        f"the AUROC is {share(photographs['auroc'])}, top-1 {share(photographs['top1'])} "
+        f"and top-5 {share(photographs['top5'])}",
+        f"ahead of it by {ahead['rollout']} standard errors, and with gradients by "
+        f"{ahead['gradient_rollout']}.",
+        first.format(f"{near[0]} pixels on average)"),
+        second.format(f"{near[1]}), less than half of even attention "),
+        f"({figures['distance']['uniform'] / 2:.1f})",
+    )
+    assert [one for one in said if one not in text] == []
 
 
 def test_the_heads_of_photos_were_measured_on_the_file_that_is_shipped():
