@@ -84,7 +84,10 @@ COMPUTING_WAIT_SECONDS = 30  # for a turn to compute a forward pass or a rollout
 # small host does some 5e10 a second; the shipped photo model takes 8e8 for a pass.
 EXPLAINING_WORK = 4e12  # of one explanation
 TESTING_WORK = 2e13  # of all steps of one fair test
-MANY_PASSES = 10  # of one request; from there on it leaves room for single passes of others
+# Heavy work has all places but one, so that a small photo does not wait for large ones. A single
+# pass of ViT-S/16 is heavy, and one of the shipped photo model with 730 tokens.
+MANY_PASSES = 10  # of one request
+HEAVY_WORK = 4e9  # operations of one request
 TESTING = 1  # steps of fair tests at a time; a test has some twenty, so visitors take turns
 TESTING_WAIT_SECONDS = 10  # for the turn of a step; then a viewer retries: data/fairtest.js
 TESTS_KNOWN = 200  # fair tests that can continue, one for each analysis
