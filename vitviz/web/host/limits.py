@@ -117,6 +117,7 @@ SIGNAL_SECONDS = 1  # until the main thread notices a signal that reached anothe
 CLOSING_SECONDS = 8  # for running requests when the app ends; `docker stop` kills after ten
 CLOSING_QUIET_SECONDS = 1  # without requests; a page fetches its files right after its answer
 PAGE_BYTES = 150e6  # all layers in a page to take home
+PAGES_MADE = 1  # at a time; one of 1,370 tokens takes 0.3 GB
 DONORS = 8  # other photos whose tokens one experiment takes; each is a pass of its own
 TOP_CLASSES = 5  # predictions in the summary of the API
 SURVEYED = 16  # photos of one survey of a program, whose answer has at most 2 kB
