@@ -109,6 +109,7 @@ DISK_RESERVE_BYTES = 10**9  # free space of the disk below which nothing new is 
 ANALYSES_KNOWN = 1000  # analyses that a viewer can ask about
 SESSIONS_KNOWN = 200  # sessions with a state in Gradio; a forgotten page still shows its picture
 PILLOW_BLOCK_BYTES = 64 * 2**20  # blocks this large go back to the system when freed
+MEMORY_BLOCK_BYTES = 4 * 2**20  # tensors this large go back to the system when freed
 VOTERS = 200  # pages in a class; further ones read that it is full
 VOTER_GUESSES = 60  # questions of a voter, and closed ones of a teacher; the oldest are forgotten
 VOTE_BYTES = 100  # of one guess, as JSON
