@@ -124,11 +124,12 @@ def _steps(
 
 def _fused_map(trace: Trace, layer: int, head_fusion: str) -> Tensor:
     """The map of a layer, of all its heads, which are not held at the same time. (N, N)"""
-    start, together = {
-        "mean": (0.0, torch.Tensor.add_),
+    ways: dict[str, tuple[float, Callable[[Tensor, Tensor], Tensor]]] = {
+        "mean": (0.0, torch.add),
         "max": (-torch.inf, torch.maximum),
         "min": (torch.inf, torch.minimum),
-    }[head_fusion]
+    }
+    start, together = ways[head_fusion]
     fused = torch.full((trace.num_tokens, trace.num_tokens), start)
     for _, rows, scores in trace.score_blocks(layer):
         for head in scores.softmax(dim=-1):

@@ -58,10 +58,9 @@ export function lookOf(bytes) {
     .replace(/^[\xef\xbb\xbf \t\r\n]+/, "")
     .replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase()); // not \xd8, which is no letter here
   if (head.includes("<svg")) return { what: "svg" };
-  const begins = ([beginning]) => head.startsWith(beginning);
-  const known = FILE_KINDS.beginnings.find(begins);
+  const known = FILE_KINDS.beginnings.find(([begins]) => head.startsWith(begins));
   if (known) return { what: known[1] };
-  const damaged = FILE_KINDS.damaged.find(begins);
+  const damaged = FILE_KINDS.damaged.find(([begins]) => head.startsWith(begins));
   if (damaged) return { what: "damaged", format: damaged[1] };
   if (!/^[\t\r\n\f\x1b\x20-\x7e\x80-\xff]+$/.test(head)) return { what: "unknown" };
   try {
