@@ -9,8 +9,8 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from tests.models import TINY, spread, tiny
-from vitviz import CaptureError, SelectionError, Trace, ViT, capture
+from tests.models import TINY, photo, spread, tiny
+from vitviz import CaptureError, SelectionError, Trace, ViT, analyze, capture
 from vitviz.probe.capture.cuts import Cuts, Edges
 
 
@@ -195,6 +195,32 @@ def test_a_map_rounds_alike_in_any_number_of_parts(monkeypatch, cached: int) -> 
     parts = trace.rounded(1)
     assert_close(parts.lse, whole.lse)
     assert trace.rounding_error(1) == pytest.approx(error, abs=1e-6)
+
+
+@pytest.mark.parametrize("cached", [1, 40, 100])
+@pytest.mark.parametrize("removed", [(), (2, 5)])
+def test_heads_and_rollouts_are_alike_in_any_number_of_parts(
+    monkeypatch, cached: int, removed: tuple
+) -> None:
+    """Against whole maps, and with one mask of cuts for all parts of a layer."""
+    interventions = [{"kind": "remove", "patches": list(removed)}] if removed else []
+    found = analyze(tiny("cls"), photo(), interventions=interventions)
+    maps = torch.stack([found.trace.attention(layer) for layer in range(found.trace.depth)])
+    stays = ~found.trace.cuts.removed if removed else torch.ones(17).bool()
+    entropy = -torch.xlogy(maps, maps).sum(-1)[..., stays].mean(-1)
+    masks = []
+    made = Cuts.mask
+    monkeypatch.setattr(Cuts, "mask", lambda *args: masks.append(1) or made(*args))
+    monkeypatch.setattr("vitviz.probe.capture.trace.CACHED", cached)
+    assert_close(found.head_statistics().entropy, entropy)
+    for fusion, fused in (("mean", maps.mean(1)), ("max", maps.amax(1)), ("min", maps.amin(1))):
+        row = torch.eye(17)[4]
+        for step in fused.flip(0):
+            mixed = 0.5 * torch.eye(17) + 0.5 * step
+            row = row @ (mixed / mixed.sum(-1, keepdim=True))
+        assert_close(found.rollout(4, head_fusion=fusion), row)
+    found.trace.rounded(1)
+    assert len(masks) == (4 * found.trace.depth + 1 if removed else 0)
 
 
 def test_values_that_half_precision_cannot_hold_are_an_error() -> None:

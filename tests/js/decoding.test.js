@@ -18,7 +18,10 @@ test("a file that is no picture is told by its first bytes", async () => {
   assert.equal((await toldOf(fileOf())).key, "empty");
   assert.deepEqual((await toldOf(fileOf("hello"))).values.what, { key: "is_text", values: {} });
   assert.equal((await toldOf(fileOf("\0\0\0\x18ftypheic"))).values.what.key, "is_heic");
-  assert.equal((await toldOf(fileOf([0x89], "PNG\r\n"))).values.what.key, "is_unknown");
+  assert.deepEqual((await toldOf(fileOf([0x89], "PNG\r\n"))).values.what, {
+    key: "is_damaged",
+    values: { format: "PNG" },
+  });
   assert.equal(await decoded(fileOf("II*\0"), "a.tiff"), null);
 });
 

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from io import BytesIO
 
 import numpy as np
@@ -23,7 +24,7 @@ from vitviz.web.compute import fulfilment
 from vitviz.web.compute.engine import Local
 from vitviz.web.compute.fulfilment import fulfil
 from vitviz.web.compute.models import Menu
-from vitviz.web.compute.orders import Order, Refusal, Result, Selection
+from vitviz.web.compute.orders import LateOrder, OperateOrder, Order, Refusal, Result, Selection
 from vitviz.web.compute.turns import Turns, computing
 from vitviz.web.host import limits
 from vitviz.web.host.error_messages import in_each
@@ -187,7 +188,9 @@ def test_so_many_compute_at_a_time(models, monkeypatch):
     assert here.run(order()).refused is None
 
 
-def test_a_turn_is_taken_for_the_pass_alone(models, monkeypatch):
+@pytest.mark.parametrize("kind", ["page", "program", "operated", "saved"])
+def test_a_turn_is_taken_for_the_pass_and_for_packing(models, monkeypatch, kind):
+    """Packing many tokens takes as long as their pass; a photo is opened before the turn."""
     seen, inside = [], False
 
     @contextmanager
@@ -197,16 +200,34 @@ def test_a_turn_is_taken_for_the_pass_alone(models, monkeypatch):
         yield
         inside = False
 
-    for name in ("open_upload", "analyze", "pack"):
-        before = getattr(fulfilment, name)
+    def note(owner, name):
+        before = getattr(owner, name)
 
-        def noted(*args, name=name, before=before, **kwargs):
+        def noted(*args, **kwargs):
             seen.append((name, inside))
             return before(*args, **kwargs)
 
-        monkeypatch.setattr(fulfilment, name, noted)
-    fulfil(order(), models, turn)
-    assert seen == [("open_upload", False), ("analyze", True), ("pack", False)]
+        monkeypatch.setattr(owner, name, noted)
+
+    saved = fulfil(order(), models).saved
+    for name in ("open_upload", "analyze", "pack"):
+        note(fulfilment, name)
+    for name in ("from_bytes", "operate", "summary", "to_bytes"):
+        note(vitviz.Analysis, name)
+    operated = OperateOrder(saved=saved, model=CLS, wanted="saved" if kind == "saved" else "page")
+    orders = {"page": order(), "program": order(selection=Selection())}
+    assert fulfil(orders.get(kind, operated), models, turn).refused is None
+    opened, passed = [("open_upload", False), ("analyze", True)], [("from_bytes", False)]
+    passed.append(("operate", True))
+    assert (
+        seen
+        == {
+            "page": [*opened, ("pack", True), ("to_bytes", True)],
+            "program": [*opened, ("summary", True), ("to_bytes", True)],
+            "operated": [*passed, ("pack", True)],
+            "saved": [*passed, ("to_bytes", True)],
+        }[kind]
+    )
 
 
 def test_a_menu_loads_nothing(models, monkeypatch):
@@ -276,12 +297,35 @@ def test_an_explanation_of_a_program_is_bounded_before_it_runs(models, monkeypat
     assert refused.text.startswith("this takes about")
 
 
-@pytest.mark.parametrize("explainer", ["occlusion", ""])
-def test_work_of_many_passes_leaves_a_place_for_single_ones(models, monkeypatch, explainer):
+@pytest.mark.parametrize(
+    ("limit", "explainer", "heavy"),
+    [
+        ("MANY_PASSES", "occlusion", True),
+        ("MANY_PASSES", "", False),
+        ("HEAVY_WORK", "", True),
+    ],
+)
+def test_heavy_work_leaves_a_place_for_light_work(models, monkeypatch, limit, explainer, heavy):
+    """Small photos waited for two analyses of 1,370 tokens at a time."""
     monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
-    monkeypatch.setattr(limits, "MANY_PASSES", 2)
-    monkeypatch.setattr(fulfilment, "_many_passes", Turns(1, 0))
-    with fulfilment._explaining(2):
-        result = fulfil(order(selection=Selection(3, explainer=explainer)), models)
-    assert (result.refused is not None) == bool(explainer)
-    assert fulfil(order(selection=Selection(3, explainer=explainer)), models).refused is None
+    monkeypatch.setattr(limits, limit, 2)
+    monkeypatch.setattr(fulfilment, "_heavy", Turns(1, 0))
+    plain = order(selection=Selection(3, explainer=explainer))
+    saved = fulfil(order(), models).saved
+    operated = OperateOrder(saved=saved, model=CLS)
+    with fulfilment._heavy.take(1, AssertionError()):
+        assert (fulfil(plain, models).refused is not None) == heavy
+        alone = limit == "HEAVY_WORK"
+        assert (fulfil(operated, models).refused is not None) == alone
+        assert fulfil(LateOrder(name="filters", saved=saved, model=CLS), models).refused is None
+    assert fulfil(plain, models).refused is None
+    assert fulfil(operated, models).refused is None
+
+
+def test_heavy_work_is_that_of_large_models_and_of_many_tokens():
+    """A pass of ViT-S/16, and one of the shipped photo model with as many tokens as it may have."""
+    card = vitviz.load("photos").card
+    large = replace(card.config, image_size=(222, 222))
+    assert fulfilment._work(card, 1) < limits.HEAVY_WORK
+    assert fulfilment._work(replace(card, config=large), 1) > limits.HEAVY_WORK
+    assert limits.HEAVY_WORK < 2 * 22e6 * 197

@@ -1,11 +1,13 @@
 """Limits that depend on the machine, and what is kept up to a limit."""
 
 import os
+import re
 from collections import OrderedDict
 
 import pytest
 
 from tests.running import ROOT
+from vitviz.languages import ENGLISH, dictionary
 from vitviz.model.photo import MAX_BYTES, MAX_PIXELS
 from vitviz.web.host import limits
 from vitviz.web.host.limits import keep, usable_cores
@@ -76,3 +78,38 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
         assert f"| {name} | {most} |" in page.splitlines(), name
     table = page.partition("| of a host | at most |")[2].partition("\n\n")[0].splitlines()[2:]
     assert len(table) == len(rows)  # no row whose figures nothing holds
+
+
+def test_the_readme_says_what_one_address_may_do() -> None:
+    """Each bound with its number, status and sentence; and no bound of an address is left out."""
+    page = (ROOT / "vitviz/web/README.md").read_text("utf-8")
+    table = page.partition("## What one address may do")[2].partition("\n## ")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][1:]
+    sentences = dictionary(ENGLISH, "web")
+    wanted = {
+        "REQUESTS_INSIDE": (503, "many_open"),
+        "STREAMS_OF_ADDRESS": (503, "many_open"),
+        "REQUESTS_OF_ADDRESS": None,
+        "DIRECT_OF_ADDRESS": None,
+        "QUEUE_SHARE": (429, "busy"),
+        "UPLOADS_OF_ADDRESS": (503, "many_uploads"),
+        "LOGIN_SECONDS": (429, "many_passwords"),
+    }
+    found = {}
+    for _, bound, beyond in rows:
+        named = re.findall(r"`(\w+)` ([\d.,]+)", bound)
+        for name, number in named:
+            assert float(number.replace(",", "")) == getattr(limits, name), name
+        found[named[0][0]] = beyond.removesuffix(" |")
+    assert found == {
+        name: f"{refusal[0]}, *{sentences[refusal[1]]}*" if refusal else "they wait"
+        for name, refusal in wanted.items()
+    }
+    assert {name for name in vars(limits) if name.endswith("_OF_ADDRESS")} <= set(found)
+
+
+def test_a_full_class_behind_one_address_may_open_the_page() -> None:
+    """200 phones hold six connections and two streams each; 14,000 of 18,400 files were refused."""
+    assert limits.REQUESTS_INSIDE >= 6 * limits.VOTERS
+    assert limits.STREAMS_OF_ADDRESS >= 2 * limits.VOTERS
+    assert limits.STREAMS > limits.STREAMS_OF_ADDRESS

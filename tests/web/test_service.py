@@ -849,6 +849,22 @@ def test_a_page_to_take_home_has_the_layers_that_were_asked_for(desk, upload):
         )
 
 
+def test_few_pages_to_take_home_are_made_at_a_time(desk, upload, monkeypatch):
+    """40 at once held their analyses while they waited: the app grew to 2 GB."""
+    monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
+    key = desk.show(upload, CLS, START).manifest["pass"]["id"]
+    wanted = {"id": key, "film": False, "layers": [0]}
+    read, before = [], desk.analyses.saved
+    monkeypatch.setattr(desk.analyses, "saved", lambda ref: read.append(ref) or before(ref))
+    with ExitStack() as others:
+        for _ in range(limits.PAGES_MADE):
+            others.enter_context(computing(desk._questions._taking_home))
+        assert "computes for many others" in desk.ask("take_home", wanted)["error"]
+        assert not read
+    assert desk.ask("take_home", wanted)["size"] > 0
+    assert read
+
+
 def test_a_page_that_would_be_too_large_is_refused(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "PAGE_BYTES", 1000)
     manifest = desk.show(upload, CLS, START).manifest

@@ -1,11 +1,15 @@
-"""Name the kind of a file that is no picture by its first bytes."""
+"""Name the kind of a file that is no picture by its first bytes.
 
+Pages name it by the same tables (`vitviz/payload/tables.py` writes them for `photofile.js`).
+"""
+
+import codecs
 from pathlib import Path
 
 from ..languages import Message
 
 HEAD = 512  # bytes of a file that are looked at
-# Place in the file, bytes there, and the end of the text's key.
+# Place in the file, or from its end; bytes there, and the end of the text's key.
 PLACED = (
     (128, b"DICM", "dicom"),
     (344, b"n+1\0", "nifti"),
@@ -17,47 +21,48 @@ PLACED = (
     (0, b"#?RADIANCE", "exr"),
     (0, b"\x89HDF\r\n", "hdf"),
     (0, b"FUJIFILMCCD-RAW", "raw"),
+    (-18, b"TRUEVISION-XFILE", "tga"),
 )
+# Brands of a file with "ftyp" at its fifth byte; one of any other brand is a video.
+HEIC = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
+# Beginnings in lower case, behind spaces and a byte order mark.
+BEGINNINGS = (
+    (b"<!doctype html", "web_page"),
+    (b"<html", "web_page"),
+    (b"%pdf", "pdf"),
+    (b"%!ps", "postscript"),
+    (b"pk\x03\x04", "zip"),
+    (b"\x1f\x8b", "archive"),
+    (b"8bps", "photoshop"),
+    (b"\x00\x00\x01\x00", "icon"),
+    (b"riff", "riff"),
+)
+DAMAGED = ((b"\xff\xd8\xff", "JPEG"), (b"\x89png", "PNG"), (b"gif8", "GIF"))
 
 
 def looks_like(data: bytes) -> str:
     """A guess, from its first bytes, at the kind of a file that is no picture."""
-    head = data[:HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
-    lower = head.lower()
     for at, start, what in PLACED:
         if data[at : at + len(start)] == start:
             return Message(f"photo.is_{what}")
     if data[4:8] == b"ftyp":
-        if data[8:12] in (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"):
-            return Message("photo.is_heic")
-        return Message("photo.is_video")
-    if b"<svg" in lower:
+        return Message("photo.is_heic" if data[8:12] in HEIC else "photo.is_video")
+    head = data[:HEAD].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if b"<svg" in head:
         return Message("photo.is_svg")
-    for start, what in (
-        (b"<!doctype html", Message("photo.is_web_page")),
-        (b"<html", Message("photo.is_web_page")),
-        (b"%pdf", Message("photo.is_pdf")),
-        (b"%!ps", Message("photo.is_postscript")),
-        (b"pk\x03\x04", Message("photo.is_zip")),
-        (b"\x1f\x8b", Message("photo.is_archive")),
-        (b"8bps", Message("photo.is_photoshop")),
-        (b"\x00\x00\x01\x00", Message("photo.is_icon")),
-        (b"\xff\xd8\xff", Message("photo.is_damaged", format="JPEG")),
-        (b"\x89png", Message("photo.is_damaged", format="PNG")),
-        (b"gif8", Message("photo.is_damaged", format="GIF")),
-        (b"riff", Message("photo.is_riff")),
-    ):
-        if lower.startswith(start):
-            return what
-    if data[-18:-2] == b"TRUEVISION-XFILE":
-        return Message("photo.is_tga")
-    if head and all(byte in b"\t\r\n\f\x1b" or 32 <= byte < 127 or byte >= 128 for byte in head):
-        try:
-            data[:HEAD].decode("utf-8", errors="strict" if len(data) <= HEAD else "ignore")
-        except UnicodeDecodeError:
-            return Message("photo.is_unknown")
-        return Message("photo.is_text")
-    return Message("photo.is_unknown")
+    for start, what in BEGINNINGS:
+        if head.startswith(start):
+            return Message(f"photo.is_{what}")
+    for start, name in DAMAGED:
+        if head.startswith(start):
+            return Message("photo.is_damaged", format=name)
+    if not head or any((byte < 32 and byte not in b"\t\r\n\f\x1b") or byte == 127 for byte in head):
+        return Message("photo.is_unknown")
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data[:HEAD], final=len(data) <= HEAD)
+    except UnicodeDecodeError:
+        return Message("photo.is_unknown")
+    return Message("photo.is_text")
 
 
 def kind_of(path: Path) -> str:

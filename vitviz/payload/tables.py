@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, asdict, fields
 from textwrap import indent
 from typing import Any
 
-from ..model import config, photo
+from ..model import config, photo, photo_kinds
 from ..probe.intervene import forms, intervention
 from ..probe.intervene.forms import COUNTS, NEEDS
 from ..probe.intervene.intervention import KINDS, Intervention
@@ -94,6 +94,15 @@ export const ROTARY = {ROTARY};
 
 /** The explainers that this engine computes (explain.js). @type {string[]} */
 export const EXPLAINER_KEYS = {EXPLAINERS};
+
+/**
+ * Kinds of files that are no picture (vitviz/model/photo_kinds.py), with the ends of their keys in
+ * photo.json. head: bytes that are looked at; placed: place, from the end if negative, and bytes
+ * there; heic: brands; beginnings: in lower case; damaged: of a format.
+ * @type {{head: number, placed: [number, string, string][], heic: string[],
+ *   beginnings: [string, string][], damaged: [string, string][]}}
+ */
+export const FILE_KINDS = {FILE_KINDS};
 """
 
 
@@ -109,12 +118,24 @@ def text() -> str:
         "SUPPORTED": in_page.SUPPORTED,
         "EXPLAINERS": in_page.EXPLAINERS,
         "CONFIG": {field.name: _setting(field) for field in fields(config.ViTConfig)},
+        "FILE_KINDS": {
+            "head": photo_kinds.HEAD,
+            "placed": [[at, _letters(start), what] for at, start, what in photo_kinds.PLACED],
+            "heic": [*map(_letters, photo_kinds.HEIC)],
+            "beginnings": [[_letters(start), what] for start, what in photo_kinds.BEGINNINGS],
+            "damaged": [[_letters(start), name] for start, name in photo_kinds.DAMAGED],
+        },
         "ROTARY": {field.name: _setting(field) for field in fields(config.Rotary)},
     }
     written = TEXT
     for name, table in tables.items():
         written = written.replace(f"= {{{name}}};", f"= {_written(table, WIDTH)};")
     return written
+
+
+def _letters(data: bytes) -> str:
+    """Bytes as JavaScript compares them: a character for each."""
+    return data.decode("latin-1")
 
 
 def _setting(field: Field[Any]) -> dict[str, Any]:

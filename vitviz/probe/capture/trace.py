@@ -1,6 +1,6 @@
 """Trace: the tensors recorded in one forward pass of one image, and the attention they give."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -116,15 +116,30 @@ class Trace:
 
     def scores(self, layer: int, heads: slice, rows: slice = slice(None)) -> Tensor:
         """The scores of some heads and queries, -inf where an edge is cut. (heads, rows, N)"""
-        return self._scores(self.q[layer], self.k[layer], layer, heads, rows)
+        return self._scorer(layer)(heads, rows)
 
-    def _scores(self, q: Tensor, k: Tensor, layer: int, heads: slice, rows: slice) -> Tensor:
-        """The scores of a layer with these q and k, (H, N, d) each."""
-        cut = self.cuts.mask(layer) if self.cuts else None
-        if cut is not None:
-            cut = cut[heads if len(cut) > 1 else slice(None), rows]
-        bias = self.bias.scores(layer, heads, rows) if self.bias else None
-        return scores(q[heads, rows], k[heads], self.scale, bias=bias, cut=cut)
+    def score_blocks(self, layer: int) -> Iterator[tuple[slice, slice, Tensor]]:
+        """The scores of a layer in blocks that fit into the processor's cache: slices of heads and
+        queries, and their scores. (heads, rows, N)
+        """
+        score = self._scorer(layer)
+        return ((heads, rows, score(heads, rows)) for heads, rows in self._blocks())
+
+    def _scorer(
+        self, layer: int, q: Tensor | None = None, k: Tensor | None = None
+    ) -> Callable[[slice, slice], Tensor]:
+        """A function for the scores of some heads and queries of a layer. The mask of its cuts is
+        made once. q, k (H, N, d): in place of those of the trace.
+        """
+        q, k = self.q[layer] if q is None else q, self.k[layer] if k is None else k
+        cuts = self.cuts.mask(layer) if self.cuts else None
+
+        def score(heads: slice, rows: slice) -> Tensor:
+            cut = None if cuts is None else cuts[heads if len(cuts) > 1 else slice(None), rows]
+            bias = self.bias.scores(layer, heads, rows) if self.bias else None
+            return scores(q[heads, rows], k[heads], self.scale, bias=bias, cut=cut)
+
+        return score
 
     def attention_gradient(self, layer: int) -> Tensor:
         """d logits[target] / d attention of a layer: g v^T. (H, N, N), [head, query, key]
@@ -156,8 +171,9 @@ class Trace:
         layer = self.check_layer(layer)
         q, k, q_rounded, k_rounded = self._halved(layer)
         lse = torch.empty(q.shape[:2])
+        score = self._scorer(layer, q_rounded, k_rounded)
         for heads, rows in self._blocks():
-            scores = self._scores(q_rounded, k_rounded, layer, heads, rows)
+            scores = score(heads, rows)
             # log_softmax is score - lse in every entry, and faster than logsumexp. The entry is the
             # first of each row, or the largest where edges are cut: a cut one is -inf in both.
             shares = scores.log_softmax(dim=-1)
@@ -171,7 +187,7 @@ class Trace:
         """The attention of `token` as computed from `rounded`. (H, N); raises the same errors."""
         layer, token = self.check_layer(layer), self.check_token(token)
         _, _, q, k = self._halved(layer)
-        rows = self._scores(q, k, layer, slice(None), slice(token, token + 1))
+        rows = self._scorer(layer, q, k)(slice(None), slice(token, token + 1))
         return rows.softmax(dim=-1).squeeze(1)
 
     def _halved(self, layer: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -189,9 +205,10 @@ class Trace:
         """
         layer = self.check_layer(layer)
         error, (_, _, q, k) = 0.0, self._halved(layer)
-        for heads, rows in self._blocks():
-            shown = self._scores(q, k, layer, heads, rows).softmax(dim=-1)
-            exact = self.scores(layer, heads, rows).softmax(dim=-1)
+        shown_score = self._scorer(layer, q, k)
+        for heads, rows, score in self.score_blocks(layer):
+            shown = shown_score(heads, rows).softmax(dim=-1)
+            exact = score.softmax(dim=-1)
             low, high = shown.sub_(exact).aminmax()
             error = max(error, -float(low), float(high))
         return error

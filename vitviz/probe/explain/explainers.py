@@ -109,7 +109,7 @@ def _steps(
 
     def make(layer: int) -> Callable[[], Tensor]:
         def step() -> Tensor:
-            fused = _fused(trace.attention(layer), head_fusion)  # (N, N)
+            fused = _fused_map(trace, layer, head_fusion)
             itself = torch.eye(trace.num_tokens)
             mixed = residual * itself + (1 - residual) * fused
             sums = mixed.sum(dim=-1, keepdim=True)
@@ -120,6 +120,21 @@ def _steps(
         return step
 
     return (make(layer) for layer in range(first, last + 1))
+
+
+def _fused_map(trace: Trace, layer: int, head_fusion: str) -> Tensor:
+    """The map of a layer, of all its heads, which are not held at the same time. (N, N)"""
+    ways: dict[str, tuple[float, Callable[[Tensor, Tensor], Tensor]]] = {
+        "mean": (0.0, torch.add),
+        "max": (-torch.inf, torch.maximum),
+        "min": (torch.inf, torch.minimum),
+    }
+    start, together = ways[head_fusion]
+    fused = torch.full((trace.num_tokens, trace.num_tokens), start)
+    for _, rows, scores in trace.score_blocks(layer):
+        for head in scores.softmax(dim=-1):
+            fused[rows] = together(fused[rows], head)
+    return fused / trace.num_heads if head_fusion == "mean" else fused
 
 
 def _fused(heads: Tensor, head_fusion: str) -> Tensor:

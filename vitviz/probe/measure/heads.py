@@ -38,28 +38,28 @@ def head_statistics(trace: Trace, grid: PatchGrid) -> HeadStatistics:
     so only attention between patches counts, rescaled so that its rows sum to 1. Tokens that an
     intervention took out do not count.
     """
-    away, first = distances(grid), grid.num_prefix_tokens
-    stays = ~(trace.cuts.removed if trace.cuts else torch.zeros(trace.num_tokens).bool())
+    first, stays = grid.num_prefix_tokens, torch.ones(trace.num_tokens).bool()
+    if trace.cuts:
+        stays = ~trace.cuts.removed
+    away = torch.nn.functional.pad(distances(grid), (0, 0, first, 0))  # a row for every token
     entropy = torch.empty(trace.depth, trace.num_heads)
     distance = torch.empty_like(entropy)
-    together = torch.get_num_threads()  # so many maps stay in the processor's cache
+    spread, lengths = torch.empty(2, trace.num_heads, trace.num_tokens)
     for layer in range(trace.depth):
-        for start in range(0, trace.num_heads, together):
-            some = slice(start, start + together)
-            scores = trace.scores(layer, some)
+        for heads, rows, scores in trace.score_blocks(layer):
             attention = scores.softmax(dim=-1)
             # Entropy is -sum a log a, where log a = score - log-sum-exp. The log-sum-exp is read
             # off the largest entry of each row, because exponentials are what costs time.
             lse = scores.amax(dim=-1) - attention.amax(dim=-1).log()
             if trace.cuts:
                 scores.masked_fill_(attention == 0, 0)  # 0 log 0 is 0, and not 0 times infinity
-            rows = lse - scores.mul_(attention).sum(dim=-1)
-            entropy[layer, some] = rows[:, stays].mean(dim=-1)
-            inner = attention[:, first:, first:]
+            spread[heads, rows] = lse - scores.mul_(attention).sum(dim=-1)
+            inner = attention[..., first:]
             # All attention can lie on prefix tokens; the distance is 0 then, and not 0 / 0.
             total = inner.sum(dim=-1).clamp_min(torch.finfo(torch.float32).tiny)
-            lengths = inner.mul_(away).sum(dim=-1) / total
-            distance[layer, some] = lengths[:, stays[first:]].mean(dim=-1)
+            lengths[heads, rows] = inner.mul_(away[rows]).sum(dim=-1) / total
+        entropy[layer] = spread[:, stays].mean(dim=-1)
+        distance[layer] = lengths[:, first:][:, stays[first:]].mean(dim=-1)
     return HeadStatistics(entropy.clamp_min_(0), distance)
 
 

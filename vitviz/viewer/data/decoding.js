@@ -46,7 +46,10 @@ export async function decoded(file, name) {
   if (format === "") return null;
   const noPicture = (what, values = {}) =>
     new PhotoError("no_picture", { name: quoted, what: { key: "is_" + what, values }, allowed: ALLOWED });
-  if (format === null) throw noPicture(lookOf(bytes));
+  if (format === null) {
+    const { what, ...values } = lookOf(bytes);
+    throw noPicture(what, values);
+  }
   const size = sizeIn(bytes, format);
   if (!size && TELL.includes(format)) throw noPicture("damaged", { format });
   checkSize(quoted, size);

@@ -200,3 +200,27 @@ export const EXPLAINER_KEYS = [
   "attention", "rollout", "attention_norm", "attention_gradient", "generic", "gradient_rollout", "grad_cam",
   "occlusion", "integrated_gradients", "centre", "random",
 ];
+
+/**
+ * Kinds of files that are no picture (vitviz/model/photo_kinds.py), with the ends of their keys in
+ * photo.json. head: bytes that are looked at; placed: place, from the end if negative, and bytes
+ * there; heic: brands; beginnings: in lower case; damaged: of a format.
+ * @type {{head: number, placed: [number, string, string][], heic: string[],
+ *   beginnings: [string, string][], damaged: [string, string][]}}
+ */
+export const FILE_KINDS = {
+  head: 512,
+  placed: [
+    [128, "DICM", "dicom"], [344, "n+1\u0000", "nifti"], [344, "ni1\u0000", "nifti"], [0, "\u00ff\n", "jpeg_xl"],
+    [0, "\u0000\u0000\u0000\fJXL ", "jpeg_xl"], [0, "\u0093NUMPY", "array"], [0, "v/1\u0001", "exr"],
+    [0, "#?RADIANCE", "exr"], [0, "\u0089HDF\r\n", "hdf"], [0, "FUJIFILMCCD-RAW", "raw"],
+    [-18, "TRUEVISION-XFILE", "tga"],
+  ],
+  heic: ["heic", "heix", "hevc", "heim", "heis", "mif1", "msf1"],
+  beginnings: [
+    ["<!doctype html", "web_page"], ["<html", "web_page"], ["%pdf", "pdf"], ["%!ps", "postscript"],
+    ["pk\u0003\u0004", "zip"], ["\u001f\u008b", "archive"], ["8bps", "photoshop"],
+    ["\u0000\u0000\u0001\u0000", "icon"], ["riff", "riff"],
+  ],
+  damaged: [["\u00ff\u00d8\u00ff", "JPEG"], ["\u0089png", "PNG"], ["gif8", "GIF"]],
+};

@@ -2,6 +2,8 @@
  * Photo files: format, size and number of frames, read before decoding, as in vitviz/model/photo.py.
  */
 
+import { FILE_KINDS } from "../engine/tables.js";
+
 /**
  * The formats that a page decodes itself: offset and bytes of their signature.
  * @type {Record<string, [number, string]>}
@@ -20,19 +22,6 @@ const OTHERS = ["II*\0", "MM\0*", "\0\0\0\fjP", "\xff\x4f\xff\x51", "P1", "P2", 
 const isDeep = (bytes) => letters(bytes, 0, 4) === "\x89PNG" && bytes[24] === 16;
 /** Whether it is an AVIF with several pictures: only Python opens it. */
 const isSequence = (bytes) => letters(bytes, 4, 12) === "ftypavis";
-/** Signatures of files that are no picture, and the ends of their keys in photo.json. */
-const STRANGERS = [
-  ["<!doctype html", "web_page"],
-  ["<html", "web_page"],
-  ["%pdf", "pdf"],
-  ["%!ps", "postscript"],
-  ["pk\x03\x04", "zip"],
-  ["\x1f\x8b", "archive"],
-  ["8bps", "photoshop"],
-  ["\0\0\x01\0", "icon"],
-  ["riff", "riff"],
-];
-const HEIC = ["heic", "heix", "hevc", "heim", "heis", "mif1", "msf1"];
 
 /** Whether a segment of a JPEG holds its size: frames do, tables do not. */
 const isFrame = (kind) => kind >= 0xc0 && kind <= 0xcf && kind !== 0xc4 && kind !== 0xc8 && kind !== 0xcc;
@@ -56,24 +45,31 @@ export function formatOf(bytes) {
 }
 
 /**
- * The apparent type of a file that is no picture, as the end of a key of photo.json.
+ * The kind of a file that is no picture, as `looks_like` of vitviz/model/photo_kinds.py names it.
  * @param {Uint8Array} bytes
+ * @returns {{what: string, format?: string}} the end of a key of photo.json, and a value in its text
  */
 export function lookOf(bytes) {
-  if (letters(bytes, 4, 8) === "ftyp") return HEIC.includes(letters(bytes, 8, 12)) ? "heic" : "video";
-  const head = letters(bytes, 0, 512)
-    .replace(/^(\xef\xbb\xbf|[ \t\r\n])+/, "")
-    .toLowerCase();
-  if (head.includes("<svg")) return "svg";
-  const known = STRANGERS.find(([begins]) => head.startsWith(begins));
-  if (known) return known[1];
-  if (!/^[\t\r\n\f\x1b\x20-\x7e\x80-\xff]+$/.test(head)) return "unknown";
+  const placed = FILE_KINDS.placed.find(([at, there]) => letters(bytes, at, at + there.length) === there);
+  if (placed) return { what: placed[2] };
+  if (letters(bytes, 4, 8) === "ftyp")
+    return { what: FILE_KINDS.heic.includes(letters(bytes, 8, 12)) ? "heic" : "video" };
+  const head = letters(bytes, 0, FILE_KINDS.head)
+    .replace(/^[\xef\xbb\xbf \t\r\n]+/, "")
+    .replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase()); // not \xd8, which is no letter here
+  if (head.includes("<svg")) return { what: "svg" };
+  const known = FILE_KINDS.beginnings.find(([begins]) => head.startsWith(begins));
+  if (known) return { what: known[1] };
+  const damaged = FILE_KINDS.damaged.find(([begins]) => head.startsWith(begins));
+  if (damaged) return { what: "damaged", format: damaged[1] };
+  if (!/^[\t\r\n\f\x1b\x20-\x7e\x80-\xff]+$/.test(head)) return { what: "unknown" };
   try {
-    new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, 512), { stream: bytes.length > 512 });
+    const stream = bytes.length > FILE_KINDS.head;
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, FILE_KINDS.head), { stream });
   } catch {
-    return "unknown";
+    return { what: "unknown" };
   }
-  return "text";
+  return { what: "text" };
 }
 
 /**

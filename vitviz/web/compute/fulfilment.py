@@ -45,13 +45,14 @@ from .turns import Turns
 UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # not shown by browsers
 PAGE = "page.html"
 Turn = Callable[[], AbstractContextManager[None]]
-_many_passes = Turns(max(1, limits.COMPUTING - 1), limits.LINE)
+_heavy = Turns(max(1, limits.COMPUTING - 1), limits.LINE)
 
 
 def fulfil(order: AnyOrder, models: ModelSource, turn: Turn = nullcontext) -> Result:
     """Fulfil an order of any kind: the only function that other processes and machines need.
 
-    `turn` is entered only while the model runs, to limit how many run at a time.
+    `turn` is entered while the model runs and its result is packed, to limit how many compute at a
+    time: packing 1,370 tokens takes as long as their pass. A photo is opened without a turn.
     """
     kinds: dict[type[AnyOrder], Callable[..., Result]] = {
         Order: _analyzed,
@@ -94,14 +95,17 @@ def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) ->
     if order.selection and order.selection.explainer:
         passes = chosen(order.selection.explainer).passes(PatchGrid.of(loaded.card.config))
         _check_work(loaded.card, passes, limits.EXPLAINING_WORK)
-    with stages("wait"), _explaining(passes), turn(), stages("pass"):
-        analysis = analyze(loaded, photo, invert=order.invert, interventions=order.interventions)
-        # In the same turn: some explainers run the model, too, even many times.
-        relevance = _relevance(order.selection, analysis) if order.selection else {}
-    with stages("pack"):
-        if order.selection is None:
-            return _for_page(order, analysis)
-        return _for_program(order.selection, analysis, relevance)
+    with stages("wait"), _leaving_room(loaded.card, passes + 1), turn():
+        with stages("pass"):
+            analysis = analyze(
+                loaded, photo, invert=order.invert, interventions=order.interventions
+            )
+            # Some explainers run the model, too, even many times.
+            relevance = _relevance(order.selection, analysis) if order.selection else {}
+        with stages("pack"):
+            if order.selection is None:
+                return _for_page(order, analysis)
+            return _for_program(order.selection, analysis, relevance)
 
 
 def _operated(order: OperateOrder, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
@@ -111,13 +115,14 @@ def _operated(order: OperateOrder, models: ModelSource, turn: Turn, stages: _Sta
     """
     with stages("open"):
         held = _held(order, models)
-    with stages("wait"), turn(), stages("pass"):
-        analysis = held.operate(order.interventions)
-    with stages("pack"):
-        if order.wanted == "saved":
-            return Result(saved=analysis.to_bytes(), saved_name=_saved_name(analysis))
-        payload = pack(analysis, whole=False, beside=True, first=order.first)
-        return Result(manifest=payload.manifest, files=payload.files)
+    with stages("wait"), _leaving_room(held.card, 1), turn():
+        with stages("pass"):
+            analysis = held.operate(order.interventions)
+        with stages("pack"):
+            if order.wanted == "saved":
+                return Result(saved=analysis.to_bytes(), saved_name=_saved_name(analysis))
+            payload = pack(analysis, whole=False, beside=True, first=order.first)
+            return Result(manifest=payload.manifest, files=payload.files)
 
 
 def _late(order: LateOrder, models: ModelSource, turn: Turn, _stages: _Stages) -> Result:
@@ -125,7 +130,7 @@ def _late(order: LateOrder, models: ModelSource, turn: Turn, _stages: _Stages) -
     held = _held(order, models)
     passes = passes_of(held, order.name)
     _check_work(held.card, passes, limits.EXPLAINING_WORK)
-    with _explaining(passes), turn() if passes else nullcontext():
+    with _leaving_room(held.card, passes), turn() if passes else nullcontext():
         return Result(files={late_path(order.name): late_file(held, order.name)})
 
 
@@ -137,7 +142,7 @@ def _fair(order: FairOrder, models: ModelSource, turn: Turn, stages: _Stages) ->
     _check_work(held.card, passes, limits.TESTING_WORK)
     maps, columns = dict(order.maps), [*order.columns]
     target = held.class_index(order.target, "fair_test")
-    with _explaining(passes), turn(), stages("pass"):
+    with _leaving_room(held.card, passes), turn(), stages("pass"):
         if missing := [key for key in keys if key not in maps]:
             maps[missing[0]] = held.explain(missing[0], order.token, target).tolist()
             return _step(maps, columns, len(keys) + fairness.STEPS)
@@ -171,7 +176,7 @@ def _page(order: PageOrder, models: ModelSource, turn: Turn, _stages: _Stages) -
     layers = held.trace.depth if order.layers is None else len(order.layers)
     if layers * _page_bytes_of_layer(held) > limits.PAGE_BYTES:
         raise VitvizError(Message("web.page_large", most=round(limits.PAGE_BYTES / 1e6)))
-    with _explaining(limits.MANY_PASSES), turn():
+    with _leaving_room(held.card, limits.MANY_PASSES), turn():
         text = page(held, film=order.film, layers=order.layers, engine=order.engine)
     return Result(files={PAGE: text.encode()})
 
@@ -190,18 +195,22 @@ def _held(order: OperateOrder | LateOrder | FairOrder | PageOrder, models: Model
 
 def _check_work(card: ModelCard, passes: int, most: float) -> None:
     """Raise `VitvizError` if so many passes of this model are too much for a shared machine."""
-    tokens = PatchGrid.of(card.config).num_tokens
-    if 2.0 * passes * card.num_parameters * tokens > most:
+    if _work(card, passes) > most:
         raise VitvizError(Message("web.too_much", passes=passes, name=card.name))
 
 
-def _explaining(passes: int) -> AbstractContextManager[None]:
-    """A turn for work of many passes, which can take a minute: where several passes run at a time,
-    one place of `turn` stays free for others. Raises `VitvizError` if too many wait for it.
+def _work(card: ModelCard, passes: int) -> float:
+    """Operations of so many passes, without those that grow with the square of the tokens."""
+    return 2.0 * passes * card.num_parameters * PatchGrid.of(card.config).num_tokens
+
+
+def _leaving_room(card: ModelCard, passes: int) -> AbstractContextManager[None]:
+    """A turn for heavy work, which can take a minute: where several passes run at a time, one place
+    of `turn` stays free for lighter ones. Raises `VitvizError` if too many wait for it.
     """
-    if passes < limits.MANY_PASSES:
+    if passes < limits.MANY_PASSES and _work(card, passes) < limits.HEAVY_WORK:
         return nullcontext()
-    return _many_passes.take(limits.COMPUTING_WAIT_SECONDS, VitvizError(Message("web.busy")))
+    return _heavy.take(limits.COMPUTING_WAIT_SECONDS, VitvizError(Message("web.busy")))
 
 
 def _for_page(order: Order, analysis: Analysis) -> Result:

@@ -10,10 +10,15 @@ other than browsers send neither, and are allowed.
 
 import ipaddress
 import os
+import re
 import socket
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
+# A name, or an IPv6 address, and a port (RFC 1123, section 2.1; "_" is common in local networks).
+HOST = re.compile(
+    r"(\[[\da-f:.]{2,45}\]|[a-z\d_-]{1,63}(?:\.[a-z\d_-]{1,63})*)(?::\d{1,5})?", re.ASCII | re.I
+)
 SPACES = "SPACE_HOST"  # variable of Hugging Face with the names of a Space
 
 
@@ -89,10 +94,8 @@ def read_origin(text: str) -> str:
 
 def _name_of(host: str) -> str:
     """The name in a `Host` header; "" for an invalid header."""
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+    found = HOST.fullmatch(host)
+    return found[1].lower().strip("[]") if found else ""
 
 
 def _is_address(name: str) -> bool:

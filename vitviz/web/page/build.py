@@ -24,6 +24,7 @@ from ..compute.models import Menu, Models
 from ..compute.replicas import Replicas
 from ..host import limits
 from ..host.error_messages import hiding, in_all
+from ..host.memory import return_memory
 from ..host.settings import Settings
 from ..host.watch import Watch
 from ..service.classroom import Classroom
@@ -83,6 +84,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     settings.apply()
     engine, menu = _engine_of(settings)  # may fail, so it comes before the cache's folder
     Image.core.set_block_size(limits.PILLOW_BLOCK_BYTES)
+    return_memory()
     cache = Cache(upload_folder())
     try:
         return _built(settings, engine, menu, cache)

@@ -42,6 +42,7 @@ class Questions:
         # block the engine.
         self._asking = Turns(limits.COMPUTING, limits.LINE)
         self._drawing = Turns(1, limits.LINE)
+        self._taking_home = Turns(limits.PAGES_MADE, limits.LINE)
         self._tests = FairTests(engine)
         self._operating = Turns(limits.COMPUTING, limits.OPERATING_LINE)
 
@@ -130,8 +131,14 @@ class Questions:
 
         The browser adds what a teacher or pupil has written; it is not sent here.
         """
-        known = self._analyses.known(ref.id)
-        depth = self._analyses.get(ref).trace.depth
+        with computing(self._taking_home):
+            data = self._page(ref, question)
+            return {"path": self._store.put(data, PAGE), "size": len(data)}
+
+    def _page(self, ref: PassRef, question: Any) -> bytes:
+        """The HTML of a page to take home."""
+        known, saved = self._analyses.known(ref.id), self._analyses.saved(ref)
+        depth = Analysis.from_bytes(saved).trace.depth
         match question:
             case {"layers": [*layers], "film": bool(film)} if layers and all(
                 type(layer) is int and 0 <= layer < depth for layer in layers
@@ -140,7 +147,7 @@ class Questions:
             case _:
                 raise SelectionError("layers of the analysis are needed, and whether with the film")
         order = PageOrder(
-            saved=self._analyses.saved(ref),
+            saved=saved,
             model=known.shown.model,
             layers=chosen,
             film=film,
@@ -150,8 +157,7 @@ class Questions:
         if result.refused:
             raise VitvizError(result.refused.text)
         self._store.check_room()
-        data = result.files[PAGE]
-        return {"path": self._store.put(data, PAGE), "size": len(data)}
+        return result.files[PAGE]
 
     def beside(self, ref: PassRef, question: Any) -> dict[str, Any]:
         """Make the analysis that a viewer compares with: {"manifest"}, files by address."""
