@@ -15,6 +15,7 @@ from vitviz.train.learner import Outputs
 from vitviz.train.loop import train
 from vitviz.train.processes import Processes
 from vitviz.train.run import Run
+from vitviz.train.scores import fit_temperature
 from vitviz.train.teacher import SoftLabels, Teacher, cut, soft_labels, soft_losses
 
 ALONE = Processes()
@@ -63,6 +64,11 @@ def blocks(n: int) -> torch.Tensor:
     return small.repeat_interleave(2, 2).repeat_interleave(2, 3).to(torch.uint8)
 
 
+def features_as_they_are(_teacher, images):
+    """The "pictures" are features. (n, D) -> (at most `BATCH`, D, 1, 1) at a time"""
+    return (part[:, :, None, None] for part in images.split(teacher.BATCH))
+
+
 # From new to old coordinates: the whole, its right half, its upper left quarter, mirrored.
 CUTS = {
     "whole": ([[1.0, 0, 0], [0, 1, 0]], (slice(0, 8), slice(0, 8)), False),
@@ -101,26 +107,36 @@ def test_the_classifier_of_a_linear_discriminant_gives_the_probabilities_of_two_
     features[:, 0] += targets * 2.0 - 1
     own = toy_teacher(classes=2)
 
-    def features_of(_teacher, images):
-        return (part[:, :, None, None] for part in images.split(teacher.BATCH))
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(teacher, "features_of", features_of)
+        patch.setattr(teacher, "features_of", features_as_they_are)
         patch.setattr(teacher, "SHRINK", 0.0)
+        patch.setattr(teacher, "EVERY", 10**9)
         teacher.fit_head(own, features, targets, ALONE)
     weight, bias = own.head.weight.diff(dim=0)[0], own.head.bias.diff()
     torch.testing.assert_close(weight, torch.tensor([2.0, 0, 0]), atol=0.06, rtol=0)
     torch.testing.assert_close(bias, torch.tensor([0.5]).log(), atol=0.06, rtol=0)
 
 
-def test_a_teacher_is_tuned_to_the_pictures(toy):
-    own = toy_teacher(classes=3)
-    recipe = TAUGHT.changed({"teacher_epochs": 40.0, "lr": 0.05, "crop": 1.0})
-    x = PICTURES.images.float() / 255
-    before = F.cross_entropy(own(x), PICTURES.targets).item()
-    teacher.fine_tune(own, PICTURES.images, PICTURES.targets, recipe, ALONE)
-    assert F.cross_entropy(own(x), PICTURES.targets).item() < before / 2
-    assert not torch.equal(own.net.gain, torch.ones(3))
+def test_a_classifier_that_is_too_sure_gets_a_temperature(toy):
+    """Few pictures of many features, most of which mean nothing: a discriminant that learns them
+    by heart is too sure of new pictures.
+    """
+    torch.manual_seed(0)
+    targets = torch.arange(3_000) % 3
+    features = torch.randn(3_000, 100)
+    features[:, :3] += torch.eye(3)[targets]
+    own = toy_teacher()
+    own.head = nn.Linear(100, 3)
+    learned, new = slice(0, 300), slice(300, None)
+    found = {}
+    for every in (3, 10**9):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(teacher, "features_of", features_as_they_are)
+            patch.setattr(teacher, "EVERY", every)
+            teacher.fit_head(own, features[learned], targets[learned], ALONE)
+        found[every] = fit_temperature(own.head(features[new]), targets[new])
+    assert 0.75 < found[3] < 1.35
+    assert found[10**9] > 1.6
 
 
 def test_the_losses_are_those_of_the_pictures_and_of_the_patches_that_were_kept():

@@ -24,7 +24,7 @@ BOUNDS: dict[str, tuple[Callable[[float], bool], str]] = {
     "0 or more": (
         lambda value: value >= 0,
         "weight_decay clip warmup rotate shift mixup cutmix eval_pictures seed others_weight "
-        "others_names unseen neighbours sparse_epochs teacher_epochs soft tokens",
+        "others_names unseen neighbours sparse_epochs soft tokens",
     ),
     "more than 0 and at most 1": (
         lambda value: 0 < value <= 1,
@@ -124,11 +124,6 @@ class Recipe:
         ("", "efficientnet_lite0"),
     )
     teacher_size: int = setting(160, "side of the pictures that the teacher sees, in pixels")
-    teacher_epochs: float = setting(
-        0.0,
-        "epochs for which all of the teacher is trained on these pictures first, for a GPU; 0: "
-        "only its classifier is fitted",
-    )
     soft: float = setting(1.0, "weight of the teacher's answer for the picture, as it was cropped")
     tokens: float = setting(
         1.0,

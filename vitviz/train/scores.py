@@ -90,11 +90,11 @@ def calibration_error(probabilities: Tensor, targets: Tensor, bins: int = 15) ->
 
 
 def fit_temperature(logits: Tensor, targets: Tensor) -> float:
-    """The temperature from 0.2 to 5 that gives the smallest nll when it divides the logits.
+    """The temperature from 0.1 to 10 that gives the smallest nll when it divides the logits.
 
     The ranking of the classes does not change. Fit it on pictures that are used neither for
     training nor for the test.
     """
-    temperatures = torch.logspace(-1, 1, 401, base=5)
+    temperatures = torch.logspace(-1, 1, 573)
     losses = torch.stack([F.cross_entropy(logits / t, targets) for t in temperatures])
     return round(temperatures[losses.argmin()].item(), 3)

