@@ -235,7 +235,7 @@ def _late_files(
             late["embedding"] = _embedding
     if analysis.positions_seed is None:
         del late["untrained"]
-    if analysis.lens is None:
+    if analysis.lens is None or analysis.card.outputs == "value":
         del late["lens"]
     for layer in range(analysis.trace.depth):
         late[tokens_name(layer)] = partial(_tokens, layer=layer)

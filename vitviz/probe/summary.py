@@ -1,9 +1,10 @@
 """The results of an analysis in JSON's types, for the API and the viewer."""
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from .measure.predictions import Answer, Group, KnownOrNot, Prediction, not_taught
+from .measure.phrases import not_taught, phrase
+from .measure.predictions import Answer, Group, KnownOrNot, Prediction
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -21,6 +22,7 @@ def facts(analysis: "Analysis", k: int) -> dict[str, Any]:
             "source": card.source,
             "num_parameters": card.num_parameters,
             "head": card.head,
+            "outputs": card.outputs,
             "trained": card.trained,
             "details": dict(card.details),
         },
@@ -44,10 +46,16 @@ def facts(analysis: "Analysis", k: int) -> dict[str, Any]:
         "temperature": card.temperature,
         "predictions": [_fields(prediction) for prediction in analysis.predictions(k)],
         "groups": [_fields(group) for group in analysis.groups(k)],
-        "answer": None if answer is None else _fields(answer),
+        "answer": None if answer is None else _answer(answer, analysis),
         "known_or_not": _known_or_not(analysis, answer),
         "steps": [step.to_dict() for step in analysis.steps()],
     }
+
+
+def _answer(answer: Answer, analysis: "Analysis") -> dict[str, Any]:
+    """The fields of the answer, its number, and its text in English."""
+    text = str(phrase(answer, analysis.card))
+    return asdict(answer) | {"number": answer.number, "text": text}
 
 
 def _known_or_not(analysis: "Analysis", answer: Answer | None) -> dict[str, Any] | None:
@@ -57,6 +65,6 @@ def _known_or_not(analysis: "Analysis", answer: Answer | None) -> dict[str, Any]
     return _fields(verdict) | {"sentence": sentence}
 
 
-def _fields(value: Prediction | Group | Answer | KnownOrNot) -> dict[str, Any]:
+def _fields(value: Prediction | Group | KnownOrNot) -> dict[str, Any]:
     """The fields by name; `dataclasses.asdict` would copy every number of them."""
     return {field.name: getattr(value, field.name) for field in fields(value)}
