@@ -130,7 +130,8 @@ def test_config_json_of_timm_can_say_it(tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text(json.dumps(config))
         card = load(tmp_path, device="cpu").card
         assert (card.outputs, card.labels) == ("any_of", ("output 0", "output 1", "output 2"))
-        assert load(tmp_path, pretrained=False, device="cpu").card.outputs == "any_of"
+        if "problem_type" in config:  # timm itself does not read the other one
+            assert load(tmp_path, pretrained=False, device="cpu").card.outputs == "any_of"
         assert load(tmp_path, outputs="value", device="cpu").card.outputs == "value"
     (tmp_path / "config.json").write_text(json.dumps({**told, "pretrained_cfg": inner}))
     assert load(tmp_path, device="cpu").card.outputs == "one_of"
@@ -209,10 +210,13 @@ def test_each_class_that_can_be_true_has_its_own_lens_and_fair_test() -> None:
     for line in analysis.lens_lines(3):
         assert_close(torch.tensor(line.probabilities), analysis.lens[:, line.index].sigmoid())
     second = int(logits.argsort()[-2])
-    found = analysis.fair_test("occlusion", target=second, steps=3, orders=2)
-    assert float(found.first["occlusion"][0]) == pytest.approx(sigmoid(float(logits[second])))
-    none_left = analysis.operate([{"kind": "keep", "patches": []}]).trace.logits[second]
-    assert float(found.first["occlusion"][-1]) == pytest.approx(sigmoid(none_left), abs=1e-5)
+    found = analysis.fair_test("occlusion", target=second, steps=2, orders=2)
+    values = analysis.explain("occlusion", target=second)[1:]
+    kept = values.argsort(descending=True)[8:].sort().values.tolist()
+    changed = analysis.operate([{"kind": "keep", "patches": kept}])
+    for step, left in enumerate((analysis, changed)):
+        share = sigmoid(float(left.trace.logits[second]))
+        assert float(found.first["occlusion"][step]) == pytest.approx(share, abs=1e-5)
     one = looked(tiny("cls"))
     for key in ("generic", "grad_cam", "occlusion"):  # the logit of the class is explained
         assert_close(analysis.explain(key, target=second), one.explain(key, target=second))

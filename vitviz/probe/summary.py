@@ -54,8 +54,9 @@ def facts(analysis: "Analysis", k: int) -> dict[str, Any]:
 
 def _answer(answer: Answer, analysis: "Analysis") -> dict[str, Any]:
     """The fields of the answer, its number, and its text in English."""
-    text = str(phrase(answer, analysis.card))
-    return asdict(answer) | {"number": answer.number, "text": text}
+    text, parts = str(phrase(answer, analysis.card)), [asdict(part) for part in answer.parts]
+    lists = {"classes": [*answer.classes], "parts": parts}
+    return _fields(answer) | lists | {"number": answer.number, "text": text}
 
 
 def _known_or_not(analysis: "Analysis", answer: Answer | None) -> dict[str, Any] | None:
@@ -65,6 +66,6 @@ def _known_or_not(analysis: "Analysis", answer: Answer | None) -> dict[str, Any]
     return _fields(verdict) | {"sentence": sentence}
 
 
-def _fields(value: Prediction | Group | KnownOrNot) -> dict[str, Any]:
+def _fields(value: Prediction | Group | Answer | KnownOrNot) -> dict[str, Any]:
     """The fields by name; `dataclasses.asdict` would copy every number of them."""
     return {field.name: getattr(value, field.name) for field in fields(value)}

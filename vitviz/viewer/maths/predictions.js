@@ -40,8 +40,7 @@ export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MO
   });
   const predictions = firstOf(logits, k, classes.outputs).map(predicted);
   if (classes.outputs !== "one_of") {
-    const answer =
-      predictions.length > 0 ? separateAnswer(logits, probabilities, predicted, classes) : null;
+    const answer = predictions.length > 0 ? separateAnswer(logits, probabilities, predicted, classes) : null;
     return { probabilities, predictions, groups: [], answer, known_or_not: null };
   }
   const groups = logits.length > 0 && classes.groups ? groupsOf(probabilities, classes.groups) : [];
@@ -116,6 +115,9 @@ export function probabilitiesOf(logits, outputs, temperature) {
   if (outputs === "one_of") return softmax(logits, temperature);
   return Array.from(logits, (logit) => 1 / (1 + Math.exp(-logit / temperature)));
 }
+
+/** Whether a model chooses one class, so that its classes share out one certainty. */
+export const choosesOne = ({ manifest: { model } }) => model.outputs === "one_of";
 
 /** The indices of the k largest logits; of values those of the first k. */
 function firstOf(logits, k, outputs) {

@@ -25,7 +25,8 @@ export function answerOf(app) {
   const name = nameOf(answer, app);
   const line = (text, note = "") => ({ text, note, line: text });
   if (model.trained === false) return line(t("noAnswer"), t("noAnswerWhy"));
-  if (answer.outputs === "value") return line(t("answerValues", { listed: withMore() }), t("outputsWhy_value"));
+  if (answer.outputs === "value")
+    return line(t("answerValues", { listed: withMore() }), t("outputsWhy_value"));
   if (answer.outputs === "any_of")
     return line(
       answer.level === "none"
@@ -83,16 +84,16 @@ export function movedText(app, changed) {
     : "";
 }
 
-/** Whether there is a usable answer: the model is trained and sure, and knows the picture's kind. */
+/**
+ * Whether there is an answer that can be kept or lost: the model is trained and sure, knows the picture's kind,
+ * and names classes, not values.
+ */
 export const isAnswer = ({
   manifest: {
     pass: { answer },
     model,
   },
-}) => answer !== null && model.trained !== false && answer.level === "answer";
-
-/** Whether a model chooses one class, so that its classes share out one certainty. */
-export const choosesOne = ({ manifest: { model } }) => model.outputs === "one_of";
+}) => answer !== null && model.trained !== false && answer.level === "answer" && answer.outputs !== "value";
 
 /** Whether an answer is refused: its shares are of classes that it has just denied. */
 export const refuses = ({
