@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import pytest
+import timm
 
+import vitviz
 from tests.browser.conftest import plain
-from tests.models import photo, tiny
+from tests.models import photo, spread, tiny
 from vitviz import Analysis, analyze
 from vitviz.languages import dictionary
 from vitviz.payload import page
@@ -50,3 +52,23 @@ def test_values_have_no_percentage_no_lens_and_no_fair_test(open_page) -> None:
     tab.get_by_text(texts["lensValue"]).wait_for()
     tab.get_by_role("tab", name=texts["panel_explain"]).click()
     tab.get_by_text(texts["fairValue"]).wait_for(state="attached")
+
+
+@pytest.mark.parametrize(
+    ("locale", "word"), [("en-US", "the file does not say"), ("ko-KR", "적혀")]
+)
+def test_a_score_says_in_the_panel_of_the_model_that_it_is_assumed(
+    open_page, locale: str, word: str
+) -> None:
+    model = spread(timm.create_model("test_vit", num_classes=1).eval())
+    analysis, texts = (
+        analyze(vitviz.from_timm(model, labels=["hotdog"]), photo()),
+        dictionary(locale[:2], "viewer"),
+    )
+    tab = open_page(page(analysis), locale=locale)
+    assert plain(tab.locator("h2").first.text_content()) == plain(analysis.answer_text())
+    assert tab.locator(".vv-says").text_content() == texts["outputsWhy_score"]
+    tab.get_by_role("tab", name=texts["panel_model"], exact=True).click()
+    facts = tab.locator(".vv-panel:visible .vv-card-facts").all_text_contents()
+    assert any(texts["cardAssumed"] in fact and word in fact for fact in facts)
+    assert any(texts["cardOutputs"] + texts["outputs_score"] in fact for fact in facts)

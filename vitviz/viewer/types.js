@@ -31,7 +31,7 @@
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
- *   measurements: {boxes?: Record<string, {energy: number, pointing: number}>,
+ *   assumed: string[], measurements: {boxes?: Record<string, {energy: number, pointing: number}>,
  *     others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},
  *   outputs: Outputs, labels: string[]|null, groups: string[]|null, calibrated: boolean, threshold: number|null,

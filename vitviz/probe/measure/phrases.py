@@ -17,7 +17,7 @@ def phrase(answer: Answer, card: ModelCard, language: str = ENGLISH) -> Message:
 
     def called(label: str, kind: str = "labels") -> str:
         groups = english.get(kind, {}) if kind == "groups" else {}
-        return (groups | dict(own.get(kind, {}))).get(label, label)
+        return {**groups, **own.get(kind, {})}.get(label, label)
 
     numbers = [part.number for part in answer.parts]
     texts = [*map(digits, numbers)] if answer.outputs == "value" else percents(numbers)

@@ -278,12 +278,12 @@ def _answer(
 ) -> Answer:
     kind: Literal["group", "class"] = "class"
     name, probability = best.label, best.probability
+    assert probability is not None
     for group in groups:  # the first, if there are any
         # The best class can lie outside of the best group, whose classes share its probability.
         inside = best.index in group.classes
         if not (inside and probability >= classes.holds_its_group * group.probability):
             kind, name, probability = "group", group.name, group.probability
-    assert probability is not None
     sure = probability >= classes.not_sure if classes.calibrated else None
     level: Level = "not_sure" if sure is False else "answer"
     if known is not None and not known.known:

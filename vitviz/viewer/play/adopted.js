@@ -40,6 +40,7 @@ export function templateOf({ facts, tensors }, { key, names, right, pictures }) 
     head: "classes",
     trained: true,
     details: { title, ...factsOf(details) },
+    assumed: [],
     measurements: right === undefined ? {} : { top1: right, pictures },
     labels,
     groups: null,
