@@ -24,7 +24,6 @@ Library = Literal["timm", "transformers"]
 LIBRARIES = get_args(Library)
 # Name of the score that a checkpoint's threshold is for: `probe.predictions.known_or_not`.
 KNOWN_OR_NOT = "logsumexp of the logits"
-ASSUMED_SCORE = "models.assumed_score"
 SHOWN_NAMES = 5  # of the classes, in one line
 MOST_SCORE = 1e4  # bound of a threshold; a log-sum-exp of logits lies far within
 
@@ -78,7 +77,7 @@ class ModelCard:
         if self.outputs == "":
             object.__setattr__(self, "outputs", by_number(count))
             if count == 1 and self.config.global_pool and are_texts(self.assumed):
-                assumed = (*self.assumed, Message(ASSUMED_SCORE))
+                assumed = (*self.assumed, Message("models.assumed_score"))
                 object.__setattr__(self, "assumed", assumed)
         check_outputs(self.outputs, count)
         details = isinstance(self.details, Mapping)
@@ -354,7 +353,8 @@ def with_outputs(card: ModelCard, outputs: str | None) -> ModelCard:
         check_outputs(outputs, count)
         if head_of(("",), card.config) != "classes":
             raise WeightsError(f"{card.name} has no head whose outputs could mean {outputs}")
-        assumed = tuple(text for text in card.assumed if getattr(text, "key", "") != ASSUMED_SCORE)
+        score = "models.assumed_score"
+        assumed = tuple(text for text in card.assumed if getattr(text, "key", "") != score)
         card = replace(card, outputs=outputs, assumed=assumed)
     if card.head == "embedding" and card.outputs != "one_of":
         names = tuple(f"output {number}" for number in range(count))

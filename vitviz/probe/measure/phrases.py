@@ -23,26 +23,21 @@ def phrase(answer: Answer, card: ModelCard, language: str = ENGLISH) -> Message:
     texts = [*map(digits, numbers)] if answer.outputs == "value" else percents(numbers)
     named = zip(answer.parts, texts, strict=True)
     listed = ", ".join(f"{called(part.label)} {text}" for part, text in named)
-    more = answer.count - len(answer.parts)
+    if (more := answer.count - len(answer.parts)) > 0:
+        listed = Message("viewer.answerMore", listed=listed, count=more)
     if answer.outputs == "value":
-        return _with_more("viewer.answerValues", listed, more)
+        return Message("viewer.answerValues", listed=listed)
     if answer.outputs == "any_of" and answer.level == "none":
         count = f"{card.config.num_classes:,}"
         return Message("viewer.answerNoneTrue", count=count, nearest=listed)
     if answer.outputs == "any_of":
-        return _with_more("viewer.answerSeveral", listed, more)
+        return Message("viewer.answerSeveral", listed=listed)
     if answer.level == "none" and answer.outputs == "one_of":
         return not_taught(answer, card)
     if answer.level == "not_sure":
         return Message("viewer.notSure")
     name = called(answer.name, "groups" if answer.kind == "group" else "labels")
     return Message("viewer.answer", name=name, share=percents([answer.number])[0])
-
-
-def _with_more(key: str, listed: str, more: int) -> Message:
-    if more > 0:
-        listed = Message("viewer.answerMore", listed=listed, count=more)
-    return Message(key, listed=listed)
 
 
 def not_taught(answer: Answer, card: ModelCard) -> Message:
