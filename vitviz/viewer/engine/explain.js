@@ -10,7 +10,7 @@ import { SelectionError } from "./surgery.js";
 import { encode, head, normed, put, putHeads, taken, tokenize, weigh } from "./vit.js";
 import { attentionRows, dot, meanOfHeads } from "../maths/attention.js";
 import { Chance } from "../maths/chance.js";
-import { probabilitiesOf } from "../maths/predictions.js";
+import { probabilitiesOf } from "../maths/outputs.js";
 
 /**
  * One picture in one model, and a class; see `Case` in vitviz/probe/explain/case.py.

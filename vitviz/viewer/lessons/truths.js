@@ -9,7 +9,7 @@ import { placeOf } from "../maths/geometry.js";
 import { pairOf } from "../maths/pair.js";
 import { patchValues } from "../maths/patch.js";
 import { similarities } from "../data/maps.js";
-import { choosesOne } from "../maths/predictions.js";
+import { choosesOne } from "../maths/outputs.js";
 
 /**
  * The arguments of a truth: tokens, a layer, a head, a moment of the film; `to` and `marks` are other tokens;

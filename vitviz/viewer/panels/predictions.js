@@ -3,7 +3,7 @@
 import { createAnswerBars } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
 import { el, setText } from "../parts/dom.js";
-import { choosesOne } from "../maths/predictions.js";
+import { choosesOne } from "../maths/outputs.js";
 import { refuses } from "../text/answer.js";
 import { LENSES, createLens } from "./predictions/lens.js";
 import { oneOf } from "../state/panels.js";
