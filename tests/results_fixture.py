@@ -5,9 +5,14 @@ from typing import Any
 
 import torch
 
+from vitviz.languages import languages, say
+from vitviz.model.config import ViTConfig
+from vitviz.model.loaded import ModelCard
+from vitviz.model.outputs import OUTPUTS
 from vitviz.payload.payload import MOST_CLASSES
 from vitviz.probe.measure.lens import lines
-from vitviz.probe.measure.predictions import Classes, results_of
+from vitviz.probe.measure.phrases import phrase
+from vitviz.probe.measure.predictions import Answer, Classes, results_of
 
 LETTERS = ("a", "b", "c", "d")
 LN9 = 2.1972246  # the logarithm of 9
@@ -107,6 +112,100 @@ EXAMPLES: dict[str, tuple[Classes, list[float], dict[str, Any]]] = {
         {"order": [7, 2001, 0, 1, 2], "answer": ["class", "class 7", None, None]},
     ),
     "a model of features names no class": (Classes(()), [], {"order": [], "shares": []}),
+    "two of four can be true, and are": (
+        Classes(LETTERS, outputs="any_of"),
+        [-LN9, 0.0, LN9, -LN9],  # sigmoids 0.1, 0.5, 0.9, 0.1
+        {
+            "order": [2, 1, 0, 3],
+            "shares": [0.9, 0.5, 0.1, 0.1],
+            "answer": ["class", "c", None, None],
+            "level": "answer",
+            "classes": [2, 1],
+            "text": "c 90.0%, b 50.0%; several can be true",
+        },
+    ),
+    "none of three that can be true is": (
+        Classes(("a", "b", "c"), outputs="any_of", calibrated=True),
+        [-LN9, -0.01, -LN9],
+        {
+            "order": [1, 0, 2],
+            "answer": ["class", "b", None, None],
+            "level": "none",
+            "classes": [],
+            "text": "None of 3 reaches 50%; nearest: b 49.8%",
+        },
+    ),
+    "of five that are true three are named, with a temperature": (
+        Classes((*LETTERS, "e"), outputs="any_of", temperature=2.0),
+        [2 * LN9] * 5,
+        {
+            "shares": [0.9] * 5,
+            "answer": ["class", "a", None, None],
+            "level": "answer",
+            "classes": [0, 1, 2, 3, 4],
+            "text": "a 90.0%, b 90.0%, c 90.0% and 2 more; several can be true",
+        },
+    ),
+    "sigmoids that are 1 in floating point keep the order of their logits": (
+        Classes(("a", "b"), outputs="any_of"),
+        [60.0, 70.0],
+        {
+            "order": [1, 0],
+            "answer": ["class", "b", None, None],
+            "classes": [1, 0],
+            "text": "b 100.0%, a 100.0%; several can be true",
+        },
+    ),
+    "a score is the sigmoid of its logit": (
+        Classes(("hotdog",), outputs="score"),
+        [-LN9],
+        {
+            "order": [0],
+            "shares": [0.1],
+            "answer": ["class", "hotdog", None, None],
+            "level": "none",
+            "classes": [],
+            "text": "\u201chotdog\u201d, 10.0%",
+        },
+    ),
+    "a score of a half is true": (
+        Classes(("hotdog",), outputs="score"),
+        [0.0],
+        {
+            "shares": [0.5],
+            "answer": ["class", "hotdog", None, None],
+            "level": "answer",
+            "classes": [0],
+            "text": "\u201chotdog\u201d, 50.0%",
+        },
+    ),
+    "a small score has two digits": (
+        Classes(("hotdog",), outputs="score"),
+        [-8.0],
+        {"answer": ["class", "hotdog", None, None], "text": "\u201chotdog\u201d, 0.034%"},
+    ),
+    "a value has no probability": (
+        Classes(("age",), outputs="value", temperature=2.0),
+        [-1.2282],
+        {
+            "order": [0],
+            "shares": [None],
+            "answer": ["class", "age", None, None],
+            "level": "answer",
+            "classes": [],
+            "text": "age \u22121.23",
+        },
+    ),
+    "values stand in their order, and the first three are named": (
+        Classes(LETTERS, outputs="value"),
+        [0.5, 1234.6, -0.00002, 7.0],
+        {
+            "order": [0, 1, 2, 3],
+            "shares": [None] * 4,
+            "answer": ["class", "a", None, None],
+            "text": "a 0.500, b 1235, c \u22122.0e-5 and 1 more",
+        },
+    ),
 }
 
 # By name: logits after each block, and by hand: the classes that are followed, and their ranks.
@@ -135,9 +234,13 @@ def examples() -> dict[str, Any]:
                 "k": k,
                 "labels": LETTERS,
                 "temperature": 2.0,
-                "lines": [_fields(line) for line in lines(torch.tensor(logits), LETTERS, 2.0, k)],
+                "outputs": outputs,
+                "lines": [
+                    _fields(line) for line in lines(torch.tensor(logits), LETTERS, 2.0, k, outputs)
+                ],
                 "by_hand": [list(one) for one in by_hand],
             }
+            for outputs in OUTPUTS[:2]
             for name, (logits, k, by_hand) in LENSES.items()
         ],
     }
@@ -159,10 +262,25 @@ def _example(
         "logits": tensor.tolist(),
         "predictions": [_fields(one) for one in results.predictions],
         "groups": [_fields(one) for one in results.groups],
-        "answer": results.answer and _fields(results.answer),
+        "answer": results.answer and asdict(results.answer),
+        "texts": results.answer and _texts(classes, results.answer),
         "known_or_not": results.known_or_not and _fields(results.known_or_not),
         "by_hand": by_hand,
     }
+
+
+def _texts(classes: Classes, answer: Answer) -> dict[str, str]:
+    """The text of the answer in every language, of a model that has these classes."""
+    config = ViTConfig(
+        image_size=8,
+        patch_size=4,
+        embed_dim=4,
+        depth=1,
+        num_heads=1,
+        num_classes=len(classes.labels),
+    )
+    card = ModelCard(name="one", source="", config=config)
+    return {language: say(phrase(answer, card, language), language) for language in languages()}
 
 
 def _fields(one: Any) -> dict[str, Any]:

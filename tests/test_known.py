@@ -20,7 +20,8 @@ from vitviz.model.key import ModelKey
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.probe import saved
-from vitviz.probe.measure.predictions import KEPT, known_or_not, not_taught
+from vitviz.probe.measure.phrases import not_taught
+from vitviz.probe.measure.predictions import KEPT, known_or_not
 from vitviz.web.compute.fulfilment import fulfil
 from vitviz.web.compute.models import Models
 from vitviz.web.compute.orders import Order, Selection

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.results_fixture import EXAMPLES, LENSES, examples
+from tests.results_fixture import EXAMPLES, examples
 from tests.viewer_fixture import FOLDER
 
 TABLE = json.loads(json.dumps(examples()))
@@ -19,6 +19,11 @@ def test_results_are_those_worked_out_by_hand(one: dict) -> None:
     assert [group["name"] for group in one["groups"]] == by_hand.get("groups", [])
     said = answer and [answer[name] for name in ("kind", "name", "sure", "known")]
     assert said == by_hand.get("answer")
+    for name in ("level", "classes"):
+        if name in by_hand:
+            assert answer[name] == by_hand[name]
+    if "text" in by_hand:
+        assert one["texts"]["en"] == by_hand["text"]
     if "known" in by_hand:
         told = one["known_or_not"]
         assert [told["score"], told["known"]] == [
@@ -28,7 +33,9 @@ def test_results_are_those_worked_out_by_hand(one: dict) -> None:
     assert (one["known_or_not"] is None) == (one["classes"]["threshold"] is None)
 
 
-@pytest.mark.parametrize("one", TABLE["lenses"], ids=list(LENSES))
+@pytest.mark.parametrize(
+    "one", TABLE["lenses"], ids=[f"{one['name']}, {one['outputs']}" for one in TABLE["lenses"]]
+)
 def test_lines_of_the_lens_are_those_worked_out_by_hand(one: dict) -> None:
     assert [[line["index"], line["ranks"]] for line in one["lines"]] == one["by_hand"]
 

@@ -23,6 +23,7 @@ from .probe.explain.explainers import EXPLAINERS
 from .probe.intervene.intervention import read as read_interventions
 from .probe.measure.film import Film
 from .probe.measure.measurements import measurements_of
+from .probe.measure.numbers import percent
 from .whole import write_text
 
 ANALYSIS = "analysis.safetensors"
@@ -71,7 +72,7 @@ def look(arguments: argparse.Namespace) -> int:
     if analysis.interventions:
         print(analysis.changes())
     for answer in analysis.predictions():
-        print(f"{answer.probability:7.1%}  {answer.label}")
+        print(f"{answer.number_text:>7}  {answer.label}")
     verdict = analysis.known_or_not()
     if verdict is not None and (sentence := analysis.not_taught()) is not None:
         print(sentence)
@@ -79,7 +80,9 @@ def look(arguments: argparse.Namespace) -> int:
             f"(score {verdict.score:.3g}, below the model's threshold of {verdict.threshold:.3g})"
         )
     elif (phrase := analysis.answer()) is not None and phrase.sure is False:
-        print(f"not sure: the best guess is {phrase.name}, {phrase.probability:.1%}")
+        print(f"not sure: the best guess is {phrase.name}, {percent(phrase.number)}")
+    elif phrase is not None and phrase.outputs == "any_of":
+        print(analysis.answer_text())
     for path in write(analysis, folder, wanted):
         print(path)
     return 0
@@ -126,13 +129,17 @@ def _look_at_many(
 
 
 def _in_words(analysis: Analysis) -> tuple[str, str]:
-    """The probability of the answer, and the answer; empty for a model that names no classes."""
+    """The probability of the answer, or its value, and the answer; empty for a model that names no
+    classes.
+    """
     answer = analysis.answer()
     if answer is None:
         return "", ""
     doubt = " (not sure)" * (answer.sure is False)
     doubt = " (none of the classes)" if answer.known is False else doubt
-    return f"{answer.probability:.1%}", answer.name + doubt
+    if answer.outputs in ("any_of", "value"):
+        return "", analysis.answer_text()
+    return percent(answer.number), answer.name + doubt
 
 
 def notes_of(analysis: Analysis) -> list[str]:
@@ -252,7 +259,7 @@ def figures_of(analysis: Analysis, wanted: Wanted) -> dict[str, Callable[[], Any
         figures["predictions"] = lambda: draw.predictions(analysis)
     if analysis.loaded and analysis.card.config.global_pool == "map":
         figures["pooling"] = lambda: draw.pooling(analysis)
-    if analysis.lens is not None:
+    if analysis.lens_lines(1):
         figures["lens"] = lambda: draw.lens(analysis)
     if measurements_of(analysis.card).keys() & {"top1", "top5", "group", "boxes"}:
         figures["measured"] = lambda: draw.measured(analysis.card)

@@ -15,6 +15,7 @@ const model = /** @type {any} */ ({
   scale: 1,
   prefix_tokens: ["reg_token 1"],
   head: "classes",
+  outputs: "one_of",
   labels: { 0: "a", 1: "b" },
   temperature: 1,
   image: { width: 2, height: 1, channels: 1 },

@@ -203,6 +203,24 @@ test("patches that are left out of the sequence are those that a mask hides", ()
   }
 });
 
+test("the probability of a class is its share, or its own sigmoid where several can be true", () => {
+  const model = MODELS.find(({ name }) => name === "no_cls");
+  const { core, facts } = coreOf(model, bestKernels);
+  const wish = { picture: bytesOf(/** @type {any} */ (model).picture) };
+  const { logits } = core.run(wish);
+  const all = Array.from({ length: facts.config.num_patches }, (_, patch) => patch);
+  const of = (outputs) => {
+    const work = core.work({ ...wish, target: 1, kept: [all], temperature: 2, outputs });
+    let step = work.next();
+    while (!step.done) step = work.next();
+    return step.value[0];
+  };
+  const powers = Array.from(logits, (logit) => Math.exp(logit / 2));
+  assertClose([of("one_of")], [powers[1] / powers.reduce((sum, power) => sum + power, 0)], 1e-5);
+  for (const outputs of ["any_of", "score"]) assertClose([of(outputs)], [powers[1] / (1 + powers[1])], 1e-5);
+  assert.ok(Number.isNaN(of("value")));
+});
+
 test("interventions that cannot be done are refused for the reason that Python has", () => {
   const {
     core,

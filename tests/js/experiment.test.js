@@ -273,7 +273,7 @@ test("an experiment stays beside until its next answer is here, and goes with it
 
 test("the code after a transplant analyses the other photo too", () => {
   const manifest = /** @type {any} */ ({
-    model: { name: "photos", key: { name: "photos" }, position_kinds: [] },
+    model: { name: "photos", key: { name: "photos" }, outputs: "one_of", position_kinds: [] },
     photo: { name: "dog.jpg" },
     pass: { changes: [] },
   });

@@ -116,6 +116,9 @@ const answering = ({ logits, lens = null, model = {}, language = "en", labels = 
     kept: 0,
     not_sure: 0.5,
     holds_its_group: 0.5,
+    outputs: /** @type {const} */ ("one_of"),
+    true: 0.5,
+    named: 3,
     ...model,
   };
   const manifest = {
@@ -130,7 +133,7 @@ const answering = ({ logits, lens = null, model = {}, language = "en", labels = 
       lens &&
       lensLines(
         lens.map((one) => Float32Array.from(one)),
-        1,
+        { outputs: "one_of", temperature: 1 },
         labels,
       ),
   };

@@ -16,7 +16,7 @@ test("what a layer would answer is the class of its largest logit, and nothing w
       [0, 0, 0],
       [5, 1, 2],
     ].map((one) => Float32Array.from(one)),
-    1,
+    { outputs: "one_of", temperature: 1 },
     ["a", "b", "c"],
     3,
   );

@@ -118,7 +118,10 @@ test("each outcome is asked for once, one after another; a failure is asked for 
 
 test("truths of several outcomes wait for all of them, and are missing where one is", () => {
   const source = /** @type {any} */ ({
-    manifest: { model: { depth: 3 }, pass: { predictions: [{ index: 2, label: "2", probability: 0.9 }] } },
+    manifest: {
+      model: { depth: 3, outputs: "one_of" },
+      pass: { predictions: [{ index: 2, label: "2", probability: 0.9 }] },
+    },
   });
   const at = (more) => ({ token: 0, partner: 0, layer: 0, head: 0, ...more });
   const of = (name, more, outcomes, other = null) =>

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { classesByGroup, lensLines, resultsOf } from "../../vitviz/viewer/maths/predictions.js";
+import { answerOf } from "../../vitviz/viewer/text/answer.js";
+import { translator } from "../../vitviz/viewer/text/words.js";
 import { EXAMPLES } from "./fixture.js";
 
 /** Asserts that two values have the same parts in the same order, and numbers that differ by 1e-6 at most. */
@@ -19,30 +21,41 @@ function assertSame(found, wanted, path) {
 
 for (const { name, classes, labels, logits, by_hand: byHand, ...wanted } of EXAMPLES.results) {
   test(name, () => {
+    const { texts, ...others } = wanted;
     const { probabilities, ...found } = resultsOf(
       Float32Array.from(logits),
       classes,
       labels ?? classes.labels,
       5,
     );
-    delete wanted.name;
-    assertSame(found, wanted, "results");
+    assertSame(found, others, "results");
+    for (const [language, text] of Object.entries(texts ?? {})) {
+      const model = { ...classes, num_classes: logits.length, words: {} };
+      const app = {
+        language,
+        t: translator(language),
+        source: { manifest: { model, pass: found, photo: {} } },
+      };
+      assert.equal(answerOf(/** @type {any} */ (app))?.line, text);
+    }
     if (byHand.order)
       assert.deepEqual(
         found.predictions.map(({ index }) => index),
         byHand.order,
       );
-    assert.equal(probabilities.length, logits.length);
-    for (const { index, probability } of found.predictions) assert.equal(probabilities[index], probability);
+    if (classes.outputs === "value") assert.equal(probabilities, null);
+    else assert.equal(probabilities?.length, logits.length);
+    for (const { index, probability } of found.predictions)
+      assert.equal(probabilities?.[index] ?? null, probability);
   });
 }
 
-for (const { name, logits, labels, temperature, k, lines } of EXAMPLES.lenses) {
-  test("the lens: " + name, () => {
+for (const { name, logits, labels, outputs, temperature, k, lines } of EXAMPLES.lenses) {
+  test("the lens: " + name + ", " + outputs, () => {
     assertSame(
       lensLines(
         logits.map((row) => Float32Array.from(row)),
-        temperature,
+        { outputs, temperature },
         labels,
         k,
       ),

@@ -21,7 +21,7 @@ from PIL import Image
 from ..errors import SelectionError, VitvizError
 from ..model.loaded import ModelCard
 from ..probe.analysis import Analysis
-from ..probe.measure.predictions import percent
+from ..probe.measure.numbers import percent
 from ..whole import writes_whole
 
 COLOURS = "viridis"  # perceptually uniform, in grey and for the colour-blind too

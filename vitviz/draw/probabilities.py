@@ -7,6 +7,7 @@ from ..errors import VitvizError
 from ..languages import Message
 from ..probe.analysis import Analysis
 from ..probe.compare import compare
+from ..probe.measure.numbers import digits
 from .figure_parts import (
     BLUE,
     ORANGE,
@@ -38,8 +39,7 @@ def predictions(analysis: Analysis, k: int = 5) -> Figure:
         raise VitvizError(Message("models.no_classes", name=analysis.card.name))
     figure, (left, ax) = panels(analysis, 2, size=3.4, paper="")
     picture(left, analysis)
-    probabilities = [prediction.probability for prediction in best]
-    bars = ax.barh(range(len(best)), probabilities, color=BLUE)
+    bars = ax.barh(range(len(best)), [one.number for one in best], color=BLUE)
     ax.set_axis_on()
     ax.set_aspect("auto")
     ax.set_yticks(
@@ -48,17 +48,30 @@ def predictions(analysis: Analysis, k: int = 5) -> Figure:
         parse_math=False,  # a label may hold dollar signs
         fontfamily=fonts(),
     )
-    ax.bar_label(bars, [percent(p) for p in probabilities], padding=3)
-    ax.set_xlim(0, 1.18)
-    ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    ax.bar_label(bars, [one.number_text for one in best], padding=3)
     ax.invert_yaxis()
     ax.spines[["top", "right"]].set_visible(False)
-    temperature = analysis.card.temperature
-    softened = "" if temperature == 1 else f" of logits / {temperature:.3g}"
-    ax.set_xlabel(f"probability: softmax{softened}")
+    outputs, temperature = analysis.card.outputs, analysis.card.temperature
     note = f"The {len(best)} most probable of {len(analysis.trace.logits)} classes"
+    if outputs == "value":
+        ax.margins(x=0.2)
+        ax.set_xlabel("value")
+        note = f"{len(best)} of {len(analysis.trace.logits)} values"
+    else:
+        _from_0_to_1(ax, 1.18)
+        softened = "" if temperature == 1 else f" of logits / {temperature:.3g}"
+        rule = "softmax" if outputs == "one_of" else "sigmoid"
+        ax.set_xlabel(f"probability: {rule}{softened}")
+    if outputs == "any_of":
+        note = analysis.answer_text()
     title(figure, "\n".join(filter(None, (analysis.not_taught(), note))))
     return figure
+
+
+def _from_0_to_1(ax: Axes, width: float) -> None:
+    """An axis of probabilities, with room for texts beside the bars."""
+    ax.set_xlim(0, width)
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
 
 
 def answers(before: Analysis, after: Analysis, k: int = 5, *, ax: Axes | None = None) -> Figure:
@@ -71,6 +84,8 @@ def answers(before: Analysis, after: Analysis, k: int = 5, *, ax: Axes | None = 
         if not analysis.predictions(1):
             raise VitvizError(Message("models.no_classes", name=analysis.card.name))
     rows = compare(before, after).answers(k)
+    values = after.card.outputs == "value"
+    written = digits if values else percent
     height = 0.5 * len(rows) + 1.6
     figure, ax = stage(ax, 7.4, height, after.card, photo_name=photo_of(after))
     places = range(len(rows))
@@ -81,15 +96,17 @@ def answers(before: Analysis, after: Analysis, k: int = 5, *, ax: Axes | None = 
         # A class that only the other model has gets no bar.
         known = [share or 0.0 for share in shares]
         bars = ax.barh([place + shift for place in places], known, 0.36, color=colour, label=name)
-        texts = ["no such class" if share is None else percent(share) for share in shares]
+        texts = ["no such class" if share is None else written(share) for share in shares]
         ax.bar_label(bars, texts, padding=3, fontsize=7)
     names = [_short(row.label) for row in rows]
     ax.set_yticks(places, labels=names, parse_math=False, fontfamily=fonts())
-    ax.set_xlim(0, 1.15)
-    ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    if values:
+        ax.margins(x=0.2)
+    else:
+        _from_0_to_1(ax, 1.15)
     ax.invert_yaxis()
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_xlabel("probability", fontsize=8)
+    ax.set_xlabel("value" if values else "probability", fontsize=8)
     ax.tick_params(labelsize=8)
     ax.legend(fontsize=8, frameon=False, loc="lower right")
     title(figure, "The answers before and after")
@@ -100,7 +117,7 @@ def lens(analysis: Analysis, k: int = 5) -> Figure:
     """The logit lens: the model's answer after each block, as probabilities and ranks.
 
     The lines are the k classes that lead after the last layer, and the class that leads after any
-    other layer. Raises `VitvizError` if the model names no classes.
+    other layer. Raises `VitvizError` if the model names no classes, or answers with values.
     """
     lines = analysis.lens_lines(k)
     if not lines:

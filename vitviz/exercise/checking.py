@@ -20,6 +20,8 @@ from ..languages import Message, language_of, say
 from ..model.vit import ViT
 from ..model.weights import load
 from ..probe.analysis import Analysis, analyze
+from ..probe.measure.numbers import digits
+from ..probe.measure.predictions import most_probable, probabilities_of
 from ..web.store.examples import EXAMPLES
 from .gaps import GAPS, LAYER
 
@@ -214,11 +216,15 @@ def _of_whole(model: Any, ours: ViT, analysis: Analysis, language: str) -> Messa
     if not apart <= TOLERANCE:
         return Message("exercise.differs", apart=f"{apart:.2g}")
     card = analysis.card
-    shares = torch.softmax(logits[0] / card.temperature, dim=-1)
-    answer = card.labels[int(shares.argmax())] if card.labels else ""
+    place = int(most_probable(logits[0], 1, card.outputs))
+    answer = card.labels[place] if card.labels else ""
     answer = card.words.get(language, {}).get("labels", {}).get(answer, answer)
-    percent = f"{100 * float(shares.max()):.1f}"
-    return Message("exercise.answers", answer=answer, percent=percent, apart=f"{apart:.0e}")
+    shares = probabilities_of(logits[0], card.outputs, card.temperature)
+    if shares is None:
+        number = digits(float(logits[0, place]))
+    else:
+        number = f"{100 * float(shares[place]):.1f}%"
+    return Message("exercise.answers", answer=answer, number=number, apart=f"{apart:.0e}")
 
 
 def _apart(parts: Sequence[Tensor], expected: Sequence[Tensor]) -> float:

@@ -17,7 +17,7 @@ from ..probe.capture.trace import is_sound
 from ..probe.intervene.intervention import Head, Intervention
 from ..probe.intervene.intervention import read as read_interventions
 from ..probe.intervene.surgery import Surgery
-from ..probe.measure.predictions import class_named, softmax
+from ..probe.measure.predictions import TRUE, class_named, most_probable, probabilities_of
 from .analyses import in_batches, made_of, size_of
 from .pictures import BrokenPicture, pictures_of, watched
 from .survey import as_csv
@@ -33,8 +33,9 @@ class Ablation:
     pictures          names of the pictures
     targets      (n,)     the class of each: the answer of the intact model, or the one named
     logits       (i, n)   the fall of its logit: intact minus changed
-    probability  (i, n)   the fall of its probability, in [-1, 1]
-    kept         (i, n)   bool: whether the most probable class is still that of the intact model
+    probability  (i, n)   the fall of its probability, in [-1, 1]; nan of values
+    kept         (i, n)   bool: whether the most probable class is still that of the intact model;
+                          of "any_of" and "score" whether the same classes are true. False of values
     broken                the pictures without a result, each with a sentence that says why
     """
 
@@ -53,19 +54,20 @@ class Ablation:
 
     def table(self) -> list[dict[str, Any]]:
         """A row for each intervention: its caption, the mean falls with their standard errors, and
-        the share of answers that stay.
+        the share of answers that stay; of values the falls of the values alone.
         """
         n = len(self.pictures)
 
         def row(place: int, changes: tuple[Intervention, ...]) -> dict[str, Any]:
+            values = self.card.outputs == "value"
             found: dict[str, Any] = {
                 "changed": "; ".join(str(change.sentence()) for change in changes)
             }
-            for name in ("logits", "probability"):
-                values = getattr(self, name)[place].double()
-                found[name] = float(values.mean())
-                found[f"{name}_error"] = float(values.std() / n**0.5) if n > 1 else float("nan")
-            return found | {"kept": float(self.kept[place].double().mean())}
+            for name in ("logits",) if values else ("logits", "probability"):
+                falls = getattr(self, name)[place].double()
+                found[name] = float(falls.mean())
+                found[f"{name}_error"] = float(falls.std() / n**0.5) if n > 1 else float("nan")
+            return found if values else found | {"kept": float(self.kept[place].double().mean())}
 
         return (
             [row(*place_and_changes) for place_and_changes in enumerate(self.interventions)]
@@ -131,13 +133,14 @@ def ablate(
         if not seen:
             continue
         before = _logits(loaded, seen, intact)
-        targets = before.argmax(dim=1) if fixed is None else torch.full((len(seen),), fixed)
+        first = most_probable(before, 1, loaded.card.outputs)[:, 0]
+        targets = first if fixed is None else torch.full((len(seen),), fixed)
         after = torch.stack([_logits(loaded, seen, surgery) for surgery in surgeries])
         whole = zip(batch, opened, strict=True)
         names += [
             picture.name for picture, result in whole if not isinstance(result, BrokenPicture)
         ]
-        parts.append((targets, *_falls(before, after, targets, loaded.card.temperature)))
+        parts.append((targets, *_falls(before, after, targets, loaded.card)))
     none = torch.empty(len(surgeries), 0)
     targets, logits, probability, kept = (
         (torch.cat(part, dim=-1) for part in zip(*parts, strict=True))
@@ -151,7 +154,7 @@ def ablate(
 
 
 def _falls(
-    before: Tensor, after: Tensor, targets: Tensor, temperature: float
+    before: Tensor, after: Tensor, targets: Tensor, card: ModelCard
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Falls of logits and probabilities, and whether answers stay. (n, C), (i, n, C) -> (i, n)"""
 
@@ -159,8 +162,16 @@ def _falls(
         where = targets.expand(values.shape[:-1])[..., None]
         return values.gather(-1, where)[..., 0]
 
-    less = of(softmax(before, temperature)) - of(softmax(after, temperature))
-    return of(before) - of(after), less.float(), before.argmax(dim=-1) == after.argmax(dim=-1)
+    falls = of(before) - of(after)
+    shares, others = (
+        probabilities_of(logits, card.outputs, card.temperature) for logits in (before, after)
+    )
+    if shares is None or others is None:
+        return falls, torch.full_like(falls, torch.nan), torch.zeros_like(falls, dtype=torch.bool)
+    same = before.argmax(dim=-1) == after.argmax(dim=-1)
+    if card.outputs != "one_of":
+        same = ((shares >= TRUE) == (others >= TRUE)).all(dim=-1)
+    return falls, (of(shares) - of(others)).float(), same
 
 
 def _logits(loaded: LoadedModel, pictures: Sequence[Tensor], surgery: Surgery) -> Tensor:

@@ -18,7 +18,8 @@ from ..whole import write_text
 class PictureResult:
     """The model's answer to one picture. `answer` is the most probable class, with `probability` in
     [0, 1]; `known` as in `KnownOrNot`; `label` the true class; `right` whether the answer is the
-    true class. Each is None if it is not known.
+    true class, or where several can be true, one of the answers. Of a model of values `answer` is
+    the name of the first, and `value` that value. Each is None if it is not known.
     """
 
     picture: str
@@ -27,6 +28,7 @@ class PictureResult:
     known: bool | None = None
     label: str | None = None
     right: bool | None = None
+    value: float | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -63,7 +63,11 @@ class Survey:
 
     @property
     def confidence(self) -> float | None:
-        """The mean probability of the answers in [0, 1]; None for a model that names no classes."""
+        """The mean probability of the answers in [0, 1]; None for a model that names no classes, or
+        that does not choose one of them.
+        """
+        if self.card.outputs != "one_of":
+            return None
         probabilities = [
             result.probability for result in self.pictures if result.probability is not None
         ]
@@ -91,6 +95,8 @@ class Survey:
     def pictures_to_csv(self) -> str:
         """`pictures` as text, a row for each; then the broken ones, each with its sentence."""
         rows = [asdict(result) | {"sentence": ""} for result in self.pictures]
+        for row in rows if self.card.outputs != "value" else ():
+            del row["value"]
         return as_csv([*rows, *({"picture": b.name, "sentence": b.sentence} for b in self.broken)])
 
     def to_pandas(self) -> Any:
@@ -238,9 +244,17 @@ class _Run:
             return Line(name, values, PictureResult(name, label=label))
         best, known = results.predictions[0], results.known_or_not
         taught = label is not None and _plain(label) in map(_plain, labels)
-        right = _plain(best.label) == _plain(label) if taught and label is not None else None
+        answer, right = results.answer, None
+        if taught and label is not None and answer is not None and answer.outputs != "value":
+            right = _plain(label) in (_plain(labels[index]) for index in answer.classes)
         result = PictureResult(
-            name, best.label, best.probability, None if known is None else known.known, label, right
+            name,
+            best.label,
+            best.probability,
+            None if known is None else known.known,
+            label,
+            right,
+            best.logit if best.probability is None else None,
         )
         return Line(name, values, result)
 

@@ -37,14 +37,16 @@ def save_checkpoint(
     labels: tuple[str, ...] | None,
     details: Mapping[str, str],
     words: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
+    outputs: str | None = None,
     dtype: torch.dtype = torch.float16,
 ) -> None:
     """Write the file that `load` reads: weights, and in its metadata all it takes to use them.
 
-    A "temperature" in `details` divides the logits before the softmax. `words` are those of
-    `ModelCard`. Raises `OSError` if the file cannot be written; no part of it is left then.
+    A "temperature" in `details` divides the logits before the softmax. `words` and `outputs` are
+    those of `ModelCard`. Raises `OSError` if the file cannot be written; no part of it is left
+    then.
     """
-    text = describe(config, preprocess, labels, details, words)
+    text = describe(config, preprocess, labels, details, words, outputs)
     tensors = {name: tensor.detach().to("cpu", dtype) for name, tensor in state_dict.items()}
     write_tensors(path, tensors, {FORMAT: text})
 
@@ -55,6 +57,7 @@ def describe(
     labels: tuple[str, ...] | None,
     details: Mapping[str, str],
     words: Mapping[str, Any] | None,
+    outputs: str | None = None,
 ) -> str:
     """The description of a checkpoint's weights, in JSON."""
     return json.dumps(
@@ -65,6 +68,7 @@ def describe(
             "details": dict(details),
             "messages": to_file(details.values()),
             "words": dict(words or {}),
+            **({} if outputs is None else {"outputs": outputs}),
         }
     )
 
@@ -116,6 +120,7 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
             temperature=float(details.get("temperature", 1)),
             details=details,
             words=meta.get("words", {}),
+            outputs=meta.get("outputs", ""),
         )
         check_seed(details)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:

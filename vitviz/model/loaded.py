@@ -14,6 +14,7 @@ from .config import ViTConfig
 from .json_values import are_texts, is_number, is_whole, parse, short
 from .key import ModelKey
 from .labels import Labels, names_of
+from .outputs import by_number, check_outputs
 from .preprocess import Preprocess
 from .vit import ViT
 
@@ -42,11 +43,14 @@ class ModelCard:
 
     `head` says what the outputs are: "classes" (labels exist), "embedding" (features, no class
     names), "tokens" (`global_pool` "": the head answers for every token, (N, C), not for the
-    picture as a whole), "none" (there is no head). `details` are facts in words: data set,
-    accuracy, terms, ... `words` are the names of classes and groups in other languages, as far as
-    the checkpoint brings them: {"ko": {"labels": {"goldfish": "금붕어"}, "groups": {"dog": "개"}}}.
-    `temperature` divides the logits before the softmax, so that shown probabilities are calibrated
-    (arXiv:1706.04599); 1 if it was not fitted. `trained` is False for random weights.
+    picture as a whole), "none" (there is no head). `outputs` says what their numbers mean, one of
+    `outputs.OUTPUTS`; left out, it is what `by_number` assumes, and of one output `assumed` says
+    so. `details` are facts in words: data set, accuracy, terms, ... `words` are the names of
+    classes and groups in other languages, as far as the checkpoint brings them: {"ko": {"labels":
+    {"goldfish": "금붕어"}, "groups": {"dog": "개"}}}.
+    `temperature` divides the logits before the softmax or the sigmoid, so that shown probabilities
+    are calibrated (arXiv:1706.04599); 1 if it was not fitted. `trained` is False for random
+    weights.
     `resized_from` is the image size of the training if positions were resampled to another size.
     `assumed` are sentences about what the files do not say and was assumed, `left_out` the parts of
     the files that the model has no place for.
@@ -58,6 +62,7 @@ class ModelCard:
     labels: tuple[str, ...] | None = None
     num_parameters: int = 0
     head: HeadKind = "none"
+    outputs: str = ""
     temperature: float = 1.0
     details: Mapping[str, str] = field(default_factory=dict)
     trained: bool = True
@@ -68,6 +73,13 @@ class ModelCard:
 
     def __post_init__(self) -> None:
         """Raise `WeightsError` for a field of a wrong type or range, as in a damaged file."""
+        count = self.config.num_classes
+        if self.outputs == "":
+            object.__setattr__(self, "outputs", by_number(count))
+            if count == 1 and self.config.global_pool and are_texts(self.assumed):
+                assumed = (*self.assumed, Message("models.assumed_score"))
+                object.__setattr__(self, "assumed", assumed)
+        check_outputs(self.outputs, count)
         details = isinstance(self.details, Mapping)
         for name, kind, right in (
             ("name", "a text", isinstance(self.name, str)),
@@ -136,6 +148,7 @@ class ModelCard:
             "labels": None if self.labels is None else list(self.labels),
             "num_parameters": self.num_parameters,
             "head": self.head,
+            "outputs": self.outputs,
             "temperature": self.temperature,
             "details": dict(self.details),
             "trained": self.trained,
@@ -248,6 +261,8 @@ class LoadedModel:
             before = "{} x {}".format(*card.resized_from)
             like = self.resampling.like
             positions = Message("models.resampled", kinds=found, before=before, library=like)
+        known = card.head == "classes" and card.outputs != "one_of"
+        meaning = card.outputs if known else card.head
         shown = {
             "architecture": Message(
                 "models.architecture",
@@ -256,9 +271,7 @@ class LoadedModel:
                 width=config.embed_dim,
                 patch=patch,
             ),
-            "outputs": Message(
-                f"models.outputs_{card.head}", count=f"{count or config.embed_dim:,}"
-            ),
+            "outputs": Message(f"models.outputs_{meaning}", count=f"{count or config.embed_dim:,}"),
             "size": Message("models.pixels", size=size, tokens=config.num_tokens),
             "positions": positions,
             "pixels": Message("models.made", mean=_rounded(made.mean), std=_rounded(made.std)),
@@ -307,10 +320,12 @@ class LoadOptions:
     image_size: int | tuple[int, int] | None = None
     without: tuple[str, ...] = ()
     positions_like: str | None = None
+    outputs: str | None = None
 
 
 def customized(loaded: LoadedModel, options: LoadOptions) -> LoadedModel:
-    """The model with the labels and the preprocessing of the options in place of its own.
+    """The model with the labels, the preprocessing and the meaning of outputs of the options in
+    place of its own.
 
     Raises `WeightsError` if they do not fit the model.
     """
@@ -320,10 +335,31 @@ def customized(loaded: LoadedModel, options: LoadOptions) -> LoadedModel:
         details = {key: text for key, text in card.details.items() if key != "groups"}
         head = head_of(names, card.config)
         card = replace(card, labels=names, head=head, words={}, details=details)
+    card = with_outputs(card, options.outputs)
     if options.preprocess is not None:
         check_size(card, options.preprocess)
         card = replace(card, assumed=tuple(text for text in card.assumed if not _is_pixels(text)))
     return replace(loaded, card=card, preprocess=options.preprocess or loaded.preprocess)
+
+
+def with_outputs(card: ModelCard, outputs: str | None) -> ModelCard:
+    """The card with this meaning of the outputs; None: with its own.
+
+    Outputs without names that are no vector are named by their numbers. Raises `WeightsError` as
+    `check_outputs` does, and for a model without a head for the picture.
+    """
+    count = card.config.num_classes
+    if outputs is not None:
+        check_outputs(outputs, count)
+        if head_of(("",), card.config) != "classes":
+            raise WeightsError(f"{card.name} has no head whose outputs could mean {outputs}")
+        score = "models.assumed_score"
+        assumed = tuple(text for text in card.assumed if getattr(text, "key", "") != score)
+        card = replace(card, outputs=outputs, assumed=assumed)
+    if card.head == "embedding" and card.outputs != "one_of":
+        names = tuple(f"output {number}" for number in range(count))
+        card = replace(card, labels=names, head="classes")
+    return card
 
 
 def _is_pixels(sentence: str) -> bool:

@@ -110,7 +110,11 @@ def load_state(
     model.load_state_dict(fitted.state)
     loaded = from_timm(model, name, source)
     described = isinstance(arch, Mapping) and "pretrained_cfg" in arch
-    assumed = (*(() if described else _assumed(loaded, named)), *fitted.assumed)
+    assumed = (
+        *(() if described else _assumed(loaded, named)),
+        *fitted.assumed,
+        *loaded.card.assumed,
+    )
     card = replace(loaded.card, assumed=assumed, left_out=grouped(fitted.left_out))
     if not described:  # the tag of the architecture describes other weights
         card = replace(card, details={"architecture": named})

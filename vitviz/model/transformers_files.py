@@ -25,7 +25,9 @@ from .loaded import (
     head_of,
     holds_numbers,
     misfits,
+    with_outputs,
 )
+from .outputs import outputs_in
 from .preprocess import Preprocess
 from .resize import resized
 from .state_dicts import check_no_adapter, read_any, unwrapped
@@ -204,7 +206,7 @@ def load_transformers(
             vision = hf_config.get("vision_config")
             if not isinstance(vision, dict):
                 raise WeightsError(f"vision_config must be a JSON object, got {short(vision)}")
-            hf_config = vision | {"id2label": hf_config.get("id2label")}
+            hf_config = vision | {key: hf_config.get(key) for key in ("id2label", "problem_type")}
         family = FAMILIES.get(TOWERS.get(kind, kind))
         if family is None:
             known = ", ".join([*FAMILIES, *TOWERS])
@@ -223,6 +225,9 @@ def load_transformers(
         names = names_of(options.labels, config.num_classes)
         if names is None and classifier and hf_config.get("id2label") is not None:
             names = _id2label(hf_config["id2label"], config.num_classes)
+        outputs = options.outputs
+        if classifier and outputs is None:
+            outputs = outputs_in(hf_config, config.num_classes)
         shown, assumed = options.preprocess, ()  # type: Any, tuple[str, ...]
         if shown is None:
             shown, assumed = _preprocess(find, family, config.in_chans, size)
@@ -233,6 +238,7 @@ def load_transformers(
     card = ModelCard(
         name=name, source=source, config=config, labels=names, head=head, assumed=assumed
     )
+    card = with_outputs(card, outputs)
     if options.preprocess and not family.any_size:
         loaded = build(state, card, options.preprocess)
     else:

@@ -6,6 +6,7 @@ from typing import Any
 
 from .json_values import parse
 from .labels import IMAGENET
+from .outputs import OUTPUTS
 
 
 def add_weight_options(options: Any, action: str | type[argparse.Action] = "store") -> None:
@@ -46,6 +47,13 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
         "that the model comes from)",
     )
     add(
+        "--outputs",
+        choices=OUTPUTS,
+        action=action,
+        help="what the outputs mean: one class is true, several can be, one score, or values "
+        "(default: what the files say)",
+    )
+    add(
         "--preprocess",
         type=json_value,
         metavar="JSON",
@@ -56,7 +64,7 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
 
 def weight_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options as keyword arguments of `load`; None for those that were not given."""
-    names = ("arch", "labels", "key", "without", "positions_like", "preprocess")
+    names = ("arch", "labels", "key", "without", "positions_like", "outputs", "preprocess")
     return {name: getattr(arguments, name) for name in names}
 
 

@@ -19,6 +19,7 @@ from .key import ModelKey
 from .labels import Labels
 from .loaded import Library, LoadedModel, LoadOptions, ModelCard, Resampling, customized
 from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models, name_of
+from .outputs import Outputs, outputs_in
 from .preprocess import Preprocess, as_preprocess
 from .resize import resized
 from .state_dicts import read_any, unwrapped
@@ -70,6 +71,7 @@ def load(
     key: str | None = None,
     without: str | Sequence[str] | None = None,
     positions_like: Library | None = None,
+    outputs: Outputs | None = None,
     pretrained: bool = True,
     image_size: int | tuple[int, int] | None = None,
     device: str | torch.device | None = None,
@@ -85,7 +87,10 @@ def load(
     not say; `key` is the beginning of the parameter names, for a file that holds several models;
     `without` are beginnings of the names of parts to leave out, such as "decoder".
     `labels` are the names of the classes, or "imagenet"; `preprocess` is a `Preprocess` or its
-    fields. Both replace those of the model.
+    fields. Both replace those of the model. `outputs` says what the outputs mean: "one_of" (one
+    class is true), "any_of" (several can be), "score" (one logit, whose sigmoid is a probability)
+    or "value" (numbers, as of a regression); the default is what the files say, else a score of
+    one output and one class of several.
 
     `pretrained=False` gives the untrained twin, always the same one. The twin of a vitviz
     checkpoint has exactly the random weights that its training began with; where the training went
@@ -112,6 +117,7 @@ def load(
         pretrained=pretrained,
         image_size=image_size,
         positions_like=positions_like,
+        outputs=outputs,
         without=tuple(without.split(",") if isinstance(without, str) else without or ()),
     )
     loaded = _opened(source, options)
@@ -241,7 +247,7 @@ def _of_timm_folder(
     """
     config = read_object(folder / CONFIG)
     if not options.pretrained and "model_type" not in config:
-        return customized(load_timm(f"{LOCAL}{folder}", pretrained=False), options)
+        return _meaning(load_timm(f"{LOCAL}{folder}", pretrained=False), config, options)
     try:
         state = read_weights(find, weights)
     except WeightsError as error:
@@ -251,7 +257,14 @@ def _of_timm_folder(
     source = Message("models.of_timm_file", file=file)
     if weights is None:
         source = Message("models.pretrained")
-    return customized(load_state(state, config, name, source, file, options.image_size), options)
+    loaded = load_state(state, config, name, source, file, options.image_size)
+    return _meaning(loaded, config, options)
+
+
+def _meaning(loaded: LoadedModel, config: Mapping[str, Any], options: LoadOptions) -> LoadedModel:
+    """`customized`, with the meaning of outputs that a config.json states if the options do not."""
+    stated = options.outputs or outputs_in(config, loaded.card.config.num_classes)
+    return customized(loaded, replace(options, outputs=stated))
 
 
 def _of_others(path: Path, options: LoadOptions) -> LoadedModel:
@@ -301,6 +314,7 @@ def _of_others(path: Path, options: LoadOptions) -> LoadedModel:
 def _of_hub(name: str, options: LoadOptions) -> LoadedModel:
     """A model of the Hugging Face hub, in transformers' format or timm's."""
     model_id = name.partition(":")[2] if name.startswith(HUB_IDS) else name
+    config: dict[str, Any] = {}
     if not model_id.startswith("timm/"):
         try:
             files = hub.Repository(model_id)
@@ -321,4 +335,4 @@ def _of_hub(name: str, options: LoadOptions) -> LoadedModel:
             raise
         except Exception as error:  # the hub's client and the network raise many types
             raise WeightsError(why_not(name, options.pretrained, error)) from error
-    return customized(load_timm(f"{HUB_IDS[0]}{model_id}", options.pretrained), options)
+    return _meaning(load_timm(f"{HUB_IDS[0]}{model_id}", options.pretrained), config, options)

@@ -94,6 +94,7 @@ def weights_of(loaded: LoadedModel, dtype: torch.dtype | None = None) -> bytes:
             labels=card.labels,
             details=card.details,
             words=card.words,
+            outputs=card.outputs,
             dtype=dtype or (torch.float16 if half else torch.float32),
         )
         return path.read_bytes()
@@ -108,7 +109,9 @@ def twin_of(loaded: LoadedModel) -> tuple[LoadedModel, dict[str, Any]] | None:
         return None
     other = twin(loaded)
     card = other.card
-    text = describe(card.config, other.preprocess, card.labels, card.details, card.words)
+    text = describe(
+        card.config, other.preprocess, card.labels, card.details, card.words, card.outputs
+    )
     return other, {**steps, "vitviz": text}
 
 

@@ -235,7 +235,7 @@ def _late_files(
             late["embedding"] = _embedding
     if analysis.positions_seed is None:
         del late["untrained"]
-    if analysis.lens is None:
+    if analysis.lens is None or analysis.card.outputs == "value":
         del late["lens"]
     for layer in range(analysis.trace.depth):
         late[tokens_name(layer)] = partial(_tokens, layer=layer)
@@ -266,7 +266,7 @@ def _words(analysis: "Analysis", film: Path | None) -> dict[str, dict[str, dict[
         language: {kind: dict(names) for kind, names in kinds.items()}
         for language, kinds in kept.items()
     }
-    texts = {str(text): text for text in (card.source, *_details(card).values())}
+    texts = {str(text): text for text in (card.source, *_details(card).values(), *card.assumed)}
     ours = dictionary(ENGLISH, "pictures")
     names = [picture["name"] for picture in facts.get("pictures", ())]
     texts |= {name: Message(f"pictures.{name}") for name in names if name in ours}
@@ -440,6 +440,7 @@ def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **facts["model"],
         "details": _details(card),
+        "assumed": list(card.assumed),
         "measurements": measurements_of(card),
         **asdict(classes),
         "labels": labels,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ImageError, SelectionError, VitvizError
-from ..languages import Message
+from ..languages import ENGLISH, Message, say
 from ..model.json_values import short
 from ..model.loaded import LoadedModel, ModelCard, check_loaded
 from ..model.photo import Photo, open_photo
@@ -33,6 +33,8 @@ from .measure.heads import HeadStatistics, head_statistics
 from .measure.ink import is_dark_on_light, taught_light_ink_only
 from .measure.lens import Line, lines
 from .measure.mixing import Mix, Mixing, mix, mixing
+from .measure.numbers import percent
+from .measure.phrases import not_taught, phrase
 from .measure.positions import Positions, similarity, untrained_positions
 from .measure.predictions import (
     Answer,
@@ -42,8 +44,7 @@ from .measure.predictions import (
     Results,
     class_named,
     classes_of,
-    not_taught,
-    percent,
+    most_probable,
     results_of,
 )
 from .measure.shapes import Step, steps
@@ -118,9 +119,11 @@ class Analysis:
             answer_text = "no class names"
         elif answer.known is False:
             answer_text = not_taught(answer, self.card)
+        elif answer.outputs != "one_of":
+            answer_text = phrase(answer, self.card)
         else:
             unsure = "not sure, " if answer.sure is False else ""
-            answer_text = f'{unsure}"{answer.name}" {percent(answer.probability, 0)}'
+            answer_text = f'{unsure}"{answer.name}" {percent(answer.number, 0)}'
         answer_text += f", {self.changes()}" if self.interventions else ""
         photo = f"{self.photo_name or 'a photo'}{' inverted' if self.inverted else ''}"
         line = f"Analysis({photo}, {self.card.name}: {sizes}, {answer_text})"
@@ -139,7 +142,9 @@ class Analysis:
         return self.pass_.surgery.removed.nonzero().view(-1).tolist()
 
     def predictions(self, k: int = 5) -> tuple[Prediction, ...]:
-        """The k most probable classes, best first; () for a model that names no classes."""
+        """The k most probable classes, best first; of values the first k. () for a model that names
+        no classes.
+        """
         return self._results(k).predictions
 
     def groups(self, k: int = 5) -> tuple[Group, ...]:
@@ -147,11 +152,13 @@ class Analysis:
         return self._results(k).groups
 
     def answer(self) -> Answer | None:
-        """The prediction in one phrase; None for a model that names no classes.
-
-        The most probable group, or the class that holds nearly all of its probability.
-        """
+        """The answer; None for a model that names no classes. `answer_text` is its text."""
         return self._results().answer
+
+    def answer_text(self, language: str = ENGLISH) -> str:
+        """The answer as the headline of the page tells it; "" for a model that names no classes."""
+        answer = self.answer()
+        return "" if answer is None else say(phrase(answer, self.card, language), language)
 
     def known_or_not(self) -> KnownOrNot | None:
         """Whether the picture shows one of the classes, by the score and threshold of the model.
@@ -177,11 +184,13 @@ class Analysis:
 
     def lens_lines(self, k: int = 5) -> tuple[Line, ...]:
         """The classes worth following through the layers, by the logit lens: the last layer's
-        first k, and the first of any other layer. () where `lens` is None.
+        first k, and the first of any other layer. () where `lens` is None, and of values, which
+        no layer answers more than another.
         """
         if self.lens is None:
             return ()
-        return lines(self.lens, self.card.labels or (), self.card.temperature, count_of(k))
+        card = self.card
+        return lines(self.lens, card.labels or (), card.temperature, count_of(k), card.outputs)
 
     def _results(self, k: int = 5) -> Results:
         return results_of(self.trace.logits, classes_of(self.card), count_of(k))
@@ -309,12 +318,16 @@ class Analysis:
         Raises as `explain` does, and `CancelledError`.
         """
         keys = keys or tuple(key for key in explainers.EXPLAINERS if key != "random")
+        fairness.check_outputs(self.card.outputs)
         index = self.class_index(target, "fair_test")
         case = self.case(*keys, target=index, loaded=loaded)
         model = self._model(loaded, "fair_test")
         case = replace(case, vit=model.vit, target=index)
         maps = {key: explainers.EXPLAINERS[key](case, token) for key in keys}
-        return fairness.removal(case, maps, temperature=self.card.temperature, **options)
+        card = self.card
+        return fairness.removal(
+            case, maps, temperature=card.temperature, outputs=card.outputs, **options
+        )
 
     def case(
         self,
@@ -361,13 +374,15 @@ class Analysis:
         )
 
     def class_index(self, target: int | str | None, key: str = "target") -> int:
-        """The number of a class; None is the class that the model answers.
+        """The number of a class; None is the class that the model answers, the first of values.
 
         Raises `SelectionError` for a class that the model does not have, for a model without
         classes, and for None if classes have no names: the largest output may be no answer then.
         """
         number = class_named(self.card, target, key)
-        return int(self.trace.logits.argmax()) if number is None else number
+        if number is not None:
+            return number
+        return int(most_probable(self.trace.logits, 1, self.card.outputs))
 
     def operate(
         self,

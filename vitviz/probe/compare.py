@@ -43,7 +43,9 @@ class Maps:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """A class in both models: its label and probabilities, None in a model without the class."""
+    """A class in both models: its label and probabilities, of values the values; None in a model
+    without the class.
+    """
 
     label: str
     first: float | None
@@ -131,8 +133,7 @@ class Comparison:
         labels = dict.fromkeys(prediction.label for every in known for prediction in every[:count])
         # Several classes can have one name: the most probable, first in the order, is kept.
         first, second = (
-            {prediction.label: prediction.probability for prediction in every[::-1]}
-            for every in known
+            {prediction.label: prediction.number for prediction in every[::-1]} for every in known
         )
         return tuple(Answers(label, first.get(label), second.get(label)) for label in labels)
 

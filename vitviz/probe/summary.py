@@ -1,9 +1,10 @@
 """The results of an analysis in JSON's types, for the API and the viewer."""
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from .measure.predictions import Answer, Group, KnownOrNot, Prediction, not_taught
+from .measure.phrases import not_taught, phrase
+from .measure.predictions import Answer, Group, KnownOrNot, Prediction
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -21,6 +22,7 @@ def facts(analysis: "Analysis", k: int) -> dict[str, Any]:
             "source": card.source,
             "num_parameters": card.num_parameters,
             "head": card.head,
+            "outputs": card.outputs,
             "trained": card.trained,
             "details": dict(card.details),
         },
@@ -44,10 +46,17 @@ def facts(analysis: "Analysis", k: int) -> dict[str, Any]:
         "temperature": card.temperature,
         "predictions": [_fields(prediction) for prediction in analysis.predictions(k)],
         "groups": [_fields(group) for group in analysis.groups(k)],
-        "answer": None if answer is None else _fields(answer),
+        "answer": None if answer is None else _answer(answer, analysis),
         "known_or_not": _known_or_not(analysis, answer),
         "steps": [step.to_dict() for step in analysis.steps()],
     }
+
+
+def _answer(answer: Answer, analysis: "Analysis") -> dict[str, Any]:
+    """The fields of the answer, its number, and its text in English."""
+    text, parts = str(phrase(answer, analysis.card)), [asdict(part) for part in answer.parts]
+    lists = {"classes": [*answer.classes], "parts": parts}
+    return _fields(answer) | lists | {"number": answer.number, "text": text}
 
 
 def _known_or_not(analysis: "Analysis", answer: Answer | None) -> dict[str, Any] | None:

@@ -132,7 +132,14 @@ def unseen_by(
 
 
 def check_classes(loaded: LoadedModel, test: Pictures) -> None:
-    """Raise `TrainError` if the classes of the model are not those of the data."""
+    """Raise `TrainError` if the classes of the model are not those of the data, or if it does not
+    choose one of them.
+    """
+    if loaded.card.outputs != "one_of":
+        raise TrainError(
+            f"{loaded.card.name} does not choose one class (outputs: {loaded.card.outputs}), and "
+            "accuracy counts the right choices"
+        )
     ours, theirs = loaded.card.labels or (), test.labels
     if ours != theirs:
         raise TrainError(

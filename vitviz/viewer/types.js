@@ -31,11 +31,11 @@
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
- *   measurements: {boxes?: Record<string, {energy: number, pointing: number}>,
+ *   assumed: string[], measurements: {boxes?: Record<string, {energy: number, pointing: number}>,
  *     others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},
- *   labels: string[]|null, groups: string[]|null, calibrated: boolean, threshold: number|null, kept: number,
- *     not_sure: number,
+ *   outputs: Outputs, labels: string[]|null, groups: string[]|null, calibrated: boolean, threshold: number|null,
+ *     kept: number, not_sure: number, true: number, named: number,
  *   holds_its_group: number, light_ink_only: boolean, taught_place: TaughtPlace|null,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
@@ -86,11 +86,15 @@
 /**
  * The predictions of the model. `sure` is null if the calibration of its probabilities is unknown, `known` if
  * the model was not trained to tell pictures of its classes from others.
- * @typedef {{index: number, label: string, logit: number, probability: number}} Prediction
+ * @typedef {"one_of"|"any_of"|"score"|"value"} Outputs  what the outputs of a model mean, as in
+ *   vitviz/model/outputs.py
+ * @typedef {{index: number, label: string, logit: number, probability: number|null}} Prediction  probability:
+ *   null of a value, which is the logit
  * @typedef {{name: string, probability: number, classes: number[]}} Group
  * @typedef
- *   {{kind: "group"|"class", name: string, probability: number, sure: boolean|null, known: boolean|null}}
- *   Answer
+ *   {{kind: "group"|"class", name: string, probability: number|null, sure: boolean|null,
+ *   known: boolean|null, level: "answer"|"not_sure"|"none", outputs: Outputs, classes: number[],
+ *   parts: Prediction[], count: number}} Answer  as in vitviz/probe/measure/predictions.py
  * @typedef {{score: number, threshold: number, known: boolean, kept: number}} KnownOrNot
  *   whether the picture shows one of the classes; kept: the share of pictures of the classes that the
  *   threshold was set to keep

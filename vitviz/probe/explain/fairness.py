@@ -11,10 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...errors import CancelledError
+from ...errors import CancelledError, SelectionError
 from ...languages import Message
 from ..capture.selection import count_of
 from ..intervene.chance import Chance
+from ..measure.predictions import probabilities_of
 from .case import Case
 from .explainers import EXPLAINERS, centre_map
 
@@ -110,11 +111,22 @@ class Removal:
         return float(torch.trapezoid(curve, self.removed) / self.removed[-1])
 
 
+def check_outputs(outputs: str) -> None:
+    """Raise `SelectionError` for a model of values: a fair test follows a probability.
+
+    A value has no chance level, and to fall is no worse for it than to rise, so that neither the
+    areas nor the order of maps would mean anything.
+    """
+    if outputs == "value":
+        raise SelectionError(Message("experiments.fair_value"))
+
+
 def removal(
     case: Case,
     maps: Mapping[str, Tensor],
     *,
     temperature: float = 1.0,
+    outputs: str = "one_of",
     steps: int = STEPS,
     orders: int = ORDERS,
     groups: int = 0,
@@ -130,8 +142,10 @@ def removal(
     random, in all maps alike. The curves are those of Samek et al. 2015, arXiv:1509.06321, and of
     Petsiuk et al. 2018, arXiv:1806.07421. `centre` is always among the maps. With `groups`, two or
     more, `saco` has a figure for each map. `progress(done, all)` counts sequences; when
-    `cancelled()` is true, `CancelledError` is raised. Raises `SelectionError` for numbers that make
-    no curve, and for a seed that is no whole number from 0 to 2**32 - 1.
+    `cancelled()` is true, `CancelledError` is raised. `outputs`: what the outputs mean; the
+    probability of "any_of" and "score" is the sigmoid of the class. Raises `SelectionError` for
+    values (`check_outputs`), for numbers that make no curve, and for a seed that is no whole number
+    from 0 to 2**32 - 1.
     """
     if groups != 0:
         groups = count_of(groups, "groups", least=2)
@@ -152,7 +166,7 @@ def removal(
     columns = []
     for step in range(len(plan.counts)):
         check()
-        columns.append(plan.column(case, step, temperature))
+        columns.append(plan.column(case, step, temperature, outputs))
         report(len(plan.ways) if step else 0)
     saco, whole = {}, columns[0][0]
     for place, key in enumerate(plan.names if groups else ()):
@@ -161,7 +175,7 @@ def removal(
         for group in some:
             check()
             kept = torch.cat([other for other in some if other is not group])[None]
-            falls.append(float(whole - _probabilities(case, kept, temperature)[0]))
+            falls.append(float(whole - _probabilities(case, kept, temperature, outputs)[0]))
             report(1)
         values = case.grid.patches(plan.maps[key])[case.patches]
         saco[key] = saco_of([float(values[group].sum()) for group in some], falls)
@@ -186,17 +200,19 @@ class Plan:
     def names(self) -> tuple[str, ...]:
         return tuple(self.maps)
 
-    def column(self, case: Case, step: int, temperature: float = 1.0) -> Tensor:
+    def column(
+        self, case: Case, step: int, temperature: float = 1.0, outputs: str = "one_of"
+    ) -> Tensor:
         """The probability of the class at a step, by each order. (W,)"""
         if step == 0:
-            whole = (case.trace.logits / temperature).softmax(dim=-1)[case.class_index]
+            whole = _probability(case, case.trace.logits, temperature, outputs)
             return whole.expand(len(self.ways))
         # The order of the patches that stay does not matter, but a sorted sequence is rounded as in
         # the model's own pass.
         kept = self.ways[:, self.counts[step] :].sort(dim=1).values
         if not kept.shape[1]:  # all orders give the same result
-            return _probabilities(case, kept[:1], temperature).expand(len(kept))
-        return _probabilities(case, kept, temperature)
+            return _probabilities(case, kept[:1], temperature, outputs).expand(len(kept))
+        return _probabilities(case, kept, temperature, outputs)
 
     def removal(
         self, case: Case, columns: Sequence[Tensor], saco: Mapping[str, float] | None = None
@@ -248,10 +264,21 @@ def passes_of(maps: int, steps: int = STEPS, orders: int = ORDERS) -> int:
     return (2 * maps + orders) * steps // 2
 
 
-def _probabilities(case: Case, kept: Tensor, temperature: float) -> Tensor:
+def _probabilities(case: Case, kept: Tensor, temperature: float, outputs: str) -> Tensor:
     """The probability of the class with only these patches. (B, n) places in `case.patches`"""
     logits = case.logits_with(case.with_patches(case.patches[kept]))
-    return (logits / temperature).softmax(dim=-1)[:, case.class_index]
+    return _probability(case, logits, temperature, outputs)
+
+
+def _probability(case: Case, logits: Tensor, temperature: float, outputs: str) -> Tensor:
+    """The probability of the class: of "one_of" its share, else its own sigmoid. (..., C) -> (...)
+
+    Raises `SelectionError` for values.
+    """
+    check_outputs(outputs)
+    found = probabilities_of(logits, outputs, temperature)
+    assert found is not None
+    return found[..., case.class_index].float()
 
 
 def saco_of(salience: list[float], falls: list[float]) -> float:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...errors import SelectionError
 from ...model.vit import ViT
-from .predictions import most_probable, softmax
+from .predictions import most_probable, probabilities_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,20 @@ def logit_lens(vit: ViT, tokens: Tensor) -> Tensor:
 
 
 def lines(
-    logits: Tensor, labels: tuple[str, ...], temperature: float = 1.0, k: int = 5
+    logits: Tensor,
+    labels: tuple[str, ...],
+    temperature: float = 1.0,
+    k: int = 5,
+    outputs: str = "one_of",
 ) -> tuple[Line, ...]:
     """The classes worth following: the last layer's first k, then the first of any other layer.
 
-    `logits` (L, C). The temperature, fitted for the last layer, is applied to all.
+    `logits` (L, C). The temperature, fitted for the last layer, is applied to all. `outputs`: what
+    they mean; of values there are no lines.
     """
-    probabilities = softmax(logits, temperature)
+    probabilities = probabilities_of(logits, outputs, temperature)
+    if probabilities is None:
+        return ()
     final, firsts = most_probable(logits[-1], k), most_probable(logits, 1)[:, 0]
     followed = dict.fromkeys([*final.tolist(), *firsts.tolist()])
     return tuple(

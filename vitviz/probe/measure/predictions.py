@@ -1,4 +1,4 @@
-"""Predictions: probabilities of classes and groups, and whether the picture shows any of them."""
+"""Predictions: what the logits of a pass say, and the answer that is made of them."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,10 +7,11 @@ import torch
 from torch import Tensor
 
 from ...errors import SelectionError
-from ...languages import ENGLISH, Message
+from ...languages import Message
 from ...model.json_values import parse
 from ...model.loaded import ModelCard
 from ..capture.selection import whole
+from .numbers import digits, percent
 
 # An answer whose calibrated probability is below this is shown as "not sure". Calibrated means that
 # of the answers given with 25 %, about one in four is right. Such an answer is wrong most of the
@@ -25,34 +26,58 @@ KEPT = 0.95  # share of pictures of the classes that a threshold of "known or no
 # panda or koala" says less than "red panda", and hides nothing only where the rest is small.
 HOLDS_ITS_GROUP = 0.9
 
+TRUE = 0.5  # least probability of a class that counts as true, where several can be, or of a score
+NAMED = 3  # classes or values that one sentence names
+
+# "answer": the model's answer stands. "not_sure": it is too improbable to be told plainly
+# (`NOT_SURE`). "none": the model says that the picture shows none of its classes.
+Level = Literal["answer", "not_sure", "none"]
+
 
 @dataclass(frozen=True, slots=True)
 class Classes:
     """The facts about a model's classes that, with the logits, determine an answer.
 
     `labels` has a name for each class, and is empty for a model that names no classes; `groups` has
-    a word for each, or is None. `calibrated`: whether `temperature` was fitted. `threshold`: least
-    score of a picture that counts as known; None for a model that was not trained for that.
+    a word for each, or is None. `outputs`: their meaning, one of `model.outputs.OUTPUTS`; groups
+    and a threshold are of "one_of" alone. `calibrated`: whether `temperature` was fitted.
+    `threshold`: least score of a picture that counts as known; None for a model that was not
+    trained for that.
     """
 
     labels: tuple[str, ...]
     groups: tuple[str, ...] | None = None
+    outputs: str = "one_of"
     temperature: float = 1.0
     calibrated: bool = False
     threshold: float | None = None
     kept: float = KEPT
     not_sure: float = NOT_SURE
     holds_its_group: float = HOLDS_ITS_GROUP
+    true: float = TRUE
+    named: int = NAMED
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One class of the answer. `probability` in [0, 1] is the softmax of logits / temperature."""
+    """One output. `probability` in [0, 1] is that of `probabilities`; None of a value, which is the
+    logit itself.
+    """
 
     index: int
     label: str
     logit: float
-    probability: float
+    probability: float | None
+
+    @property
+    def number(self) -> float:
+        """What the output says: the probability; of a value the value."""
+        return self.logit if self.probability is None else self.probability
+
+    @property
+    def number_text(self) -> str:
+        """`number` as people read it."""
+        return digits(self.logit) if self.probability is None else percent(self.probability)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +91,40 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The model's answer in one phrase: the most probable group; or the most probable class, if
-    there are no groups or if it holds nearly all of its group (`HOLDS_ITS_GROUP`).
+    """The model's answer. `phrases.phrase` is its text, for pages, files and programs.
 
-    `sure` is None if no temperature was fitted: uncalibrated percentages mean nothing. `known` is
-    that of `KnownOrNot`: if False, the picture shows none of the classes, and the answer is only
-    the nearest of them; None if the model was not trained to tell.
+    kind, name   of "one_of" the most probable group; or the most probable class, if there are no
+                 groups or if it holds nearly all of its group (`HOLDS_ITS_GROUP`). Otherwise the
+                 first of the predictions
+    probability  of that; None of a value
+    sure         None if no temperature was fitted: uncalibrated percentages mean nothing; and
+                 where `outputs` is not "one_of"
+    known        that of `KnownOrNot`: if False, the picture shows none of the classes, and the
+                 answer is only the nearest of them; None if the model was not trained to tell
+    level        see `Level`; "none" also where no class is true (`TRUE`)
+    outputs      what the outputs of the model mean
+    classes      numbers of the classes that the model answers: of "one_of" the most probable; else
+                 those that are true, most probable first; of values ()
+    parts        where several classes or values are the answer, the first of them (`NAMED`); where
+                 none is true, the nearest; () of "one_of"
+    count        how many classes or values are the answer
     """
 
     kind: Literal["group", "class"]
     name: str
-    probability: float
+    probability: float | None
     sure: bool | None
     known: bool | None = None
+    level: Level = "answer"
+    outputs: str = "one_of"
+    classes: tuple[int, ...] = ()
+    parts: tuple[Prediction, ...] = ()
+    count: int = 1
+
+    @property
+    def number(self) -> float:
+        """The probability; of a value the value."""
+        return self.parts[0].logit if self.probability is None else self.probability
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,32 +154,6 @@ def known_or_not(logits: Tensor) -> Tensor:
     return logits.logsumexp(dim=-1)
 
 
-def not_taught(answer: Answer, card: ModelCard) -> Message:
-    """The sentence for a picture that shows none of the classes, with the nearest of them.
-
-    It has no percentage, which would say that the model is sure of what it has just refused.
-    """
-    names = card.words.get(ENGLISH, {}).get("groups" if answer.kind == "group" else "labels", {})
-    name = names.get(answer.name, answer.name)  # "a dog" for "dog"
-    none = Message("viewer.notTaught", count=f"{card.config.num_classes:,}")
-    guess = Message("viewer.notTaughtGuess", name=name)
-    return Message("viewer.notTaughtLine", none=none, guess=guess)
-
-
-def percent(share: float, digits: int = 1) -> str:
-    """A share as a percentage; only 0 is shown as 0.0%, and only 1 as 100.0% (else > 99.9%)."""
-
-    def text(value: float) -> str:
-        return f"{value:.{digits}%}"
-
-    least = 0.01 / 10**digits
-    if text(share) == text(0) and share > 0:
-        return f"< {text(least)}"
-    if text(share) == text(1) and share < 1 - 1e-6:  # a smaller rest may be float32 rounding
-        return f"> {text(1 - least)}"
-    return text(share)
-
-
 def groups_of(card: ModelCard) -> tuple[str, ...] | None:
     """The group of every class; None unless the checkpoint names a group for each."""
     try:
@@ -146,13 +166,14 @@ def groups_of(card: ModelCard) -> tuple[str, ...] | None:
 
 def classes_of(card: ModelCard) -> Classes:
     """The facts about classes in a checkpoint; no labels if it names no classes."""
-    named = card.head == "classes"
+    named, one_of = card.head == "classes", card.outputs == "one_of"
     return Classes(
         labels=card.labels or () if named else (),
-        groups=groups_of(card) if named else None,
+        groups=groups_of(card) if named and one_of else None,
+        outputs=card.outputs,
         temperature=card.temperature,
         calibrated="temperature" in card.details,
-        threshold=card.threshold if named else None,
+        threshold=card.threshold if named and one_of else None,
     )
 
 
@@ -200,38 +221,55 @@ class Results:
 
 
 def results_of(logits: Tensor, classes: Classes, k: int = 5) -> Results:
-    """The k most probable classes and groups, best first, and the answer, from (C,) logits.
+    """The k most probable classes and groups, best first, and the answer, from (C,) logits; values
+    stand in the order of the outputs.
 
     Equal logits stand in the order of their classes, equal groups in that of their first classes.
     `viewer/maths/predictions.js` is the same function; both are held to one table of examples.
     """
     if not classes.labels:
         return Results()
-    probabilities = softmax(logits, classes.temperature)
-    predictions = tuple(
-        Prediction(index, classes.labels[index], float(logits[index]), float(probabilities[index]))
-        for index in most_probable(logits, k).tolist()
-    )
+    probabilities = probabilities_of(logits, classes.outputs, classes.temperature)
+
+    def predicted(index: int) -> Prediction:
+        share = None if probabilities is None else float(probabilities[index])
+        return Prediction(index, classes.labels[index], float(logits[index]), share)
+
+    order = most_probable(logits, max(k, classes.named), classes.outputs)
+    predictions = tuple(map(predicted, order.tolist()))
+    if classes.outputs != "one_of":
+        return Results(predictions[:k], (), _separate(predictions, logits, classes))
+    assert probabilities is not None
     groups = _groups(probabilities, classes.groups or ())
     known = None
     if classes.threshold is not None:
         score = float(known_or_not(logits.double()))
         known = KnownOrNot(score, classes.threshold, score >= classes.threshold, classes.kept)
     return Results(
-        predictions, groups[:k], _answer(predictions[0], groups[:1], known, classes), known
+        predictions[:k], groups[:k], _answer(predictions[0], groups[:1], known, classes), known
     )
 
 
-def softmax(logits: Tensor, temperature: float) -> Tensor:
-    """The probabilities of classes, in double precision. (..., C) -> (..., C)"""
-    return (logits.double() / temperature).softmax(dim=-1)
+def probabilities_of(logits: Tensor, outputs: str, temperature: float = 1.0) -> Tensor | None:
+    """The probabilities of classes, in double precision. (..., C) -> (..., C)
+
+    Of "one_of" the softmax of logits / temperature, of "any_of" and "score" the sigmoid of each;
+    None of values, which have none.
+    """
+    if outputs == "value":
+        return None
+    scaled = logits.double() / temperature
+    return scaled.softmax(dim=-1) if outputs == "one_of" else scaled.sigmoid()
 
 
-def most_probable(logits: Tensor, k: int) -> Tensor:
-    """Indices of the k largest logits, largest first, ties by index. (..., C) -> (..., k)
+def most_probable(logits: Tensor, k: int, outputs: str = "one_of") -> Tensor:
+    """Indices of the k largest logits, largest first, ties by index; of values those of the first
+    k. (..., C) -> (..., k)
 
     `topk` promises no order of ties.
     """
+    if outputs == "value":
+        return torch.arange(logits.shape[-1])[:k].expand(*logits.shape[:-1], -1)
     return logits.sort(dim=-1, descending=True, stable=True).indices[..., :k]
 
 
@@ -240,13 +278,43 @@ def _answer(
 ) -> Answer:
     kind: Literal["group", "class"] = "class"
     name, probability = best.label, best.probability
+    assert probability is not None
     for group in groups:  # the first, if there are any
         # The best class can lie outside of the best group, whose classes share its probability.
         inside = best.index in group.classes
         if not (inside and probability >= classes.holds_its_group * group.probability):
             kind, name, probability = "group", group.name, group.probability
     sure = probability >= classes.not_sure if classes.calibrated else None
-    return Answer(kind, name, probability, sure, None if known is None else known.known)
+    level: Level = "not_sure" if sure is False else "answer"
+    if known is not None and not known.known:
+        level = "none"
+    within = None if known is None else known.known
+    return Answer(kind, name, probability, sure, within, level, classes=(best.index,))
+
+
+def _separate(predictions: tuple[Prediction, ...], logits: Tensor, classes: Classes) -> Answer:
+    """The answer of outputs that do not share out one certainty."""
+    first, outputs = predictions[0], classes.outputs
+    parts = predictions[: classes.named]
+    probabilities = probabilities_of(logits, outputs, classes.temperature)
+    if probabilities is None:
+        count = len(classes.labels)
+        return Answer("class", first.label, None, None, outputs=outputs, parts=parts, count=count)
+    order = most_probable(logits, len(logits)).tolist()
+    true = tuple(index for index in order if probabilities[index] >= classes.true)
+    count = max(1, len(true))
+    level: Level = "answer" if true else "none"
+    return Answer(
+        "class",
+        first.label,
+        first.probability,
+        sure=None,
+        level=level,
+        outputs=outputs,
+        classes=true,
+        parts=parts[:count],
+        count=count,
+    )
 
 
 def _groups(probabilities: Tensor, words: tuple[str, ...]) -> tuple[Group, ...]:

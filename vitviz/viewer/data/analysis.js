@@ -89,7 +89,7 @@ export function readLens(buffer, { model, pass: { labels } }) {
   const layers = Array.from({ length: depth }, (_, layer) =>
     data.subarray(layer * classes, (layer + 1) * classes),
   );
-  return lensLines(layers, model.temperature, model.labels ?? labels);
+  return lensLines(layers, model, model.labels ?? labels);
 }
 
 /**

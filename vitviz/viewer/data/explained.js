@@ -111,6 +111,7 @@ export async function fairStep({ explainers, token, target }, wanted) {
       target,
       kept: test.columns.length === 0 ? kept.slice(0, 1) : kept,
       temperature: model.temperature,
+      outputs: model.outputs,
     };
     test.columns.push(await engine.work(task, { signal: source.store.stop.signal }));
   }

@@ -57,7 +57,8 @@ export class FairTest {
 
   /** Whether there is anybody who can do it. */
   get possible() {
-    return this.ask !== null && this.manifest.pass.predictions.length > 0;
+    const { model, pass } = this.manifest;
+    return this.ask !== null && pass.predictions.length > 0 && model.outputs !== "value";
   }
 
   /** The result for this question, if the last test was of it. @param {Question} question */

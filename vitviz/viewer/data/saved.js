@@ -73,7 +73,7 @@ export function savedOf(
         data: one.pass.tokens[found.interventions[place].layer],
       };
   });
-  const { name, source, num_parameters, head, temperature, trained } = model;
+  const { name, source, num_parameters, head, outputs, temperature, trained } = model;
   const { config: written, preprocess, labels, details, words = {}, messages = {} } = described;
   const told = {
     version: found.interventions.length > 0 ? OPERATED : VERSION,
@@ -84,6 +84,7 @@ export function savedOf(
       labels,
       num_parameters,
       head,
+      outputs,
       temperature,
       details,
       trained,

@@ -58,7 +58,8 @@ const MOST_REMEMBERED = 4;
  * result is an `Explained`; without, the probability of the class with only the patches of each list in
  * `kept`.
  * @typedef
- *   {Wish & {target: number, explainer?: string, token?: number, kept?: number[][], temperature?: number}}
+ *   {Wish & {target: number, explainer?: string, token?: number, kept?: number[][], temperature?: number,
+ *   outputs?: import("../types.js").Outputs}}
  *   Task
  */
 
@@ -163,7 +164,7 @@ export class Core {
    * @param {Task} task
    * @returns {Generator<number, any, void>}
    */
-  *work({ target, explainer = "", token = 0, kept = [], temperature = 1, ...wish }) {
+  *work({ target, explainer = "", token = 0, kept = [], temperature = 1, outputs = "one_of", ...wish }) {
     const pass = this.run({ ...wish, answer: false });
     const m = /** @type {import("./machine.js").Machine} */ (this.#machine);
     const { config } = m;
@@ -171,7 +172,7 @@ export class Core {
     if (target >= config.num_classes || !(token >= 0 && token < config.num_tokens))
       throw new SelectionError("no_class", {});
     const of = { m, pass, surgery, pixels: normalised(m, pass.picture), target };
-    if (!explainer) return yield* probabilities(of, kept, temperature);
+    if (!explainer) return yield* probabilities(of, kept, outputs, temperature);
     if (!Object.hasOwn(EXPLAINERS, explainer)) throw new SelectionError("no_class", {});
     const made = EXPLAINERS[explainer](of, token);
     return "next" in made ? yield* made : made;

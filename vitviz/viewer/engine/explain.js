@@ -10,6 +10,7 @@ import { SelectionError } from "./surgery.js";
 import { encode, head, normed, put, putHeads, taken, tokenize, weigh } from "./vit.js";
 import { attentionRows, dot, meanOfHeads } from "../maths/attention.js";
 import { Chance } from "../maths/chance.js";
+import { probabilitiesOf } from "../maths/outputs.js";
 
 /**
  * One picture in one model, and a class; see `Case` in vitviz/probe/explain/case.py.
@@ -351,16 +352,14 @@ export const EXPLAINERS = {
  * The probability of the class with only the patches of each list.
  * @param {Case} of
  * @param {number[][]} kept  lists of patches
+ * @param {import("../types.js").Outputs} outputs  what they mean; of values there are none: NaN
  * @param {number} temperature
  * @returns {Generator<number, Float32Array, void>}
  */
-export function* probabilities(of, kept, temperature) {
+export function* probabilities(of, kept, outputs, temperature) {
   const found = new Float32Array(kept.length);
   for (const [at, patches] of kept.entries()) {
-    const logits = logitsWith(of, patches);
-    const most = logits.reduce((largest, logit) => Math.max(largest, logit), -Infinity);
-    const sum = logits.reduce((total, logit) => total + Math.exp((logit - most) / temperature), 0);
-    found[at] = Math.exp((logits[of.target] - most) / temperature) / sum;
+    found[at] = probabilitiesOf(logitsWith(of, patches), outputs, temperature)?.[of.target] ?? NaN;
     yield (at + 1) / kept.length;
   }
   return found;

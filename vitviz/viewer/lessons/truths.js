@@ -9,6 +9,7 @@ import { placeOf } from "../maths/geometry.js";
 import { pairOf } from "../maths/pair.js";
 import { patchValues } from "../maths/patch.js";
 import { similarities } from "../data/maps.js";
+import { choosesOne } from "../maths/outputs.js";
 
 /**
  * The arguments of a truth: tokens, a layer, a head, a moment of the film; `to` and `marks` are other tokens;
@@ -845,6 +846,16 @@ export const TRUTHS = {
   },
 };
 
+/** Truths about the one class that a model chooses, or about its share. */
+const OF_ONE_CLASS = new Set(
+  (
+    "lossOfWord lossOfChance pushOfWord shareBeside morePushed firstLead lensShare firstWord firstWordKind " +
+    "sameFirstWord wordShare otherShare otherWord sameWord sameNumbers outcomeShare outcomeWord outcomesMean " +
+    "outcomesLeast outcomesMost outcomesSame halvedPhotos hurtsMost whoseWord firstTurn answerKind answerShare " +
+    "answerName sumOfClasses"
+  ).split(" "),
+);
+
 /**
  * The value of a truth by its name: null while something is loading, undefined if this analysis has none.
  * @param {string} name
@@ -854,6 +865,8 @@ export const TRUTHS = {
  * @param {OutcomeOf} [outcomeOf]
  */
 export function truthOf(name, source, at, other, outcomeOf = () => undefined) {
+  const chooses = (found) => !found?.manifest?.model || choosesOne(found);
+  if (OF_ONE_CLASS.has(name) && !(chooses(source) && chooses(other))) return undefined;
   return TRUTHS[name].of(source, at, other, outcomeOf);
 }
 

@@ -199,6 +199,7 @@ function tablesOf(items, model) {
     row.map((value, head) => [layer, head, value, all.error[layer][head]]),
   );
   const known = { true: "True", false: "False" };
+  const values = model.outputs === "value" ? ["value"] : [];
   const pictures = items.flatMap(({ name, results }) =>
     results
       ? [
@@ -209,18 +210,19 @@ function tablesOf(items, model) {
             known[String(results.known_or_not?.known)] ?? "",
             "",
             "",
+            ...(model.outputs === "value" ? [results.predictions[0]?.logit ?? ""] : []),
             "",
           ],
         ]
       : [],
   );
   const broken = items.flatMap(({ name, told }) =>
-    told ? [[name, "", "", "", "", "", saidOf(told).en]] : [],
+    told ? [[name, "", "", "", "", "", ...values.map(() => ""), saidOf(told).en]] : [],
   );
   return {
     distances: { columns: ["layer", "head", "distance", "distance_error"], rows: heads },
     pictures: {
-      columns: ["picture", "answer", "probability", "known", "label", "right", "sentence"],
+      columns: ["picture", "answer", "probability", "known", "label", "right", ...values, "sentence"],
       rows: [...pictures, ...broken],
     },
   };

@@ -46,7 +46,9 @@ export function createSummary(app, model, say) {
    */
   function render(done, all) {
     const far = all.distance.flat();
-    const sure = done.flatMap(({ results }) => (results?.answer ? [results.predictions[0].probability] : []));
+    const sure = done.flatMap(({ results }) =>
+      results?.answer?.outputs === "one_of" ? [results.predictions[0].probability ?? 0] : [],
+    );
     setText(
       found,
       say(sure.length > 0 ? "many_found" : "many_found_far", {

@@ -49,7 +49,8 @@ export function mostDifferent(difference) {
 }
 
 /**
- * The most probable classes of two models, matched by name; the classes of the first model come first.
+ * The most probable classes of two models, matched by name; the classes of the first model come first. Of
+ * values the values.
  * @param {import("../types.js").Prediction[]} first
  * @param {import("../types.js").Prediction[]} second
  * @param {number} count  of each model
@@ -59,6 +60,9 @@ export function mostDifferent(difference) {
 export function besideEachOther(first, second, count) {
   const labels = new Set([...first.slice(0, count), ...second.slice(0, count)].map(({ label }) => label));
   // If classes have the same name, the most probable counts: it comes first.
-  const of = (answers, label) => answers.find((answer) => answer.label === label)?.probability ?? null;
+  const of = (answers, label) => {
+    const found = answers.find((answer) => answer.label === label);
+    return found ? (found.probability ?? found.logit) : null;
+  };
   return [...labels].map((label) => ({ label, first: of(first, label), second: of(second, label) }));
 }

@@ -70,6 +70,17 @@ export function percents(shares) {
   return shares.map((share) => rounded(share, decimals) + "%");
 }
 
+/**
+ * The numbers of predictions as texts: probabilities as percentages of one column, values with three digits.
+ * @param {{probability: number|null, logit: number}[]} predictions
+ * @returns {string[]}
+ */
+export function numberTexts(predictions) {
+  return predictions.every(({ probability }) => probability !== null)
+    ? percents(predictions.map(({ probability }) => /** @type {number} */ (probability)))
+    : predictions.map(({ logit }) => digits(logit));
+}
+
 /** A percentage with this many decimals; only 0 and 1 (but for rounding) are written as 0 and 100. */
 function rounded(share, decimals) {
   const text = (100 * share).toFixed(decimals);

@@ -4,15 +4,17 @@
  */
 
 import { strongest } from "./attention.js";
+import { probabilitiesOf } from "./outputs.js";
 
 /**
- * Results from the logits of a pass; `probabilities`: of all classes.
- * @typedef {{probabilities: number[], predictions: import("../types.js").Prediction[],
+ * Results from the logits of a pass; `probabilities`: of all classes, null of values.
+ * @typedef {{probabilities: number[]|null, predictions: import("../types.js").Prediction[],
  *   groups: import("../types.js").Group[],
  *   answer: import("../types.js").Answer|null, known_or_not: import("../types.js").KnownOrNot|null}} Results
  * @typedef
  *   {Pick<import("../types.js").Model,
- *   "labels"|"groups"|"temperature"|"calibrated"|"threshold"|"kept"|"not_sure"|"holds_its_group">} Classes
+ *   "labels"|"groups"|"outputs"|"temperature"|"calibrated"|"threshold"|"kept"|"not_sure"|"holds_its_group"
+ *   |"true"|"named">} Classes
  * @typedef {Record<number, string>} Labels  names by class, at least of those that are listed
  */
 
@@ -22,7 +24,7 @@ const MOST_NAMES = 120;
 
 /**
  * The most probable classes and groups, best first, and the answer. Equal logits are ordered by class, equal
- * groups by their first classes.
+ * groups by their first classes; values stand in the order of the outputs.
  * @param {ArrayLike<number>} logits  of each class; empty for a model that names no classes
  * @param {Classes} classes
  * @param {Labels} labels
@@ -30,13 +32,18 @@ const MOST_NAMES = 120;
  * @returns {Results}
  */
 export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MOST_LISTED) {
-  const probabilities = softmax(logits, classes.temperature);
-  const predictions = strongest(logits, k).map((index) => ({
+  const probabilities = probabilitiesOf(logits, classes.outputs, classes.temperature);
+  const predicted = (index) => ({
     index,
     label: labels[index],
     logit: logits[index],
-    probability: probabilities[index],
-  }));
+    probability: probabilities && probabilities[index],
+  });
+  const predictions = firstOf(logits, k, classes.outputs).map(predicted);
+  if (classes.outputs !== "one_of") {
+    const answer = predictions.length > 0 ? separateAnswer(logits, probabilities, predicted, classes) : null;
+    return { probabilities, predictions, groups: [], answer, known_or_not: null };
+  }
   const groups = logits.length > 0 && classes.groups ? groupsOf(probabilities, classes.groups) : [];
   const known_or_not = logits.length > 0 ? knownOrNot(logits, classes) : null;
   const answer = predictions.length > 0 ? answerOf(predictions[0], groups[0], known_or_not, classes) : null;
@@ -46,13 +53,16 @@ export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MO
 /**
  * The classes to follow through the layers: the first k of the last layer, then the first of any other layer.
  * @param {Float32Array[]} layers  the logits after each block
- * @param {number} temperature  of the model, applied to all layers
+ * @param {Pick<Classes, "outputs"|"temperature">} classes  the temperature is applied to all layers
  * @param {Labels} labels
  * @param {number} k
- * @returns {import("../types.js").LensLine[]}
+ * @returns {import("../types.js").LensLine[]}  [] of values
  */
-export function lensLines(layers, temperature, labels, k = MOST_FOLLOWED) {
-  const shares = layers.map((logits) => softmax(logits, temperature));
+export function lensLines(layers, { outputs, temperature }, labels, k = MOST_FOLLOWED) {
+  if (outputs === "value") return [];
+  const shares = layers.map(
+    (logits) => /** @type {number[]} */ (probabilitiesOf(logits, outputs, temperature)),
+  );
   const followed = new Set([
     ...strongest(layers[layers.length - 1], k),
     ...layers.flatMap((logits) => strongest(logits, 1)),
@@ -95,13 +105,9 @@ function logSumExp(values) {
   return most + Math.log(values.reduce((sum, value) => sum + Math.exp(value - most), 0));
 }
 
-/** @param {ArrayLike<number>} logits @param {number} temperature @returns {number[]} */
-export function softmax(logits, temperature) {
-  const scaled = Array.from(logits, (logit) => logit / temperature);
-  const most = scaled.reduce((a, b) => Math.max(a, b), -Infinity);
-  const powers = scaled.map((value) => Math.exp(value - most));
-  const total = powers.reduce((sum, power) => sum + power, 0);
-  return powers.map((power) => power / total);
+/** The indices of the k largest logits; of values those of the first k. */
+function firstOf(logits, k, outputs) {
+  return outputs === "value" ? Array.from(logits, (_, index) => index).slice(0, k) : strongest(logits, k);
 }
 
 /** @returns {import("../types.js").Group[]} */
@@ -135,5 +141,30 @@ function answerOf(best, group, knowledge, { calibrated, not_sure: least, holds_i
     probability,
     sure: calibrated ? probability >= least : null,
     known: knowledge && knowledge.known,
+    level: knowledge?.known === false ? "none" : calibrated && probability < least ? "not_sure" : "answer",
+    outputs: "one_of",
+    classes: [best.index],
+    parts: [],
+    count: 1,
+  };
+}
+
+/** The answer of outputs that do not share out one certainty. @returns {import("../types.js").Answer} */
+function separateAnswer(logits, probabilities, predicted, { outputs, true: least, named }) {
+  const order = firstOf(logits, logits.length, outputs);
+  const classes = probabilities ? order.filter((index) => probabilities[index] >= least) : [];
+  const count = probabilities ? Math.max(1, classes.length) : logits.length;
+  const parts = order.slice(0, Math.min(named, count)).map(predicted);
+  return {
+    kind: "class",
+    name: parts[0].label,
+    probability: parts[0].probability,
+    sure: null,
+    known: null,
+    level: probabilities && classes.length === 0 ? "none" : "answer",
+    outputs,
+    classes,
+    parts,
+    count,
   };
 }

@@ -523,7 +523,10 @@ function saves(app) {
     return { tables: {}, figures: [] };
   const [before, after] = [app, second.app].map(({ source }) => source.manifest.pass.predictions);
   const names = new Map([...before, ...after].map((row) => [row.index, row.label]));
-  const of = (list, index) => list.find((row) => row.index === index)?.probability ?? "";
+  const of = (list, index) => {
+    const found = list.find((row) => row.index === index);
+    return found ? (found.probability ?? found.logit) : "";
+  };
   const changes = {
     columns: ["number", "change", "intervention"],
     rows: done.map((change, at) => [at + 1, changeName(change, app), JSON.stringify(change)]),

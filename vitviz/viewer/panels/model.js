@@ -254,6 +254,8 @@ function origin(app) {
   const rows = [
     [t("model"), model.name],
     [t("source"), translated(model.source, app)],
+    ...(model.outputs === "one_of" ? [] : [[t("cardOutputs"), t("outputs_" + model.outputs)]]),
+    ...model.assumed.map((text) => [t("cardAssumed"), translated(text, app)]),
     ...(model.details.temperature ? [[t("temperature"), digits(model.temperature)]] : []),
     ...Object.entries(model.details)
       .filter(([key]) => !ELSEWHERE.includes(key))

@@ -3,10 +3,11 @@
 import { createAnswerBars } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
 import { el, setText } from "../parts/dom.js";
+import { choosesOne } from "../maths/outputs.js";
 import { refuses } from "../text/answer.js";
 import { LENSES, createLens } from "./predictions/lens.js";
 import { oneOf } from "../state/panels.js";
-import { percent, percents, signed } from "../maths/numbers.js";
+import { numberTexts, percent, percents, signed } from "../maths/numbers.js";
 import { predictionsFinding } from "../text/findings.js";
 import { knownTexts } from "../text/known.js";
 import { codeOf } from "../text/python.js";
@@ -28,17 +29,16 @@ export const predictions = {
 const MOST_GROUPS = 5;
 
 /** The probabilities of the classes that are listed, and of those that the logit lens follows. */
-function code(selection, { manifest }) {
+function code(selection, source) {
+  const { manifest } = source;
   const {
     predictions: { length: count },
     lens,
   } = manifest.pass;
-  return count === 0
-    ? null
-    : codeOf(manifest, lens.length > 0 ? "lens" : "predictions", {
-        count,
-        classes: lens.map(({ index }) => index),
-      });
+  if (count === 0) return null;
+  const classes = lens.map(({ index }) => index);
+  const made = codeOf(manifest, lens.length > 0 ? "lens" : "predictions", { count, classes });
+  return choosesOne(source) ? made : { ...made, torch: null }; // whose cells have a softmax
 }
 
 /** @param {import("../main.js").App} app */
@@ -61,9 +61,9 @@ function create(app) {
     };
   }
   const denied = refuses(app.source); // the order is what it would choose, and no share says that it is sure
-  const sharesOf = (list) =>
-    denied ? list.map(() => t("noShare")) : percents(list.map(({ probability }) => probability));
-  const [groupShares, classShares] = [sharesOf(groups), sharesOf(classes)];
+  const groupShares = denied ? groups.map(noShare) : percents(groups.map(({ probability }) => probability));
+  const classShares = denied ? classes.map(noShare) : numberTexts(classes);
+  const one = choosesOne(app.source);
   const lists = el(
     "div",
     { class: "vv-answers" },
@@ -85,7 +85,7 @@ function create(app) {
           ),
         ),
     list(
-      t("classesTitle"),
+      t(one ? "classesTitle" : "outputs_" + model.outputs),
       classes.map((entry, at) =>
         bar(
           {
@@ -93,7 +93,7 @@ function create(app) {
             share: entry.probability,
             text: classShares[at],
             title: t("classNumber", { index: entry.index }) + ": " + entry.label,
-            note: t("logit", { logit: signed(entry.logit).trim() }),
+            note: entry.probability === null ? "" : t("logit", { logit: signed(entry.logit).trim() }),
           },
           at,
         ),
@@ -108,7 +108,8 @@ function create(app) {
     {},
     found,
     lists,
-    model.trained === false || denied
+    one ? null : el("p", { class: "vv-note", text: t("outputsNote_" + model.outputs) }),
+    model.trained === false || denied || model.outputs === "value"
       ? null
       : el("p", { class: "vv-note", text: t(model.calibrated ? "calibrated" : "uncalibrated") }),
     createKnown(app),
@@ -123,8 +124,12 @@ function create(app) {
     },
   };
 
+  function noShare() {
+    return t("noShare");
+  }
+
   function restOf(entries) {
-    if (denied || entries.length === manifest.model.num_classes) return null;
+    if (!one || denied || entries.length === manifest.model.num_classes) return null;
     const rest = 1 - entries.reduce((sum, { probability }) => sum + probability, 0);
     return el("p", { class: "vv-note", text: t("restOfClasses", { share: percent(Math.max(0, rest)) }) });
   }
@@ -134,15 +139,16 @@ function list(title, bars, rest = null) {
   return el("div", {}, el("h4", { text: title }), el("ol", { class: "vv-predictions" }, ...bars), rest);
 }
 
+/** `share`: null of a value, which gets no bar. */
 function bar({ label, share, text, title, note }, at) {
   const fill = el("span", { class: "vv-fill" });
-  fill.style.width = 100 * share + "%";
+  fill.style.width = 100 * (share ?? 0) + "%";
   return el(
     "li",
     { class: at === 0 ? "vv-best" : null },
     el("span", { class: "vv-label", text: label, title }),
-    el("b", { text, title: /\d/.test(text) ? percent(share) : null }),
-    el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
+    el("b", { text, title: share !== null && /\d/.test(text) ? percent(share) : null }),
+    share === null ? null : el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
     el("span", { class: "vv-logit", text: note }),
   );
 }
@@ -155,7 +161,7 @@ function saves({ source: { manifest } }) {
     at + 1,
     index,
     label,
-    probability,
+    probability ?? "",
     logit,
   ]);
   const tables = { predictions: { columns: ["rank", "class", "label", "probability", "logit"], rows } };

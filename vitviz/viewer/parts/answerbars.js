@@ -2,7 +2,7 @@
 
 import { el, show } from "./dom.js";
 import { besideEachOther } from "../maths/difference.js";
-import { percents } from "../maths/numbers.js";
+import { digits, percents } from "../maths/numbers.js";
 import { refuses } from "../text/answer.js";
 import { labelName, sideNames } from "../text/words.js";
 
@@ -23,7 +23,10 @@ export function createAnswerBars(app, other) {
   const values = sides.map((side, at) =>
     listed.map(({ label, first, second }) => [first, second][at] ?? restOf(side, label)),
   );
-  const shares = values.map((column) => percents(column.map((value) => value ?? 0)));
+  const areValues = sides.map(({ source }) => source.manifest.model.outputs === "value");
+  const shares = values.map((column, at) =>
+    areValues[at] ? column.map((value) => digits(value ?? 0)) : percents(column.map((value) => value ?? 0)),
+  );
   const rows = listed.map(({ label, first, second }, row) =>
     el(
       "li",
@@ -49,11 +52,11 @@ export function createAnswerBars(app, other) {
   /** `value`: for a class that is not listed its upper bound; null if the model has no such class. */
   function bar(value, listed, at, share) {
     const fill = el("span", { class: "vv-fill" });
-    show(fill, listed);
+    show(fill, listed && !areValues[at]);
     if (listed) fill.style.width = 100 * value + "%";
     const text = refuses(sides[at].source)
       ? t("noShare")
-      : listed
+      : listed || (areValues[at] && value !== null)
         ? share
         : value === null
           ? t("besideNoClass")
@@ -74,7 +77,7 @@ function restOf({ source: { manifest } }, label) {
     model,
   } = manifest;
   const { num_classes: classes } = model;
-  if (predictions.length === classes) return null;
+  if (predictions.length === classes || model.outputs === "value") return null;
   if (model.labels && !model.labels.includes(label)) return null;
   return predictions[predictions.length - 1].probability;
 }

@@ -2,7 +2,7 @@
 
 import { createEngine } from "../engine/client.js";
 import { FormatError, parseSafetensors, readMetadata } from "../maths/safetensors.js";
-import { softmax } from "../maths/predictions.js";
+import { softmax } from "../maths/outputs.js";
 import { digitAt } from "./digits.js";
 import { CHANGES } from "./settings.js";
 

@@ -1,7 +1,7 @@
 /** The playground: a page beside the viewer, on which a small Vision Transformer learns digits. */
 
 import { USUAL } from "../learn/trainer.js";
-import { softmax } from "../maths/predictions.js";
+import { softmax } from "../maths/outputs.js";
 import { el } from "../parts/dom.js";
 import { takesDrops } from "../parts/drops.js";
 import { watchSurroundings } from "../parts/surroundings.js";

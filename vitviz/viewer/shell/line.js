@@ -118,7 +118,8 @@ export function createLine(app) {
   function lensOf(of) {
     const shows = app.course.shows();
     clearTimeout(late);
-    if (!of || model.trained === false || (shows && !shows.includes("title"))) return null;
+    const hasRanks = ["one_of", "any_of"].includes(model.outputs); // one class leads at every layer
+    if (!of || !hasRanks || model.trained === false || (shows && !shows.includes("title"))) return null;
     const { lens } = of.source;
     if (!lens.here) late = setTimeout(() => lens.get(), REST_MS);
     return lens.here;

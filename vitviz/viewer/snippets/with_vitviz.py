@@ -96,7 +96,7 @@ shown = [colours, features.similarity(tokens, token), features.norms(tokens)]
 
 # %% predictions (needs start)
 count = 5
-shown = [[one.probability for one in analysis.predictions(count)]]
+shown = [[one.number for one in analysis.predictions(count)]]
 
 # %% lens (needs predictions)
 shown += [[line.probabilities for line in analysis.lens_lines()]]

@@ -93,7 +93,7 @@ export function createModes(app) {
   function without() {
     if (manifest.model.trained === false) return t("eraseTwin");
     return manifest.pass.answer
-      ? t("eraseStranger")
+      ? t(manifest.model.outputs === "value" ? "eraseValue" : "eraseStranger")
       : manifest.pass.vector
         ? t("eraseVector", { what: vectorName(app) })
         : "";

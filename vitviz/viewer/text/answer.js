@@ -1,7 +1,7 @@
 /** The answer of a model to a picture, as a phrase, and the answers that come next. */
 
 import { cosineDistance } from "../maths/difference.js";
-import { digits, grouped, percents } from "../maths/numbers.js";
+import { digits, grouped, numberTexts, percents } from "../maths/numbers.js";
 import { groupName, labelName } from "./words.js";
 
 /**
@@ -9,7 +9,8 @@ import { groupName, labelName } from "./words.js";
  *   source: {manifest: import("../types.js").Manifest}}} app
  * @returns {{text: string, note: string, why?: string, line: string}|null}  null if the model has no classes;
  *   note: what stands
- *   small beside it; why: more of that, where there is room; line: the answer where one line is all there is
+ *   small beside it; why: more of that, where there is room; line: the answer where one line is all there is.
+ *   The text is that of vitviz/probe/measure/phrases.py
  */
 export function answerOf(app) {
   const {
@@ -22,12 +23,29 @@ export function answerOf(app) {
   } = manifest;
   if (!answer) return null;
   const name = nameOf(answer, app);
-  const [share] = percents([answer.probability]);
   const line = (text, note = "") => ({ text, note, line: text });
   if (model.trained === false) return line(t("noAnswer"), t("noAnswerWhy"));
+  if (answer.outputs === "value")
+    return line(t("answerValues", { listed: withMore() }), t("outputsWhy_value"));
+  if (answer.outputs === "any_of")
+    return line(
+      answer.level === "none"
+        ? t("answerNoneTrue", { count: grouped(model.num_classes), nearest: withMore() })
+        : t("answerSeveral", { listed: withMore() }),
+    );
+  const [share] = percents([/** @type {number} */ (answer.probability)]);
+  if (answer.outputs === "score") return line(t("answer", { name, share }), t("outputsWhy_score"));
   if (answer.known === false) return none();
   if (answer.sure === false) return line(t("notSure"), t("notSureWhy", { name, share }));
   return line(t("answer", { name, share }));
+
+  /** The parts of the answer by name and number, and how many more there are. */
+  function withMore() {
+    const texts = numberTexts(answer.parts);
+    const listed = answer.parts.map(({ label }, at) => labelName(label, app) + " " + texts[at]).join(", ");
+    const count = answer.count - answer.parts.length;
+    return count > 0 ? t("answerMore", { listed, count }) : listed;
+  }
 
   /** Without a percentage: it would say that the model is sure of what it has just refused. */
   function none() {
@@ -66,13 +84,16 @@ export function movedText(app, changed) {
     : "";
 }
 
-/** Whether there is a usable answer: the model is trained and sure, and knows the picture's kind. */
+/**
+ * Whether there is an answer that can be kept or lost: the model is trained and sure, knows the picture's kind,
+ * and names classes, not values.
+ */
 export const isAnswer = ({
   manifest: {
     pass: { answer },
     model,
   },
-}) => answer !== null && model.trained !== false && answer.known !== false && answer.sure !== false;
+}) => answer !== null && model.trained !== false && answer.level === "answer" && answer.outputs !== "value";
 
 /** Whether an answer is refused: its shares are of classes that it has just denied. */
 export const refuses = ({
@@ -102,7 +123,8 @@ const RIVALS = 2;
 
 /**
  * The answers after the first: classes where the answer is a class, groups where it is a group. Their
- * probabilities are calibrated as that of the answer is. None after a refusal.
+ * probabilities are calibrated as that of the answer is. None after a refusal, of a score and of values.
+ * Where several classes can be true, those that the answer does not name.
  * @param {{language: string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {{name: string, probability: number, text: string}[]}  text: the probability as in the list that
  *   they are from
@@ -113,42 +135,47 @@ export function rivalsOf(app) {
     model,
   } = app.source.manifest;
   if (!answer || model.trained === false || answer.known === false) return [];
+  if (answer.outputs === "value" || answer.outputs === "score") return [];
   const named =
     answer.kind === "group"
       ? groups.map(({ name, probability }) => ({ name: groupName(name, app), probability }))
       : predictions.map(({ label, probability }) => ({ name: labelName(label, app), probability }));
   const shares = percents(named.map(({ probability }) => probability));
-  return named.map((row, at) => ({ ...row, text: shares[at] })).slice(1, 1 + RIVALS);
+  const first = answer.outputs === "any_of" ? answer.parts.length : 1;
+  return named.map((row, at) => ({ ...row, text: shares[at] })).slice(first, first + RIVALS);
 }
 
 /**
  * The answer of an intact model and that of a changed one, each with its share before and after: groups where
- * both answers are groups, else classes; none of a model that was taught nothing.
+ * both answers are groups, else classes; none of a model that was taught nothing, and of values, which are no
+ * shares.
  * @param {any} app
  * @param {any} changed  the app of the changed model
  * @returns {{name: string, before: number, probability: number, text: string}[]}
  */
 export function moved(app, changed) {
-  if (app.source.manifest.model.trained === false) return [];
+  const { outputs, trained } = app.source.manifest.model;
+  if (trained === false || outputs === "value") return [];
   const sides = [app, changed].map(({ source }) => source.manifest.pass);
   const groups = sides.every(({ answer }) => answer?.kind === "group");
   const firsts = sides.map(({ groups: [group], predictions: [top] }) => (groups ? group.name : top.index));
   const shareIn = (pass, key) =>
     groups ? (pass.groups.find(({ name }) => name === key)?.probability ?? 0) : pass.probabilities[key];
-  const named = (key) =>
+  const nameIn = (key) =>
     groups
       ? groupName(key, app)
       : labelName(
           sides.flatMap(({ predictions }) => predictions).find(({ index }) => index === key).label,
           app,
         );
-  const all = [...new Set(firsts)];
+  const named = sides.flatMap(({ answer }) => (answer?.outputs === "any_of" ? answer.parts : []));
+  const all = [...new Set([...firsts, ...named.map(({ index }) => index)])];
   const shares = sides.map((pass) => all.map((key) => shareIn(pass, key)));
   const [before, after] = shares.map((side, at) =>
     refuses([app, changed][at].source) ? side.map(() => app.t("noShare")) : percents(side),
   );
   return all.map((key, at) => ({
-    name: named(key),
+    name: nameIn(key),
     before: shares[0][at],
     probability: shares[1][at],
     text: before[at] + " → " + after[at],

@@ -8,6 +8,7 @@ import { placeOf } from "../maths/geometry.js";
 import { insideMeans } from "../maths/inside.js";
 import { linesOf } from "../maths/marginals.js";
 import { multiple, percent, signed } from "../maths/numbers.js";
+import { choosesOne } from "../maths/outputs.js";
 import { firstAfter } from "../maths/predictions.js";
 import { byFall, quarterOf } from "../maths/removal.js";
 import { LEAST_TIMES } from "../maths/scales.js";
@@ -186,6 +187,7 @@ export function predictionsFinding(app, lens) {
   } = source.manifest;
   if (!answer) return "";
   if (model.trained === false) return t("predictionsChance");
+  if (!choosesOne(source)) return answerOf(app).line;
   if (!isAnswer(source)) return answer.known === false ? t("notTaughtWhy") : answerOf(app).note;
   const name = nameOf(answer, app);
   const final = answer.kind === "class" && lens?.find(({ index }) => index === predictions[0].index);

@@ -45,11 +45,16 @@ function valueOf(value) {
 }
 
 /** The call that loads the model. */
-function loadCall({ name, untrained, image_size: size }) {
+function loadCall({ key: { name, untrained, image_size: size }, outputs }) {
   const sides = size && (size[0] === size[1] ? size[0] : "(" + size.join(", ") + ")");
   return (
     "vitviz.load(" +
-    [literal(name), untrained && "pretrained=False", sides && "image_size=" + sides]
+    [
+      literal(name),
+      untrained && "pretrained=False",
+      sides && "image_size=" + sides,
+      outputs !== "one_of" && "outputs=" + literal(outputs),
+    ]
       .filter(Boolean)
       .join(", ") +
     ")"
@@ -141,7 +146,7 @@ export function codeOf({ model, photo, pass }, cells, values, changes = pass.cha
   // A line that ends in the name of a kind of positions is for models that have it.
   const absent = ["rotary", "bias"].filter((kind) => !model.position_kinds.includes(kind));
   const lines = new RegExp("^.*  # (" + absent.join("|") + ")\\n", "gm");
-  Object.assign(python, { loaded: loadCall(model.key), analysis: analyzeCall(photo, changes, model) });
+  Object.assign(python, { loaded: loadCall(model), analysis: analyzeCall(photo, changes, model) });
   const [vitviz, torch] = ["vitviz", "torch"].map((kind) =>
     filled(SNIPPETS[kind].replace(lines, ""), typeof cells === "string" ? [cells] : cells[kind], python),
   );

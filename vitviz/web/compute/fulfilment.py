@@ -137,6 +137,7 @@ def _late(order: LateOrder, models: ModelSource, turn: Turn, _stages: _Stages) -
 def _fair(order: FairOrder, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
     """Compute the next map, or after all maps the next column; after the last one the result."""
     held, keys = _held(order, models), list(dict.fromkeys(order.keys))
+    fairness.check_outputs(held.card.outputs)
     passes = fairness.passes_of(len(keys) + 1)
     passes += sum(chosen(key).passes(held.grid) for key in keys)
     _check_work(held.card, passes, limits.TESTING_WORK)
@@ -149,7 +150,8 @@ def _fair(order: FairOrder, models: ModelSource, turn: Turn, stages: _Stages) ->
         case = replace(held.case("centre"), vit=models.get(order.model).vit, target=target)
         plan = fairness.plan_of(case, {key: torch.tensor(maps[key]) for key in keys})
         for step in (0, 1) if not columns else (len(columns),):
-            columns.append(plan.column(case, step, held.card.temperature).tolist())
+            column = plan.column(case, step, held.card.temperature, held.card.outputs)
+            columns.append(column.tolist())
         result = _step(maps, columns, len(keys) + len(plan.counts) - 1)
         if len(columns) < len(plan.counts):
             return result

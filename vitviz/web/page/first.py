@@ -16,9 +16,8 @@ from urllib.parse import quote
 
 from PIL import Image
 
-from ...languages import ENGLISH, Message, languages, say
+from ...languages import languages, say
 from ...probe.analysis import Analysis
-from ...probe.measure.predictions import percent
 from ..service.replies import with_places
 from ..store.examples import Example
 
@@ -61,18 +60,10 @@ class First:
 
 def said_of(analysis: Analysis) -> dict[str, str]:
     """The answer as in the headline of the viewer, by language; {} if that is no plain answer."""
-    answer, words = analysis.answer(), analysis.card.words
-    if answer is None or answer.sure is False or answer.known is False:
+    answer = analysis.answer()
+    if answer is None or answer.level != "answer":
         return {}
-    kind = "groups" if answer.kind == "group" else "labels"
-    english = words.get(ENGLISH, {}).get(kind, {}) if kind == "groups" else {}
-    answers = {}
-    for language in languages():
-        names = {**english, **words.get(language, {}).get(kind, {})}
-        name = names.get(answer.name, answer.name)
-        message = Message("viewer.answer", name=name, share=percent(answer.probability))
-        answers[language] = say(message, language)
-    return answers
+    return {language: analysis.answer_text(language) for language in languages()}
 
 
 def _brought(manifest: Mapping[str, Any]) -> bytes:

@@ -170,7 +170,7 @@ class Programs:
             "changes": str(changed["changes"]),
             "before": before,
             "after": after,
-            "same_answer": before[0]["class"] == after[0]["class"] if before else None,
+            "same_answer": _same_answer(plain["answer"], changed["answer"]),
         }
 
     def compare(
@@ -239,12 +239,9 @@ class Programs:
                 answers.append({"photo": place, "refused": str(error.message)[:80]})
                 continue
             found.append(Analysis.from_bytes(result.saved))
+            of = "value" if found[-1].card.outputs == "value" else "p"
             first = found[-1].predictions(1) if found[-1].card.head == "classes" else ()
-            answer = (
-                {"answer": first[0].label[:20], "p": shortest(first[0].probability)}
-                if first
-                else {}
-            )
+            answer = {"answer": first[0].label[:20], of: shortest(first[0].number)} if first else {}
             answers.append({"photo": found[-1].photo_name[:20], **answer})
         facts: dict[str, Any] = {"model": key.name, "pictures": len(found), "answers": answers}
         if found:
@@ -389,3 +386,10 @@ def _flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool):
         raise SelectionError(Message("web.true_or_false", name=name, value=repr(value)[:40]))
     return value
+
+
+def _same_answer(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool | None:
+    """Whether two answers name the same classes; None without classes, and of values."""
+    if before is None or after is None or before["outputs"] == "value":
+        return None
+    return {*before["classes"]} == {*after["classes"]}

@@ -18,22 +18,31 @@ def facts_of(summary: Mapping[str, Any]) -> dict[str, Any]:
         "special_tokens": summary["prefix_tokens"],
         "layers": summary["depth"],
         "heads": summary["num_heads"],
-        "predictions": [
-            {
-                "class": prediction["index"],
-                "label": prediction["label"][:80],
-                "probability": short(prediction["probability"]),
-            }
-            for prediction in summary["predictions"]
-        ],
+        "predictions": [_prediction(prediction) for prediction in summary["predictions"]],
     }
+    if summary["model"]["outputs"] != "one_of":
+        facts["outputs"] = summary["model"]["outputs"]
     if answer is not None:
-        facts["answer"] = answer | {"name": answer["name"][:80]}
-        facts["answer"]["probability"] = short(answer["probability"])
+        names = ("kind", "name", "sure", "known", "level", "classes")
+        facts["answer"] = {name: answer[name] for name in names}
+        facts["answer"] |= {"name": answer["name"][:80], "text": answer["text"][:300]}
+        facts["answer"] |= _number(answer["probability"], answer["number"])
     if known is not None and not known["known"]:
         facts["not_taught"] = known["sentence"]
     notes = [*map(str, photo["notes"]), *(["dark strokes on light"] if photo["dark_ink"] else [])]
     return facts | ({"notes": notes} if notes else {})
+
+
+def _prediction(prediction: Mapping[str, Any]) -> dict[str, Any]:
+    number = _number(prediction["probability"], prediction["logit"])
+    return {"class": prediction["index"], "label": prediction["label"][:80], **number}
+
+
+def _number(probability: float | None, value: float) -> dict[str, float | None]:
+    """The probability; of a model of values None, and the value."""
+    if probability is None:
+        return {"probability": None, "value": short(value)}
+    return {"probability": short(probability)}
 
 
 def strongest(

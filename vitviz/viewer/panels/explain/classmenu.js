@@ -2,7 +2,7 @@
 
 import { el, freshId, show } from "../../parts/dom.js";
 import { ANSWER, targetOf } from "../../state/explaining.js";
-import { percents } from "../../maths/numbers.js";
+import { numberTexts } from "../../maths/numbers.js";
 import { refuses } from "../../text/answer.js";
 import { className } from "../../text/explaining.js";
 import { labelName } from "../../text/words.js";
@@ -55,7 +55,7 @@ export function createClassMenu(app) {
   function fill(target) {
     const option = (index, text) => el("option", { value: String(index), text });
     const listed = predictions.map(({ index }) => index);
-    const shares = percents(predictions.map(({ probability }) => probability));
+    const shares = numberTexts(predictions);
     const others = (labels ?? [])
       .map((label, index) => ({ label: labelName(label, app), index }))
       .filter(({ index }) => !listed.includes(index))

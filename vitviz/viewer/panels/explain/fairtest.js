@@ -87,7 +87,7 @@ export function createFairTest(app) {
     if (waiting) progress.removeAttribute("value");
     else progress.value = share;
     const text = !fairTest.possible
-      ? t(request.target === null ? "fairNoClasses" : "fairNoHost")
+      ? t(whyNot(request))
       : running
         ? t(waiting ? "fairWaiting" : "fairRunning")
         : error
@@ -100,6 +100,11 @@ export function createFairTest(app) {
     if (drawn !== done) draw(done, request.explainers);
     drawn = done;
     vanish(done.result);
+  }
+
+  function whyNot({ target }) {
+    if (app.source.manifest.model.outputs === "value") return "fairValue";
+    return target === null ? "fairNoClasses" : "fairNoHost";
   }
 
   /** Both pictures and both curves at one step. */

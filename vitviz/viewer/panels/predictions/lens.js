@@ -25,7 +25,7 @@ export function createLens(app) {
     () => app.source.lens,
     "lensLoading",
     (found) => createView(app, found),
-    { none: "lensNone" },
+    { none: app.source.manifest.model.outputs === "value" ? "lensValue" : "lensNone" },
   );
 }
 
@@ -35,6 +35,7 @@ function createView(app, lines) {
   const { depth, num_classes: classes, pool } = app.source.manifest.model;
   const lens = lines.map((line) => ({ ...line, label: labelName(line.label, app) }));
   const denied = refuses(app.source); // shares of classes that it has just denied
+  const alone = classes === 1; // which has the first rank everywhere
   const scale = choice({
     label: t("lensScale"),
     options: LENSES.map((value) => ({ value, text: t("lens_" + value) })),
@@ -77,9 +78,10 @@ function createView(app, lines) {
   function render() {
     const { layer } = app.selection;
     const text = lensSentence(lens, layer, t, denied);
+    const shown = alone ? "probability" : denied ? "rank" : app.taste.lens;
     scale.set(app.taste.lens);
-    show(scale.root, !denied);
-    chart.render({ ...charts[denied ? "rank" : app.taste.lens], marked: layer, reading: text });
+    show(scale.root, !denied && !alone);
+    chart.render({ ...charts[shown], marked: layer, reading: text });
     reading.render(text);
   }
 
@@ -106,7 +108,7 @@ function createView(app, lines) {
  * @returns {string}
  */
 export function lensSentence(lens, layer, t, denied = false) {
-  if (lens.every(({ ranks }) => ranks[layer] === 1)) return t("lensEven", { layer });
+  if (lens.length > 1 && lens.every(({ ranks }) => ranks[layer] === 1)) return t("lensEven", { layer });
   const first = lens.find(({ ranks }) => ranks[layer] === 1) ?? lens[0];
   const sentence = denied
     ? t("lensReadingBare", { layer, name: first.label })
