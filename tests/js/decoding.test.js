@@ -97,7 +97,7 @@ test("EXIF data that ends too early turns nothing", () => {
     ...new TextEncoder().encode("Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0"),
   ];
   const jpeg = (parts) => Uint8Array.from([0xff, 0xd8, 0xff, 0xe1, 0, 2 + parts.length, ...parts]);
-  assert.equal(isTurned(jpeg(exif)), true);
+  assert.equal(isTurned(jpeg(exif), "JPEG"), true);
   for (let length = 0; length < exif.length - 2; length++)
-    assert.equal(isTurned(jpeg(exif.slice(0, length))), false);
+    assert.equal(isTurned(jpeg(exif.slice(0, length)), "JPEG"), false);
 });

@@ -37,6 +37,25 @@ BEGINNINGS = (
     (b"\x00\x00\x01\x00", "icon"),
     (b"riff", "riff"),
 )
+# The texts of both tables, by the ends of their keys.
+KINDS = {
+    "dicom": Message("photo.is_dicom"),
+    "nifti": Message("photo.is_nifti"),
+    "jpeg_xl": Message("photo.is_jpeg_xl"),
+    "array": Message("photo.is_array"),
+    "exr": Message("photo.is_exr"),
+    "hdf": Message("photo.is_hdf"),
+    "raw": Message("photo.is_raw"),
+    "tga": Message("photo.is_tga"),
+    "web_page": Message("photo.is_web_page"),
+    "pdf": Message("photo.is_pdf"),
+    "postscript": Message("photo.is_postscript"),
+    "zip": Message("photo.is_zip"),
+    "archive": Message("photo.is_archive"),
+    "photoshop": Message("photo.is_photoshop"),
+    "icon": Message("photo.is_icon"),
+    "riff": Message("photo.is_riff"),
+}
 DAMAGED = ((b"\xff\xd8\xff", "JPEG"), (b"\x89png", "PNG"), (b"gif8", "GIF"))
 
 
@@ -44,15 +63,15 @@ def looks_like(data: bytes) -> str:
     """A guess, from its first bytes, at the kind of a file that is no picture."""
     for at, start, what in PLACED:
         if data[at : at + len(start)] == start:
-            return Message(f"photo.is_{what}")
+            return KINDS[what]
     if data[4:8] == b"ftyp":
-        return Message("photo.is_heic" if data[8:12] in HEIC else "photo.is_video")
+        return Message("photo.is_heic") if data[8:12] in HEIC else Message("photo.is_video")
     head = data[:HEAD].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if b"<svg" in head:
         return Message("photo.is_svg")
     for start, what in BEGINNINGS:
         if head.startswith(start):
-            return Message(f"photo.is_{what}")
+            return KINDS[what]
     for start, name in DAMAGED:
         if head.startswith(start):
             return Message("photo.is_damaged", format=name)

@@ -1,7 +1,8 @@
 /** Decoding: a photo in a file becomes pixels, in this browser, or one sentence says why not. */
 
 import { LIMITS } from "../engine/tables.js";
-import { formatOf, framesIn, isInInks, isTurned, lookOf, sizeIn } from "../maths/photofile.js";
+import { canvasOf } from "../engine/seeing.js";
+import { formatOf, framesIn, isInInks, isTurned, lookOf, orientationOf, sizeIn } from "../maths/photofile.js";
 
 const MEGABYTES = LIMITS.photo_bytes / 2 ** 20;
 const MEGAPIXELS = LIMITS.photo_pixels / 1e6;
@@ -67,6 +68,8 @@ export async function decoded(file, name) {
     bitmap.close();
     throw error;
   }
+  const way = orientationOf(bytes, format);
+  if (way > 1 && !(await turns(format))) bitmap = await turnedUpright(bitmap, way);
   return { bitmap, notes };
 
   function notes({ exact, translucent }) {
@@ -77,9 +80,61 @@ export async function decoded(file, name) {
     if (count > 1) note(...(count === Infinity ? ["first_frame"] : ["first_of", { count }]));
     if (translucent) note("on_white");
     else if (format === "JPEG" && isInInks(bytes)) note("from_cmyk");
-    if (format === "JPEG" && isTurned(bytes)) note("upright");
+    if (isTurned(bytes, format)) note("upright");
     return told;
   }
+}
+
+/** Two pixels beside each other that EXIF data turn by 90 degrees, in the formats that not all browsers turn. */
+const SIDEWAYS = {
+  PNG:
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAAGmVYSWZNTQAqAAAACAABARIAAwAAAAEABgAAAAAAANZnS2kAAAAP" +
+    "SURBVHjaY+Q8IcfAwAAABKQA8QqF9AkAAAAASUVORK5CYII=",
+  WEBP:
+    "UklGRlIAAABXRUJQVlA4WAoAAAAIAAAAAQAAAAAAVlA4TBEAAAAvAQAAAAdQ5CbUo/+BiOh/AABFWElGGgAAAE1NACoAAAAIAAEB" +
+    "EgADAAAAAQAGAAAAAAAA",
+};
+/** Whether this browser turns a picture of such a format upright itself. @type {Record<string, Promise<boolean>>} */
+const known = {};
+
+/** @param {string} format */
+function turns(format) {
+  if (!Object.hasOwn(SIDEWAYS, format)) return Promise.resolve(true); // every browser turns a JPEG
+  known[format] ??= Promise.resolve().then(async () => {
+    const bytes = Uint8Array.from(atob(SIDEWAYS[format]), (letter) => letter.charCodeAt(0));
+    const bitmap = await createImageBitmap(new Blob([bytes]));
+    const upright = bitmap.width < bitmap.height;
+    bitmap.close();
+    return upright;
+  });
+  return known[format];
+}
+
+/**
+ * How to draw a picture of an EXIF orientation upright: the matrix of a canvas, its last two numbers in widths
+ * and heights of the file's picture.
+ * @type {Record<number, [number, number, number, number, "" | "width" | "height", "" | "width" | "height"]>}
+ */
+const UPRIGHT = {
+  2: [-1, 0, 0, 1, "width", ""],
+  3: [-1, 0, 0, -1, "width", "height"],
+  4: [1, 0, 0, -1, "", "height"],
+  5: [0, 1, 1, 0, "", ""],
+  6: [0, 1, -1, 0, "height", ""],
+  7: [0, -1, -1, 0, "height", "width"],
+  8: [0, -1, 1, 0, "", "width"],
+};
+
+/** A picture turned upright; the one that came is closed. @param {ImageBitmap} bitmap @param {number} way */
+async function turnedUpright(bitmap, way) {
+  const { width, height } = bitmap;
+  const { canvas, context } = way > 4 ? canvasOf(height, width) : canvasOf(width, height);
+  const [a, b, c, d, right, down] = UPRIGHT[way];
+  const length = (side) => (side ? bitmap[side] : 0);
+  context.setTransform(a, b, c, d, length(right), length(down));
+  context.drawImage(bitmap, 0, 0);
+  bitmap.close();
+  return createImageBitmap(canvas);
 }
 
 /** Python's `repr` of one line. @param {string} name */

@@ -125,7 +125,7 @@ function readsExactly() {
  * A canvas: workers have no document for one, and old browsers no OffscreenCanvas.
  * @returns {{canvas: any, context: CanvasRenderingContext2D}}
  */
-function canvasOf(width, height) {
+export function canvasOf(width, height) {
   const canvas = DRAWS_IN_WORKERS
     ? new OffscreenCanvas(width, height)
     : Object.assign(document.createElement("canvas"), { width, height });

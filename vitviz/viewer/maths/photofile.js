@@ -102,7 +102,7 @@ export function framesIn(bytes, format) {
   if (format === "GIF") return framesOfGif(bytes);
   const view = viewOf(bytes);
   if (format === "PNG") {
-    const chunks = chunksOf(bytes, 8, (at) => 12 + view.getUint32(at), 4);
+    const chunks = pngChunks(bytes);
     const [control, first, pixels] = ["acTL", "fcTL", "IDAT"].map((name) =>
       chunks.findIndex((chunk) => chunk.name === name),
     );
@@ -110,10 +110,7 @@ export function framesIn(bytes, format) {
     // a picture before the first frame is a fallback for programs without animations
     return view.getUint32(chunks[control].at + 8) + (first < 0 || first > pixels ? 1 : 0);
   }
-  const frames =
-    format === "WEBP"
-      ? chunksOf(bytes, 12, (at) => 8 + view.getUint32(at + 4, true) + (view.getUint32(at + 4, true) % 2), 0)
-      : [];
+  const frames = format === "WEBP" ? webpChunks(bytes) : [];
   return Math.max(1, frames.filter(({ name }) => name === "ANMF").length);
 }
 
@@ -126,6 +123,16 @@ function chunksOf(bytes, from, lengthOf, nameAt) {
   for (let at = from; at + 8 <= bytes.length && found.length < MOST_PARTS; at += lengthOf(at))
     found.push({ name: letters(bytes, at + nameAt, at + nameAt + 4), at });
   return found;
+}
+
+function pngChunks(bytes) {
+  const view = viewOf(bytes);
+  return chunksOf(bytes, 8, (at) => 12 + view.getUint32(at), 4);
+}
+
+function webpChunks(bytes) {
+  const length = (at) => viewOf(bytes).getUint32(at + 4, true);
+  return chunksOf(bytes, 12, (at) => 8 + length(at) + (length(at) % 2), 0);
 }
 
 /**
@@ -171,17 +178,32 @@ function segmentsOf(view) {
   return found;
 }
 
-/**
- * Whether the EXIF data of a JPEG rotates or mirrors it. Damaged data do not: the picture is still good.
- * @param {Uint8Array} bytes
- */
-export function isTurned(bytes) {
+/** Where the EXIF data of a file begin; undefined if it has none. */
+function exifIn(bytes, format) {
   const view = viewOf(bytes);
-  const exif = segmentsOf(view).find(
-    ({ kind, at }) => kind === 0xe1 && letters(bytes, at + 4, at + 10) === "Exif\0\0",
-  );
-  if (!exif) return false;
-  const start = exif.at + 10;
+  const marked = (at) => letters(bytes, at, at + 6) === "Exif\0\0";
+  if (format === "JPEG") {
+    const found = segmentsOf(view).find(({ kind, at }) => kind === 0xe1 && marked(at + 4));
+    return found && found.at + 10;
+  }
+  if (format === "PNG") {
+    const found = pngChunks(bytes).find(({ name }) => name === "eXIf");
+    return found && found.at + 8;
+  }
+  const found = format === "WEBP" ? webpChunks(bytes).find(({ name }) => name === "EXIF") : undefined;
+  return found && found.at + 8 + (marked(found.at + 8) ? 6 : 0);
+}
+
+/**
+ * The EXIF orientation of a JPEG, PNG or WebP, from 1 to 8; 1, upright, where data are missing or damaged: the
+ * picture is still good.
+ * @param {Uint8Array} bytes
+ * @param {string} format
+ */
+export function orientationOf(bytes, format) {
+  const start = exifIn(bytes, format);
+  if (start === undefined) return 1;
+  const view = viewOf(bytes);
   const little = letters(bytes, start, start + 2) === "II";
   const number = (at, size) =>
     at + size > bytes.length ? 0 : size === 2 ? view.getUint16(at, little) : view.getUint32(at, little);
@@ -189,5 +211,30 @@ export function isTurned(bytes) {
   const entries = Array.from({ length: number(first, 2) }, (_, entry) => first + 2 + 12 * entry);
   const found = entries.find((at) => number(at, 2) === 0x112);
   const way = found === undefined ? 1 : number(found + 8, 2);
-  return way >= 2 && way <= 8;
+  return way >= 2 && way <= 8 ? way : 1;
 }
+
+/**
+ * Whether a file says that its picture is to be rotated or mirrored.
+ * @param {Uint8Array} bytes
+ * @param {string} format
+ */
+export function isTurned(bytes, format) {
+  if (format !== "AVIF") return orientationOf(bytes, format) > 1;
+  // A property of the picture: a rotation by irot times 90 degrees, or a mirror (ISO/IEC 23008-12, 6.5.10).
+  const view = viewOf(bytes);
+  let parts = boxesOf(bytes, view, 0);
+  for (const [name, head] of /** @type {[string, number][]} */ ([
+    ["meta", 12],
+    ["iprp", 8],
+    ["ipco", 8],
+  ])) {
+    const box = parts.find((part) => part.name === name);
+    if (!box) return false;
+    parts = boxesOf(bytes, view, box.at + head);
+  }
+  return parts.some(({ name, at }) => name === "imir" || (name === "irot" && (bytes[at + 8] & 3) > 0));
+}
+
+/** The boxes of an AVIF from an offset on. */
+const boxesOf = (bytes, view, from) => chunksOf(bytes, from, (at) => Math.max(8, view.getUint32(at)), 4);
