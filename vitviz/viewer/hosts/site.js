@@ -135,19 +135,20 @@ export async function open({ element, strip, site, viewer: given, read = readBes
       return true;
     } catch (error) {
       if (mine !== turn) return false;
-      refuse("lost", error.said);
-      if (!error.said) throw error;
+      const again = error.said ? null : () => choose(wanted, selection);
+      refuse(error.modelLost ? "model_lost" : "lost", error.said, again);
+      if (!error.said && !error.modelLost) throw error;
       return false;
     }
   }
 
   /**
    * Refuses a request in a sentence; the shown analysis stays.
-   * @param {string} key @param {Record<string, string>} [sentences]
+   * @param {string} key @param {Record<string, string>} [sentences] @param {(() => void)|null} [again]
    */
-  function refuse(key, sentences) {
+  function refuse(key, sentences, again) {
     bar.mark(shown);
-    bar.say(key, sentences);
+    bar.say(key, sentences, again);
   }
 
   /** @param {Shown} wanted */
@@ -315,7 +316,9 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
     );
   let now = /** @type {Shown} */ (site.start);
   let said = { key: "", values: {}, sentences: /** @type {Record<string, string>|undefined} */ (undefined) };
-  const note = el("p", { class: "vv-bar-note", role: "status", hidden: true });
+  const sentence = el("span");
+  const again = el("button", { type: "button", class: "vv-bar-button", hidden: true });
+  const note = el("p", { class: "vv-bar-note", role: "status", hidden: true }, sentence, " ", again);
   const input = fileField("image/*", ([file]) => take(file));
   const photo = el("button", {
     type: "button",
@@ -396,16 +399,24 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
       );
     },
     filming: (on) => camera.setAttribute("aria-expanded", String(on)),
-    /** @param {string} key @param {Record<string, string>} [sentences]  in its place, by language */
-    say: (key, sentences) => tell(key, {}, sentences),
+    /**
+     * @param {string} key @param {Record<string, string>} [sentences]  in its place, by language
+     * @param {(() => void)|null} [retry]  what a button behind it does
+     */
+    say(key, sentences, retry = null) {
+      tell(key, {}, sentences);
+      show(again, retry !== null);
+      again.onclick = retry;
+    },
     /** Weights are coming; 1: they are here. @param {number} share */
     come: (share) => tell(share < 1 ? "coming" : "", { share: Math.floor(100 * share) + "%" }),
   };
 
   function tell(key, values = {}, sentences = undefined) {
     said = { key, values, sentences };
-    setText(note, sentences?.[page.lang] ?? (key && textOf(key, values)));
+    setText(sentence, sentences?.[page.lang] ?? (key && textOf(key, values)));
     show(note, key !== "");
+    show(again, false);
   }
 
   function dress() {
@@ -418,7 +429,10 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
     setText(camera, textOf("film"));
     if (pen) setText(pen, textOf("draw"));
     setText(playing, textOf("play"));
+    setText(again, textOf("again"));
+    const offered = !again.hidden;
     tell(said.key, said.values, said.sentences);
+    show(again, offered);
     for (const [node, key] of /** @type {[HTMLElement, string][]} */ ([
       [gallery, "examples"],
       [menu, "model"],

@@ -72,12 +72,15 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
 
   /**
    * The manifest of a photo that does not leave this page, in the model of another one; null where the host
-   * has to analyze it. Rejected for what is no picture, with the sentence by language as `said`.
+   * has to analyze it. Rejected for what is no picture, with the sentence by language as `said`, and with
+   * `modelLost` where the model did not come and no host has it.
    * @param {import("../types.js").Manifest} template
    * @param {import("../types.js").PhotoFile} photo
    */
   async function analyze(template, photo) {
     const model = await come(template.model);
+    if (!model && !remote.changes && models.has(template.model))
+      throw Object.assign(new Error("the model did not come"), { modelLost: true });
     if (!model) return null;
     return local.analyze(model, template, photo).catch((error) => {
       if (!error.told && remote.changes) return null; // the host says in every language what cannot be done
