@@ -150,7 +150,7 @@ def test_texts_of_strangers_end_no_script(site: Path) -> None:
 def test_every_text_is_used_and_those_that_are_used_are_there() -> None:
     script = (VIEWER / "hosts/site.js").read_text("utf-8")
     used = {*re.findall(r'(?:textOf|say|tell)\("(\w+)"', script)}
-    used |= {*re.findall(r'\[\w+, "(\w+)"\]', script)} | {"coming", "unopened"}
+    used |= {*re.findall(r'\[\w+, "(\w+)"\]', script)} | {"coming", "model_lost", "unopened"}
     lacks = {f"lacks_{one}" for one in QUESTIONS if one not in ANSWERED}
     assert used == {*in_page.PAGE_TEXTS} | {*dictionary("en", "site")} - lacks - {"shown"}
     assert lacks <= {*dictionary("en", "site")}
