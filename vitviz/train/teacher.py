@@ -34,7 +34,7 @@ from .scores import fit_temperature, score
 
 FILE = "teacher.safetensors"  # in the folder of a run
 RANK = 96  # numbers kept of the scores at a place
-SHRINK = 0.1  # of the covariance towards an even one, when the classifier is fitted
+SHRINK = 0.3  # of the covariance towards an even one, when the classifier is fitted
 EVERY = 50  # one picture of so many shows how sure the classifier may be
 BATCH = 256  # pictures that the teacher sees at once
 SPREAD = 5  # standard deviations of a number that fit into 8 bits
