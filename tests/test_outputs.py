@@ -1,4 +1,4 @@
-"""What the outputs of a model mean: read from its files, settable, and in every answer."""
+"""The meaning of a model's outputs is read from its files, can be set, and is in every answer."""
 
 import json
 import math

@@ -43,7 +43,7 @@ NAMED = [
 
 
 def files() -> list[bytes]:
-    """Those files, damaged ones, and short ones of bytes that the tables name."""
+    """The files above, damaged copies of them, and short files of bytes that the tables name."""
     rng = random.Random(3)
     pieces = [data for _, data, _ in PLACED] + [data for data, _ in (*BEGINNINGS, *DAMAGED)]
     pieces += [b"<svg", b"ftyp", *HEIC, b" ", b"\xef\xbb\xbf", b"\n", b"a", b"\xc3\xa9", b"\xff"]

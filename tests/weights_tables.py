@@ -88,7 +88,7 @@ def at_threshold(loaded: LoadedModel) -> Rows:
 
 
 def fair_tests(loaded: LoadedModel) -> Rows:
-    """Of each map, largest gain first."""
+    """A row for each map, largest gain first."""
     found = fair_tests_of(loaded.card)["explainers"]
     rows = {}
     for key in sorted(found, key=lambda key: -found[key]["gain"]["mean"]):

@@ -1,4 +1,4 @@
-/** What a page says of models whose outputs are no one class of several. */
+/** The answers of models that do not choose one class: several classes, a score, values. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -215,6 +215,16 @@ def test_labels_are_made_again_for_other_pictures_or_another_teacher(toy, tmp_pa
         made = len(toy)
         labels(**changed)
         assert len(toy) == made + 1
+    labels()
+    made = len(toy)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(teacher, "version", lambda name: "2.0")
+        labels()
+    for constant, value in (("SHRINK", 0.9), ("RANK", 2)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(teacher, constant, value)
+            labels()
+    assert len(toy) == made + 3
     (tmp_path / teacher.FILE).write_bytes(b"not a file of labels")
     with pytest.raises(TrainError, match=r"teacher\.safetensors is damaged; delete it"):
         labels()

