@@ -12,8 +12,11 @@ import torch
 from safetensors.torch import load_file
 
 from tests.running import ROOT
+from tests.train.test_others import CPU
 from tests.train.test_run import PICTURES, PLAIN, SMALL, TEST, log_of, pack  # noqa: F401 (a fixture)
+from tests.train.test_teacher import TAUGHT, Colours
 from vitviz.probe.measure.film import Film
+from vitviz.train import teacher
 from vitviz.train.checkpoint import read_state
 from vitviz.train.command import main
 from vitviz.train.errors import TrainError
@@ -99,6 +102,36 @@ def learn(self, batch, real=Run.learn):
 Run.learn = learn
 sys.exit(main(sys.argv[1:]))
 """
+
+
+LABELS = """
+import sys
+from pathlib import Path
+import torch
+from tests.train.test_run import PICTURES, TEST
+from tests.train.test_teacher import TAUGHT, Colours
+from vitviz.train import teacher
+from vitviz.train.processes import processes
+teacher.pretrained = lambda name: Colours()
+with processes() as us:
+    folder = Path(sys.argv[1]) / str(us.rank)
+    folder.mkdir()
+    made = teacher.soft_labels(TAUGHT, [PICTURES], TEST, folder, torch.device("cpu"), us)
+    torch.save([made.scores, made.basis, made.bias], folder / "made.pt")
+    assert (folder / teacher.FILE).exists() == us.first
+"""
+
+
+def test_two_processes_make_the_labels_of_one_teacher(tmp_path, monkeypatch):
+    done = two_processes(LABELS, tmp_path, str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    monkeypatch.setattr(teacher, "pretrained", lambda name: Colours())
+    one = teacher.soft_labels(TAUGHT, [PICTURES], TEST, tmp_path, CPU, Processes())
+    for rank in ("0", "1"):
+        scores, basis, bias = torch.load(tmp_path / rank / "made.pt")
+        assert torch.equal(scores, one.scores)
+        torch.testing.assert_close(basis, one.basis)
+        torch.testing.assert_close(bias, one.bias)
 
 
 def test_a_loss_that_is_not_a_number_in_one_process_stops_both(pack, tmp_path):  # noqa: F811
