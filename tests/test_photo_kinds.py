@@ -59,7 +59,7 @@ def test_a_file_is_named_by_its_first_bytes(data: bytes, what: str) -> None:
 
 @needs_node
 def test_a_page_names_the_same_kind() -> None:
-    module = (ROOT / "vitviz/viewer/maths/photofile.js").as_uri()
+    module = (ROOT / "vitviz/viewer/data/photofile.js").as_uri()
     given = files()
     script = ("--input-type=module", "-e", SCRIPT)
     found = json.loads(node(*script, given=json.dumps([[*data] for data in given]), MODULE=module))

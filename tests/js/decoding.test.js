@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { PhotoError, decoded } from "../../vitviz/viewer/data/decoding.js";
-import { isTurned, sizeIn } from "../../vitviz/viewer/maths/photofile.js";
+import { isTurned, sizeIn } from "../../vitviz/viewer/data/photofile.js";
 
 const fileOf = (...parts) =>
   new globalThis.Blob(parts.map((part) => (typeof part === "string" ? part : new Uint8Array(part))));

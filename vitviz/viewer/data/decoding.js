@@ -2,7 +2,7 @@
 
 import { LIMITS } from "../engine/tables.js";
 import { canvasOf } from "../engine/seeing.js";
-import { formatOf, framesIn, isInInks, isTurned, lookOf, orientationOf, sizeIn } from "../maths/photofile.js";
+import { formatOf, framesIn, isInInks, isTurned, lookOf, orientationOf, sizeIn } from "./photofile.js";
 
 const MEGABYTES = LIMITS.photo_bytes / 2 ** 20;
 const MEGAPIXELS = LIMITS.photo_pixels / 1e6;
