@@ -60,7 +60,7 @@ function appOf(source) {
 
 test("what is selected in one is selected in the other, at its place", () => {
   const app = appOf(sourceOf(cls)); // 4 x 4 patches, 1 prefix token, 3 layers, 2 heads
-  const other = secondApp(app, sourceOf(registers)); // 4 x 6, 5 prefix tokens, 5 layers, 2 heads
+  const other = secondApp(app, sourceOf(registers)).app; // 4 x 6, 5 prefix tokens, 5 layers, 2 heads
   app.select({ token: 1 + 4 * 1 + 2, layer: 2, head: 1, pinned: true });
   assert.deepEqual([other.pointer.shownToken(), other.selection.token], [5 + 6 * 1 + 3, 5 + 6 * 1 + 3]);
   assert.deepEqual([other.selection.layer, other.selection.head, other.selection.pinned], [2, 1, true]);
@@ -75,7 +75,7 @@ test("what is selected in one is selected in the other, at its place", () => {
   assert.deepEqual([app.pointer.pointed, other.pointer.pointed], [null, null]);
   other.select({ layer: 4 });
   assert.equal(app.selection.layer, 2, "the first has no such layer");
-  const back = secondApp(appOf(sourceOf(registers)), sourceOf(cls));
+  const back = secondApp(appOf(sourceOf(registers)), sourceOf(cls)).app;
   assert.equal(back.selection.layer, 2, "of more layers than there are the last one");
   app.pointer.pointPair({ query: 0, key: 16 });
   assert.deepEqual(other.pointer.pair(), { query: 0, key: 5 + 23 });
@@ -87,7 +87,7 @@ test("two maps lie on one scale, in multiples of uniform attention", async () =>
   await Promise.all([one.loaded(false), two.loaded(false), one.store.ensure(1), two.store.ensure(1)]);
   const app = appOf(one);
   app.select({ layer: 1, head: 0, token: 6 });
-  const other = secondApp(app, two);
+  const other = secondApp(app, two).app;
   const alone = overlayOf(app, 6);
   app.second = { app: other };
   const [here, there] = [
@@ -122,7 +122,7 @@ test("a layer that is selected faces the one that is selected there", async () =
   const app = appOf(one);
   app.select({ layer: 4, direction: "from" });
   const alone = headScale(app, 3, "mean");
-  app.second = { app: secondApp(app, two) };
+  app.second = { app: secondApp(app, two).app };
   const [here, there] = [headScale(app, 4, "mean"), headScale(app.facing(), 2, "mean")];
   assertClose([here.max * one.grid.tokens], [there.max * two.grid.tokens], 1e-6);
   assert.deepEqual(headScale(app, 3, "mean"), alone, "there is no layer 3");

@@ -95,8 +95,9 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
         step: at,
         beside: "",
       };
-      const there = derived(app, { selection });
-      there.course = createCourse(
+      const members = { selection, course: app.course };
+      const there = derived(app, members);
+      members.course = createCourse(
         there,
         lessons,
         { recall: () => undefined, keep() {}, of: () => ({}) },

@@ -8,11 +8,13 @@ import { OPERATED } from "../state/experiment.js";
 import { overlayNamed } from "../state/overlays.js";
 
 /**
- * @typedef
- *   {{key: string, app: import("../main.js").App|null, error: Error|null, coming: boolean, retry: () => void}}
- *   Second
- *   key: of the analysis that is wanted; app: the app for its parts, null while it is loading or has failed;
- *   coming: another one is loading, in place of the one that is still shown
+ * @typedef {object} Second
+ * @property {string} key  of the analysis that is wanted
+ * @property {import("../main.js").App|null} app  for its parts; null while it is loading or has failed
+ * @property {(next: Source) => void} [show]  exchanges the source of the app
+ * @property {Error|null} error
+ * @property {boolean} coming  another one is loading, in place of the one that is still shown
+ * @property {() => void} retry
  */
 
 /**
@@ -91,8 +93,9 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
       if (coming !== next) return;
       source?.dispose();
       [source, coming] = [next, null];
-      now = { ...nothing(key), app: now.app ?? secondApp(app, next) };
-      now.app.source = next; // what draws an experiment draws its next answer
+      const side = now.app ? now : secondApp(app, next);
+      side.show(next); // what draws an experiment draws its next answer
+      now = { ...nothing(key), app: side.app, show: side.show };
     } catch (error) {
       if (signal.aborted) return;
       drop();

@@ -9,7 +9,8 @@ import { carried, followed, startSelection, validSelection } from "./state.js";
  * the picture, a layer or a head by its number if both have it.
  * @param {import("../main.js").App} app
  * @param {import("../data/source.js").Source} source
- * @returns {import("../main.js").App}
+ * @returns {{app: import("../main.js").App, show: (next: import("../data/source.js").Source) => void}}
+ *   show: exchanges the source, as each answer of an experiment does
  */
 export function secondApp(app, source) {
   const shape = () => ({ ...app.shape(), ...source.shape });
@@ -52,8 +53,10 @@ export function secondApp(app, source) {
     choose: (token) => app.pointer.choose(backFrom(token)),
     pin: (token) => app.pointer.pin(backFrom(token)),
   });
-  return derived(app, {
-    source,
+  const second = derived(app, {
+    get source() {
+      return source;
+    },
     get selection() {
       return selection();
     },
@@ -63,6 +66,7 @@ export function secondApp(app, source) {
     page: derived(app.page, { resize: null }), // what stands beside chooses its size
     select: (wanted) => app.select(tokensOf(wanted, back)),
   });
+  return { app: second, show: (next) => (source = next) };
 }
 
 function tokensOfPair({ query, key }, carry) {
