@@ -76,6 +76,7 @@ DRAWING_WAIT_SECONDS = 30  # for other figures; they are drawn one at a time
 LINE = 8  # callers that may wait for a turn of one kind; Gradio has 40 threads in all
 OPERATING_LINE = 48  # visitors whose experiment may wait for a turn: a class that brushes at once
 LARGE_PHOTO_MEGAPIXELS = 8  # above it a photo is decoded in a process of its own
+LARGE_PHOTO_BYTES = 8_000_000  # the same, whatever its pixels
 LARGE_PHOTOS = 1  # decoded at a time; each takes up to 0.5 GB
 OPENING_SECONDS = 20  # to decode a large photo; 64 megapixels take 2 on a core of a small host
 OPENING_WAIT_SECONDS = 70  # for a turn, behind three photos of another visitor
