@@ -64,6 +64,7 @@ LANGUAGE_LETTERS = 1000  # of an Accept-Language header that are read
 DIRECT_OF_ADDRESS = 6  # requests that compute without the queue, of one address at a time
 QUICK_PHOTOS = 4  # small photos decoded at a time; each takes up to 0.1 GB
 REQUESTS_INSIDE = 1500  # of one address at a time, waiting ones too: VOTERS, 6 connections each
+ANSWER_SECONDS = 600  # for a client to take an answer; the file it reads from stays on the disk
 ANSWER_PIECE_BYTES = 64_000  # of an answer in memory, for a client that reads slowly
 REQUESTS_OF_ADDRESS = 4  # short requests of one address that are answered at a time; others wait
 DESCRIPTORS = 65_536  # open files and connections, where the system allows as many
