@@ -107,6 +107,7 @@ def test_a_body_that_never_ends_is_ended(gate, monkeypatch, path, limit):
 
 def test_uploads_at_a_time_are_bounded_in_all_and_for_each_address(gate, monkeypatch):
     monkeypatch.setattr(limits, "UPLOADS", 3)
+    monkeypatch.setattr(limits, "FIRST_UPLOADS", 4)
     monkeypatch.setattr(limits, "UPLOADS_OF_ADDRESS", 2)
     statuses = {}
 
@@ -129,7 +130,8 @@ def test_uploads_at_a_time_are_bounded_in_all_and_for_each_address(gate, monkeyp
     def nested(*addresses):
         return (addresses[0], nested(*addresses[1:]) if addresses[1:] else ())
 
-    for addresses, last in ((("a", "a", "a"), 503), (("a", "a", "b"), 200), ("abcd", 503)):
+    cases = {"aaa": 503, "aab": 200, "aabb": 503, "aabc": 200, "abcd": 200, "abcde": 503}
+    for addresses, last in cases.items():
         statuses.clear()
         asyncio.run(upload(*nested(*addresses)))
         assert next(iter(statuses.values())) == last, addresses  # the innermost answers first

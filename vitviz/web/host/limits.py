@@ -46,6 +46,7 @@ UPLOAD_SECONDS = 600  # for a file to arrive
 UPLOAD_PARTS = 4  # files of one upload, and as many fields beside them
 UPLOAD_FIELD_BYTES = 1000  # of a field, which lies in memory
 UPLOADS = 64  # at a time
+FIRST_UPLOADS = 200  # at a time, where those beyond `UPLOADS` are the only ones of their addresses
 UPLOADS_OF_ADDRESS = 48  # at a time from one address, which a class can share; more are refused
 PASS_OVER_SECONDS = 5  # to read the rest of a refused body
 BODY_BYTES = 64_000  # of any other request; a viewer's question has some hundred bytes

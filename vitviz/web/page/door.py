@@ -52,9 +52,12 @@ class Gate:
         return self.inside == 0 and time.monotonic() - self.last > seconds
 
     def has_room_for_upload(self, address: str) -> bool:
-        """Whether another upload may arrive from an address."""
-        of_address = self.uploads[address] < limits.UPLOADS_OF_ADDRESS
-        return of_address and self.uploads.total() < limits.UPLOADS
+        """Whether another upload may arrive from an address. Its only one finds room for longer:
+        two addresses, whose uploads may take minutes, would keep all others out.
+        """
+        own = self.uploads[address]
+        most = limits.UPLOADS if own else limits.FIRST_UPLOADS
+        return own < limits.UPLOADS_OF_ADDRESS and self.uploads.total() < most
 
 
 class RefusedError(Exception):
