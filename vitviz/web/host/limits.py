@@ -55,6 +55,7 @@ LANGUAGES_READ = 20  # entries of an Accept-Language header; browsers send fewer
 ADDRESS_LETTERS = 4096  # of a file's address or path, as Linux allows
 TOOL_BYTES = 2_000_000  # of a question of a language model, which can hold a picture
 TOOL_VALUES = 30_000  # JSON values of such a question; another request has room for as many
+TOOL_PAUSES = 10  # times as long as reading a question of a tool took, before the next is read
 QUEUE_SIZE = 64  # requests that may wait; further ones are refused
 QUEUE_SHARE = 0.75  # of the queue for one address, such as that of a school
 STREAMS = 800  # open streams of events; a page has one or two
