@@ -128,10 +128,11 @@ def panels(analysis: Analysis, count: int, *, size: float, paper: str) -> tuple[
 
 
 def photo_of(analysis: Analysis) -> str:
-    """The name of the photo, whether the model saw it inverted, and what was changed."""
+    """The name of the photo, how its levels were read, and what was changed."""
     name = analysis.photo_name
     name = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-    name += " (inverted)" if analysis.inverted else ""
+    looks = ", ".join(["stretched"] * analysis.stretched + ["inverted"] * analysis.inverted)
+    name += f" ({looks})" if looks else ""
     return "; ".join(filter(None, (name, analysis.changes())))
 
 

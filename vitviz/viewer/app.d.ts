@@ -132,7 +132,7 @@ export interface Page {
   /** Runs the analysis once more. */
   again: null | (() => void);
   /** Runs it with light and dark exchanged. */
-  invert: null | (() => void);
+  look: null | ((look: import("./maths/look.js").Look) => void);
   /** Shows the photo in another size, which is `resizing` until the host has answered. */
   resize: null | ((size: string) => void);
   resizing: string;

@@ -8,6 +8,7 @@
 
 import { HERE, notHere } from "../data/files.js";
 import { takesFromOthers } from "../state/experiment.js";
+import { lookOf } from "../maths/look.js";
 import { granted, refusal } from "../text/refusal.js";
 import { createLocal, sketch } from "./local.js";
 import { createLocalModels } from "./localmodels.js";
@@ -196,10 +197,10 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
    */
   async function beside(manifest, key, request) {
     const { template, upload, photo } = manifest;
-    const { inverted } = photo;
+    const look = lookOf(photo);
     if (key === "untrained" && host.twin) {
       const twin = await host.twin();
-      return (await analyze(twin.like, { ...twin.photo, inverted })) ?? consent();
+      return (await analyze(twin.like, { ...twin.photo, ...look })) ?? consent();
     }
     const own = photos.find(key);
     if (own && isHeld(own)) return (await analyze(template ?? manifest, own)) ?? consent();
@@ -210,7 +211,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     const other = await fetched();
     if (!key.startsWith("model-")) return other;
     const shown = /** @type {any} */ (photos.find(upload?.address));
-    return (await analyze(other, { ...shown, inverted })) ?? consent();
+    return (await analyze(other, { ...shown, ...look })) ?? consent();
   }
 
   /**
