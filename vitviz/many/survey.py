@@ -21,6 +21,7 @@ from ..probe.analysis import picture_of
 from ..probe.capture.trace import is_sound
 from ..probe.intervene.surgery import Surgery
 from ..probe.measure.predictions import Results, classes_of, results_of
+from ..whole import at_home
 from .analyses import in_batches, labelled, made_of, size_of
 from .measures import ANSWER, DISTANCE, MEASURES, QUICK, chosen, price, quick
 from .pictures import BrokenPicture, Label, Picture, others_in, pictures_of, watched
@@ -160,7 +161,7 @@ def survey(
         if note:
             tqdm.write(note, file=sys.stderr)
     run = _Run(loaded, names, Look(invert, stretch))
-    record = None if file is None else Record(Path(file), run.head(), names)
+    record = None if file is None else Record(at_home(file), run.head(), names)
     done = {} if record is None else record.read()
     order: dict[str, None] = {}  # a picture that is listed twice counts once
 

@@ -165,9 +165,9 @@ class Photo:
         if image is self.image:
             return self
         low, high = levels_of(self.image)
-        levels = {"low": f"{unit[0] * low}", "high": f"{unit[0] * high + unit[1]}"}
-        notes = (*without_dark(self.notes), Message(STRETCHED_NOTE, **levels))
-        return replace(self, image=image, notes=notes)
+        lowest, highest = f"{unit[0] * low}", f"{unit[0] * high + unit[1]}"
+        note = Message("photo.levels_stretched", low=lowest, high=highest)
+        return replace(self, image=image, notes=(*without_dark(self.notes), note))
 
 
 def open_photo(
@@ -341,9 +341,12 @@ def _from_array(array: np.ndarray, name: str) -> Image.Image:
         if array.ndim == 4:
             one = "; take [0] of it" if shape[0] == 1 else ""
             hint = f", not {shape[0]} pictures at once (analyze_many takes them){one},"
+        end = "."
+        if array.ndim == 3 and not hint and shape[2] > 4:  # such as the bands of a satellite
+            end = f": choose 1 or 3 of its {shape[2]} channels, such as array[..., [3, 2, 1]]."
         raise ImageError(
             f"An array of shape (height, width) or (height, width, 1 to 4 channels){hint}"
-            f" is expected; one of shape {shape} came."
+            f" is expected; one of shape {shape} came{end}"
         )
     if shape[0] * shape[1] > MAX_PIXELS:
         raise _too_large(name, shape[0] * shape[1], (shape[1], shape[0]))

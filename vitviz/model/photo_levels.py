@@ -78,7 +78,7 @@ def note_dark(low: float, high: float, top: int, notes: list[str]) -> None:
     has one level only.
     """
     if low < high < DARK * top:
-        notes.append(Message(DARK_NOTE, high=f"{high:g}", top=top))
+        notes.append(Message("photo.dark", high=f"{high:g}", top=top))
 
 
 def has_note(notes: Iterable[str], *keys: str) -> bool:
@@ -118,7 +118,7 @@ def stretched_array(array: np.ndarray) -> tuple[np.ndarray, tuple[Message, ...]]
     low, high = float(array.min()), float(array.max())
     if not high > low or not np.isfinite([low, high]).all():
         return array, ()
-    note = Message(STRETCHED_NOTE, low=f"{low:g}", high=f"{high:g}")
+    note = Message("photo.levels_stretched", low=f"{low:g}", high=f"{high:g}")
     return to_8_bits(array, high, low), (note,)
 
 
@@ -140,7 +140,7 @@ def deep_grey(image: Image.Image, name: str, notes: list[str], stretch: bool = F
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ImageError(Message("photo.not_finite", name=repr(name)))
     if stretch and high > low:
-        notes.append(Message(STRETCHED_NOTE, low=f"{low:g}", high=f"{high:g}"))
+        notes.append(Message("photo.levels_stretched", low=f"{low:g}", high=f"{high:g}"))
         return to_8_bits(values, high, low)
     if image.mode.startswith("I;16") or image.format == "PPM":
         notes.append(Message("photo.from_16_bits"))

@@ -76,7 +76,7 @@ export async function analysed({
     first: firstOf(model, first),
     ...labelsOf(model, known),
   };
-  const said = notes.map(say);
+  const said = notes.map((note) => say(note));
   const told = {
     name,
     notes: said.map(({ en }) => en),

@@ -44,7 +44,7 @@ export async function seenOf({ bitmap, preprocess, look }) {
     exact: readsExactly(),
     translucent: isTranslucent(photo.data),
     levels,
-    coloured: preprocess.channels === 1 && hasColours(photo),
+    coloured: preprocess.channels === 1 && hasColours(photo, table),
   };
 }
 

@@ -214,7 +214,7 @@ function tablesOf(items, model) {
       : [],
   );
   const broken = items.flatMap(({ name, told }) =>
-    told ? [[name, "", "", "", "", "", ...values.map(() => ""), saidOf(told).en]] : [],
+    told ? [[name, "", "", "", "", "", ...values.map(() => ""), saidOf(told, true).en]] : [],
   );
   return {
     distances: { columns: ["layer", "head", "distance", "distance_error"], rows: heads },

@@ -176,8 +176,9 @@ const [PLACES, COLOURFUL, COLOURED] = [64, 40, 0.05];
 /**
  * Whether enough pixels have a clear colour, not only a tint.
  * @param {{data: Uint8Array|Uint8ClampedArray, width: number, height: number}} photo  red, green, blue, alpha
+ * @param {Uint8Array} [table]  what each level becomes
  */
-export function hasColours({ data, width, height }) {
+export function hasColours({ data, width, height }, table = AS_IT_IS) {
   const places = (side) =>
     Array.from({ length: PLACES }, (_, at) => Math.floor(((at + 0.5) * side) / PLACES));
   const columns = places(width);
@@ -185,7 +186,7 @@ export function hasColours({ data, width, height }) {
   for (const row of places(height)) {
     for (const col of columns) {
       const at = 4 * (row * width + col);
-      const { data: colour } = inChannels({ data: data.subarray(at, at + 4), width: 1, height: 1 }, 3);
+      const { data: colour } = inChannels({ data: data.subarray(at, at + 4), width: 1, height: 1 }, 3, table);
       if (Math.max(...colour) - Math.min(...colour) > COLOURFUL) count += 1;
     }
   }

@@ -86,7 +86,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     return local.analyze(model, template, photo).catch((error) => {
       if (!error.told && remote.changes) return null; // the host says in every language what cannot be done
       if (!error.told) throw error;
-      throw Object.assign(error, { said: model.tools.said(error.told) });
+      throw Object.assign(error, { said: model.tools.said(error.told, !remote.changes) });
     });
   }
 
