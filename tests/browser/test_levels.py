@@ -38,7 +38,7 @@ def on_site(page, language: str) -> None:
     """Switch the language of a page without a server."""
     name = {"ko": "한국어", "en": "English"}[language]
     if page.locator("html").get_attribute("lang") != language:  # Back can bring another one
-        page.get_by_role("button", name=name, exact=True).click()
+        page.locator(".vv-tools button", has_text=name).click()
     page.locator(f"html[lang={language}]").wait_for()
 
 
@@ -98,7 +98,6 @@ def test_a_site_stretches_a_dark_photo_itself_and_back_takes_it_back(
         told(page, False, "255", on_site)
         plain = best(page)
         page.get_by_role("button", name=SAID["en"][1]).click()
-        page.locator(".vv-names", has_text="night.png (stretched)").wait_for()
         told(page, True, "20", on_site)
         bright = best(page)
         assert (plain, bright) == tuple(
