@@ -895,6 +895,19 @@ def test_an_inverted_example_is_in_its_link_and_not_in_what_stands_beside(desk):
     assert beside == {"untrained": True, "example-dog": False, "model-tiny-grey": True}
 
 
+def test_a_stretched_photo_is_in_its_link_and_stays_in_another_model(desk):
+    example = next(one for one in desk.examples if one.upload.name == "cat.jpg")
+    plain = desk.show(example.upload, CLS, START)
+    stretched = desk.look(Look(stretch=True), plain.shown)
+    assert stretched.manifest["link"] == {"model": "tiny-cls", "example": "cat", "stretch": "1"}
+    assert desk.open(CLS, START, stretched.manifest["link"]).shown.look == Look(stretch=True)
+    assert desk.open(CLS, START, {"stretch": "1"}).shown.look == Look()  # of no picture
+    twin = desk.show(None, ModelKey("tiny-cls", True), stretched.shown)
+    assert twin.shown.look == Look(stretch=True)
+    back = desk.look(Look(), stretched.shown)
+    assert "stretch" not in back.manifest["link"]
+
+
 def test_a_program_can_invert(desk, models, upload):
     plain, inverted = (
         Programs(desk.analyses, desk._store).answer(upload.address, "tiny-cls", invert=invert)[0]
