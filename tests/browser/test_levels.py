@@ -83,6 +83,35 @@ def test_an_x_ray_of_12_bits_is_stretched_by_the_server_and_back(visit, tmp_path
     assert best(page) == plain
 
 
+@pytest.mark.parametrize("bits", [8, 16])
+def test_back_takes_stretching_back_in_the_app(visit, tmp_path, greys, bits: int) -> None:
+    """Of a photo that stays in the page, and of one that the server has."""
+    path = tmp_path / "x-ray.png"
+    dark = greys.astype(np.uint16) * 16
+    path.write_bytes(deep_png(dark)) if bits == 16 else Image.fromarray(greys // 4).save(path)
+    seen = visit("?model=photos&panel=predictions")
+    page = seen.page
+    seen.bring(path)
+    line = page.locator(".vv-photo-note", has_text="dark to the model")
+    line.wait_for()
+    plain = best(page)
+    with seen.anew("x-ray.png"):
+        line.get_by_role("button").click()
+    stretched = page.locator(".vv-photo-note", has_text="stretched over")
+    stretched.wait_for()
+    bright = best(page)
+    assert bright != plain
+    page.go_back()
+    line.wait_for()
+    assert best(page) == plain
+    page.go_forward()
+    stretched.wait_for()
+    assert best(page) == bright
+    page.reload()
+    stretched.wait_for()
+    assert best(page) == bright
+
+
 def test_a_site_stretches_a_dark_photo_itself_and_back_takes_it_back(
     browser,
     address,  # noqa: F811
