@@ -64,6 +64,9 @@ HEAD_BYTES = 32_000  # of the head of a request, as nginx takes it: 4 buffers of
 HEAD_LINES = 100  # headers of a request; browsers send some twenty
 LANGUAGE_LETTERS = 1000  # of an Accept-Language header that are read
 DIRECT_OF_ADDRESS = 6  # requests that compute without the queue, of one address at a time
+# Questions answered at a time; most take one of Gradio's 40 threads, as documents and the queue do.
+QUESTIONS = 20
+FIRST_QUESTIONS = 32  # where those beyond `QUESTIONS` are the only ones of their addresses
 QUICK_PHOTOS = 4  # small photos decoded at a time; each takes up to 0.1 GB
 REQUESTS_INSIDE = 1500  # of one address at a time, waiting ones too: VOTERS, 6 connections each
 ANSWER_SECONDS = 600  # for a client to take an answer; the file it reads from stays on the disk
