@@ -20,9 +20,9 @@ class Turns:
 
     A free place goes to the address that has the fewest, among equals to the one that has waited
     longest for another turn, and of its callers to the first in line: so a visitor waits for one
-    turn of another one, and not for all that the other one has asked. Each
-    waiting caller blocks one of Gradio's few threads, so the line and the wait are limited. In a
-    full line the last caller of the address that has the most gives way to one that has fewer.
+    turn of another one, and not for all that the other one has asked. Each waiting caller blocks
+    one of Gradio's few threads, so the line and the wait are limited. In a full line the last
+    caller of the address that has the most gives way to one that has fewer.
     """
 
     def __init__(self, places: int, line: int) -> None:
