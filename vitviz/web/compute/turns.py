@@ -2,7 +2,7 @@
 
 import itertools
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -19,11 +19,10 @@ class Turns:
     """`places` can be taken at a time, and `line` further callers can wait for one.
 
     A free place goes to the address that has the fewest, among equals to the one that has waited
-    longest since it came or had a turn, and of its callers to the first in line: so a visitor waits
-    for one turn of another one, and not for all that the other one has asked, nor for those that
-    come later. Each waiting caller blocks one of Gradio's few threads, so the line and the wait are
-    limited. In a full line the last caller of the address that has the most gives way to one that
-    has fewer.
+    longest since its last turn, and of its callers to the first in line: so a visitor waits for one
+    turn of another one, and not for all that the other one has asked, even one after the other.
+    Each waiting caller blocks one of Gradio's few threads, so the line and the wait are limited. In
+    a full line the last caller of the address that has the most gives way to one that has fewer.
     """
 
     def __init__(self, places: int, line: int) -> None:
@@ -31,8 +30,8 @@ class Turns:
         self._changed = threading.Condition()
         self._waiting: list[_Caller] = []
         self._inside: Counter[str] = Counter()  # callers that have a place, by address
-        # When each address that is here came, or last began or ended a turn, in a count of these.
-        self._last: dict[str, int] = {}
+        # When each address last began or ended a turn, in a count of these.
+        self._last: OrderedDict[str, int] = OrderedDict()
         self._count = itertools.count(1)
 
     @contextmanager
@@ -45,7 +44,6 @@ class Turns:
             if len(self._waiting) + self._inside.total() >= self._places + self._line:
                 self._give_way(caller.address, refusal)
             self._waiting.append(caller)
-            self._last.setdefault(caller.address, next(self._count))
             self._changed.wait_for(
                 lambda: caller not in self._waiting or self._is_next(caller), seconds
             )
@@ -54,24 +52,21 @@ class Turns:
                 self._waiting.remove(caller)
             if is_next:
                 self._inside[caller.address] += 1
-                self._last[caller.address] = next(self._count)
+                self._note(caller.address)
             self._changed.notify_all()
-            if not is_next:
-                self._forget()
-                raise refusal
+        if not is_next:
+            raise refusal
         try:
             yield
         finally:
             with self._changed:
                 self._inside -= Counter([caller.address])  # drops addresses with 0
-                self._last[caller.address] = next(self._count)
-                self._forget()
+                self._note(caller.address)
                 self._changed.notify_all()
 
-    def _forget(self) -> None:
-        """Forget addresses that are not here any more."""
-        here = {*self._inside, *(one.address for one in self._waiting)}
-        self._last = {one: turn for one, turn in self._last.items() if one in here}
+    def _note(self, address: str) -> None:
+        """Note a turn of an address. It is known when it comes back: else it would be first."""
+        limits.keep(self._last, address, next(self._count), limits.ADDRESSES_KNOWN)
 
     def _give_way(self, address: str, refusal: VitvizError) -> None:
         """Take the last caller of the address with the most places out of the line. Raises
@@ -90,7 +85,7 @@ class Turns:
         return caller is min(self._waiting, key=self._rank)
 
     def _rank(self, caller: "_Caller") -> tuple[int, int]:
-        return self._inside[caller.address], self._last[caller.address]
+        return self._inside[caller.address], self._last.get(caller.address, 0)
 
 
 class _Caller:

@@ -79,6 +79,7 @@ EXHAUSTED_LOG_SECONDS = 60  # between two log lines when no descriptor is left
 LOGIN_ADDRESSES = 1000  # addresses with wrong passwords that are remembered
 LOGIN_SECONDS = 60  # longest wait for an answer after wrong passwords; the first one takes 1
 DRAWING_WAIT_SECONDS = 30  # for other figures; they are drawn one at a time
+ADDRESSES_KNOWN = 1000  # whose last turns of one kind are known
 LINE = 8  # callers that may wait for a turn of one kind
 COMPUTING_LINE = FIRST_QUESTIONS + 24  # callers that may wait to compute: all that are let in
 OPERATING_LINE = 48  # visitors whose experiment may wait for a turn: a class that brushes at once
