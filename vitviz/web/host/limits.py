@@ -64,10 +64,10 @@ HEAD_BYTES = 32_000  # of the head of a request, as nginx takes it: 4 buffers of
 HEAD_LINES = 100  # headers of a request; browsers send some twenty
 LANGUAGE_LETTERS = 1000  # of an Accept-Language header that are read
 DIRECT_OF_ADDRESS = 6  # requests that compute without the queue, of one address at a time
-# Questions answered at a time; most take one of Gradio's 40 threads, as documents and the queue do.
-QUESTIONS = 20
-FIRST_QUESTIONS = 32  # where those beyond `QUESTIONS` are the only ones of their addresses
-QUICK_PHOTOS = 4  # small photos decoded at a time; each takes up to 0.1 GB
+# Questions answered at a time, beside the queue; each has a thread, most of the time waiting.
+QUESTIONS = 16
+FIRST_QUESTIONS = 24  # where those beyond `QUESTIONS` are the only ones of their addresses
+QUICK_PHOTOS = min(4, usable_cores())  # small photos decoded at a time; each takes up to 0.1 GB
 REQUESTS_INSIDE = 1500  # of one address at a time, waiting ones too: VOTERS, 6 connections each
 ANSWER_SECONDS = 600  # for a client to take an answer; the file it reads from stays on the disk
 ANSWER_PIECE_BYTES = 64_000  # of an answer in memory, for a client that reads slowly
@@ -79,7 +79,9 @@ EXHAUSTED_LOG_SECONDS = 60  # between two log lines when no descriptor is left
 LOGIN_ADDRESSES = 1000  # addresses with wrong passwords that are remembered
 LOGIN_SECONDS = 60  # longest wait for an answer after wrong passwords; the first one takes 1
 DRAWING_WAIT_SECONDS = 30  # for other figures; they are drawn one at a time
-LINE = 8  # callers that may wait for a turn of one kind; Gradio has 40 threads in all
+ADDRESSES_KNOWN = 1000  # whose last turns of one kind are known
+LINE = 8  # callers that may wait for a turn of one kind
+COMPUTING_LINE = FIRST_QUESTIONS + 24  # callers that may wait to compute: all that are let in
 OPERATING_LINE = 48  # visitors whose experiment may wait for a turn: a class that brushes at once
 LARGE_PHOTO_MEGAPIXELS = 8  # above it a photo is decoded in a process of its own
 LARGE_PHOTO_BYTES = 8_000_000  # the same, whatever its pixels

@@ -1,8 +1,8 @@
 """Places: who has few questions that are being answered goes before who has many.
 
-Most questions take one of Gradio's forty threads, and some wait in it for their turn to compute.
-Without places, threads go to the first that comes: a hundred questions of many addresses kept a
-document waiting for 20 seconds.
+A question takes one of Gradio's threads, in which it may wait for its turn to compute. Without
+places, threads go to the first that comes: a hundred questions of many addresses kept a document
+waiting for 20 seconds.
 """
 
 import asyncio
