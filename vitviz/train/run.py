@@ -112,7 +112,8 @@ class Run:
     def follow(self, soft: SoftLabels) -> None:
         """Learn from a teacher as well, whose labels are of all pictures in `sources`."""
         to = self.device
-        self.soft = replace(soft, basis=soft.basis.to(to), bias=soft.bias.to(to))
+        parts = {name: getattr(soft, name).to(to) for name in ("scores", "basis", "bias")}
+        self.soft = replace(soft, **parts)
         self._make_learner()
 
     @property

@@ -252,7 +252,8 @@ def fit_head(teacher: Teacher, images: Tensor, targets: Tensor, processes: Proce
     temperature = 1.0
     if apart.any():
         logits = F.linear(features[apart], weight, bias)
-        temperature = fit_temperature(logits, targets[apart])
+        spread = logits.std().item()  # often more than the temperatures that are tried
+        temperature = spread * fit_temperature(logits / spread, targets[apart])
     head.weight.copy_(weight / temperature)
     head.bias.copy_(bias / temperature)
 
