@@ -234,7 +234,7 @@ class App(gr.Blocks):
         host = str(options.get("server_name") or "").strip("[]")
         os.environ["no_proxy"] = ",".join(filter(None, (named, "localhost", host)))
         threads = max(41, limits.FIRST_QUESTIONS + limits.WORKERS)  # nobody inside waits for one
-        return super().launch(*args, _frontend=False, max_threads=threads, **options)
+        return super().launch(*args, **options | {"_frontend": False, "max_threads": threads})
 
     def idle(self) -> bool:
         """Whether no request waits or runs, which only `_queue` knows; a stop would cut them."""
