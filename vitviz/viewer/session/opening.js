@@ -93,7 +93,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
   function begin(source, wanted) {
     const shape = app.shape(source);
     const entry = restore.entry(source.manifest);
-    const link = wanted ?? (entry ? { ...entry.selection, with: entry.with } : asked);
+    const link = wanted ?? (entry ? { ...entry.selection, with: entry.with } : (chosenByPage() ?? asked));
     const { stays, anew, next } = arriving(app.selection, seen, source, link, shape, entry);
     const named = validSelection(complete(link, stays, shape), stays, shape);
     const step = stepAt(
@@ -140,6 +140,13 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
           on.render();
         });
     }, 0);
+  }
+
+  /** Where a page begins whose address names nothing to look at: with the first look. */
+  function chosenByPage() {
+    const names = Object.keys(asked ?? { none: 0 });
+    const { all, projector } = app.taste;
+    return names.length > 0 || all || projector ? null : { panel: app.panels.find(({ plain }) => plain).id };
   }
 
   /** Whether the address leaves model and picture to the page. */

@@ -2,7 +2,7 @@
 
 import { createCode } from "../parts/code.js";
 import { el, freshId } from "../parts/dom.js";
-import { visitPanel } from "../state/panels.js";
+import { panelOf, visitPanel } from "../state/panels.js";
 import { sideNames } from "../text/words.js";
 
 /**
@@ -20,7 +20,10 @@ export function createTabs(app) {
       id: tabId,
       "aria-controls": pageId,
       text: t("panel_" + id),
-      onclick: () => visit(id),
+      onclick: () => {
+        if (panelOf(app.panels, id).plain) app.prefer({ all: false });
+        visit(id);
+      },
     });
     const page = el(
       "div",

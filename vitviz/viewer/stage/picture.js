@@ -3,8 +3,8 @@
  * pointed token.
  */
 
-import { mapCanvas, photoCanvas, pixelCanvas } from "../parts/canvas.js";
-import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
+import { lightCanvas, mapCanvas, photoCanvas, pixelCanvas } from "../parts/canvas.js";
+import { SPOTLIGHT, colourTable } from "../maths/colour.js";
 import { el, show } from "../parts/dom.js";
 import { percentBox, tokenAt } from "../maths/geometry.js";
 import { createMarks } from "./marks.js";
@@ -31,8 +31,11 @@ export function createPicture(app, ...above) {
   pixels.canvas.classList.toggle("vv-coarse", Math.max(height, width) <= 160);
   const photo = photoCanvas("vv-photograph");
   const overlay = mapCanvas(grid.rows, grid.cols, "vv-overlay");
-  overlay.canvas.style.width = (100 * grid.cols * grid.patchWidth) / width + "%";
-  overlay.canvas.style.height = (100 * grid.rows * grid.patchHeight) / height + "%";
+  const light = lightCanvas(grid.rows, grid.cols, "vv-overlay");
+  for (const canvas of [overlay.canvas, ...light.nodes]) {
+    canvas.style.width = (100 * grid.cols * grid.patchWidth) / width + "%";
+    canvas.style.height = (100 * grid.rows * grid.patchHeight) / height + "%";
+  }
   const lines = el("div", { class: "vv-lines" });
   lines.style.width = overlay.canvas.style.width;
   lines.style.height = overlay.canvas.style.height;
@@ -46,6 +49,7 @@ export function createPicture(app, ...above) {
     { class: "vv-picture" },
     pixels.canvas,
     photo.canvas,
+    ...light.nodes,
     overlay.canvas,
     lines,
     pointed,
@@ -60,16 +64,14 @@ export function createPicture(app, ...above) {
     render({ shown, token, pointer }, bare = false, changed = null) {
       const spotlight = shown.colours === SPOTLIGHT;
       const covered = (shown.values || shown.painted) && !bare;
+      const lit = covered && spotlight && !shown.painted;
+      if (lit) light.draw(shown.values, grid.prefix, shown.scale);
+      else light.clear();
       if (covered && shown.painted) overlay.drawColours(shown.painted);
-      else if (covered)
-        overlay.draw(
-          shown.values,
-          grid.prefix,
-          shown.scale,
-          spotlight ? shadeTable() : colourTable(shown.colours),
-        );
+      else if (covered && !lit)
+        overlay.draw(shown.values, grid.prefix, shown.scale, colourTable(shown.colours));
       else overlay.clear();
-      overlay.canvas.style.opacity = String(!covered ? 0 : spotlight ? 1 : app.taste.opacity);
+      overlay.canvas.style.opacity = String(covered && !lit ? (spotlight ? 1 : app.taste.opacity) : 0);
       pixels.draw((changed ?? app.source).picture.get()?.rgba);
       const { photograph } = app.source;
       const own = bare

@@ -74,9 +74,17 @@ ALIVE = "async (photo, ...others) => [await vitviz.photos.alive(photo), ...other
 # The photo that stays in the browser is not shown any more.
 LEFT = "(...all) => { vitviz.photos.leave(); return all; }"
 
-# A page for the projector has no strip: marked before anything is drawn.
-WALL = """<script>if (new URLSearchParams(location.search).get("projector") === "true")
-document.documentElement.dataset.vvWall = "";</script>"""
+# A page for the projector has no strip, and that of the first look a short one: marked before anything is
+# drawn.
+WALL = """<script>{
+const names = new URLSearchParams(location.search), { dataset } = document.documentElement;
+const host = ["model", "example", "untrained", "size", "invert", "lang", "__theme"];
+let taste = {};
+try { taste = JSON.parse(localStorage.getItem("vitviz-taste")) ?? {}; } catch {}
+if (names.get("projector") === "true") dataset.vvWall = "";
+else if (!taste.all && !taste.projector && [...names.keys()].every((name) => host.includes(name)))
+dataset.vvFirst = "";
+}</script>"""
 
 
 def build(settings: Settings) -> tuple[App, dict[str, Any]]:
