@@ -113,9 +113,19 @@ def test_what_is_not_as_programs_write_it_is_opened_elsewhere(monkeypatch):
         ("progressive.jpg", encoded(progressive=True)),
         ("segments.jpg", b"\xff\xd8" + exif + encoded()[2:]),
         ("plain.gif", encoded("GIF")),
+        ("lossless.webp", encoded("WEBP", lossless=True)),
     ):
         open_upload(data, name)
-    assert elsewhere == ["segments.jpg", "plain.gif"]
+    assert elsewhere == ["segments.jpg", "plain.gif", "lossless.webp"]
+
+
+def test_an_upload_of_many_bytes_is_opened_elsewhere_and_not_even_searched(monkeypatch):
+    """One of 64 x 64 pixels and 32 MB kept all other threads waiting while it was searched."""
+    elsewhere = []
+    monkeypatch.setattr(opening, "decode", lambda data, name, _: elsewhere.append(name))
+    monkeypatch.setattr(opening, "outline_of", None)
+    open_upload(encoded() + bytes(limits.LARGE_PHOTO_BYTES), "large.jpg")
+    assert elsewhere == ["large.jpg"]
 
 
 def test_an_upload_that_takes_too_long_is_refused_in_a_sentence(monkeypatch):

@@ -176,6 +176,7 @@ def test_a_form_reads_numbers_and_words_and_nothing_else() -> None:
     for form, value in (
         (layers, 2), (layers, "none"), (layers, [1.5]), (layers, {0: 1}), (edges, [[1]]),
         (edges, [1]), (edges, "edges"), (seed, -1), (seed, 2**31), (seed, True), (seed, "0"),
+        (layers, [2**31]), (layers, [0, -(2**61)]), (edges, [[0, 2**31]]),
         (Form("word", words=("off",)), "on"), (Form("word", words=("off",)), 0),
     ):  # fmt: skip
         with pytest.raises(FormError):

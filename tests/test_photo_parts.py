@@ -12,6 +12,7 @@ from tests.hostile_pictures import chunk, jpeg_with, png_with, progressive, segm
 from tests.test_photo import encode, noise
 from vitviz.errors import ImageError
 from vitviz.languages import say
+from vitviz.model import photo_parts
 from vitviz.model.photo import open_photo
 from vitviz.model.photo_parts import MOST_PARTS, MOST_SCANS, USUAL_EXIF, USUAL_PARTS, outline_of
 from vitviz.web.store.examples import FOLDER
@@ -22,7 +23,7 @@ WAYS = [
     ("JPEG", {"icc_profile": bytes(200_000)}),
     ("PNG", {}),
     ("PNG", {"icc_profile": bytes(200_000)}),
-    *(("WEBP", {"lossless": lossless}) for lossless in (False, True)),
+    ("WEBP", {}),
     ("WEBP", {"icc_profile": bytes(200_000)}),
 ]
 
@@ -94,11 +95,43 @@ def test_a_png_may_have_its_pixels_in_short_chunks():
         png_with(chunk(b"eXIf", bytes(USUAL_EXIF))),
         png_with(chunk(b"zTXt", b"Raw profile type exif\0\0" + bytes(9))),
         encode(Image.new("RGB", (9, 6)), "WEBP", exif=bytes(2 * USUAL_EXIF)),
+        encode(Image.new("RGB", (9, 6)), "WEBP", lossless=True),
+        encode(Image.new("RGBA", (9, 6), (1, 2, 3, 4)), "WEBP"),
+        encode(
+            Image.new("RGB", (9, 6)),
+            "WEBP",
+            save_all=True,
+            append_images=[Image.new("RGB", (9, 6), "red")],
+        ),
+        jpeg_with(b"\xff" * 1000 + segment(0xFE)),
     ],
 )
 def test_what_programs_do_not_write_is_not_usual(data):
     assert not outline_of(data).usual
     assert open_photo(data).image.size == (9, 6)
+
+
+def test_a_long_file_is_searched_in_pieces_between_which_other_threads_run(monkeypatch):
+    """A search of 8 MB at once keeps all others waiting for .2 seconds."""
+    spans = []
+
+    class Marker:
+        search = staticmethod(lambda data, at, end: spans.append(end - at) or marker(data, at, end))
+
+    marker = photo_parts._MARKER.search
+    monkeypatch.setattr(photo_parts, "_MARKER", Marker)
+    data = jpeg_with(segment(0xFE), bytes([0xFF, 0]) * 400_000)
+    assert outline_of(data).parts < 20
+    assert max(spans) <= photo_parts.SEARCHED_BYTES < len(data) / 10
+    assert sum(spans) >= 800_000
+
+
+def test_a_marker_across_two_searches_is_found(monkeypatch):
+    data = jpeg_with(*[segment(0xFE, b"a" * length) for length in range(9)])
+    expected = outline_of(data)
+    for most in range(2, 40):
+        monkeypatch.setattr(photo_parts, "SEARCHED_BYTES", most)
+        assert outline_of(data) == expected
 
 
 def test_the_largest_size_that_a_file_names_counts():

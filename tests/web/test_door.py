@@ -4,12 +4,15 @@ import asyncio
 import errno
 import json
 import re
+import time
+from itertools import pairwise
 
 import pytest
 from starlette.exceptions import HTTPException
 
 from vitviz.web.host import limits
 from vitviz.web.host.passwords import WrongPasswords
+from vitviz.web.page import door
 from vitviz.web.page.door import Door, Gate
 from vitviz.web.store.cache import Cache
 
@@ -107,6 +110,7 @@ def test_a_body_that_never_ends_is_ended(gate, monkeypatch, path, limit):
 
 def test_uploads_at_a_time_are_bounded_in_all_and_for_each_address(gate, monkeypatch):
     monkeypatch.setattr(limits, "UPLOADS", 3)
+    monkeypatch.setattr(limits, "FIRST_UPLOADS", 4)
     monkeypatch.setattr(limits, "UPLOADS_OF_ADDRESS", 2)
     statuses = {}
 
@@ -129,11 +133,36 @@ def test_uploads_at_a_time_are_bounded_in_all_and_for_each_address(gate, monkeyp
     def nested(*addresses):
         return (addresses[0], nested(*addresses[1:]) if addresses[1:] else ())
 
-    for addresses, last in ((("a", "a", "a"), 503), (("a", "a", "b"), 200), ("abcd", 503)):
+    cases = {"aaa": 503, "aab": 200, "aabb": 503, "aabc": 200, "abcd": 200, "abcde": 503}
+    for addresses, last in cases.items():
         statuses.clear()
         asyncio.run(upload(*nested(*addresses)))
         assert next(iter(statuses.values())) == last, addresses  # the innermost answers first
         assert not gate.uploads
+
+
+def test_questions_for_tools_are_read_one_after_the_other_with_pauses(gate, monkeypatch):
+    """95 pictures from 16 addresses, read at once, let /healthz wait for four seconds."""
+    monkeypatch.setattr(door, "_is_json", lambda _: time.sleep(0.02) or True)
+    begun = []
+
+    async def app(scope, receive, send):
+        begun.append(time.monotonic())
+        await reply_with(send)
+
+    async def send(message):
+        """Take an answer that nobody looks at."""
+
+    async def all_at_once():
+        one, body = Door(app, gate), {"type": "http.request", "body": b"{}", "more_body": False}
+        scope = {"type": "http", "method": "POST", "path": "/gradio_api/mcp/", "headers": []}
+        clients = [scope | {"client": (address, 1)} for address in "abc"]
+        await asyncio.gather(*(one(client, reply(body), send) for client in clients))
+
+    asyncio.run(all_at_once())
+    pauses = [after - before for before, after in pairwise(begun)]
+    assert len(pauses) == 2
+    assert min(pauses) >= 0.02 * limits.TOOL_PAUSES
 
 
 async def reply_with(send):

@@ -76,6 +76,39 @@ def answer(
     return sent[0]["status"], text, Headers(raw=sent[0]["headers"])
 
 
+def test_an_answer_that_nobody_takes_ends(monkeypatch):
+    """Its file was deleted after an hour, and its bytes stayed on the disk all the same."""
+    monkeypatch.setattr(limits, "ANSWER_SECONDS", 0.1)
+    sent, ended = [], []
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(3):
+            await send({"type": "http.response.body", "body": b"a" * 9, "more_body": True})
+        ended.append(scope["path"])
+
+    async def send(message):
+        if len(sent) == 2:
+            await asyncio.Event().wait()  # a client that has stopped to read
+        sent.append(message)
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def ask(path):
+        scope = {"type": "http", "method": "GET", "path": path, "client": ("10.0.0.1", 1)}
+        scope |= {"app": Open, "headers": [(b"host", HERE.encode())]}
+        async with asyncio.timeout(5):
+            await Entrance(app, RULES, Origins())(scope, receive, send)
+
+    asyncio.run(ask("/gradio_api/file=/vitviz/cache/a.png"))
+    assert ended == ["/gradio_api/file=/vitviz/cache/a.png"]
+    assert len(sent) == 2
+    sent.clear()
+    with pytest.raises(TimeoutError):  # a stream lasts as long as its page
+        asyncio.run(ask(DATA))
+
+
 class Open:
     """An app without a login."""
 

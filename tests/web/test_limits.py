@@ -52,7 +52,8 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
     waiting = int(limits.QUEUE_SIZE * limits.QUEUE_SHARE)
     rows = {
         "descriptors": f"{limits.STREAMS} streams of events at a time, {limits.STREAMS_OF_ADDRESS}"
-        f" of one address; {limits.UPLOADS} uploads, {limits.UPLOADS_OF_ADDRESS} of one address;"
+        f" of one address; {limits.UPLOADS} uploads, {limits.UPLOADS_OF_ADDRESS} of one address,"
+        f" {limits.FIRST_UPLOADS} where each further one is the only one of its address;"
         f" {limits.REQUESTS_INSIDE} requests of one address, waiting ones included."
         f" The app asks the system for {limits.DESCRIPTORS:,}",
         "memory": f"{MAX_BYTES // mb} MB and {MAX_PIXELS // mb} megapixels of a picture,"
@@ -71,7 +72,8 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
         f" addresses take turns; {limits.DIRECT_OF_ADDRESS} requests of an address compute"
         f" beside the queue, and what computes goes first to the address that has the fewest"
         f" turns; {limits.UPLOAD_SECONDS} s for an upload to arrive,"
-        f" {limits.BODY_SECONDS} s for any other body; after wrong passwords the next one of that"
+        f" {limits.BODY_SECONDS} s for any other body; {limits.ANSWER_SECONDS} s for an answer to"
+        f" be taken; after wrong passwords the next one of that"
         f" address waits for up to {limits.LOGIN_SECONDS} s",
     }
     for name, most in rows.items():

@@ -15,8 +15,10 @@ import vitviz
 from tests.bench.experiments import stroke
 from tests.desks import desk_of, encoded, models_of, uploaded
 from tests.models import photo
+from tests.running import until
 from vitviz import Analysis
 from vitviz.model.key import ModelKey
+from vitviz.web.compute import fulfilment
 from vitviz.web.compute.models import Models
 from vitviz.web.host import limits
 from vitviz.web.service.analyses import PassRef
@@ -283,7 +285,7 @@ def test_who_finds_the_line_full_is_told_so_and_a_failure_frees_its_place(
 ) -> None:
     now = shown(desk)
     monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
-    turns = desk._questions._operating
+    turns = desk._questions._operating[False]
     with turns.take(1, AssertionError()):
         others = [turns.take(1, AssertionError()) for _ in range(limits.COMPUTING - 1)]
         for one in others:
@@ -300,6 +302,34 @@ def test_who_finds_the_line_full_is_told_so_and_a_failure_frees_its_place(
         for _ in range(limits.COMPUTING + limits.OPERATING_LINE + 1):
             assert "no memory" not in operate(desk, now)["error"]
     assert "pass" in operate(desk, now)
+
+
+@pytest.mark.parametrize(("heavily", "lightly"), [("operate", "operate"), ("late", "rollout")])
+def test_light_work_does_not_wait_behind_heavy_work_that_waits(
+    desk, monkeypatch, heavily: str, lightly: str
+) -> None:
+    """It took all turns of one kind along while it waited, up to half a minute, for its own."""
+    monkeypatch.setattr(fulfilment, "_is_heavy", lambda card, _: card.name == "tiny-no_cls")
+    light, heavy = shown(desk), shown(desk, "tiny-no_cls")
+    rest = {
+        "operate": {},
+        "late": {"name": "explain-occlusion-0-1"},
+        "rollout": {"token": 0, "layer": 1, "first": 0, "residual": 0.5, "head_fusion": "mean"},
+    }
+    waiting = limits.COMPUTING
+
+    def ask(manifest: dict, name: str, patch: int) -> dict:
+        change = {"kind": "remove", "patches": [patch]}
+        return desk.ask(name, {**asked(manifest, change), **rest[name]})
+
+    with ThreadPoolExecutor(waiting) as others:
+        with fulfilment._heavy.take(1, AssertionError()):
+            done = [others.submit(ask, heavy, heavily, number) for number in range(waiting)]
+            until(lambda: len(fulfilment._heavy._waiting) == waiting)
+            with monkeypatch.context() as patched:
+                patched.setattr(limits, "COMPUTING_WAIT_SECONDS", 1)
+                assert "error" not in ask(light, lightly, 3)
+        assert all("error" not in one.result() for one in done)
 
 
 def test_a_stroke_on_the_shipped_model_sends_at_most_8_kb(folder) -> None:

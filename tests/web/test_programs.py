@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 
 import httpx
 import numpy as np
@@ -345,6 +346,19 @@ def test_a_tool_takes_a_picture_that_is_larger_than_other_questions(url):
     assert len(data) > limits.BODY_BYTES
     text, failed = tool(url, "explain", photo=data_address(data), model="tiny-cls")
     assert not failed, text
+
+
+def test_numbers_of_one_hash_keep_nobody_waiting(url):
+    """Python hashes each multiple of 2**61 - 1 to 0: a set of these took 18 seconds, in which the
+    app answered nobody.
+    """
+    numbers = [(2**61 - 1) * count for count in range(1, 29_001)]
+    change = {"kind": "remove", "patches": numbers}
+    began = time.monotonic()
+    text, failed = tool(url, "intervene", photo="dog", interventions=[change])
+    assert failed
+    assert "remove" in text
+    assert time.monotonic() - began < 9
 
 
 def test_the_examples_of_its_page_run(url, folder, monkeypatch, capsys):

@@ -73,6 +73,36 @@ def test_a_free_place_goes_to_the_address_that_has_the_fewest():
     assert not turns._inside
 
 
+def test_a_full_line_has_room_for_an_address_that_has_fewer():
+    """Nine slow photos of one visitor refused every large photo of others for three minutes."""
+    turns, got, refused, end = Turns(1, 3), [], [], threading.Event()
+
+    def take(caller):
+        ASKING.set(caller[0])
+        try:
+            with turns.take(20, REFUSAL):
+                got.append(caller)
+                assert end.wait(20)
+        except VitvizError:
+            refused.append(caller)
+
+    with ThreadPoolExecutor(9) as pool:
+        done = []
+        for number, caller in enumerate(["a0", "a1", "a2", "a3", "a4", "b0", "b1", "b2"]):
+            done.append(pool.submit(contextvars.copy_context().run, take, caller))
+            until(lambda number=number: len(got + refused) + len(turns._waiting) == number + 1)
+        until(lambda: len(refused) == 4)
+        end.set()
+        for one in done:
+            one.result()
+    # The line was full for a4 and b2; a3 and a2 were last in it when b0 and b1 came.
+    assert sorted(refused) == ["a2", "a3", "a4", "b2"]
+    assert got == ["a0", "b0", "a1", "b1"]
+    assert not turns._inside
+    assert not turns._waiting
+    assert not turns._last
+
+
 def test_a_place_is_given_back_whatever_happens():
     turns = Turns(1, 0)
     for _ in range(3):

@@ -80,9 +80,8 @@ class Form:
             return _good(value, value in self.words)
         match self.shape:
             case "number":
-                number = whole(value)
-                least = 0 if self.of == "seeds" else -LARGEST
-                return _good(number, number is not None and least <= number <= LARGEST)
+                number = _number(value)
+                return _good(number, number >= 0 or self.of != "seeds")
             case "list":
                 numbers = _numbers(value)
                 _not_empty(numbers, kind, name)
@@ -131,10 +130,19 @@ def _good(value: Any, good: bool) -> Any:
     return value
 
 
+def _number(value: Any) -> int:
+    """A whole number up to `LARGEST`. Larger ones could be chosen to have one hash: a set of 29,000
+    such numbers takes 18 seconds, in which no other thread runs.
+    """
+    number = whole(value)
+    if number is None or abs(number) > LARGEST:
+        raise FormError
+    return number
+
+
 def _numbers(value: Any) -> tuple[int, ...]:
     _good(value, isinstance(value, Iterable) and not isinstance(value, Mapping | str))
-    numbers = tuple(map(whole, value))
-    return _good(numbers, None not in numbers)
+    return tuple(map(_number, value))
 
 
 def _not_empty(value: Any, kind: str, name: str) -> None:

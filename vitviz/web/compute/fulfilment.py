@@ -104,7 +104,8 @@ def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) ->
             relevance = _relevance(order.selection, analysis) if order.selection else {}
         with stages("pack"):
             if order.selection is None:
-                return _for_page(order, analysis)
+                result = _for_page(order, analysis)
+                return replace(result, heavy=_is_heavy(loaded.card, 1))
             return _for_program(order.selection, analysis, relevance)
 
 
@@ -206,11 +207,16 @@ def _work(card: ModelCard, passes: int) -> float:
     return 2.0 * passes * card.num_parameters * PatchGrid.of(card.config).num_tokens
 
 
+def _is_heavy(card: ModelCard, passes: int) -> bool:
+    return passes >= limits.MANY_PASSES or _work(card, passes) >= limits.HEAVY_WORK
+
+
 def _leaving_room(card: ModelCard, passes: int) -> AbstractContextManager[None]:
     """A turn for heavy work, which can take a minute: where several passes run at a time, one place
-    of `turn` stays free for lighter ones. Raises `VitvizError` if too many wait for it.
+    of `turn` stays free for lighter ones. Raises `VitvizError` if too many wait for it. Who waits
+    for it must not have a turn that lighter work needs.
     """
-    if passes < limits.MANY_PASSES and _work(card, passes) < limits.HEAVY_WORK:
+    if not _is_heavy(card, passes):
         return nullcontext()
     return _heavy.take(limits.COMPUTING_WAIT_SECONDS, VitvizError(Message("web.busy")))
 

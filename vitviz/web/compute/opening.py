@@ -33,7 +33,11 @@ def open_upload(data: bytes, name: str) -> Photo:
 
 
 def _is_quick(data: bytes) -> bool:
-    """Whether decoding takes only a moment, judged by the outline; unknown formats have none."""
+    """Whether decoding takes only a moment, judged by the outline; unknown formats have none. Even
+    an outline takes long for many bytes.
+    """
+    if len(data) > limits.LARGE_PHOTO_BYTES:
+        return False
     outline = outline_of(data)
     if outline is None or not outline.usual:
         return False

@@ -140,6 +140,7 @@ class Result:
     summary   for a program: `Analysis.summary`, with the values for its selection as "selection";
               of a `FairOrder` the "maps" and "columns" so far, how many steps are "done" of "all",
               and after the last one the "result"
+    heavy     whether a pass of the model is heavy work
     seconds   of each stage: "open" the photo, "load" the model, "wait" for a turn, "pass" of the
               model, "pack" for the page or program
     """
@@ -151,4 +152,5 @@ class Result:
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     preview: bytes | None = field(default=None, repr=False)
     summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    heavy: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)

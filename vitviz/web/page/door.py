@@ -52,9 +52,12 @@ class Gate:
         return self.inside == 0 and time.monotonic() - self.last > seconds
 
     def has_room_for_upload(self, address: str) -> bool:
-        """Whether another upload may arrive from an address."""
-        of_address = self.uploads[address] < limits.UPLOADS_OF_ADDRESS
-        return of_address and self.uploads.total() < limits.UPLOADS
+        """Whether another upload may arrive from an address. Its only one finds room for longer:
+        two addresses, whose uploads may take minutes, would keep all others out.
+        """
+        own = self.uploads[address]
+        most = limits.UPLOADS if own else limits.FIRST_UPLOADS
+        return own < limits.UPLOADS_OF_ADDRESS and self.uploads.total() < most
 
 
 class RefusedError(Exception):
@@ -79,6 +82,7 @@ class Door:
 
     def __init__(self, app: Callable[..., Awaitable[None]], gate: Gate) -> None:
         self.app, self.gate = app, gate
+        self._reading = asyncio.Lock()  # questions for tools are read one after the other
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
         # Gradio keeps a heartbeat request open as long as the page.
@@ -116,10 +120,21 @@ class Door:
             await self._upload(scope, _bounded(receive, most), send)
             return
         body = await _read(receive, most)
-        if is_tool and not _is_json(body):
-            raise RefusedError(400, NOT_TAKEN)
+        if is_tool:
+            await self._check_json(body)
         ask = self._log_in if is_login else self._answer
         await ask(scope, _replayed(body, receive), send)
+
+    async def _check_json(self, body: bytes) -> None:
+        """Refuse a body that is no JSON, and leave the event loop to others for as long as the
+        tools will read it: those of many addresses, read at once, kept others waiting for seconds.
+        """
+        async with self._reading:
+            began = time.monotonic()
+            is_json = _is_json(body)
+            await asyncio.sleep(limits.TOOL_PAUSES * (time.monotonic() - began))
+        if not is_json:
+            raise RefusedError(400, NOT_TAKEN)
 
     async def _upload(self, scope: Event, receive: Receive, send: Send) -> None:
         try:

@@ -101,10 +101,12 @@ class Entrance:
                 await self._let_in(rule, scope, receive, send)
 
     async def _let_in(self, rule: Rule, scope: Scope, receive: Receive, send: Send) -> None:
-        if rule.stays_open or rule.is_long:
+        if rule.stays_open:
             await self.app(scope, receive, send)
+        elif rule.is_long:
+            await self.app(scope, receive, _in_time(send))
         else:
-            await self._take_turn(scope, receive, send, is_direct=rule.is_direct)
+            await self._take_turn(scope, receive, _in_time(send), is_direct=rule.is_direct)
 
     def _refusal(
         self, rule: Rule | None, scope: Scope, headers: Headers
@@ -234,6 +236,29 @@ def _pieces(message: Event) -> Iterator[Event]:
         else:
             more = message.get("more_body", False) or at + size < len(body)
             yield {**message, "body": body[at : at + size], "more_body": more}
+
+
+def _in_time(send: Send) -> Send:
+    """`send` that drops what a client does not take in time: uvicorn closes the connection then.
+
+    A file that is being sent keeps its bytes on the disk after it was deleted, as long as the
+    client reads, or does not.
+    """
+    until: float | None = None  # in the time of the event loop
+    is_late = False
+
+    async def sending(message: Event) -> None:
+        nonlocal until, is_late
+        if until is None:
+            until = asyncio.get_running_loop().time() + limits.ANSWER_SECONDS
+        try:
+            async with asyncio.timeout_at(until):
+                if not is_late:
+                    await send(message)
+        except TimeoutError:
+            is_late = True
+
+    return sending
 
 
 def _keep_at_home(headers: MutableHeaders) -> None:

@@ -59,11 +59,13 @@ class Kept(NamedTuple):
     shown     its picture and model
     analysis  the address of the saved analysis
     film      the address of the film of its model
+    heavy     whether a pass of its model is heavy work
     """
 
     shown: Shown
     analysis: str
     film: str | None = None
+    heavy: bool = False
 
 
 class Made(NamedTuple):
@@ -72,11 +74,12 @@ class Made(NamedTuple):
     manifest: Mapping[str, Any]
     saved: str
     preview: str | None
+    heavy: bool
 
     def kept(self, shown: Shown) -> Kept:
         """The delivered analysis of `shown`."""
         film = self.manifest["files"].get("film")
-        return Kept(shown, self.saved, film.address if film else None)
+        return Kept(shown, self.saved, film.address if film else None, self.heavy)
 
 
 class Analyses:
@@ -124,7 +127,7 @@ class Analyses:
                 manifest["itself"] = Choice(key, "example", example.name, wanted).to_dict()
             if link == START_LINK:
                 manifest["start"] = START
-            return Made(manifest, saved, preview)
+            return Made(manifest, saved, preview, result.heavy)
         except VitvizError as error:
             return Refusal.of(error)
 

@@ -39,12 +39,16 @@ class Questions:
     def __init__(self, engine: Engine, analyses: Analyses, store: Store) -> None:
         self._engine, self._analyses, self._store = engine, analyses, store
         # Questions bypass Gradio's queue and have turns of their own, so that many questions do not
-        # block the engine.
+        # block the engine. Nobody waits for the engine with such a turn, which may take long: a
+        # pass with interventions is made, or made again, by `Analyses.saved`, before the turn.
         self._asking = Turns(limits.COMPUTING, limits.LINE)
         self._drawing = Turns(1, limits.LINE)
         self._taking_home = Turns(limits.PAGES_MADE, limits.LINE)
         self._tests = FairTests(engine)
-        self._operating = Turns(limits.COMPUTING, limits.OPERATING_LINE)
+        # By whether it is heavy work: that waits, with its turn, for others of its kind.
+        self._operating = {
+            heavy: Turns(limits.COMPUTING, limits.OPERATING_LINE) for heavy in (False, True)
+        }
 
     def rollout(self, ref: PassRef, question: Any) -> dict[str, Any]:
         """Compute a rollout of too many tokens for the browser: {"values"}."""
@@ -59,8 +63,9 @@ class Questions:
                 fused: Any = fusion  # `rollout` refuses unknown values
             case _:
                 raise SelectionError("id, token, layer, first, residual, head_fusion are needed")
+        saved = self._analyses.saved(ref)
         with computing(self._asking):
-            values = self._analyses.get(ref).rollout(
+            values = Analysis.from_bytes(saved).rollout(
                 token, layer, first=first, residual=residual, head_fusion=fused
             )
         return {"values": values.tolist()}
@@ -69,8 +74,7 @@ class Questions:
         """Make a file of the payload on request: {"data": in base64}."""
         match question:
             case {"name": str(name)}:
-                with computing(self._asking):
-                    data = self._late_file(ref, name)
+                data = self._late_file(ref, name)
                 return {"data": base64.b64encode(data).decode()}
         raise SelectionError("id and name are needed")
 
@@ -89,11 +93,14 @@ class Questions:
             return {**refused(error.message), "busy": True}
 
     def _late_file(self, ref: PassRef, name: str) -> bytes:
-        """The bytes of a late file. The engine makes files that need a model."""
+        """The bytes of a late file. The engine makes files that need a model, without a turn of
+        ours, since they can wait long for one of its own.
+        """
         shown, saved = self._analyses.known(ref.id).shown, self._analyses.saved(ref)
-        analysis = Analysis.from_bytes(saved)
-        if not needs_model(name, analysis.card.config):
-            return late_file(analysis, name)
+        with computing(self._asking):
+            analysis = Analysis.from_bytes(saved)
+            if not needs_model(name, analysis.card.config):
+                return late_file(analysis, name)
         order = LateOrder(name=name, saved=saved, model=shown.model)
         result = self._engine.run(order)
         if result.refused:
@@ -106,24 +113,24 @@ class Questions:
         maps = {key: self._explained(ref, key, wanted) for key in wanted.explainers}
         pool = self._pool(ref) if wanted.kind == POOLING else None
         many = VitvizError(Message("web.many_figures"))
+        saved = self._analyses.saved(ref)
+        beside = self._analyses.saved(PassRef.of(wanted.other)) if wanted.other else None
         # One figure at a time: matplotlib's settings are global to the process.
         with self._drawing.take(limits.DRAWING_WAIT_SECONDS, many):
             film = self._store.get(known.film) if wanted.kind == "training" and known.film else None
-            other = self._analyses.get(PassRef.of(wanted.other)) if wanted.other else None
+            other = Analysis.from_bytes(beside) if beside else None
             given = Given(film=film, maps=maps, other=other, pool=pool)
-            data = wanted.drawn(self._analyses.get(ref), given)
+            data = wanted.drawn(Analysis.from_bytes(saved), given)
         return {"data": base64.b64encode(data).decode()}
 
     def _pool(self, ref: PassRef) -> Tensor:
         """Attention of the pool's query, (heads, N), rounded as for a viewer."""
-        with computing(self._asking):
-            return load(self._late_file(ref, POOLING))["shares"]
+        return load(self._late_file(ref, POOLING))["shares"]
 
     def _explained(self, ref: PassRef, explainer: str, wanted: WantedFigure) -> Tensor:
         """The values of an explainer, rounded as for a viewer."""
         target = wanted.target if "class" in EXPLAINERS[explainer].needs else None
-        with computing(self._asking):
-            data = self._late_file(ref, explanation_name(explainer, wanted.token, target))
+        data = self._late_file(ref, explanation_name(explainer, wanted.token, target))
         return load(data)["values"]
 
     def take_home(self, ref: PassRef, question: Any) -> dict[str, Any]:
@@ -181,9 +188,8 @@ class Questions:
         match question:
             case {"layer": int(layer), "token": int(token)}:
                 first = layer, token
-        # A queue of its own: a class brushes at the same moment, and each pass is short. Nothing
-        # here waits for another turn, so that visitors cannot block each other.
-        with computing(self._operating):
+        # A queue of its own: a class brushes at the same moment, and each pass is short.
+        with computing(self._operating[self._analyses.known(ref.id).heavy]):
             self._store.check_room()
             order = self._analyses.operation(ref, first=first)
             result = self._analyses.watched(order, 0, "page")
