@@ -8,7 +8,7 @@ import gradio
 import pytest
 
 from tests.bench.browser import BEHIND, DOCUMENT_KB, FIRST_KB, SECOND_KB, WATCH_READY, arrived
-from tests.browser.conftest import DESK, LAPTOP, PATIENCE_MS, PHONE, Held
+from tests.browser.conftest import ALL_PANELS, DESK, LAPTOP, PATIENCE_MS, PHONE, Held
 from tests.browser.test_fold import SHIFTED, WATCH
 from tests.running import running_app, save_tiny
 
@@ -239,6 +239,7 @@ def test_a_page_below_the_path_of_a_proxy_finds_the_viewer(browser, tmp_path):
     environ = {"VITVIZ_ROOT_PATH": "/vitviz"}
     with running_app(tmp_path, save_tiny(tmp_path, "cls"), environ=environ) as url:
         context = browser.new_context()
+        context.add_init_script(ALL_PANELS)
         try:
             page = context.new_page()
             asked = []

@@ -83,7 +83,8 @@ export function greyTable() {
 /** Black, with the opacity that leaves a share of what lies under it, from the lowest to 1. */
 function veil(name, lowest) {
   if (!tables.has(name)) {
-    const opacity = (_, place) => Math.round(255 * (1 - brightness(Math.sqrt(place / 255), lowest))) * 2 ** 24;
+    const opacity = (_, place) =>
+      Math.round(255 * (1 - brightness(Math.sqrt(place / 255), lowest))) * 2 ** 24;
     tables.set(name, Uint32Array.from({ length: 256 }, opacity));
   }
   return tables.get(name);
