@@ -42,6 +42,9 @@ def _pictures() -> Iterator[tuple[str, np.ndarray]]:
     board = (np.indices((61, 47)).sum(axis=0) % 2 * 255).astype(np.uint8)
     yield "chessboard", np.dstack([board, 255 - board, board, np.full_like(board, 255)])
     yield "translucent", chance.integers(0, 256, (40, 30, 4), dtype=np.uint8)
+    dark = chance.integers(3, 99, (40, 30, 4), dtype=np.uint8)
+    dark[..., 3] = 255
+    yield "dark", dark
 
 
 def seen(photo: Photo, preprocess: Preprocess) -> str:
@@ -62,13 +65,19 @@ def _raw(rgba: np.ndarray) -> dict[str, Any]:
     return {"height": height, "width": width, "rgba": base64.b64encode(data).decode()}
 
 
+def looked(photo: Photo) -> tuple[Photo, ...]:
+    """A photo as it is, inverted, stretched, and both."""
+    stretched = photo.stretch()
+    return photo, photo.invert(), stretched, stretched.invert()
+
+
 def pixels() -> dict[str, Any]:
-    """Pictures, what each way makes of them, and of them with light and dark exchanged."""
+    """Pictures, and what each way makes of them, in each look (`looked`)."""
     made = {}
     for name, rgba in _pictures():
         photo = open_photo(Image.fromarray(rgba), name)
         told = {
-            way: [seen(one, p) for one in (photo, photo.invert())]
+            way: [seen(one, p) for one in looked(photo)]
             for way, p in WAYS.items()
             if (name, way) != WHOLE
         }

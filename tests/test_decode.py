@@ -95,7 +95,7 @@ def test_a_process_that_ends_in_its_answer_is_a_photo_that_cannot_be_decoded(mon
 
 def test_a_large_upload_is_opened_elsewhere_and_a_small_one_at_once(monkeypatch):
     elsewhere = []
-    monkeypatch.setattr(opening, "decode", lambda data, name, _: elsewhere.append(name))
+    monkeypatch.setattr(opening, "decode", lambda data, name, *_: elsewhere.append(name))
     open_upload(encoded(), "small.jpg")
     monkeypatch.setattr(limits, "LARGE_PHOTO_MEGAPIXELS", 0.001)
     open_upload(encoded(), "large.jpg")
@@ -104,7 +104,7 @@ def test_a_large_upload_is_opened_elsewhere_and_a_small_one_at_once(monkeypatch)
 
 def test_what_is_not_as_programs_write_it_is_opened_elsewhere(monkeypatch):
     elsewhere = []
-    monkeypatch.setattr(opening, "decode", lambda data, name, _: elsewhere.append(name))
+    monkeypatch.setattr(opening, "decode", lambda data, name, *_: elsewhere.append(name))
     exif = b"\xff\xe1\x00\x08Exif\x00\x00" * 200
     for name, data in (
         ("plain.jpg", encoded()),
@@ -138,7 +138,7 @@ def test_an_upload_that_takes_too_long_is_refused_in_a_sentence(monkeypatch):
 def test_a_small_upload_does_not_wait_for_large_ones(monkeypatch):
     begun, done = threading.Event(), threading.Event()
 
-    def slowly(data, name, seconds):
+    def slowly(data, name, seconds, stretch):
         begun.set()
         assert done.wait(60)
 

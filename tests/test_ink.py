@@ -17,6 +17,7 @@ from vitviz import Analysis, VitvizError, analyze, cli, draw, load, look, open_p
 from vitviz.languages import say
 from vitviz.model.key import ModelKey
 from vitviz.model.loaded import LoadedModel
+from vitviz.model.photo_levels import Look
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.payload.bundle import VIEWER
 from vitviz.probe import saved
@@ -121,7 +122,14 @@ def test_inverting_exchanges_light_and_dark_and_is_noted() -> None:
     assert " inverted, " not in repr(plain)
     told = json.loads(json.dumps(inverted.summary()))["photo"]
     notes = ["light and dark exchanged"]
-    assert told == {"name": "array", "notes": notes, "inverted": True, "dark_ink": False}
+    assert told == {
+        "name": "array",
+        "notes": notes,
+        "inverted": True,
+        "stretched": False,
+        "dark": False,
+        "dark_ink": False,
+    }
     for one, said in ((plain, "photo: array · "), (inverted, "photo: array (inverted) · ")):
         assert said in draw.predictions(one).get_supxlabel().replace("\n", " ") + " · "
 
@@ -218,7 +226,7 @@ def test_the_engine_inverts_for_pages_and_programs(checkpoint: Path, tmp_path: P
     assert plain.manifest["photo"]["dark_ink"] is True
     assert plain.manifest["model"]["light_ink_only"] is True
     expected = analyze(load(checkpoint), path, invert=True)
-    inverted = replace(order, invert=True)
+    inverted = replace(order, look=Look(invert=True))
     page, program = (fulfil(replace(inverted, selection=s), models) for s in (None, Selection()))
     facts = json.loads(json.dumps(expected.facts(5)))
     assert program.summary["photo"] == facts["photo"]

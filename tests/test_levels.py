@@ -3,16 +3,36 @@
 import io
 import struct
 import zlib
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import timm
 import torch
 from PIL import Image
 
 from tests.models import tiny
-from vitviz import ImageError, VitvizError, analyze, analyze_many, cli, open_photo, survey
+from vitviz import (
+    Analysis,
+    ImageError,
+    VitvizError,
+    ablate,
+    analyze,
+    analyze_many,
+    cli,
+    draw,
+    from_timm,
+    open_photo,
+    survey,
+)
 from vitviz.many.pictures import others_in
+from vitviz.model.key import ModelKey
+from vitviz.model.photo_levels import Look
+from vitviz.payload import pack
+from vitviz.web.compute.fulfilment import fulfil
+from vitviz.web.compute.orders import Order, Selection
 
 LEVELS = np.linspace(0, 4095, 200)[None].repeat(150, 0).astype(np.uint16)  # 12 bits
 DARK = "its highest level is 4095 of 65535: it is dark to the model"
@@ -119,6 +139,95 @@ def test_an_analysis_of_a_stretched_picture_says_so(tmp_path: Path, capsys, monk
     said = capsys.readouterr().out
     assert "note: levels from 0 to 4095 stretched" in said
     assert "vitviz-a-mnist-stretched/" in said
+
+
+DIM = Image.fromarray(np.linspace(20, 68, 40)[None].repeat(30, 0).astype(np.uint8))
+
+
+def test_any_dark_picture_says_its_highest_level_and_one_of_one_level_does_not() -> None:
+    photo = open_photo(DIM)
+    assert photo.notes == ("its highest level is 68 of 255: it is dark to the model",)
+    bright = photo.stretch()
+    assert bright.notes == ("levels from 20 to 68 stretched over the whole range, 0 to 255",)
+    assert (photo.stretched, bright.stretched, bright.stretch() is bright) == (False, True, True)
+    assert photo.invert().notes == ()  # it is bright then
+    for level in (0, 90, 255):
+        assert open_photo(Image.new("RGB", (4, 4), (level,) * 3)).notes == ()
+    half = np.array([[0, 127], [0, 128]], dtype=np.uint8)
+    assert [len(open_photo(row[None]).notes) for row in half] == [1, 0]
+
+
+def test_colours_of_16_bits_are_stretched_in_the_levels_of_their_file() -> None:
+    photo = open_photo(deep_png(np.dstack([LEVELS] * 3)), stretch=True)
+    assert photo.notes[-1] == "levels from 0 to 4095 stretched over the whole range, 0 to 255"
+
+
+def test_an_analysis_knows_its_look_also_as_a_file_and_in_words(tmp_path: Path) -> None:
+    loaded = tiny("cls")
+    dim, bright = analyze(loaded, DIM), analyze(loaded, DIM, stretch=True, invert=True)
+    assert (dim.is_dark(), dim.stretched) == (True, False)
+    for one in (bright, Analysis.from_bytes(bright.to_bytes())):
+        assert (one.is_dark(), one.stretched, one.inverted) == (False, True, True)
+        assert "stretched inverted, " in repr(one)
+        assert "(stretched, inverted)" in draw.predictions(one).get_supxlabel().replace("\n", " ")
+    levels = {name: bright.summary()["photo"][name] for name in ("dark", "stretched", "inverted")}
+    assert levels == {"dark": False, "stretched": True, "inverted": True}
+    assert pack(dim, whole=False).manifest["photo"]["levels_note"] == 0
+
+
+def test_surveys_and_ablations_stretch_too(tmp_path: Path) -> None:
+    loaded, off = tiny("cls"), [{"kind": "head", "layer": 0, "head": 0, "by": "zero"}]
+    answers, falls = (
+        [make(loaded, [DIM], stretch=stretch) for stretch in (False, True)]
+        for make in (
+            lambda *given, **how: survey(*given, progress=False, **how).pictures[0],
+            lambda *given, **how: ablate(*given, off, progress=False, **how).logits,
+        )
+    )
+    expected = analyze(loaded, DIM, stretch=True).answer()
+    assert answers[1].probability == pytest.approx(expected.probability, abs=1e-5)
+    assert answers[0] != answers[1]
+    assert not torch.equal(*falls)
+    survey(loaded, [DIM], file=tmp_path / "a.jsonl", progress=False)
+    with pytest.raises(VitvizError, match="no survey of this model with these measures"):
+        survey(loaded, [DIM], file=tmp_path / "a.jsonl", stretch=True, progress=False)
+
+
+def test_a_visitor_and_a_program_stretch_by_the_same_way() -> None:
+    for look in (Look(), Look(invert=True), Look(stretch=True), Look(invert=True, stretch=True)):
+        assert Look.of_link(look.link()) == look
+        assert Look.of_page({"inverted": look.invert, "stretched": look.stretch}) == look
+    assert Look.of_link({"stretch": "yes"}) == Look.of_page({"stretched": 1}) == Look()
+    DIM.save(buffer := io.BytesIO(), "PNG")
+    order = Order(photo=buffer.getvalue(), name="dim.png", model=ModelKey("tiny"))
+    order = replace(order, look=Look(stretch=True), selection=Selection())
+    result = fulfil(order, SimpleNamespace(get=lambda _: tiny("cls")))
+    assert result.summary["photo"]["stretched"] is True
+    assert result.saved_name.startswith("dim-")
+    assert result.saved_name.endswith("-stretched.safetensors")
+
+
+def test_a_tilde_is_home_wherever_a_file_is_written(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    analysis = analyze(tiny("cls"), DIM)
+    analysis.save("~/a.safetensors")
+    assert Analysis.load("~/a.safetensors").photo_name == analysis.photo_name
+    draw.save(draw.predictions(analysis), "~/a.svg")
+    survey(tiny("cls"), [DIM], file="~/a.jsonl", progress=False)
+    found = sorted(path.name for path in tmp_path.iterdir())
+    assert found == ["a.jsonl", "a.safetensors", "a.svg"]
+
+
+def test_bands_of_a_satellite_are_told_which_to_choose() -> None:
+    for shape in ((8, 9, 13), (8, 9, 5)):
+        with pytest.raises(ImageError, match=rf"its {shape[2]} channels.*\[3, 2, 1\]\]"):
+            open_photo(np.zeros(shape))
+    model = timm.create_model("test_vit", num_classes=3, in_chans=2)
+    with pytest.raises(
+        VitvizError, match=r"2 channels.*With one of them.*\[:, \[0\]\].*in_chans=1"
+    ):
+        from_timm(model)
 
 
 def turned(kind: str) -> bytes:

@@ -112,10 +112,11 @@ def test_every_message_is_in_the_dictionary_with_its_values(subtests: pytest.Sub
 
 
 def test_every_text_is_used() -> None:
-    # What browsers do to pixels, and a file that is gone, only the page tells.
-    decoding = (HOUSE / "viewer" / "data" / "decoding.js").read_text("utf-8")
+    # What browsers do to pixels, a file that is gone, and what a page opens, only the page tells.
+    files = [HOUSE / "viewer" / name for name in ("data/decoding.js", "text/phototold.js")]
+    decoding = "".join(file.read_text("utf-8") for file in files)
     used = {use.key for use in USES} | {
-        f"photo.{key}" for key in re.findall(r'(?:note\(|key: )"(\w+)"', decoding)
+        f"photo.{key}" for key in re.findall(r'(?:note\(|key: |allowed: )"(\w+)"', decoding)
     }
     # The living picture and the panel of many put their keys together of names in their files.
     viewer, name = HOUSE / "viewer", re.compile(r"^[a-z]+_(?:looks_(?=.)|by_)?(.+?)(?:_title)?$")

@@ -31,6 +31,7 @@ WITH_TORCH = (FOLDER / "with_torch.py").read_text("utf-8")
 MOST_LINES = 23
 # Names from outside are text in the code too.
 HOSTILE = 'a "dog" \\ it\'s {x} # 강아지\U0001f600.png'
+OUTPUTS = {"one_of": "softmax", "any_of": "sigmoid", "value": "[0, :count]"}
 EVERY = (
     "patches",
     "positions",
@@ -103,10 +104,17 @@ def told(folder: Path) -> list[list[dict[str, Any]]]:
     return answers(folder, [one_of(folder, *case[:3]) for case in CASES])
 
 
-def one_of(folder: Path, name: str, selection: dict, taste: dict, changes: Any = ()) -> dict:
+def one_of(
+    folder: Path,
+    name: str,
+    selection: dict,
+    taste: dict,
+    changes: Any = (),
+    outputs: str | None = None,
+) -> dict:
     """What the viewer is given of an analysis."""
     size = None if changes else SIZES.get(name)
-    loaded = load(folder / f"tiny-{name}.safetensors", image_size=size)
+    loaded = load(folder / f"tiny-{name}.safetensors", image_size=size, outputs=outputs)
     # One of them was inverted first, which its code has to say.
     analysis = analyze(loaded, folder / HOSTILE, invert=name == "no_cls", interventions=changes)
     payload = asked(pack(analysis, film=True), analysis, selection)
@@ -167,6 +175,18 @@ def test_each_snippet_makes_what_its_panel_shows(case: int, folder: Path, told: 
             np.testing.assert_allclose(same, exact, rtol=0, atol=1e-4 * size, err_msg=panel)
             # The viewer has q, k and values in half precision.
             np.testing.assert_allclose(shown, exact, rtol=0, atol=6e-3 * size, err_msg=panel)
+
+
+@needs_node
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_the_code_of_the_answer_is_that_of_the_outputs(outputs: str, folder: Path) -> None:
+    """A softmax of classes of which one is true, sigmoids of several, the logits of values."""
+    (panels,) = answers(folder, [one_of(folder, *CASES[0][:3], outputs=outputs)])
+    (one,) = [panel for panel in panels if panel["panel"] == "predictions"]
+    for kind, word in (("vitviz", "predictions"), ("torch", OUTPUTS[outputs])):
+        assert word in one["code"][kind]
+        for made, shown in zip(run(one["code"][kind], folder), one["shown"], strict=True):
+            np.testing.assert_allclose(made, shown, rtol=1e-4, atol=1e-4)
 
 
 @needs_node

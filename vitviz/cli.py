@@ -301,11 +301,6 @@ def look_options() -> Arguments:
         "figure",
     )
     add("--target", metavar="CLASS", help="the class that --explain explains (default: the answer)")
-    add(
-        "--stretch",
-        action="store_true",
-        help="spread the levels of a dark picture, such as an X-ray, over the whole range",
-    )
     _add_changes(result)
     _add_files(result)
     return result
@@ -386,6 +381,12 @@ def _add_model(options: Arguments) -> None:
         action="store_true",
         help="exchange light and dark first: for a dark digit on paper, if the model was taught "
         "white on black",
+    )
+    options.add_argument(
+        "--stretch",
+        action="store_true",
+        help="spread the levels of a dark picture, such as an X-ray, over the whole range: the "
+        "lowest becomes black, the highest white",
     )
     options.add_argument(
         "--verbose",

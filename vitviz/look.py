@@ -150,6 +150,8 @@ def notes_of(analysis: Analysis) -> list[str]:
             f"dark strokes on light, but {analysis.card.name} was taught light strokes on dark only"
             + ("" if analysis.inverted else ": try --invert")
         )
+    if analysis.is_dark():
+        notes.append("its levels can be spread: try --stretch")
     return notes
 
 

@@ -43,6 +43,7 @@ def write_survey(arguments: argparse.Namespace) -> int:
             file=paths[-1],
             batch_size=arguments.batch_size,
             invert=arguments.invert,
+            stretch=arguments.stretch,
         )
         surveys.append(found)
         for part, text in (("heads", found.to_csv()), ("pictures", found.pictures_to_csv())):

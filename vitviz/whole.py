@@ -5,11 +5,18 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 PARTIAL = ".partial"
+
+
+def at_home(path: str | Path) -> Path:
+    """A path whose first "~" is the home of its user, if there is one."""
+    with suppress(RuntimeError):  # nobody has such a home
+        return Path(path).expanduser()
+    return Path(path)
 
 
 @contextmanager
@@ -20,7 +27,7 @@ def writes_whole(path: str | Path) -> Iterator[Path]:
     With several writers, the last one wins. A path that is no plain file, such as a pipe, is
     written directly. Raises `OSError` if the file cannot be written.
     """
-    path = Path(path)
+    path = at_home(path)
     if path.exists() and not path.is_file():
         yield path
         return

@@ -18,16 +18,17 @@ from vitviz.errors import ImageError
 from vitviz.languages import say
 from vitviz.model.menu import WEIGHTS_DIR
 from vitviz.model.photo import open_photo
+from vitviz.model.photo_levels import Look
 from vitviz.payload import pack
 from vitviz.payload.bundle import VIEWER, join
 from vitviz.web.store.examples import EXAMPLES, FOLDER
 
-ANALYSE = """async ([name, text, template, inverted, first]) => {
+ANALYSE = """async ([name, text, template, look, first]) => {
     const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
     const { engine, known } = await model;
     try {
         const made = await running.analysed({ file: new Blob([bytes]), name,
-            template: JSON.parse(template), engine, known, inverted, ...(first ? { first } : {}) });
+            template: JSON.parse(template), engine, known, ...look, ...(first ? { first } : {}) });
         if (!made) return null;
         const coded = (buffer) => {
             const bytes = new Uint8Array(buffer);
@@ -75,9 +76,9 @@ def page_of(open_page):
             weights,
         )
 
-        def analysed(data: bytes, called: str, inverted: bool = False, first: dict | None = None):
+        def analysed(data: bytes, called: str, look: dict | None = None, first: dict | None = None):
             coded = base64.b64encode(data).decode()
-            return tab.evaluate(ANALYSE, [called, coded, template(name), inverted, first])
+            return tab.evaluate(ANALYSE, [called, coded, template(name), look or {}, first])
 
         analysed.tab = tab
         return analysed
@@ -110,10 +111,20 @@ def photos() -> dict[str, bytes]:
         "moving.png": encode(frames[0], "PNG", **moving),
         "moving.webp": encode(frames[0], "WEBP", lossless=True, **moving),
         "still.gif": encode(frames[0], "GIF"),
+        "dark.png": encode(shot.resize((300, 200)).point(lambda level: 20 + level // 4), "PNG"),
         "inks.jpg": encode(shot.resize((90, 60)).convert("CMYK"), "JPEG", quality=95),
         "a 'quoted' " + "long " * 20 + "name\u2028 .png": encode(frames[1], "PNG"),
         "large.jpg": encode(shot.resize((4000, 3000)), "JPEG", quality=60),
     }  # fmt: skip
+
+
+LOOKS = [
+    ("dark ink.png", Look(invert=True)),
+    ("dark.png", Look(stretch=True)),
+    ("dark.png", Look(invert=True)),
+    ("dark.png", Look(invert=True, stretch=True)),
+    ("cat.jpg", Look(stretch=True)),
+]
 
 
 def shown(data: bytes) -> np.ndarray:
@@ -147,7 +158,7 @@ def are_alike(found, ours: Analysis) -> None:
 
 def is_read_again(data: bytes, ours: Analysis) -> None:
     saved = Analysis.from_bytes(data)
-    for name in ("photo_name", "notes", "inverted", "preprocess", "grid"):
+    for name in ("photo_name", "notes", "inverted", "stretched", "preprocess", "grid"):
         assert getattr(saved, name) == getattr(ours, name), name
     assert [say(one, "ko") for one in saved.notes] == [say(one, "ko") for one in ours.notes]
     assert (saved.photograph is None) == (ours.photograph is None)
@@ -164,10 +175,14 @@ def test_a_manifest_made_in_the_page_is_that_of_python(page_of, name: str) -> No
         found, ours = analysed(data, called), analyze(loaded, open_photo(data, called))
         are_alike(found, ours)
         is_read_again(base64.b64decode(found["saved"]), ours)
-    inverted = analysed(photos()["dark ink.png"], "dark ink.png", inverted=True)
-    ours = analyze(loaded, open_photo(photos()["dark ink.png"], "dark ink.png"), invert=True)
-    are_alike(inverted, ours)
-    assert inverted["manifest"]["link"] == {"model": name, "invert": "1"}
+    for called, look in LOOKS:
+        data, (invert, stretch) = photos()[called], look
+        sent = {"inverted": invert, "stretched": stretch}
+        found = analysed(data, called, sent)
+        ours = analyze(loaded, open_photo(data, called, stretch=stretch), invert=invert)
+        are_alike(found, ours)
+        is_read_again(base64.b64decode(found["saved"]), ours)
+        assert found["manifest"]["link"] == {"model": name, **look.link()}
     first = analysed(data, called, first={"layer": 1, "token": 5})["manifest"]["pass"]["first"]
     assert first == {"layer": 1, "token": 5, "direction": "from"}
 

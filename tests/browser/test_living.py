@@ -85,22 +85,45 @@ def test_frames_are_answered_and_the_one_that_is_kept_is_an_ordinary_photo(
     assert found == pytest.approx(shares, abs=1e-5)
 
 
+AWAY = """MediaStreamTrack.prototype.getSettings = () => ({ facingMode: "environment" });"""
+LEFT = "getComputedStyle(document.querySelector('.vv-living .vv-pixels').parentNode).transform"
+
+
+@pytest.mark.parametrize(("script", "flip"), [(WATCH, "-1"), (WATCH + AWAY, None)])
+def test_the_camera_that_looks_at_a_person_is_a_mirror(filming, script: str, flip) -> None:
+    """For the eye alone: a photo that is kept has left on the left."""
+    tab = filming(script)
+    answers(tab)
+    place = tab.locator(".vv-living .vv-picture")
+    assert tab.evaluate(LEFT) == (f"matrix({flip}, 0, 0, 1, 0, 0)" if flip else "none")
+    tab.locator(".vv-living").get_by_role("button", name="Stop").click()
+    note = place.locator("p")
+    note.wait_for()
+    facing = note.evaluate("(node) => getComputedStyle(node).transform")
+    assert facing == tab.evaluate(LEFT)  # its text is turned twice
+    drawn = place.locator(".vv-pixels").evaluate("(node) => node.toDataURL('image/png')")
+    tab.get_by_role("button", name="Keep this picture").click()
+    tab.locator(".vv-names", has_text="webcam.png").wait_for()
+    assert tab.evaluate("seen.kept") == drawn
+
+
 def test_patches_are_taken_out_of_the_living_picture(filming) -> None:
     tab = filming()
     answers(tab)
     picture, living = tab.locator(".vv-living .vv-picture"), tab.locator(".vv-living")
     box = picture.bounding_box()
-    picture.click(position={"x": box["width"] * 2.5 / 12, "y": box["height"] * 1.5 / 12})
+    # The third column from the left is on the right: people see themselves as in a mirror.
+    picture.click(position={"x": box["width"] * 9.5 / 12, "y": box["height"] * 1.5 / 12})
     tab.wait_for_function("seen.wishes.at(-1)?.[0]?.patches.join() === '14'")
     assert tab.evaluate("seen.wishes.at(-1)[0].kind") == "remove"
-    # By the keyboard, to the right and down. An answer may be told right after it.
+    # By the keyboard, away from the right edge and down. An answer may be told right after it.
     tab.evaluate("""() => {
         const place = document.querySelector(".vv-living .vv-heard");
         seen.heard = [];
         new MutationObserver(() => seen.heard.push(place.textContent))
             .observe(place, { childList: true, characterData: true, subtree: true });
     }""")
-    for key in ("ArrowRight", "ArrowDown", "Enter"):
+    for key in ("ArrowLeft", "ArrowDown", "Enter"):
         picture.press(key)
     tab.wait_for_function("seen.wishes.at(-1)?.[0]?.patches.join() === '13,14'")
     tab.wait_for_function("seen.heard.includes('row 1, col 1: taken out')")

@@ -148,11 +148,11 @@ test("what is no picture leaves the photo that is drawn, and not one that never 
 test("light and dark of a photo whose model the page cannot run: it stays, and the visitor is asked", async () => {
   const { did, photos, host } = await page({ model: "vit_tiny" });
   photos.shown = photos.create({ file: file("a.jpg"), name: "a.jpg" });
-  await host.invert();
+  await host.look({ inverted: true, stretched: false });
   assert.deepEqual([photos.shown.name, did], ["a.jpg", [["askConsent"]]]);
   photos.leave();
-  await host.invert();
-  assert.deepEqual(did.at(-1), ["invert"]);
+  await host.look({ inverted: false, stretched: true });
+  assert.deepEqual(did.at(-1), ["look", { inverted: false, stretched: true }]);
 });
 
 test("a photo is sent for what it was asked for, whatever is shown meanwhile", async () => {

@@ -80,11 +80,12 @@ test("lessons ask nothing about the one class of a model that chooses none", () 
   }
 });
 
-test("the code of a panel loads the model with the same meaning, and has no softmax", () => {
+test("the code of a panel loads the model with the same meaning, and computes it", () => {
   const { code } = /** @type {any} */ (PANELS.find(({ id }) => id === "predictions"));
   const of = (outputs) => code({}, appWith(outputs, [1, 2]).source);
   assert.match(of("any_of").vitviz, /vitviz\.load\("[^"]+", outputs="any_of"\)/);
   assert.doesNotMatch(of("one_of").vitviz, /outputs=/);
   assert.match(of("one_of").torch, /softmax/);
-  assert.equal(of("any_of").torch, null);
+  for (const outputs of ["any_of", "score", "value"]) assert.doesNotMatch(of(outputs).torch, /softmax/);
+  for (const outputs of ["any_of", "score"]) assert.match(of(outputs).torch, /sigmoid/);
 });

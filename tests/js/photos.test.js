@@ -24,7 +24,10 @@ function consentOf(photos, photo, host = { share: () => {} }) {
 test("a photo that was taken is not to be sent before the visitor says so, and then has its address", () => {
   const photos = new PhotoStore();
   const photo = photos.create({ file: FILE, name: "cat.jpg" });
-  assert.deepEqual([photo.consent, photo.address, photo.inverted], ["unasked", null, false]);
+  assert.deepEqual(
+    [photo.consent, photo.address, photo.inverted, photo.stretched],
+    ["unasked", null, false, false],
+  );
   assert.equal(photos.find(photo.id), null, "it may be no picture");
   photos.keep(photo);
   photos.sent(photo, "/a");

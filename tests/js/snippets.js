@@ -77,7 +77,7 @@ const SHOWN = {
     return [colours, features.similarity(layer, token), norms];
   },
   predictions: (selection, { manifest }) => [
-    manifest.pass.predictions.map(({ probability }) => probability),
+    manifest.pass.predictions.map(({ probability, logit }) => probability ?? logit),
     ...(manifest.pass.lens.length > 0
       ? [manifest.pass.lens.flatMap(({ probabilities }) => probabilities)]
       : []),

@@ -140,9 +140,9 @@ def test_only_questions_of_programs_are_public(client):
     parameters = api["named_endpoints"]["/analyze"]["parameters"]
     assert [p["parameter_name"] for p in parameters] == [
         *("photo", "model", "token", "layer", "head", "untrained", "invert"),
-        *("explainer", "target", "interventions", "image_size"),
+        *("explainer", "target", "interventions", "image_size", "stretch"),
     ]
-    assert [p["parameter_has_default"] for p in parameters] == [False, *[True] * 10]
+    assert [p["parameter_has_default"] for p in parameters] == [False, *[True] * 11]
     assert [p["type"] for p in parameters[5:7]] == [{"type": "boolean"}] * 2
 
 
@@ -177,6 +177,7 @@ def test_a_bad_picture_gives_a_sentence_and_the_next_one_works(client, folder, p
         ({"head": 2}, "ead must be"),
         ({"token": 0.5}, "must be a whole number"),
         ({"invert": "x"}, "must be true or false"),
+        ({"stretch": 1}, "tretch must be true or false"),
         ({"image_size": "8x4104"}, "4096 pixels a side; 8 x 4104 pixels came"),
         ({"image_size": 4000}, "at most 1400 tokens .* 4000 x 4000 pixels came"),
         ({"image_size": [8, 8, 8]}, r"mage_size must be .* got .8, 8, 8."),

@@ -15,6 +15,7 @@ from tests.running import ROOT, save_tiny
 from vitviz.errors import VitvizError, WeightsError
 from vitviz.languages import Message
 from vitviz.model.key import ModelKey
+from vitviz.model.photo_levels import Look
 from vitviz.web.compute.orders import Refusal
 from vitviz.web.host import limits
 from vitviz.web.page.build import given_of, key_of, places
@@ -106,10 +107,11 @@ SKIP = gr.skip()
 def test_what_a_viewer_sends_as_a_drawing_can_be_anything():
     sent = {"path": "/cache/1/drawing-1.png", "name": "drawing-1.png", "first": True}
     upload = Upload(sent["path"], sent["name"])
-    assert given_of(sent) == (upload, True, False, None)
-    more = {**sent, "first": False, "inverted": True, "size": "144"}
-    assert given_of(more) == (upload, False, True, "144")
-    assert given_of({"first": True}) == (None, True, False, None)  # it stays in the browser
+    assert given_of(sent) == (upload, True, Look(), None)
+    more = {**sent, "first": False, "inverted": True, "stretched": 1, "size": "144"}
+    assert given_of(more) == (upload, False, Look(invert=True), "144")
+    assert given_of({**sent, "stretched": True}).look == Look(stretch=True)
+    assert given_of({"first": True}) == (None, True, Look(), None)  # it stays in the browser
     wrong_ones = (None, [], "a", {**sent, "path": 3}, {**sent, "first": 1}, {"path": "/a"})
     for wrong in (*wrong_ones, {"first": False}):
         with pytest.raises(VitvizError, match="Upload the picture itself"):

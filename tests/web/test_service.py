@@ -21,6 +21,7 @@ from tests.running import save_digits, save_tiny
 from tests.viewer_fixture import film
 from vitviz.errors import SelectionError, VitvizError
 from vitviz.model.key import ModelKey
+from vitviz.model.photo_levels import Look
 from vitviz.payload import pack
 from vitviz.payload.payload import INSIDE, LATE, POOLING
 from vitviz.web.compute.engine import Local
@@ -171,7 +172,7 @@ def test_a_link_with_a_size_shows_it_and_whoever_looks_around_keeps_it(
     for reply in (
         desk.show(upload, key, answer.shown),
         desk.show_example(0, key, answer.shown),
-        desk.invert(None, CLS, answer.shown),
+        desk.look(Look(invert=True), answer.shown),
     ):
         assert (reply.shown.model, reply.manifest["model"]["num_tokens"]) == (key, 16)
         assert reply.manifest["link"]["size"] == "40x24"
@@ -413,7 +414,7 @@ def test_an_address_without_an_example_is_about_the_kept_photo(desk, upload):
     other = desk.open(CLS, START, link | {"example": "cat"}, kept=upload)
     assert made(other) == ("cat.jpg", "tiny-grey")
     nobody = desk.open(CLS, START, link)  # a link of somebody's photo, somewhere else
-    assert nobody.shown.inverted is False
+    assert nobody.shown.look == Look()
 
 
 def test_a_question_about_an_analysis_that_is_forgotten_says_that_it_is(desk):
@@ -774,10 +775,10 @@ def test_the_shown_picture_is_inverted_and_back(of_digits, tmp_path):
     desk = desk_of(of_digits, tmp_path)
     dark, other = (uploaded(desk, name) for name in ("three.png", "other.png"))
     plain = desk.show(dark, ModelKey("digits"), Shown(None, ModelKey("digits")))
-    assert plain.shown.inverted is False
+    assert plain.shown.look == Look()
     # What the controls say by now is not what is shown.
-    inverted = desk.invert(None, replace(CLS, untrained=True), plain.shown)
-    assert inverted.shown == Shown(dark, ModelKey("digits"), None, True)
+    inverted = desk.look(Look(invert=True), plain.shown)
+    assert inverted.shown == Shown(dark, ModelKey("digits"), None, Look(invert=True))
     assert inverted.manifest["photo"]["inverted"] is True
     saved = vitviz.Analysis.load(inverted.saved)
     ours = vitviz.analyze(of_digits.get(ModelKey("digits")), dark.address, invert=True)
@@ -787,14 +788,14 @@ def test_the_shown_picture_is_inverted_and_back(of_digits, tmp_path):
     for model, untrained in (("tiny-cls", False), ("digits", True)):
         again = desk.show(dark, ModelKey(model, untrained), inverted.shown)
         assert again.manifest["photo"]["inverted"] is True
-    assert desk.show(None, ModelKey("digits"), inverted.shown).shown.inverted is True
-    assert desk.show(other, ModelKey("digits"), inverted.shown).shown.inverted is False
-    back = desk.invert(None, ModelKey("digits"), inverted.shown)
+    assert desk.show(None, ModelKey("digits"), inverted.shown).shown.look.invert is True
+    assert desk.show(other, ModelKey("digits"), inverted.shown).shown.look == Look()
+    back = desk.look(Look(), inverted.shown)
     assert back.shown == plain.shown
     assert torch.equal(
         vitviz.Analysis.load(back.saved).trace.q, vitviz.Analysis.load(plain.saved).trace.q
     )
-    assert desk.invert(None, ModelKey("digits"), Shown(None, ModelKey("digits"))) == Unchanged()
+    assert desk.look(Look(), Shown(None, ModelKey("digits"))) == Unchanged()
 
 
 def test_a_drawing_is_for_digits_until_the_visitor_chooses_another_model(desk):
@@ -818,8 +819,10 @@ def test_of_a_photo_that_stays_in_the_browser_an_example_stands_for_its_model(de
     assert (itself["key"], itself["kind"]) == ("example-digit", "example")
     assert itself["key"] not in [one["key"] for one in stays.manifest["beside"]]
     # After the visitor's yes it is a photo like any other, as it was shown.
-    later = desk.draw(uploaded(desk, "dark.png"), CLS, stays.shown, first=False, inverted=True)
-    assert later.shown == Shown(later.shown.photo, CLS, None, True)
+    later = desk.draw(
+        uploaded(desk, "dark.png"), CLS, stays.shown, first=False, look=Look(invert=True)
+    )
+    assert later.shown == Shown(later.shown.photo, CLS, None, Look(invert=True))
     assert later.manifest["photo"]["inverted"] is True
     assert "itself" not in later.manifest
 
@@ -876,20 +879,33 @@ def test_a_page_that_would_be_too_large_is_refused(desk, upload, monkeypatch):
 def test_an_inverted_example_is_in_its_link_and_not_in_what_stands_beside(desk):
     index = [example.name for example in desk.examples].index("red panda")
     plain = desk.show_example(index, CLS, START)
-    inverted = desk.invert(None, CLS, plain.shown)
+    inverted = desk.look(Look(invert=True), plain.shown)
     link = {"model": "tiny-cls", "example": "red-panda", "invert": "1"}
     assert inverted.manifest["link"] == link
     opened = desk.open(CLS, START, link)
-    assert opened.shown.inverted is True
+    assert opened.shown.look.invert is True
     assert opened.manifest["photo"] == inverted.manifest["photo"]
-    assert desk.open(CLS, START, link | {"invert": "yes"}).shown.inverted is False
-    assert desk.show_example(index, CLS, inverted.shown).shown.inverted is False
+    assert desk.open(CLS, START, link | {"invert": "yes"}).shown.look == Look()
+    assert desk.show_example(index, CLS, inverted.shown).shown.look == Look()
     key = inverted.manifest["pass"]["id"]
     beside = {
         wanted: desk.ask("beside", {"id": key, "beside": wanted})["manifest"]["photo"]["inverted"]
         for wanted in ("untrained", "example-dog", "model-tiny-grey")
     }
     assert beside == {"untrained": True, "example-dog": False, "model-tiny-grey": True}
+
+
+def test_a_stretched_photo_is_in_its_link_and_stays_in_another_model(desk):
+    example = next(one for one in desk.examples if one.upload.name == "cat.jpg")
+    plain = desk.show(example.upload, CLS, START)
+    stretched = desk.look(Look(stretch=True), plain.shown)
+    assert stretched.manifest["link"] == {"model": "tiny-cls", "example": "cat", "stretch": "1"}
+    assert desk.open(CLS, START, stretched.manifest["link"]).shown.look == Look(stretch=True)
+    assert desk.open(CLS, START, {"stretch": "1"}).shown.look == Look()  # of no picture
+    twin = desk.show(None, ModelKey("tiny-cls", True), stretched.shown)
+    assert twin.shown.look == Look(stretch=True)
+    back = desk.look(Look(), stretched.shown)
+    assert "stretch" not in back.manifest["link"]
 
 
 def test_a_program_can_invert(desk, models, upload):

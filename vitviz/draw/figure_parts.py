@@ -22,7 +22,7 @@ from ..errors import SelectionError, VitvizError
 from ..model.loaded import ModelCard
 from ..probe.analysis import Analysis
 from ..probe.measure.numbers import percent
-from ..whole import writes_whole
+from ..whole import at_home, writes_whole
 
 COLOURS = "viridis"  # perceptually uniform, in grey and for the colour-blind too
 # For values with a sign: blue and orange begin at the same light grey, as in the viewer.
@@ -56,7 +56,7 @@ def save(figure: Figure, path: str | Path) -> None:
     The same figure gives the same bytes: no date is written. Raises `VitvizError` if it cannot be
     written.
     """
-    path = Path(path)
+    path = at_home(path)
     kind = path.suffix.lower().removeprefix(".")
     if kind not in ("png", "svg", "pdf"):
         raise VitvizError(f"a figure is written as .png, .svg or .pdf, got {path.name!r}")
@@ -132,10 +132,11 @@ def panels(analysis: Analysis, count: int, *, size: float, paper: str) -> tuple[
 
 
 def photo_of(analysis: Analysis) -> str:
-    """The name of the photo, whether the model saw it inverted, and what was changed."""
+    """The name of the photo, how its levels were read, and what was changed."""
     name = analysis.photo_name
     name = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-    name += " (inverted)" if analysis.inverted else ""
+    looks = ", ".join(["stretched"] * analysis.stretched + ["inverted"] * analysis.inverted)
+    name += f" ({looks})" if looks else ""
     return "; ".join(filter(None, (name, analysis.changes())))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import VitvizError
 from ..languages import Message, language_of, say
-from ..whole import write_text
+from ..whole import at_home, write_text
 
 FILLED = Path(__file__).parent / "my_vit.py"
 FILE, NOTEBOOK = "my_vit.py", "my_vit.ipynb"
@@ -24,7 +24,7 @@ def write_exercise(folder: str | Path, language: str = "en") -> list[Path]:
     language  a tag (BCP 47); English if the language is not supported. Raises `VitvizError` if one
     of the files exists already (it may be half filled in), or if nothing can be written.
     """
-    language, folder = language_of(language), Path(folder)
+    language, folder = language_of(language), at_home(folder)
     texts = {FILE: exercise(language), NOTEBOOK: notebook(language)}
     paths = [folder / name for name in texts]
     for path in paths:

@@ -11,6 +11,7 @@ from ..errors import CaptureError, SelectionError
 from ..languages import Message
 from ..model.json_values import short
 from ..model.loaded import LoadedModel, ModelCard, check_loaded
+from ..model.photo_levels import Look
 from ..model.products import fast_products
 from ..probe.analysis import picture_of
 from ..probe.capture.trace import is_sound
@@ -98,6 +99,7 @@ def ablate(
     target: int | str | None = None,
     batch_size: int | None = None,
     invert: bool = False,
+    stretch: bool = False,
     progress: bool = True,
 ) -> Ablation:
     """Measure how far each intervention makes the answer to each picture fall, in batches.
@@ -106,6 +108,7 @@ def ablate(
     interventions  each one change or a list of changes, as `analyze` takes them, and each is tried
                    alone; None: every head off (`each_head`)
     target         the class whose logit is measured; None: the answer to each picture
+    invert, stretch  see `analyze`
 
     The logits are those of `Analysis.operate` up to float rounding. Raises `SelectionError` for
     interventions that the model has no place for and for a model without classes, `VitvizError` if
@@ -127,7 +130,7 @@ def ablate(
     parts: list[tuple[Tensor, ...]] = []
     found = watched(pictures_of(pictures), progress)
     for batch in in_batches(found, size_of(batch_size, loaded)):
-        opened = made_of(batch, invert, lambda photo: picture_of(loaded, photo))
+        opened = made_of(batch, Look(invert, stretch), lambda photo: picture_of(loaded, photo))
         broken += [result for result in opened if isinstance(result, BrokenPicture)]
         seen = [result[0] for result in opened if not isinstance(result, BrokenPicture)]
         if not seen:

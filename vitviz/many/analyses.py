@@ -10,6 +10,7 @@ from tqdm import tqdm
 from ..errors import CaptureError, VitvizError
 from ..model.loaded import LoadedModel, check_loaded
 from ..model.photo import Photo
+from ..model.photo_levels import Look
 from ..probe.analysis import Analysis, seen
 from ..probe.capture.selection import count_of
 from ..probe.explain.case import TOGETHER
@@ -55,8 +56,8 @@ def analyze_many(
     if progress and (note := others_in(pictures)):
         tqdm.write(f"note: {note}", file=sys.stderr)
     batches = in_batches(found, size_of(batch_size, loaded))
-    options = {"invert": invert, "stretch": stretch, "values": values}
-    return (analysis for analysis, _ in labelled(loaded, batches, surgery, **options))
+    look = Look(invert, stretch)
+    return (analysis for analysis, _ in labelled(loaded, batches, surgery, look, values))
 
 
 def size_of(batch_size: int | None, loaded: LoadedModel) -> int:
@@ -75,14 +76,14 @@ def in_batches(pictures: Iterable[Picture], size: int) -> Iterator[list[Picture]
 
 
 def made_of(
-    batch: Sequence[Picture], invert: bool, make: Callable[[Photo], Made], stretch: bool = False
+    batch: Sequence[Picture], look: Look, make: Callable[[Photo], Made]
 ) -> list[tuple[Made, Label] | BrokenPicture]:
     """Apply `make` to each picture: (result, class if known), or the reason why that failed."""
     made: list[tuple[Made, Label] | BrokenPicture] = []
     for picture in batch:
         try:
-            photo, label = picture.open(stretch)
-            made.append((make(photo.invert() if invert else photo), label))
+            photo, label = picture.open(look.stretch)
+            made.append((make(photo.invert() if look.invert else photo), label))
         except VitvizError as error:
             made.append(BrokenPicture(picture.name, str(error)))
     return made
@@ -92,14 +93,12 @@ def labelled(
     loaded: LoadedModel,
     batches: Iterable[list[Picture]],
     surgery: Surgery,
-    *,
-    invert: bool = False,
-    stretch: bool = False,
+    look: Look,
     values: bool = False,
 ) -> Iterator[tuple[Analysis | BrokenPicture, Label]]:
     """The analysis of each picture, and its class if that is known."""
     for batch in batches:
-        opened = made_of(batch, invert, lambda photo: seen(loaded, photo, surgery), stretch)
+        opened = made_of(batch, look, lambda photo: seen(loaded, photo, surgery))
         whole = [each[0][1] for each in opened if not isinstance(each, BrokenPicture)]
         passes = forwards(loaded, whole, surgery, values=values) if whole else iter(())
         for picture, each in zip(batch, opened, strict=True):

@@ -16,10 +16,12 @@ from tqdm import tqdm
 from ..errors import SelectionError, VitvizError
 from ..languages import Message
 from ..model.loaded import LoadedModel, ModelCard, check_loaded
+from ..model.photo_levels import Look
 from ..probe.analysis import picture_of
 from ..probe.capture.trace import is_sound
 from ..probe.intervene.surgery import Surgery
 from ..probe.measure.predictions import Results, classes_of, results_of
+from ..whole import at_home
 from .analyses import in_batches, labelled, made_of, size_of
 from .measures import ANSWER, DISTANCE, MEASURES, QUICK, chosen, price, quick
 from .pictures import BrokenPicture, Label, Picture, others_in, pictures_of, watched
@@ -133,6 +135,7 @@ def survey(
     file: str | Path | None = None,
     batch_size: int | None = None,
     invert: bool = False,
+    stretch: bool = False,
     progress: bool = True,
 ) -> Survey:
     """Run a model on many pictures; each value is that of a single `Analysis`.
@@ -145,7 +148,7 @@ def survey(
               already, by name and by the time and length of their files, are not computed again.
               It must be of the same model and measures, else `VitvizError` is raised. Broken
               pictures are tried again
-    invert    see `analyze`
+    invert, stretch  see `analyze`
 
     A picture without a result is among `broken`. Raises `SelectionError` for an unknown measure,
     `VitvizError` if there are no pictures, or if no label is a class of the model.
@@ -157,8 +160,8 @@ def survey(
     for note in (price(names, loaded), f"note: {others}" if others else "") if progress else ():
         if note:
             tqdm.write(note, file=sys.stderr)
-    run = _Run(loaded, names, invert)
-    record = None if file is None else Record(Path(file), run.head(), names)
+    run = _Run(loaded, names, Look(invert, stretch))
+    record = None if file is None else Record(at_home(file), run.head(), names)
     done = {} if record is None else record.read()
     order: dict[str, None] = {}  # a picture that is listed twice counts once
 
@@ -183,8 +186,8 @@ def survey(
 class _Run:
     """Computes the lines of one survey, and combines them."""
 
-    def __init__(self, loaded: LoadedModel, measures: tuple[str, ...], invert: bool) -> None:
-        self.loaded, self.measures, self.invert = loaded, measures, invert
+    def __init__(self, loaded: LoadedModel, measures: tuple[str, ...], look: Look) -> None:
+        self.loaded, self.measures, self.look = loaded, measures, look
         self.classes = classes_of(loaded.card)
 
     def head(self) -> dict[str, Any]:
@@ -200,7 +203,8 @@ class _Run:
             "image_size": list(card.config.image_size),
             "weights": weights,
             "measures": list(self.measures),
-            "invert": self.invert,
+            "invert": self.look.invert,
+            **({"stretch": True} if self.look.stretch else {}),  # older files do not have it
         }
 
     def lines(self, batch: list[Picture]) -> list[Line]:
@@ -208,7 +212,7 @@ class _Run:
         if {*self.measures} <= {*QUICK}:
             return self._quick(batch)
         surgery, lines = Surgery((), self.loaded.card.config), []
-        found = labelled(self.loaded, [batch], surgery, invert=self.invert)
+        found = labelled(self.loaded, [batch], surgery, self.look)
         for picture, (analysis, label) in zip(batch, found, strict=True):
             if isinstance(analysis, BrokenPicture):
                 lines.append(Line(picture.name, sentence=analysis.sentence))
@@ -219,7 +223,7 @@ class _Run:
 
     def _quick(self, batch: list[Picture]) -> list[Line]:
         far, lines = DISTANCE in self.measures, []
-        opened = made_of(batch, self.invert, lambda photo: picture_of(self.loaded, photo))
+        opened = made_of(batch, self.look, lambda photo: picture_of(self.loaded, photo))
         whole = [each[0] for each in opened if not isinstance(each, BrokenPicture)]
         answers = zip(*quick(self.loaded, whole, far), strict=True) if whole else iter(())
         for picture, each in zip(batch, opened, strict=True):

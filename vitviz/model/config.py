@@ -278,13 +278,17 @@ class ViTConfig:
 
 def check_channels(in_chans: object, name: str) -> None:
     """Raise `WeightsError`, with a way out, for a model of channels that a photo does not have."""
-    if in_chans in (1, 3) or not is_whole(in_chans):
+    if in_chans in (1, 3) or not isinstance(in_chans, int) or isinstance(in_chans, bool):
         return
+    some, which, left = "one of them", "[0]", 1
+    if in_chans > 3:
+        some = "three of them, such as the red, green and blue of a satellite,"
+        which, left = "[3, 2, 1]", 3
     raise WeightsError(
         f"{name} takes pictures of {short(in_chans)} channels, and a photo has 1 (grey) or 3 (RGB)."
-        " With three of them, such as the red, green and blue of a satellite, it loads: "
-        'state["patch_embed.proj.weight"] = state["patch_embed.proj.weight"][:, [3, 2, 1]], and a '
-        "model with in_chans=3"
+        f" With {some} it loads: "
+        f'state["patch_embed.proj.weight"] = state["patch_embed.proj.weight"][:, {which}], and a '
+        f"model with in_chans={left}"
     )
 
 

@@ -29,7 +29,7 @@ class TooSlowError(ImageError):
     """Raised if a photo is not decoded in time."""
 
 
-def decode(data: bytes, name: str, seconds: float) -> Photo:
+def decode(data: bytes, name: str, seconds: float, stretch: bool = False) -> Photo:
     """`open_photo` of bytes, in a process of its own that is killed after these seconds.
 
     Raises `ImageError` as `open_photo` does, `TooSlowError` if it takes longer, and `OSError` if no
@@ -54,7 +54,7 @@ def decode(data: bytes, name: str, seconds: float) -> Photo:
     timer.start()
     with process:
         try:
-            return _received(process, data, name)
+            return _received(process, data, name, stretch)
         except (OSError, ValueError, EOFError) as error:  # it has ended before its answer did
             if late.is_set():
                 raise TooSlowError(f"{name!r} takes longer than {seconds:g} s to open") from error
@@ -72,10 +72,10 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
-def _received(process: subprocess.Popen[bytes], data: bytes, name: str) -> Photo:
+def _received(process: subprocess.Popen[bytes], data: bytes, name: str, stretch: bool) -> Photo:
     """The photo that a process answers with; `ImageError` if it refuses it."""
     to_it, from_it = _pipe(process.stdin), _pipe(process.stdout)
-    to_it.write(json.dumps(name).encode() + b"\n" + data)
+    to_it.write(json.dumps([name, stretch]).encode() + b"\n" + data)
     to_it.close()
     about = json.loads(from_it.readline())
     texts = [from_file(text, about["messages"]) for text in about["texts"]]
@@ -96,10 +96,10 @@ def _received(process: subprocess.Popen[bytes], data: bytes, name: str) -> Photo
 
 def _answer() -> None:
     """Decode stdin, and write the answer."""
-    name, out = json.loads(sys.stdin.buffer.readline()), sys.stdout.buffer
+    (name, stretch), out = json.loads(sys.stdin.buffer.readline()), sys.stdout.buffer
     about: dict[str, object]
     try:
-        photo = open_photo(sys.stdin.buffer.read(), name)
+        photo = open_photo(sys.stdin.buffer.read(), name, stretch=stretch)
     except ImageError as error:
         about = {"refused": True, "texts": [error.message], "messages": to_file([error.message])}
         out.write(json.dumps(about).encode() + b"\n")

@@ -23,7 +23,19 @@ from PIL import Image, ImageOps
 from ..errors import ImageError
 from ..languages import Message
 from .photo_kinds import looks_like
-from .photo_levels import deep_grey, is_16_bits, note_levels, stretched, stretched_array, to_8_bits
+from .photo_levels import (
+    STRETCHED_NOTE,
+    Unit,
+    deep_grey,
+    has_note,
+    levels_of,
+    note_levels,
+    stretched,
+    stretched_array,
+    to_8_bits,
+    unit_of,
+    without_dark,
+)
 from .photo_parts import check_parts
 
 if TYPE_CHECKING:
@@ -134,17 +146,28 @@ class Photo:
         some = np.asarray(self.image.resize((64, 64), Image.Resampling.NEAREST), dtype=np.int16)
         return bool((np.ptp(some, axis=2) > COLOURFUL).mean() > COLOURED)
 
+    @property
+    def stretched(self) -> bool:
+        """Whether its levels were stretched over the whole range."""
+        return has_note(self.notes, STRETCHED_NOTE)
+
     def invert(self) -> "Photo":
         """The same picture with every value v from 0 to 255 replaced by 255 - v."""
-        return replace(self, image=ImageOps.invert(self.image), inverted=not self.inverted)
+        image, notes = ImageOps.invert(self.image), without_dark(self.notes)
+        return replace(self, image=image, notes=notes, inverted=not self.inverted)
 
-    def stretch(self) -> "Photo":
-        """The same picture with its lowest level at 0 and its highest at 255, which `notes` say."""
-        image, low, high = stretched(self.image)
+    def stretch(self, unit: Unit = (1, 0)) -> "Photo":
+        """The same picture with its lowest level in any channel at 0 and its highest at 255, all
+        between them in proportion, rounded. `notes` say so, in the unit of its file. A picture of
+        one level, or with both 0 and 255, is returned unchanged.
+        """
+        image = stretched(self.image)
         if image is self.image:
             return self
-        note = Message("photo.levels_stretched", low=f"{low}", high=f"{high}")
-        return replace(self, image=image, notes=(*self.notes, note))
+        low, high = levels_of(self.image)
+        lowest, highest = f"{unit[0] * low}", f"{unit[0] * high + unit[1]}"
+        note = Message("photo.levels_stretched", low=lowest, high=highest)
+        return replace(self, image=image, notes=(*without_dark(self.notes), note))
 
 
 def open_photo(
@@ -277,18 +300,18 @@ def _from_bytes(data: bytes, name: str, stretch: bool) -> Photo:
         _check_size(image, name)
         try:
             notes = _first_frame(image, data)
-            deep, orientation = is_16_bits(image, data), _orientation(image)
+            unit, orientation = unit_of(image, data), _orientation(image)
             image.load()  # which turns a TIFF upright by itself
         except (*DECODER_ERRORS, Image.DecompressionBombError) as error:
             raise ImageError(
                 Message("photo.cut_off", name=repr(name), format=image.format)
             ) from error
         _check_size(image, name)
-        if deep:
-            note_levels(image, notes)
+        if unit[0] > 1:
+            notes.append(Message("photo.from_16_bits"))
         if image.format == "TIFF" and orientation in UPRIGHT:
             notes.append(Message("photo.upright"))
-        return _finish(image, name, notes, stretch)
+        return _finish(image, name, notes, stretch, unit)
 
 
 def _from_image(image: Image.Image, name: str, stretch: bool = False) -> Photo:
@@ -318,9 +341,12 @@ def _from_array(array: np.ndarray, name: str) -> Image.Image:
         if array.ndim == 4:
             one = "; take [0] of it" if shape[0] == 1 else ""
             hint = f", not {shape[0]} pictures at once (analyze_many takes them){one},"
+        end = "."
+        if array.ndim == 3 and not hint and shape[2] > 4:  # such as the bands of a satellite
+            end = f": choose 1 or 3 of its {shape[2]} channels, such as array[..., [3, 2, 1]]."
         raise ImageError(
             f"An array of shape (height, width) or (height, width, 1 to 4 channels){hint}"
-            f" is expected; one of shape {shape} came."
+            f" is expected; one of shape {shape} came{end}"
         )
     if shape[0] * shape[1] > MAX_PIXELS:
         raise _too_large(name, shape[0] * shape[1], (shape[1], shape[0]))
@@ -403,7 +429,9 @@ def _first_frame(image: Image.Image, data: bytes) -> list[str]:
     return [Message("photo.first_of", count=count)] if count > 1 else []
 
 
-def _finish(image: Image.Image, name: str, notes: list[str], stretch: bool) -> Photo:
+def _finish(
+    image: Image.Image, name: str, notes: list[str], stretch: bool, unit: Unit = (1, 0)
+) -> Photo:
     """Decoded picture of any mode -> RGB or L, upright, no metadata."""
     notes = list(notes)
     orientation = _orientation(image)
@@ -418,8 +446,10 @@ def _finish(image: Image.Image, name: str, notes: list[str], stretch: bool) -> P
         image = image.transpose(UPRIGHT[orientation])
         notes.append(Message("photo.upright"))
     image.info = {}  # where the photo was taken is nobody's business
+    if not deep:  # whose levels are known from its own values
+        note_levels(image, unit, notes)
     photo = Photo(image, name, tuple(notes))
-    return photo.stretch() if stretch and not deep else photo
+    return photo.stretch(unit) if stretch and not deep else photo
 
 
 def _orientation(image: Image.Image) -> object:

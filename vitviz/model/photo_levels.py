@@ -1,5 +1,8 @@
 """Levels of a picture: 16-bit, 32-bit and float values as 8 bits, and dark pictures stretched."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
 import numpy as np
 from PIL import Image
 
@@ -7,17 +10,55 @@ from ..errors import ImageError
 from ..languages import Message
 
 DARK = 0.5  # share of the range of a file that its highest level stays below, to be worth a note
+DARK_NOTE = "photo.dark"
+STRETCHED_NOTE = "photo.levels_stretched"
+Unit = tuple[
+    int, int
+]  # levels of 8 bits as those of a file: low * unit[0], high * unit[0] + unit[1]
 BITS_PER_SAMPLE = 258  # a tag of TIFF
 
 
-def is_16_bits(image: Image.Image, data: bytes) -> bool:
-    """Whether the colours of a file have 16 bits, of which Pillow gives the upper 8."""
+class Look(NamedTuple):
+    """How the levels of a photo are read; the names are those of the parameters of a link.
+
+    invert   light and dark are exchanged
+    stretch  the lowest level becomes black and the highest white, before light and dark are
+             exchanged
+    """
+
+    invert: bool = False
+    stretch: bool = False
+
+    @classmethod
+    def of_link(cls, link: Mapping[str, str]) -> "Look":
+        """The look in the parameters of a link: `invert=1`, `stretch=1`."""
+        return cls(*(link.get(name) == "1" for name in cls._fields))
+
+    @classmethod
+    def of_page(cls, sent: Mapping[str, Any]) -> "Look":
+        """The look of a photo that a page sent, {"inverted", "stretched"}."""
+        return cls(sent.get("inverted") is True, sent.get("stretched") is True)
+
+    def link(self) -> dict[str, str]:
+        """Parameters of a link."""
+        return {name: "1" for name, on in self._asdict().items() if on}
+
+
+AS_IT_IS = Look()
+
+
+def unit_of(image: Image.Image, data: bytes) -> Unit:
+    """The unit of the levels of an open file. Of colours of 16 bits Pillow gives the upper 8, or of
+    a PPM rounded ones.
+    """
+    deep, rounded = (256, 255), (257, 0)
     if image.format == "PNG" and image.mode in ("RGB", "RGBA", "LA"):
-        return data[24:25] == b"\x10"  # bit depth, in the first chunk of every PNG
+        return deep if data[24:25] == b"\x10" else (1, 0)  # bit depth, in the first chunk
     bits = getattr(image, "tag_v2", {}).get(BITS_PER_SAMPLE, ())
     if image.format == "TIFF" and image.mode in ("RGB", "RGBA"):
-        return 16 in (bits if isinstance(bits, tuple) else (bits,))
-    return image.format == "PPM" and image.mode == "RGB" and _has_deep_header(data)
+        return deep if 16 in (bits if isinstance(bits, tuple) else (bits,)) else (1, 0)
+    is_deep = image.format == "PPM" and image.mode == "RGB" and _has_deep_header(data)
+    return rounded if is_deep else (1, 0)
 
 
 def _has_deep_header(data: bytes) -> bool:
@@ -26,36 +67,46 @@ def _has_deep_header(data: bytes) -> bool:
     return len(words) > 3 and words[3].isdigit() and int(words[3]) > 255
 
 
-def note_levels(image: Image.Image, notes: list[str]) -> None:
-    """Note that 16-bit colours were scaled, with their highest level if the picture is dark."""
-    colours = image.convert("RGB") if image.mode != "LA" else image.convert("L")
-    top = max(high for _, high in _extrema(colours))
-    notes.append(Message("photo.from_16_bits"))
-    # Pillow rounds those of a PPM, and cuts the lower 8 bits of others off.
-    _note_dark(257 * top if image.format == "PPM" else 256 * top + 255, 65535, notes)
+def note_levels(image: Image.Image, unit: Unit, notes: list[str]) -> None:
+    """Note the highest level of a decoded picture, RGB or L, if it is dark."""
+    low, high = levels_of(image)
+    note_dark(unit[0] * low, unit[0] * high + unit[1], 65535 if unit[0] > 1 else 255, notes)
 
 
-def _note_dark(high: float, top: int, notes: list[str]) -> None:
-    if high < DARK * top:
+def note_dark(low: float, high: float, top: int, notes: list[str]) -> None:
+    """Note the highest level of a picture that stays below `DARK` of its range, unless the picture
+    has one level only.
+    """
+    if low < high < DARK * top:
         notes.append(Message("photo.dark", high=f"{high:g}", top=top))
 
 
-def _extrema(image: Image.Image) -> list[tuple[int, int]]:
-    """The lowest and the highest level of each channel."""
-    found = image.getextrema()
-    return [found] if image.mode == "L" else list(found)  # type: ignore[list-item, arg-type]
+def has_note(notes: Iterable[str], *keys: str) -> bool:
+    """Whether one of the notes on a photo is a text of these keys."""
+    return any(isinstance(note, Message) and note.key in keys for note in notes)
 
 
-def stretched(image: Image.Image) -> tuple[Image.Image, int, int]:
+def without_dark(notes: Iterable[str]) -> tuple[str, ...]:
+    """The notes without the one that the photo is dark to the model."""
+    return tuple(note for note in notes if not has_note([note], DARK_NOTE))
+
+
+def levels_of(image: Image.Image) -> tuple[int, int]:
+    """The lowest and the highest level in any channel, 0 to 255."""
+    found: Any = image.getextrema()
+    channels = [found] if image.mode == "L" else found
+    return min(low for low, _ in channels), max(high for _, high in channels)
+
+
+def stretched(image: Image.Image) -> Image.Image:
     """A picture whose lowest level becomes 0 and its highest 255, all channels alike, so that
-    colours keep their hue; and these two levels. RGB or L, of one level: unchanged.
+    colours keep their hue. RGB or L; the same object if it has one level, or the whole range.
     """
-    both = _extrema(image)
-    low, high = min(low for low, _ in both), max(high for _, high in both)
+    low, high = levels_of(image)
     if high <= low or (low, high) == (0, 255):
-        return image, low, high
+        return image
     table = to_8_bits(np.clip(np.arange(256), low, high), high, low).tolist()
-    return image.point(table * len(both)), low, high
+    return image.point(table * len(image.getbands()))
 
 
 def stretched_array(array: np.ndarray) -> tuple[np.ndarray, tuple[Message, ...]]:
@@ -93,13 +144,13 @@ def deep_grey(image: Image.Image, name: str, notes: list[str], stretch: bool = F
         return to_8_bits(values, high, low)
     if image.mode.startswith("I;16") or image.format == "PPM":
         notes.append(Message("photo.from_16_bits"))
-        _note_dark(high, 65535, notes)
+        note_dark(low, high, 65535, notes)
         return to_8_bits(values, 65535)
     tops = (1, 255, 65535) if image.mode == "F" else (255, 65535)
     for top in tops:
         if low >= 0 and high <= top:
             notes.append(Message("photo.from_32_bits", top=top))
-            _note_dark(high, top, notes)
+            note_dark(low, high, top, notes)
             return to_8_bits(values, top)
     notes.append(Message("photo.stretched", low=f"{low:g}", high=f"{high:g}"))
     return to_8_bits(values, high if high > low else low + 1, low)

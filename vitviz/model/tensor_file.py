@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from ..whole import writes_whole
+from ..whole import at_home, writes_whole
 
 
 def write_tensors(
@@ -32,7 +32,7 @@ def read_metadata(path: str | Path) -> dict[str, str]:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(path, framework="pt") as file:
+        with safe_open(at_home(path), framework="pt") as file:
             return dict(file.metadata() or {})
     except SafetensorError as error:
         raise ValueError(str(error)) from error
@@ -43,7 +43,7 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(path, framework="pt") as file:
+        with safe_open(at_home(path), framework="pt") as file:
             names = file.keys()
             return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
     except SafetensorError as error:

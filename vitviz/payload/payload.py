@@ -16,6 +16,7 @@ from ..languages import ENGLISH, Message, dictionary, in_others, languages
 from ..model.config import ViTConfig
 from ..model.loaded import ModelCard
 from ..model.menu import list_models
+from ..model.photo_levels import DARK_NOTE, STRETCHED_NOTE, has_note
 from ..model.resize import sizes_of
 from ..probe.explain.explainers import rollouts
 from ..probe.intervene.intervention import Transplant
@@ -499,12 +500,16 @@ def _photo(analysis: "Analysis") -> dict[str, Any]:
     """Facts on the photo that `facts` lacks: its frame, and its notes in other languages.
 
     "frame": top, left, height, width of the model's part, as shares of the photo; null: unknown.
+    "levels_note": place in "notes" of the note that the photo is dark or was stretched; null: none.
     """
+    levels = (DARK_NOTE, STRETCHED_NOTE)
+    places = [at for at, note in enumerate(analysis.notes) if has_note([note], *levels)]
     words: dict[str, dict[str, str]] = {}
     for note in analysis.notes:
         for language, translation in in_others(note).items():
             words.setdefault(language, {})[str(note)] = translation
-    return {"frame": _frame(analysis), "words": words}
+    place = places[0] if places else None
+    return {"frame": _frame(analysis), "levels_note": place, "words": words}
 
 
 def _pass(analysis: "Analysis") -> dict[str, Any]:

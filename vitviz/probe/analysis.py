@@ -13,6 +13,7 @@ from ..languages import ENGLISH, Message, say
 from ..model.json_values import short
 from ..model.loaded import LoadedModel, ModelCard, check_loaded
 from ..model.photo import Photo, open_photo
+from ..model.photo_levels import DARK_NOTE, STRETCHED_NOTE, has_note
 from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
 from ..model.untrained import first_seed, start_of
@@ -125,7 +126,8 @@ class Analysis:
             unsure = "not sure, " if answer.sure is False else ""
             answer_text = f'{unsure}"{answer.name}" {percent(answer.number, 0)}'
         answer_text += f", {self.changes()}" if self.interventions else ""
-        photo = f"{self.photo_name or 'a photo'}{' inverted' if self.inverted else ''}"
+        photo = self.photo_name or "a photo"
+        photo += " stretched" * self.stretched + " inverted" * self.inverted
         line = f"Analysis({photo}, {self.card.name}: {sizes}, {answer_text})"
         return "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
 
@@ -175,6 +177,17 @@ class Analysis:
         """
         answer = self.answer()
         return not_taught(answer, self.card) if answer and answer.known is False else None
+
+    @property
+    def stretched(self) -> bool:
+        """Whether the levels of the photo were stretched over the whole range, as `notes` say."""
+        return has_note(self.notes, STRETCHED_NOTE)
+
+    def is_dark(self) -> bool:
+        """Whether the highest level of the photo stays below half of its range, as `notes` say:
+        `analyze(..., stretch=True)` shows it as bright as it can be.
+        """
+        return has_note(self.notes, DARK_NOTE)
 
     def dark_ink(self) -> bool:
         """Whether the picture shows dark strokes on light to a model that was taught the opposite

@@ -30,6 +30,8 @@ def facts(analysis: "Analysis", k: int) -> dict[str, Any]:
             "name": analysis.photo_name,
             "notes": list(analysis.notes),
             "inverted": analysis.inverted,
+            "stretched": analysis.stretched,
+            "dark": analysis.is_dark(),
             "dark_ink": analysis.dark_ink(),
         },
         "interventions": [change.to_dict() for change in analysis.interventions],

@@ -34,7 +34,7 @@ from ..payload.bundle import (
 from ..probe.analysis import analyze
 from ..web.service.questions import QUESTIONS
 from ..web.store.examples import EXAMPLES, FOLDER, START, START_LINK, Example
-from ..whole import others_write, partial_folder, write_text
+from ..whole import at_home, others_write, partial_folder, write_text
 
 HERE = Path(__file__).resolve().parent
 FILES = "files"  # the folder of all that has a hash in its name
@@ -73,7 +73,7 @@ def write_site(
     examples = [
         example for example in EXAMPLES if example.model is None or example.model in offered
     ]
-    folder = Path(folder)
+    folder = at_home(folder)
     new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -88,8 +88,8 @@ interface Backends {
 interface Offers {
   /** Runs the analysis once more, when its files have expired. */
   again?: () => void;
-  /** Runs it with light and dark of the photo exchanged, or as it was if they are. */
-  invert?: () => void;
+  /** Analyzes the photo with its levels read in this way. */
+  look?: (look: import("./maths/look.js").Look) => void;
   /** Analyzes the photo in another size of the model's pictures, "144" or "144x192". */
   resize?: (size: string) => void;
   /** Photos of the visitor, where the host keeps them. */

@@ -287,7 +287,7 @@ function pageOf(app, { texts = null, address = null, languages = false, ...host 
   const page = {
     languages,
     again: host.again ?? null,
-    invert: host.invert ?? null,
+    look: host.look ?? null,
     resizing: "",
     looksOpen: false,
     optionsOpen: false,

@@ -53,7 +53,10 @@
 /**
  * The photo in a manifest. `frame`: top, left, height, width of what the model saw, as shares of the photo;
  * `words`: translations of its notes, language -> English.
- * @typedef {{name: string, notes: string[], inverted: boolean, dark_ink: boolean, frame: number[]|null,
+ * dark: whether its highest level stays below half of the range; `levels_note`: place in `notes` of the note that
+ * it is dark or was stretched.
+ * @typedef {{name: string, notes: string[], inverted: boolean, stretched: boolean, dark: boolean,
+ *   levels_note: number|null, dark_ink: boolean, frame: number[]|null,
  *   words: Record<string, Record<string, string>>}} Photo
  */
 
@@ -184,9 +187,8 @@
  */
 
 /**
- * A photo as this page analyzes it; id: of a photo that it keeps (state/photos.js); inverted: whether light
- * and dark are exchanged.
- * @typedef {{file: Blob, name: string, id?: string, inverted?: boolean}} PhotoFile
+ * A photo as this page analyzes it; id: of a photo that it keeps (state/photos.js).
+ * @typedef {Partial<import("./maths/look.js").Look> & {file: Blob, name: string, id?: string}} PhotoFile
  */
 
 /** @typedef {import("./host.d.ts").Host} Host */

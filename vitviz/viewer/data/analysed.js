@@ -9,6 +9,8 @@ import { HERE } from "./files.js";
 import { savedOf } from "./saved.js";
 import { gridOf, startToken } from "../maths/geometry.js";
 import { isDarkOnLight } from "../maths/ink.js";
+import { canStretch, isDark } from "../maths/pixels.js";
+import { isOfLook, linkOfLook, lookOf } from "../maths/look.js";
 
 /** Files that say nothing of a photo. */
 const OF_MODEL = ["positions", "untrained", "filters", "inside", "film"];
@@ -19,7 +21,7 @@ const OF_MODEL = ["positions", "untrained", "filters", "inside", "film"];
  * @typedef {{file: Blob, name: string, template: import("../types.js").Manifest,
  *   engine: import("../engine/client.js").Engine,
  *   known: import("./made.js").Known, say: (told: import("./decoding.js").Told) => Record<string, string>,
- *     inverted?: boolean, id?: string,
+ *     inverted?: boolean, stretched?: boolean, id?: string,
  *   first?: {layer: number, token: number}}} Wanted
  */
 
@@ -36,10 +38,11 @@ export async function analysed({
   engine,
   known,
   say,
-  inverted = false,
   id: photoId = "",
   first,
+  ...photoLook
 }) {
+  const look = lookOf(photoLook);
   const name = cleaned(called);
   const {
     facts: { preprocess, labels },
@@ -47,9 +50,13 @@ export async function analysed({
   const { model } = template;
   const photo = await decoded(file, name);
   if (!photo) return null;
-  const { seen, photograph, ...about } = await engine.see({ bitmap: photo.bitmap, preprocess, inverted });
+  const { seen, photograph, ...about } = await engine.see({ bitmap: photo.bitmap, preprocess, look });
   const notes = photo.notes(about);
-  if (inverted) notes.push({ key: "inverted", values: {} });
+  const stretched = look.stretched && canStretch(about.levels);
+  const dark = !look.stretched && !look.inverted && isDark(about.levels);
+  const levels = levelsNote(stretched, dark, about.levels);
+  const levelsAt = levels ? notes.push(levels) - 1 : null;
+  if (look.inverted) notes.push({ key: "inverted", values: {} });
   if (about.coloured) {
     notes.push({
       key: (labels ?? ["?"]).every((label) => /^\d$/.test(label)) ? "grey_copy_digits" : "grey_copy",
@@ -69,11 +76,14 @@ export async function analysed({
     first: firstOf(model, first),
     ...labelsOf(model, known),
   };
-  const said = notes.map(say);
+  const said = notes.map((note) => say(note));
   const told = {
     name,
     notes: said.map(({ en }) => en),
-    inverted,
+    ...look,
+    stretched,
+    dark,
+    levels_note: levelsAt,
     dark_ink: model.light_ink_only && isDarkOnLight(seen),
     frame: photograph && photograph.frame.map((share) => Number(share.toFixed(5))),
     words: wordsOf(said),
@@ -90,22 +100,28 @@ export async function analysed({
     photo: told,
     pass,
     files,
-    ...hosts(template, inverted, { address: photoId, name }),
+    ...hosts(template, look, { address: photoId, name }),
     template,
     save: () => savedOf(found, manifest, known, { ...photograph, notes }),
   };
   return manifest;
 }
 
+/** The note on the levels of a photo; null where there is nothing to say. */
+function levelsNote(stretched, dark, [low, high]) {
+  if (stretched) return { key: "levels_stretched", values: { low, high } };
+  return dark ? { key: "dark", values: { high, top: 255 } } : null;
+}
+
 /**
  * The host's fields of a manifest: every example can stand beside a photo of one's own.
  * @param {import("../types.js").Manifest} template
  */
-function hosts({ link, beside, itself }, inverted, upload) {
+function hosts({ link, beside, itself }, look, upload) {
   if (!link) return {};
-  const others = Object.entries(link).filter(([part]) => part !== "example" && part !== "invert");
+  const others = Object.entries(link).filter(([part]) => part !== "example" && !isOfLook(part));
   return {
-    link: { ...Object.fromEntries(others), ...(inverted ? { invert: "1" } : {}) },
+    link: { ...Object.fromEntries(others), ...linkOfLook(look) },
     beside: [...(beside ?? []), ...(itself ? [itself] : [])],
     ...(upload.address ? { upload } : {}),
   };

@@ -7,7 +7,7 @@
  *     const intact = await engine.run({ picture });
  *     const after = await engine.run({ picture, interventions: [{ kind: "remove", patches: [40, 41] }] });
  *     const quick = await engine.run({ picture, interventions, answer: true });   // only logits
- *     const { seen } = await engine.see({ bitmap, preprocess, inverted: false });   // a photo as the model
+ *     const { seen } = await engine.see({ bitmap, preprocess });   // a photo as the model
  *     sees it
  *     const { values } = await engine.work({ picture, explainer: "occlusion", target: 3 });   // in slices,
  *     between which others are served

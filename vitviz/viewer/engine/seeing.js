@@ -3,7 +3,16 @@
  * take a while, so a worker does it where it can.
  */
 
-import { framing, hasColours, inChannels, isTranslucent, marginOf, pictureOf } from "../maths/pixels.js";
+import {
+  framing,
+  hasColours,
+  inChannels,
+  isTranslucent,
+  levelsOf,
+  marginOf,
+  pictureOf,
+  tableOf,
+} from "../maths/pixels.js";
 
 /** As in vitviz/model/photograph.py, without its limits of bytes. */
 const [LONGEST, WHOLE_LONGEST, FINER, SEEN, QUALITY] = [512, 192, 1.2, 0.995, 0.82];
@@ -12,27 +21,30 @@ const [LONGEST, WHOLE_LONGEST, FINER, SEEN, QUALITY] = [512, 192, 1.2, 0.995, 0.
 export const DRAWS_IN_WORKERS = typeof OffscreenCanvas === "function";
 
 /**
- * A photo for a model, inverted or as it is. Its bitmap is closed.
- * @typedef {{bitmap: ImageBitmap, preprocess: import("../maths/pixels.js").Preprocess, inverted: boolean}}
- *   Photo
+ * A photo for a model, and how its levels are read. Its bitmap is closed.
+ * @typedef {{bitmap: ImageBitmap, preprocess: import("../maths/pixels.js").Preprocess,
+ *   look?: import("../maths/look.js").Look}} Photo
  */
 
 /**
  * The model's picture of a photo. exact: whether this browser reads pixels back unchanged; coloured: whether
- * the model loses colours
+ * the model loses colours; levels: the lowest and the highest of the file
  * @param {Photo} photo
  */
-export async function seenOf({ bitmap, preprocess, inverted }) {
+export async function seenOf({ bitmap, preprocess, look }) {
   const photo = { data: pixelsOf(bitmap), width: bitmap.width, height: bitmap.height };
-  const seen = pictureOf(inChannels(photo, preprocess.channels, inverted), preprocess);
-  const photograph = await photographOf(bitmap, preprocess, inverted);
+  const levels = levelsOf(photo.data);
+  const table = tableOf(look, levels);
+  const seen = pictureOf(inChannels(photo, preprocess.channels, table), preprocess);
+  const photograph = await photographOf(bitmap, preprocess, table);
   bitmap.close();
   return {
     seen,
     photograph,
     exact: readsExactly(),
     translucent: isTranslucent(photo.data),
-    coloured: preprocess.channels === 1 && hasColours(photo),
+    levels,
+    coloured: preprocess.channels === 1 && hasColours(photo, table),
   };
 }
 
@@ -43,7 +55,7 @@ export async function seenOf({ bitmap, preprocess, inverted }) {
  * @param {import("../maths/pixels.js").Preprocess} preprocess
  * @returns {Promise<null|{crop: Uint8Array|null, whole: Uint8Array|null, frame: number[]}>}
  */
-async function photographOf(bitmap, preprocess, inverted) {
+async function photographOf(bitmap, preprocess, table) {
   const { width, height } = bitmap;
   const [top, left, bottom, right] = framing({ width, height }, preprocess);
   const share = (edge, side) => Math.min(Math.max(edge / side, 0), 1);
@@ -61,7 +73,7 @@ async function photographOf(bitmap, preprocess, inverted) {
   const small = Math.min(1, WHOLE_LONGEST / Math.max(width, height));
   const side = (length) => Math.max(1, Math.round(length));
   const drawn = (across, down, x, y, wide, high) =>
-    jpegOf(bitmap, { width: side(across), height: side(down) }, [x, y, wide, high], preprocess, inverted);
+    jpegOf(bitmap, { width: side(across), height: side(down) }, [x, y, wide, high], preprocess, table);
   const crop =
     scale < FINER ? null : await drawn(cols * scale, rows * scale, left, top, right - left, bottom - top);
   const whole =
@@ -72,7 +84,7 @@ async function photographOf(bitmap, preprocess, inverted) {
 }
 
 /** A part of a picture, resized and in the model's channels, as a JPEG file for display. */
-async function jpegOf(bitmap, { width, height }, [x, y, across, down], preprocess, inverted) {
+async function jpegOf(bitmap, { width, height }, [x, y, across, down], preprocess, table) {
   const { canvas, context } = canvasOf(width, height);
   const fill = marginOf(preprocess);
   Object.assign(context, {
@@ -92,7 +104,7 @@ async function jpegOf(bitmap, { width, height }, [x, y, across, down], preproces
   context.clearRect(...place);
   context.drawImage(bitmap, left, top, wide, high, ...place);
   const drawn = context.getImageData(0, 0, width, height);
-  const { data, channels } = inChannels(drawn, preprocess.channels, inverted);
+  const { data, channels } = inChannels(drawn, preprocess.channels, table);
   for (let at = 0; at < drawn.data.length; at++)
     drawn.data[at] =
       at % 4 === 3 ? 255 : data[Math.floor(at / 4) * channels + Math.min(at % 4, channels - 1)];

@@ -135,10 +135,10 @@ export function open(viewer, component, page, texts) {
       if (photos.shown) photos.keep(photos.shown);
       if (!runs(template.model.key)) trigger("reopen"); // resets the menu to the model that is shown
     },
-    async invert() {
+    async look(look) {
       const { shown } = photos;
-      if (!shown) trigger("invert");
-      else if (!(await take({ ...shown, inverted: !shown.inverted }))) {
+      if (!shown) trigger("look", look);
+      else if (!(await take({ ...shown, ...look }))) {
         photos.shown = shown; // its model is one of the server's
         mounted.askConsent();
       }

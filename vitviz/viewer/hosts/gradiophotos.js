@@ -1,5 +1,6 @@
 /** Photos of a tab of Gradio's page: kept for a reload and Back, and uploaded again when the server has lost them. */
 
+import { lookIn, lookOf } from "../maths/look.js";
 import { PhotoStore } from "../state/photos.js";
 import { Database } from "./database.js";
 
@@ -69,7 +70,7 @@ export class GradioPhotos extends PhotoStore {
     if (!sent) return undefined;
     if (this.shown === photo) this.shown = null;
     this.#store(photo);
-    return { path: sent.path, name: photo.name, first: false, inverted: photo.inverted };
+    return { path: sent.path, name: photo.name, first: false, ...lookOf(photo) };
   }
 
   /**
@@ -108,7 +109,7 @@ export class GradioPhotos extends PhotoStore {
     await this.#ready;
     const photo = this.find(id);
     if (photo && photo.consent !== "given") {
-      this.shown = { ...photo, inverted: link?.invert === "1" };
+      this.shown = { ...photo, ...lookIn(link) };
       this.keep(this.shown);
     }
     return photo?.file && photo.consent === "given" ? this.#send(photo) : null;

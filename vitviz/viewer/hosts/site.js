@@ -7,6 +7,7 @@ import { load } from "./load.js";
 import { el, setText, show } from "../parts/dom.js";
 import { fileField, photoAmong } from "../parts/drops.js";
 import { recall, remember } from "../state/memory.js";
+import { lookIn } from "../maths/look.js";
 import { PhotoStore } from "../state/photos.js";
 import { takesPhotos } from "./drops.js";
 
@@ -95,7 +96,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     playing: () => read(site.playing),
     digitsOf: async (part) => ofBase64(await read(site.digits[part])),
     fetchWeights,
-    invert,
+    look,
     filming: bar.filming,
     take: (file, name) => choose({ ...shown, photo: own(file, name) }),
     draw:
@@ -187,10 +188,10 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     return { like, photo };
   }
 
-  /** The picture that is shown with light and dark exchanged, or as it was. */
-  async function invert() {
+  /** Shows the picture with its levels read in another way. @param {import("../maths/look.js").Look} wanted */
+  async function look(wanted) {
     const photo = await photoOf(shown);
-    await choose({ ...shown, photo: photos.create({ ...photo, inverted: !photo.inverted }) });
+    await choose({ ...shown, photo: photos.create({ ...photo, ...wanted }) });
   }
 
   /**
@@ -200,11 +201,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   function named() {
     const { photo: id = "", link = {} } = address.view?.() ?? {};
     const photo = photos.find(id);
-    return namedIn(
-      site,
-      new URL(address.read()).searchParams,
-      photo && { ...photo, inverted: link.invert === "1" },
-    );
+    return namedIn(site, new URL(address.read()).searchParams, photo && { ...photo, ...lookIn(link) });
   }
 
   async function fetchWeights({ path, script, draws }, onShare) {

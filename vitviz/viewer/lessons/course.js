@@ -17,6 +17,7 @@ import {
 } from "./steps.js";
 import { OPERATED } from "../state/experiment.js";
 import { HOSTS } from "../state/link.js";
+import { lookIn, lookOf } from "../maths/look.js";
 import { TRUTHS, holds, truthOf } from "./truths.js";
 
 /** @typedef {ReturnType<typeof createCourse>} Course */
@@ -286,7 +287,7 @@ function isFrom(origin, { link, model: { name, key }, photo }) {
     name === origin.model &&
     photo.name.replace(/\.[^.]*$/, "") === origin.example &&
     key.untrained === Boolean(origin.untrained) &&
-    photo.inverted === Boolean(origin.invert)
+    JSON.stringify(lookOf(photo)) === JSON.stringify(lookIn(origin))
   );
 }
 

@@ -137,10 +137,7 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
 
   async function seen(file, name) {
     const photo = await decoded(file, name);
-    return (
-      photo &&
-      new Uint8Array((await engine.see({ bitmap: photo.bitmap, preprocess, inverted: false })).seen.data)
-    );
+    return photo && new Uint8Array((await engine.see({ bitmap: photo.bitmap, preprocess })).seen.data);
   }
 
   /** The share of each patch in the attention of CLS; without CLS, in that of all tokens. (P), sums to 1 */
@@ -217,7 +214,7 @@ function tablesOf(items, model) {
       : [],
   );
   const broken = items.flatMap(({ name, told }) =>
-    told ? [[name, "", "", "", "", "", ...values.map(() => ""), saidOf(told).en]] : [],
+    told ? [[name, "", "", "", "", "", ...values.map(() => ""), saidOf(told, true).en]] : [],
   );
   return {
     distances: { columns: ["layer", "head", "distance", "distance_error"], rows: heads },

@@ -31,7 +31,7 @@ export function createMany(app, runner) {
   const {
     manifest: { model },
   } = app.source;
-  const say = (key, values = {}) => saidOf({ key, values })[app.language];
+  const say = (key, values = {}) => saidOf({ key, values }, true)[app.language];
   const before = app.album?.runner === runner ? null : app.album;
   before?.stop();
   if (app.album?.runner !== runner)

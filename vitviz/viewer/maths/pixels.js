@@ -34,20 +34,62 @@ export function isTranslucent(rgba) {
  * white.
  * @param {{data: Uint8Array|Uint8ClampedArray, width: number, height: number}} photo  red, green, blue, alpha
  * @param {number} channels
- * @param {boolean} invert  whether light and dark are exchanged
+ * @param {Uint8Array} [table]  what each level becomes: see `tableOf`
  * @returns {Picture}
  */
-export function inChannels({ data: rgba, width, height }, channels, invert = false) {
+export function inChannels({ data: rgba, width, height }, channels, table = AS_IT_IS) {
   const data = new Uint8ClampedArray(width * height * channels);
-  const flip = invert ? 255 : 0;
   for (let at = 0, to = 0; at < rgba.length; at += 4, to += channels) {
     let [red, green, blue] = [rgba[at], rgba[at + 1], rgba[at + 2]];
     const alpha = rgba[at + 3];
     if (alpha < 255) [red, green, blue] = [onWhite(red, alpha), onWhite(green, alpha), onWhite(blue, alpha)];
-    if (channels === 1) data[to] = flip ^ ((red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16);
-    else [data[to], data[to + 1], data[to + 2]] = [flip ^ red, flip ^ green, flip ^ blue];
+    [red, green, blue] = [table[red], table[green], table[blue]];
+    if (channels === 1) data[to] = (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16;
+    else [data[to], data[to + 1], data[to + 2]] = [red, green, blue];
   }
   return { data, width, height, channels };
+}
+
+/** Share of the range that the highest level of a dark picture stays below, as in model/photo_levels.py. */
+const DARK = 0.5;
+
+/** Whether a picture with these lowest and highest levels is dark to the model. @param {number[]} levels */
+export const isDark = ([low, high]) => low < high && high < DARK * 255;
+
+/** Whether stretching changes a picture with these levels. @param {number[]} levels */
+export const canStretch = ([low, high]) => low < high && (low > 0 || high < 255);
+
+/**
+ * What each level becomes: stretched, then inverted. (256)
+ * @param {{inverted?: boolean, stretched?: boolean}} [look]
+ * @param {number[]} [levels]  the lowest and the highest of the picture
+ */
+export function tableOf({ inverted = false, stretched = false } = {}, levels = [0, 255]) {
+  const [low, high] = stretched && canStretch(levels) ? levels : [0, 255];
+  return Uint8Array.from({ length: 256 }, (_, level) => {
+    const value = rounded((Math.min(Math.max(level, low), high) - low) * (255 / (high - low)));
+    return inverted ? 255 - value : value;
+  });
+}
+
+const AS_IT_IS = tableOf();
+
+/**
+ * The lowest and the highest level of a photo in any colour; transparent pixels are laid over white.
+ * @param {Uint8Array|Uint8ClampedArray} rgba
+ * @returns {[number, number]}
+ */
+export function levelsOf(rgba) {
+  let [low, high] = [255, 0];
+  for (let at = 0; at < rgba.length && (low > 0 || high < 255); at += 4) {
+    const alpha = rgba[at + 3];
+    for (let channel = 0; channel < 3; channel++) {
+      const value = alpha < 255 ? onWhite(rgba[at + channel], alpha) : rgba[at + channel];
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+  }
+  return [low, high];
 }
 
 /** A value laid over white, as in Pillow. */
@@ -134,8 +176,9 @@ const [PLACES, COLOURFUL, COLOURED] = [64, 40, 0.05];
 /**
  * Whether enough pixels have a clear colour, not only a tint.
  * @param {{data: Uint8Array|Uint8ClampedArray, width: number, height: number}} photo  red, green, blue, alpha
+ * @param {Uint8Array} [table]  what each level becomes
  */
-export function hasColours({ data, width, height }) {
+export function hasColours({ data, width, height }, table = AS_IT_IS) {
   const places = (side) =>
     Array.from({ length: PLACES }, (_, at) => Math.floor(((at + 0.5) * side) / PLACES));
   const columns = places(width);
@@ -143,7 +186,7 @@ export function hasColours({ data, width, height }) {
   for (const row of places(height)) {
     for (const col of columns) {
       const at = 4 * (row * width + col);
-      const { data: colour } = inChannels({ data: data.subarray(at, at + 4), width: 1, height: 1 }, 3);
+      const { data: colour } = inChannels({ data: data.subarray(at, at + 4), width: 1, height: 1 }, 3, table);
       if (Math.max(...colour) - Math.min(...colour) > COLOURFUL) count += 1;
     }
   }

@@ -11,9 +11,10 @@ export const many = { id: "many", alone: true, whole: true, lights: () => [], cr
 
 /** How far each head looks, on the mean of all pictures, in the model as it is. */
 function code(selection, { manifest }) {
-  return manifest.pass.changes.length > 0 || manifest.photo.inverted
+  const { pass, photo } = manifest;
+  return pass.changes.length > 0 || photo.inverted || photo.stretched
     ? null
-    : codeOf(manifest, "many", { pictures: [manifest.photo.name] });
+    : codeOf(manifest, "many", { pictures: [photo.name] });
 }
 
 /** @param {import("../main.js").App} app */

@@ -27,6 +27,8 @@ export const predictions = {
 };
 
 const MOST_GROUPS = 5;
+/** The cells of plain PyTorch, by outputs: a softmax, sigmoids, or the logits themselves. */
+const CELLS = { one_of: "", any_of: "_any_of", score: "_any_of", value: "_value" };
 
 /** The probabilities of the classes that are listed, and of those that the logit lens follows. */
 function code(selection, source) {
@@ -37,8 +39,9 @@ function code(selection, source) {
   } = manifest.pass;
   if (count === 0) return null;
   const classes = lens.map(({ index }) => index);
-  const made = codeOf(manifest, lens.length > 0 ? "lens" : "predictions", { count, classes });
-  return choosesOne(source) ? made : { ...made, torch: null }; // whose cells have a softmax
+  const cell = lens.length > 0 ? "lens" : "predictions";
+  const cells = { vitviz: [cell], torch: [cell + CELLS[manifest.model.outputs]] };
+  return codeOf(manifest, cells, { count, classes });
 }
 
 /** @param {import("../main.js").App} app */

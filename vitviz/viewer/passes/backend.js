@@ -8,6 +8,7 @@
 
 import { HERE, notHere } from "../data/files.js";
 import { takesFromOthers } from "../state/experiment.js";
+import { lookOf } from "../maths/look.js";
 import { granted, refusal } from "../text/refusal.js";
 import { createLocal, sketch } from "./local.js";
 import { createLocalModels } from "./localmodels.js";
@@ -85,7 +86,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     return local.analyze(model, template, photo).catch((error) => {
       if (!error.told && remote.changes) return null; // the host says in every language what cannot be done
       if (!error.told) throw error;
-      throw Object.assign(error, { said: model.tools.said(error.told) });
+      throw Object.assign(error, { said: model.tools.said(error.told, !remote.changes) });
     });
   }
 
@@ -196,10 +197,10 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
    */
   async function beside(manifest, key, request) {
     const { template, upload, photo } = manifest;
-    const { inverted } = photo;
+    const look = lookOf(photo);
     if (key === "untrained" && host.twin) {
       const twin = await host.twin();
-      return (await analyze(twin.like, { ...twin.photo, inverted })) ?? consent();
+      return (await analyze(twin.like, { ...twin.photo, ...look })) ?? consent();
     }
     const own = photos.find(key);
     if (own && isHeld(own)) return (await analyze(template ?? manifest, own)) ?? consent();
@@ -210,7 +211,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     const other = await fetched();
     if (!key.startsWith("model-")) return other;
     const shown = /** @type {any} */ (photos.find(upload?.address));
-    return (await analyze(other, { ...shown, inverted })) ?? consent();
+    return (await analyze(other, { ...shown, ...look })) ?? consent();
   }
 
   /**

@@ -66,6 +66,7 @@ export function createSaving(app, look) {
     const nameOf = (...part) =>
       fileName(
         manifest.photo.name,
+        manifest.photo.stretched ? "stretched" : "",
         manifest.photo.inverted ? "inverted" : "",
         manifest.pass.changes?.length > 0 ? "changed" : "",
         ...ofModel,

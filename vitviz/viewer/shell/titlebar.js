@@ -5,6 +5,7 @@ import { createHeadline } from "./headline.js";
 import { el, show } from "../parts/dom.js";
 import { allow, button } from "../parts/widgets.js";
 import { createSharing } from "../saving/sharing.js";
+import { lookOf } from "../maths/look.js";
 import { visitPanel } from "../state/panels.js";
 import { languageName, nextLanguage } from "../text/language.js";
 import { translated } from "../text/words.js";
@@ -129,26 +130,31 @@ export function createTitleBar(app, save, openHelp, projecting) {
 }
 
 /**
- * Notes on the photo, one line each. The last one has a button that analyzes the photo again, inverted or as
- * it was, if the host can do so: the model may not have been taught its ink.
+ * Notes on the photo, one line each. If the host can do so, a button beside one analyzes the photo again: with its
+ * levels stretched where it is dark, inverted where the model was not taught its ink, or as it was.
  */
 function createPhotoNotes(app) {
-  const {
-    t,
-    source: {
-      manifest: { photo },
-    },
-  } = app;
-  const notes = photo.notes.map((note) => translated(note, app));
-  if (photo.dark_ink) notes.push(t("darkInk"));
-  const lines = notes.map((text) => el("p", { class: "vv-photo-note", text }));
-  if (app.page.invert && (photo.inverted || photo.dark_ink)) {
-    const [text, title] = photo.inverted
-      ? [t("invertBack"), t("invertBackTitle")]
-      : [t("invert"), t("invertTitle")];
-    lines[lines.length - 1].append(" ", button({ text, title, onClick: app.page.invert }));
-  }
+  const { t, page, source } = app;
+  const { photo, link, template } = source.manifest;
+  const lines = photo.notes.map((note) => line(translated(note, app)));
+  if (photo.dark_ink) lines.push(line(t("darkInk")));
+  const look = lookOf(photo);
+  // a page of one analysis has its picture as the model saw it: what was done before cannot be undone
+  const undoable = Boolean(page.look && (link || template));
+  const offer = (at, text, title, change) =>
+    lines[at].append(" ", button({ text, title, onClick: () => page.look({ ...look, ...change }) }));
+  if (photo.stretched && undoable)
+    offer(photo.levels_note, t("stretchBack"), t("invertBackTitle"), { stretched: false });
+  else if (photo.dark && page.look)
+    offer(photo.levels_note, t("stretch"), t("stretchTitle"), { stretched: true });
+  const last = lines.length - 1;
+  if (photo.inverted && undoable) offer(last, t("invertBack"), t("invertBackTitle"), { inverted: false });
+  else if (photo.dark_ink && page.look) offer(last, t("invert"), t("invertTitle"), { inverted: true });
   return lines;
+
+  function line(text) {
+    return el("p", { class: "vv-photo-note", text });
+  }
 }
 
 /** A button for the next language: its text in that language, its title in the language of the page. */

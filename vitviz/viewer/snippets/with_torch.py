@@ -151,14 +151,27 @@ shown = [colours, unit @ unit[token], x.norm(dim=-1)]
 count = 5
 shown = [torch.softmax(vit(pixels)[0] / loaded.card.temperature, dim=-1).topk(count).values]
 
-# %% lens (needs predictions)
+# %% early (needs start)
 classes = [4, 8, 2, 7, 3, 1]
-x, lens = vit.norm_pre(vit.embed(pixels)), []
+x, early = vit.norm_pre(vit.embed(pixels)), []
 for block in vit.blocks:
     x = block(x)
-    lens.append(vit.forward_head(vit.norm(x))[0])
-lens = torch.softmax(torch.stack(lens) / loaded.card.temperature, dim=-1)
-shown += [lens[:, classes].T]
+    early.append(vit.forward_head(vit.norm(x))[0])
+early = torch.stack(early) / loaded.card.temperature  # (L, C)
+
+# %% lens (needs predictions, early)
+shown += [torch.softmax(early, dim=-1)[:, classes].T]
+
+# %% predictions_any_of (needs start)
+count = 5
+shown = [torch.sigmoid(vit(pixels)[0] / loaded.card.temperature).topk(count).values]
+
+# %% lens_any_of (needs predictions_any_of, early)
+shown += [torch.sigmoid(early)[:, classes].T]
+
+# %% predictions_value (needs start)
+count = 5
+shown = [vit(pixels)[0, :count]]
 
 # %% training (needs loaded)
 from safetensors.torch import load_file

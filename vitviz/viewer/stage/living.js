@@ -25,6 +25,9 @@ import { createStream } from "./stream.js";
 /** Pause between two answers for screen readers, and between two counts of pictures per second. */
 const TELL_MS = 2000;
 
+/** The arrow key that goes the same way in a picture that is not mirrored. */
+const MIRRORED = { ArrowLeft: "ArrowRight", ArrowRight: "ArrowLeft" };
+
 /**
  * @param {any} app
  * @param {{runner: import("../passes/localmodels.js").LocalModel, take: (picture: Blob, name: string) => void,
@@ -79,6 +82,8 @@ export function createLiving(app, { runner, take, close }) {
     if (state === "closed") return;
     if (language !== app.language) build();
     root.dataset.state = state;
+    // People know themselves from mirrors. Only what they see is mirrored, not what the model gets.
+    if (state === "on") field.mirror(stream.facesPerson());
     setText(note, state === "on" ? "" : say("camera_" + state, { share: percent(runner.share) }));
     show(note, state !== "on");
     const possible = {
@@ -237,6 +242,7 @@ function createField(app, say, changed) {
   );
   const out = /** @type {Set<number>} */ (new Set());
   let token = grid.prefix;
+  let mirrored = false;
   let looks = grid.prefix > 0 ? "cls" : "selected"; // where the map is from; "none"
   placeBox(cursor, -1, grid);
   for (const side of ["width", "height"]) map.canvas.style[side] = marks.canvas.style[side];
@@ -248,6 +254,11 @@ function createField(app, say, changed) {
     build,
     shoot,
     draw,
+    /** @param {boolean} wanted  whether left and right are exchanged for the eye */
+    mirror(wanted) {
+      mirrored = wanted;
+      root.classList.toggle("vv-mirrored", wanted);
+    },
     back() {
       out.clear();
       changed();
@@ -339,14 +350,17 @@ function createField(app, say, changed) {
 
   function tapped({ clientX, clientY }) {
     const box = root.getBoundingClientRect();
-    const at = tokenAt(clientX - box.left, clientY - box.top, box, grid);
+    const across = mirrored ? box.right - clientX : clientX - box.left;
+    const at = tokenAt(across, clientY - box.top, box, grid);
     if (at !== null) change(at - grid.prefix);
   }
 
   function steered(event, heard) {
     if (["Enter", " "].includes(event.key)) change(token - grid.prefix);
-    else if (event.key.startsWith("Arrow")) token = Math.max(grid.prefix, neighbour(token, event.key, grid));
-    else return;
+    else if (event.key.startsWith("Arrow")) {
+      const key = (mirrored && MIRRORED[event.key]) || event.key;
+      token = Math.max(grid.prefix, neighbour(token, key, grid));
+    } else return;
     event.preventDefault();
     placeBox(cursor, token, grid);
     setText(

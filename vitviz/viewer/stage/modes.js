@@ -93,8 +93,9 @@ export function createModes(app) {
   /** A note about erasing for a model whose pass has no answer that could be kept. */
   function without() {
     if (manifest.model.trained === false) return t("eraseTwin");
+    const why = { value: "eraseValue", score: "eraseScore" };
     return manifest.pass.answer
-      ? t(manifest.model.outputs === "value" ? "eraseValue" : "eraseStranger")
+      ? t(why[manifest.model.outputs] ?? "eraseStranger")
       : manifest.pass.vector
         ? t("eraseVector", { what: vectorName(app) })
         : "";

@@ -14,8 +14,9 @@ const FAILURES = {
  * @param {(state: string) => void} report  hears "asking", "on", and why there is no picture: "insecure",
  *   "refused", "none", "busy", "failed", "stopped", "hidden", "lost"
  * @returns {{video: HTMLVideoElement, start: (camera?: string) => Promise<void>, stop: () => void,
- *   isOn: () => boolean, others: () => string[], end: () => void}}
- *   start: by default the camera that looks at the person; others: the cameras after this one
+ *   isOn: () => boolean, facesPerson: () => boolean, others: () => string[], end: () => void}}
+ *   start: by default the camera that looks at the person; facesPerson: whether it does, as a camera of which
+ *   nobody knows where it looks; others: the cameras after this one
  */
 export function createStream(report) {
   const video = document.createElement("video");
@@ -34,6 +35,7 @@ export function createStream(report) {
     start,
     stop,
     isOn: () => stream !== null,
+    facesPerson: () => (stream?.getVideoTracks()[0].getSettings().facingMode ?? "user") === "user",
     others() {
       const at = cameras.indexOf(stream?.getVideoTracks()[0].getSettings().deviceId ?? "");
       return stream ? [...cameras.slice(at + 1), ...cameras.slice(0, Math.max(at, 0))] : [];

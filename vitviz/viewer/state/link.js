@@ -50,8 +50,11 @@ const SWITCHES = ["projector"];
  * Fields with which the host finds model and picture again; the first, `untrained` and `size` are the key of
  * the model.
  */
-export const HOSTS = ["model", "example", "untrained", "size", "invert"];
-/** @typedef {{model: string, example: string, untrained?: string, size?: string, invert?: string}} Origin */
+export const HOSTS = ["model", "example", "untrained", "size", "invert", "stretch"];
+/**
+ * @typedef {{model: string, example: string, untrained?: string, size?: string, invert?: string,
+ *   stretch?: string}} Origin
+ */
 
 function namesOf(panels) {
   return [

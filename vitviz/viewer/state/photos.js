@@ -3,6 +3,8 @@
  * the host may have them. No document in here.
  */
 
+import { lookOf } from "../maths/look.js";
+
 /** The id of a photo; no other page knows it. */
 export const OWN_PHOTO = /^photo-[a-z0-9]{6}$/;
 
@@ -14,10 +16,10 @@ export const isDrawn = (name) => /^drawing-\d+\.png$/.test(name);
 
 /**
  * A photo of the visitor's. file: null until its bytes were read back from the host; address: its place at the
- * host, null while the host does not have it; kept: when it was kept, in milliseconds; inverted: whether light
- * and dark are exchanged; consent: whether the host may have it. Nothing is sent unless consent is "given".
- * @typedef {{id: string, name: string, file: Blob|null, address: string|null, kept: number,
- *   inverted: boolean, consent: "unasked"|"no"|"given"}} OwnPhoto
+ * host, null while the host does not have it; kept: when it was kept, in milliseconds; consent: whether the
+ * host may have it. Nothing is sent unless consent is "given".
+ * @typedef {import("../maths/look.js").Look & {id: string, name: string, file: Blob|null, address: string|null,
+ *   kept: number, consent: "unasked"|"no"|"given"}} OwnPhoto
  */
 
 export class PhotoStore {
@@ -42,7 +44,7 @@ export class PhotoStore {
    * @param {Partial<OwnPhoto> & {name: string}} photo
    * @returns {OwnPhoto}
    */
-  create({ name, file = null, address = null, inverted = false, consent, id }) {
+  create({ name, file = null, address = null, consent, id, ...look }) {
     const number = Math.floor(this.#random() * 36 ** 6);
     return {
       id: id ?? "photo-" + number.toString(36).padStart(6, "0"),
@@ -50,7 +52,7 @@ export class PhotoStore {
       file,
       address,
       kept: 0,
-      inverted,
+      ...lookOf(look),
       consent: consent ?? (address ? "given" : "unasked"),
     };
   }

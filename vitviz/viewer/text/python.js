@@ -72,13 +72,14 @@ function changeOf({ from, ...change }, model) {
 }
 
 /** The call that analyses the photo, with what was done to it first and in the pass. */
-function analyzeCall({ name, inverted }, changes, model) {
+function analyzeCall({ name, inverted, stretched }, changes, model) {
   return (
     "vitviz.analyze(" +
     [
       "loaded",
       literal(name || "photo.jpg"),
       inverted && "invert=True",
+      stretched && "stretch=True",
       changes.length > 0 &&
         "interventions=[\n" +
           changes.map((change) => "    " + changeOf(change, model) + ",\n").join("") +

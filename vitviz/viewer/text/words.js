@@ -153,7 +153,7 @@ export function valueText(value, tokens, t) {
 }
 
 /**
- * The name of the photo, and that it is inverted if it is.
+ * The name of the photo, and how its levels are read if not as they are.
  * @param {{t: (key: string, values?: any) => string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
@@ -163,7 +163,8 @@ export function photoName({
     manifest: { photo },
   },
 }) {
-  return photo.inverted ? t("photoInverted", { name: photo.name }) : photo.name;
+  const name = photo.stretched ? t("photoStretched", { name: photo.name }) : photo.name;
+  return photo.inverted ? t("photoInverted", { name }) : name;
 }
 
 /**

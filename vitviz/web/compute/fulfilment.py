@@ -88,7 +88,7 @@ class _Stages:
 def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
     """Open the photo, load the model, run it, and pack the result."""
     with stages("open"):
-        photo = open_upload(order.photo, order.name)
+        photo = open_upload(order.photo, order.name, order.look.stretch)
     with stages("load"):
         loaded = models.get(order.model)
     passes = 0
@@ -98,7 +98,7 @@ def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) ->
     with stages("wait"), _leaving_room(loaded.card, passes + 1), turn():
         with stages("pass"):
             analysis = analyze(
-                loaded, photo, invert=order.invert, interventions=order.interventions
+                loaded, photo, invert=order.look.invert, interventions=order.interventions
             )
             # Some explainers run the model, too, even many times.
             relevance = _relevance(order.selection, analysis) if order.selection else {}
@@ -277,9 +277,9 @@ def _pooling(analysis: Analysis) -> dict[str, Any]:
 def _saved_name(analysis: Analysis) -> str:
     card = analysis.card
     untrained = "" if card.trained else "untrained"
-    inverted = "inverted" if analysis.inverted else ""
+    looks = ["stretched"] * analysis.stretched + ["inverted"] * analysis.inverted
     changed = "changed" if analysis.interventions else ""
-    name = file_name(analysis.photo_name, card.name, card.key.size, untrained, inverted, changed)
+    name = file_name(analysis.photo_name, card.name, card.key.size, untrained, *looks, changed)
     return f"{name}.safetensors"
 
 

@@ -17,17 +17,17 @@ _small = Turns(limits.QUICK_PHOTOS, limits.OPERATING_LINE)
 _large = Turns(limits.LARGE_PHOTOS, limits.LINE)
 
 
-def open_upload(data: bytes, name: str) -> Photo:
+def open_upload(data: bytes, name: str, stretch: bool = False) -> Photo:
     """`open_photo` of a visitor's file. Raises `VitvizError` if it takes too long, or if too many
     large photos wait.
     """
     busy = VitvizError(Message("web.busy"))
     if _is_quick(data):
         with _small.take(limits.OPENING_WAIT_SECONDS, busy):
-            return open_photo(data, name)
+            return open_photo(data, name, stretch=stretch)
     with _large.take(limits.OPENING_WAIT_SECONDS, busy):
         try:
-            return decode(data, name, limits.OPENING_SECONDS)
+            return decode(data, name, limits.OPENING_SECONDS, stretch)
         except TooSlowError as error:
             raise VitvizError(Message("web.slow_photo", name=repr(name))) from error
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from ...errors import ImageError, VitvizError
 from ...model.key import ModelKey
+from ...model.photo_levels import AS_IT_IS, Look
 
 
 class Selection(NamedTuple):
@@ -29,7 +30,7 @@ class Order:
     photo      the bytes of the file
     name       the visitor's name of the file
     selection  of a program; None for a page, where the visitor selects in the viewer
-    invert     exchange light and dark of the photo first
+    look       how the levels of the photo are read
     interventions  changes of the pass, in JSON's types (`probe/intervene/intervention.py`)
     first      the layer and the token that a page shows first (`payload.pack`)
 
@@ -41,7 +42,7 @@ class Order:
     name: str
     model: ModelKey
     selection: Selection | None = None
-    invert: bool = False
+    look: Look = AS_IT_IS
     interventions: Sequence[Mapping[str, Any]] = ()
     first: tuple[int, int] | None = None
 

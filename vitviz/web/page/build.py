@@ -18,6 +18,7 @@ from ... import payload
 from ...errors import VitvizError
 from ...languages import ENGLISH, Message, dictionary, languages, say
 from ...model.key import ModelKey, read_size
+from ...model.photo_levels import AS_IT_IS, Look
 from ...payload.bundle import gradio_head, language_of, without_comments
 from ..compute.engine import Engine, Local
 from ..compute.models import Menu, Models
@@ -78,7 +79,7 @@ LEFT = "(...all) => { vitviz.photos.leave(); return all; }"
 # drawn.
 WALL = """<script>{
 const names = new URLSearchParams(location.search), { dataset } = document.documentElement;
-const host = ["model", "example", "untrained", "size", "invert", "lang", "__theme"];
+const host = ["model", "example", "untrained", "size", "invert", "stretch", "lang", "__theme"];
 let taste = {};
 try { taste = JSON.parse(localStorage.getItem("vitviz-taste")) ?? {}; } catch {}
 if (names.get("projector") === "true") dataset.vvWall = "";
@@ -257,13 +258,13 @@ def _build_page(
     }
     latest = {**once, "trigger_mode": "always_last"}
     chosen = [photo, model, shown, untrained]
-    show, show_photo, show_example, invert, draw, resize, open_ = _page_functions(service)
+    show, show_photo, show_example, look, draw, resize, open_ = _page_functions(service)
     photo.input(show_photo, chosen, **latest, js=LEFT)
     model.select(show, chosen, **latest, js=ALIVE)  # its "input" is sent twice
     untrained.input(show, chosen, **latest, js=ALIVE)
     view.again(show, chosen, **once, js=ALIVE)
     view.reopen(open_, [photo, model, shown], **latest, js=FROM_HISTORY).then(None, js=OVER)
-    view.invert(invert, chosen, **once)
+    view.look(look, chosen, **once)
     # "always_last" would send the data of an earlier event; the service drops outdated answers.
     view.photo(draw, chosen[1:], **once, trigger_mode="multiple").then(None, js=OVER)
     view.resize(resize, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
@@ -349,8 +350,8 @@ def _script(examples: Sequence[Example]) -> str:
 
 
 def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
-    """The functions that answer the page: `show`, its variants for a photo, an example and an
-    inverted picture, then `draw`, `resize` and `open`.
+    """The functions that answer the page: `show`, its variants for a photo and an example, then
+    `look`, `draw`, `resize` and `open`.
 
     Gradio passes the request to functions with a `gr.Request` parameter, and the data of the
     viewer's event to functions with a `gr.EventData` parameter.
@@ -374,8 +375,20 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
         given, key = given_of(sent_with(event)), key_of(model, untrained, shown)
         if given.size is not None:
             key = replace(key, image_size=read_size(given.size))
-        upload, first, inverted, _ = given
-        return places(service.draw(upload, key, shown, _session(request), first, inverted))
+        upload, first, look, _ = given
+        return places(service.draw(upload, key, shown, _session(request), first, look))
+
+    def looked(
+        _what: Any,
+        _model: str,
+        shown: Shown,
+        _untrained: bool,
+        event: gr.EventData,
+        request: gr.Request | None = None,
+    ) -> tuple[Any, ...]:
+        sent = sent_with(event)
+        look = Look.of_page(sent if isinstance(sent, Mapping) else {})
+        return places(service.look(look, shown, _session(request)))
 
     def resized(
         what: Any,
@@ -396,10 +409,10 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
         return places(service.open(key, shown, link, _session(request), kept))
 
     asks: tuple[Callable[..., Reply], ...]
-    asks = (service.show, service.show_photo, service.show_example, service.invert)
+    asks = (service.show, service.show_photo, service.show_example)
     return [
         *map(answer, asks),
-        *(guard(function, page=True) for function in (drawn, resized, opened)),
+        *(guard(function, page=True) for function in (looked, drawn, resized, opened)),
     ]
 
 
@@ -412,13 +425,13 @@ class Given(NamedTuple):
     """A photo from the viewer; None: a drawing that stays in the browser.
 
     first     whether it is the first drawing of the page
-    inverted  whether light and dark are exchanged
+    look      how its levels are read
     size      of the model's pictures; None: as shown
     """
 
     upload: Upload | None
     first: bool
-    inverted: bool = False
+    look: Look = AS_IT_IS
     size: str | None = None
 
 
@@ -430,8 +443,8 @@ def given_of(sent: Any) -> Given:
     match sent:
         case {"path": str(path), "name": str(name), "first": bool(first)}:
             size = sent.get("size")
-            inverted = sent.get("inverted") is True
-            return Given(Upload(path, name), first, inverted, None if size is None else str(size))
+            size = None if size is None else str(size)
+            return Given(Upload(path, name), first, Look.of_page(sent), size)
         case {"first": True, **others} if not others:
             return Given(None, True)
     raise VitvizError(NOT_UPLOADED)

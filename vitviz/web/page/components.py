@@ -49,10 +49,10 @@ class Viewer(StillHTML):
     """
 
     data_model = Manifest
-    # Events of viewer/hosts/gradio.js: analyze again, open the address, exchange light and dark,
-    # another size of the pictures, a photo of the visitor's.
+    # Events of viewer/hosts/gradio.js: analyze again, open the address, read the levels of the
+    # photo in another way, another size of the pictures, a photo of the visitor's.
     EVENTS: ClassVar = events(  # type: ignore[misc, assignment]  # Gradio disagrees with itself
-        "again", "reopen", "invert", "resize", "photo"
+        "again", "reopen", "look", "resize", "photo"
     )
 
     def __init__(self, value: Manifest | None = None, **kwargs: Any) -> None:

@@ -148,7 +148,7 @@ class Analyses:
             name=wanted.picture.name,
             model=wanted.model,
             selection=selection,
-            invert=wanted.inverted,
+            look=wanted.look,
             interventions=self._with_donors(wanted, interventions),
             first=first,
         )
@@ -210,7 +210,7 @@ class Analyses:
         link = {"model": key.name} | ({"example": Path(address).stem} if ours else {})
         link |= {"untrained": "1"} if key.untrained else {}
         link |= {"size": key.size} if key.size else {}
-        return link | ({"invert": "1"} if wanted.inverted else {})
+        return link | wanted.look.link()
 
     def choices(self, shown: Shown) -> Iterator[Choice]:
         """The choices for a comparison with an analysis (`beside.choices`)."""

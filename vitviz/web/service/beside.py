@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ...languages import in_others
 from ...model.key import read_size, size_text
+from ...model.photo_levels import AS_IT_IS
 from ..compute.models import Menu
 from ..store.examples import Example
 from ..store.store import Upload
@@ -49,7 +50,7 @@ def choices(shown: Shown, examples: Sequence[Example], menu: Menu) -> Iterator[C
     for example in examples:
         if shown.photo != example.upload:
             key = f"example-{Path(example.path).stem}"
-            other = now._replace(photo=example.upload, inverted=False)
+            other = now._replace(photo=example.upload, look=AS_IT_IS)
             yield Choice(key, "example", example.name, other)
     for title, name in menu.choices:
         if name != ours.name:
@@ -83,5 +84,5 @@ def picked(wanted: Any, shown: Shown, offered: Iterable[Choice]) -> Shown | None
         case str(key):
             return next((choice.shown for choice in offered if choice.key == key), None)
         case {"path": str(path), "name": str(name)}:
-            return shown._replace(photo=Upload(path, name), preview=None, inverted=False)
+            return shown._replace(photo=Upload(path, name), preview=None, look=AS_IT_IS)
     return None

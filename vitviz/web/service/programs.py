@@ -18,6 +18,7 @@ from ...errors import ImageError, SelectionError, VitvizError
 from ...languages import Message
 from ...model.key import ModelKey, read_size
 from ...model.photo import MAX_BYTES, MAX_PIXELS
+from ...model.photo_levels import AS_IT_IS, Look
 from ...probe.analysis import Analysis
 from ...probe.compare import compare
 from ...probe.explain.explainers import EXPLAINERS
@@ -45,6 +46,8 @@ PARAMETERS = {
     "head": "counted from 0; -1 is the mean of all",
     "untrained": "use the random weights that the training began with",
     "invert": "exchange light and dark of the picture first",
+    "stretch": "stretch the levels of the picture first: its lowest becomes black, its highest "
+    "white, as for a dark X-ray",
     "rows": "also give the values of every token",
     "explainer": "one of those that models lists",
     "target": "the number or the name of the class to explain; -1 is the one that the model "
@@ -87,6 +90,7 @@ class Programs:
         invert: bool = False,
         rows: bool = False,
         image_size: Size = "",
+        stretch: bool = False,
     ) -> dict[str, Any]:
         """What a Vision Transformer answers about a picture, and where it looks: the classes with
         their probabilities, whether it was taught such a thing at all, and for one token, layer and
@@ -97,7 +101,10 @@ class Programs:
         """
         selection = Selection(token, layer, head)
         result = self._order(
-            photo, self._key(model, untrained, image_size), selection, invert=invert
+            photo,
+            self._key(model, untrained, image_size),
+            selection,
+            look=_look(invert, stretch),
         )
         summary = result.summary
         values = summary["selection"]
@@ -281,6 +288,7 @@ class Programs:
         target: int | str = -1,
         interventions: Sequence[Mapping[str, Any]] = (),
         image_size: Size = "",
+        stretch: bool = False,
     ) -> tuple[Mapping[str, Any], str]:
         """Analyze a picture: a JSON object, and a .safetensors file for `vitviz.Analysis.load`.
 
@@ -294,7 +302,8 @@ class Programs:
         selection = Selection(**{key: value for key, value in given.items() if value is not None})
         changes = self._with_pictures(() if interventions is None else interventions)
         key = self._key(model, untrained, image_size)
-        result = self._order(photo, key, selection, invert=invert, changes=changes)
+        look = _look(invert, stretch)
+        result = self._order(photo, key, selection, look=look, changes=changes)
         return result.summary, self._store.put(result.saved, result.saved_name)
 
     def _order(
@@ -303,11 +312,11 @@ class Programs:
         key: ModelKey,
         selection: Selection = Selection(),  # noqa: B008 - it is immutable
         *,
-        invert: bool = False,
+        look: Look = AS_IT_IS,
         changes: Sequence[Mapping[str, Any]] = (),
     ) -> Result:
         """Let the engine analyze a picture. Raises `VitvizError` if it refuses."""
-        shown = Shown(self._picture(photo), key, None, _flag(invert, "invert"))
+        shown = Shown(self._picture(photo), key, None, look)
         result = self._analyses.order(shown, selection, changes, self._door)
         if result.refused:
             kind = ImageError if result.refused.of_picture else VitvizError
@@ -386,6 +395,10 @@ def _flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool):
         raise SelectionError(Message("web.true_or_false", name=name, value=repr(value)[:40]))
     return value
+
+
+def _look(invert: Any, stretch: Any) -> Look:
+    return Look(_flag(invert, "invert"), _flag(stretch, "stretch"))
 
 
 def _same_answer(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ...errors import ImageError
 from ...languages import Message
 from ...model.key import ModelKey
+from ...model.photo_levels import AS_IT_IS, Look
 from ..compute.orders import Refusal
 from ..store.store import Upload
 
@@ -24,7 +25,7 @@ class Shown(NamedTuple):
     photo: Upload | None
     model: ModelKey
     preview: str | None = None  # address that the picture input shows in place of the photo
-    inverted: bool = False  # whether light and dark of the photo are exchanged
+    look: Look = AS_IT_IS  # how the levels of the photo are read
 
     @property
     def picture(self) -> Upload:

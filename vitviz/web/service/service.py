@@ -10,6 +10,7 @@ from typing import Any
 
 from ...errors import ImageError, VitvizError
 from ...model.key import ModelKey, read_size
+from ...model.photo_levels import AS_IT_IS, Look
 from ...probe.capture.selection import choose
 from ..compute.engine import Engine
 from ..compute.models import Menu
@@ -61,17 +62,14 @@ class Service:
             return Unchanged()
         return self._meet(upload, key, shown, page)
 
-    def invert(
-        self, _upload: Upload | None, _key: ModelKey, shown: Shown, page: str | None = None
-    ) -> Reply:
-        """Analyze the shown picture with light and dark exchanged, or exchanged back.
+    def look(self, look: Look, shown: Shown, page: str | None = None) -> Reply:
+        """Analyze the shown picture with its levels read in another way.
 
         The controls of the page do not matter: the visitor means the picture that is shown.
         """
         if shown.photo is None:
             return Unchanged()
-        inverted = not shown.inverted
-        return self._meet(shown.photo, shown.model, shown, page, inverted=inverted)
+        return self._meet(shown.photo, shown.model, shown, page, look=look)
 
     @property
     def digits(self) -> Example | None:
@@ -85,7 +83,7 @@ class Service:
         shown: Shown,
         page: str | None = None,
         first: bool = True,
-        inverted: bool = False,
+        look: Look = AS_IT_IS,
     ) -> Reply:
         """Analyze a drawing: the first of a page in the model of the example of a digit, later
         ones in the chosen model. `upload` None: the drawing stays in the browser, and the example
@@ -96,7 +94,7 @@ class Service:
             upload = upload or self.digits.upload
         if upload is None:
             return Unchanged()
-        return self._meet(upload, key, shown, page, place=True, inverted=inverted)
+        return self._meet(upload, key, shown, page, place=True, look=look)
 
     def _meet(
         self,
@@ -105,19 +103,19 @@ class Service:
         shown: Shown,
         page: str | None,
         place: bool = False,
-        inverted: bool | None = None,
+        look: Look | None = None,
         first: tuple[int, int] | None = None,
     ) -> Reply:
         """Make an analysis, which can fail or take long, and then deliver it.
 
-        `place`: also put the picture into the picture input, which does not show it yet. `inverted`
-        None: the shown picture keeps its state; another picture is not inverted.
+        `place`: also put the picture into the picture input, which does not show it yet. `look`
+        None: the shown picture keeps its look; the levels of another are read as they are.
         """
         with self._requests.begin(page) as request:
             upload = self._ours(upload, shown)
-            if inverted is None:
-                inverted = shown.inverted and upload == shown.photo
-            wanted = Shown(upload, key, None, inverted)
+            if look is None:
+                look = shown.look if upload == shown.photo else AS_IT_IS
+            wanted = Shown(upload, key, None, look)
             made = self.analyses.make(wanted, first)
             if isinstance(made, Made):
                 if first is None and wanted == self._begun():
@@ -164,7 +162,7 @@ class Service:
         """Analyze an example with its model."""
         example = self.examples[choose("the number of an example", index, len(self.examples))]
         key = key.named(self._fitting(example, key.name))
-        return self._meet(example.upload, key, shown, page, place=True, inverted=False)
+        return self._meet(example.upload, key, shown, page, place=True, look=AS_IT_IS)
 
     def _fitting(self, example: Example, name: str) -> str:
         """The name of the model for an example.
@@ -226,16 +224,17 @@ class Service:
         `?model=mnist&example=digit` picks from the menu and the examples, in any combination, so
         that a link shows what its sender saw. `untrained=1` is the untrained twin, `size=144` or
         `size=144x192` (height, width) the size of its pictures in pixels, which is refused if the
-        model cannot have it; `invert=1` exchanges light and dark; the rows of `layer` and `token`
-        are sent ahead. Other parameters and unknown values are ignored.
+        model cannot have it; `invert=1` exchanges light and dark and `stretch=1` stretches the
+        levels; the rows of `layer` and `token` are sent ahead. Other parameters and unknown values
+        are ignored.
         """
-        untrained, inverted = (link.get(name) == "1" for name in ("untrained", "invert"))
+        untrained, look = link.get("untrained") == "1", Look.of_link(link)
         first, named = _place_of(link), link.get("model") in self.menu
         name = link["model"] if named else key.name
         by_name = {Path(example.path).stem: example for example in self.examples}
         example = by_name.get(link.get("example", ""))
         own = kept if example is None else None
-        inverted &= bool(own or example)
+        look = look if own or example else AS_IT_IS
         if own is None and (example is None or not named):
             example = example or self._beginning(name)
             name = self._fitting(example, name)
@@ -244,7 +243,7 @@ class Service:
         except VitvizError as error:
             return Refused(Refusal.of(error), shown)
         upload = own or (example or self.examples[0]).upload
-        return self._meet(upload, key, shown, page, place=True, inverted=inverted, first=first)
+        return self._meet(upload, key, shown, page, place=True, look=look, first=first)
 
     def ask(self, name: str, question: Any) -> dict[str, Any]:
         """Answer a viewer's question by the method `name` of `Questions`, or with {"error"}. This
