@@ -148,6 +148,11 @@ def plain(text: str) -> str:
     return text.replace("\u2212", "-").replace("\u2007", "")
 
 
+def tabs_of(page) -> list:
+    """The tabs of the panels, but for the first look, which hides them."""
+    return page.get_by_role("tab").all()[1:]
+
+
 def unfold(page) -> None:
     """Open what is folded in the panels."""
     page.evaluate("for (const one of document.querySelectorAll('.vv-second')) one.open = true")

@@ -31,7 +31,7 @@ def test_a_wall_of_720_lines_shows_picture_layer_head_and_maps(visit):
     letters = "node => parseFloat(getComputedStyle(node).fontSize)"
     assert page.locator(".vv-title h2").evaluate(letters) >= 36
     tops = set()
-    for tab in page.get_by_role("tab").all():  # which stay under the pointer
+    for tab in tabs_of(page):  # which stay under the pointer
         tab.click()
         tops.add(page.get_by_role("tablist").bounding_box()["y"])
     assert len(tops) == 1

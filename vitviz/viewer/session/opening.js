@@ -93,7 +93,8 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
   function begin(source, wanted) {
     const shape = app.shape(source);
     const entry = restore.entry(source.manifest);
-    const link = wanted ?? (entry ? { ...entry.selection, with: entry.with } : (chosenByPage() ?? asked));
+    const link =
+      wanted ?? (entry ? { ...entry.selection, with: entry.with } : (chosenByPage(source.manifest) ?? asked));
     const { stays, anew, next } = arriving(app.selection, seen, source, link, shape, entry);
     const named = validSelection(complete(link, stays, shape), stays, shape);
     const step = stepAt(
@@ -142,11 +143,15 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
     }, 0);
   }
 
-  /** Where a page begins whose address names nothing to look at: with the first look. */
-  function chosenByPage() {
-    const names = Object.keys(asked ?? { none: 0 });
+  /**
+   * Where an app or a site begins whose address names nothing to look at: with the first look. A page of one
+   * file was made of a certain analysis, by somebody who knows the panels.
+   */
+  function chosenByPage({ link: found }) {
     const { all, projector } = app.taste;
-    return names.length > 0 || all || projector ? null : { panel: app.panels.find(({ plain }) => plain).id };
+    const names = Object.keys(asked ?? {});
+    if (!asked || !found || names.length > 0 || all || projector) return null;
+    return { panel: app.panels.find(({ plain }) => plain).id };
   }
 
   /** Whether the address leaves model and picture to the page. */

@@ -79,8 +79,10 @@ export function createTabs(app) {
   function moveTab(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
-    const at = pages.findIndex(({ tab }) => tab === event.target);
-    const next = pages[(at + step + pages.length) % pages.length];
+    // By keys one stays among the tabs: the first look has none.
+    const stops = pages.filter(({ id }) => !panelOf(app.panels, id).plain);
+    const at = stops.findIndex(({ tab }) => tab === event.target);
+    const next = stops[(at + step + stops.length) % stops.length];
     visit(next.id);
     next.tab.focus({ preventScroll: true });
     event.preventDefault();
