@@ -56,10 +56,11 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
 
   async function open(manifest, wanted) {
     let source = null;
+    let begun = null;
     try {
       source = new Source(manifest, fetchFile, app.backend, () => source === app.source && on.render());
       coming = source;
-      const begun = begin(source, wanted);
+      begun = begin(source, wanted);
       const { selection, step } = begun;
       // A step can begin with the strongest partner, which nobody knows before the layer is here.
       const ahead =
@@ -69,21 +70,22 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
         source.loaded(beginsWithPhotograph(app, selection)),
         ahead ? null : source.store.ensure(selection.layer),
       ]);
-      if (source !== coming) return;
-      coming = null;
-      show(source, begun);
-      if (begun.walked)
-        walk = startWalk(
-          begun.walked.filter((token) => token < source.grid.tokens),
-          app.pointer.preview,
-          screen.root,
-        );
     } catch (error) {
       if (source && (source !== coming || source.disposed)) return;
       source?.dispose();
       coming = null;
       fail(error, () => update(manifest, wanted));
+      return;
     }
+    if (source !== coming) return;
+    coming = null;
+    show(source, begun);
+    if (begun.walked)
+      walk = startWalk(
+        begun.walked.filter((token) => token < source.grid.tokens),
+        app.pointer.preview,
+        screen.root,
+      );
   }
 
   /**
