@@ -48,7 +48,9 @@ def test_many_pictures_are_told_as_python_tells_them(visit, files) -> None:
     told = saved(page, "answers to the pictures")
     assert [*told[0]] == whole.pictures_to_csv().splitlines()[0].split(",")
     assert [one["picture"] for one in told] == [*NAMES, "broken.jpg"]
-    assert told.pop()["sentence"] == whole.broken[0].sentence
+    # The page opens fewer kinds of files, and names these.
+    sentences = (told.pop()["sentence"], whole.broken[0].sentence)
+    assert len({one.partition(" Allowed ")[0] for one in sentences}) == 1
     for one in told:
         python = said[one["picture"]]
         assert one["answer"] == python.answer
