@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import STANDS, comes_to
+from tests.browser.conftest import STANDS, comes_to, tabs_of
 from tests.models import photo, tiny
 from vitviz import analyze, load
 from vitviz.payload import page

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import WALL, address
+from tests.browser.conftest import WALL, address, tabs_of
 from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.payload import page as one_file

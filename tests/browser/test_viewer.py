@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import middle, stop_time, unfold
+from tests.browser.conftest import middle, stop_time, tabs_of, unfold
 from tests.models import photo, tiny, with_pass
 from tests.viewer_fixture import film
 from vitviz import Analysis, PatchGrid, analyze

@@ -134,10 +134,9 @@ export function patchCanvas(grid) {
  * are high.
  * @param {number} rows
  * @param {number} cols
- * @param {string} className
  */
-export function lightCanvas(rows, cols, className = "") {
-  const [grey, shade] = ["vv-grey", "vv-shade"].map((kind) => mapCanvas(rows, cols, kind + " " + className));
+export function lightCanvas(rows, cols) {
+  const [grey, shade] = ["vv-grey", "vv-shade"].map((kind) => mapCanvas(rows, cols, kind));
   return {
     nodes: [grey.canvas, shade.canvas],
     /** @param {ArrayLike<number>} values @param {number} offset @param {{min: number, max: number}} scale */

@@ -102,7 +102,7 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
       const { selection, taste } = app;
       root.classList.toggle("vv-smooth", taste.smooth);
       root.classList.toggle("vv-projector", taste.projector);
-      document.documentElement.toggleAttribute("data-vv-first", Boolean(app.panel().plain));
+      document.documentElement.toggleAttribute("data-vv-plain", Boolean(app.panel().plain));
       let view = null;
       guardFocus(
         content,

@@ -3,8 +3,8 @@
  * pointed token.
  */
 
-import { lightCanvas, mapCanvas, photoCanvas, pixelCanvas } from "../parts/canvas.js";
-import { SPOTLIGHT, colourTable } from "../maths/colour.js";
+import { mapCanvas, photoCanvas, pixelCanvas } from "../parts/canvas.js";
+import { SPOTLIGHT, colourTable, greyTable, shadeTable } from "../maths/colour.js";
 import { el, show } from "../parts/dom.js";
 import { percentBox, tokenAt } from "../maths/geometry.js";
 import { createMarks } from "./marks.js";
@@ -31,8 +31,8 @@ export function createPicture(app, ...above) {
   pixels.canvas.classList.toggle("vv-coarse", Math.max(height, width) <= 160);
   const photo = photoCanvas("vv-photograph");
   const overlay = mapCanvas(grid.rows, grid.cols, "vv-overlay");
-  const light = lightCanvas(grid.rows, grid.cols, "vv-overlay");
-  for (const canvas of [overlay.canvas, ...light.nodes]) {
+  const grey = mapCanvas(grid.rows, grid.cols, "vv-grey"); // under the shade of a spotlight
+  for (const { canvas } of [overlay, grey]) {
     canvas.style.width = (100 * grid.cols * grid.patchWidth) / width + "%";
     canvas.style.height = (100 * grid.rows * grid.patchHeight) / height + "%";
   }
@@ -49,7 +49,7 @@ export function createPicture(app, ...above) {
     { class: "vv-picture" },
     pixels.canvas,
     photo.canvas,
-    ...light.nodes,
+    grey.canvas,
     overlay.canvas,
     lines,
     pointed,
@@ -64,14 +64,19 @@ export function createPicture(app, ...above) {
     render({ shown, token, pointer }, bare = false, changed = null) {
       const spotlight = shown.colours === SPOTLIGHT;
       const covered = (shown.values || shown.painted) && !bare;
-      const lit = covered && spotlight && !shown.painted;
-      if (lit) light.draw(shown.values, grid.prefix, shown.scale);
-      else light.clear();
       if (covered && shown.painted) overlay.drawColours(shown.painted);
-      else if (covered && !lit)
-        overlay.draw(shown.values, grid.prefix, shown.scale, colourTable(shown.colours));
+      else if (covered)
+        overlay.draw(
+          shown.values,
+          grid.prefix,
+          shown.scale,
+          spotlight ? shadeTable() : colourTable(shown.colours),
+        );
       else overlay.clear();
-      overlay.canvas.style.opacity = String(covered && !lit ? (spotlight ? 1 : app.taste.opacity) : 0);
+      overlay.canvas.style.opacity = String(!covered ? 0 : spotlight ? 1 : app.taste.opacity);
+      const lit = covered && spotlight && !shown.painted;
+      if (lit) grey.draw(shown.values, grid.prefix, shown.scale, greyTable());
+      show(grey.canvas, lit);
       pixels.draw((changed ?? app.source).picture.get()?.rgba);
       const { photograph } = app.source;
       const own = bare

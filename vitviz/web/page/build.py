@@ -84,7 +84,7 @@ let taste = {};
 try { taste = JSON.parse(localStorage.getItem("vitviz-taste")) ?? {}; } catch {}
 if (names.get("projector") === "true") dataset.vvWall = "";
 else if (!taste.all && !taste.projector && [...names.keys()].every((name) => host.includes(name)))
-dataset.vvFirst = "";
+dataset.vvPlain = "";
 }</script>"""
 
 
