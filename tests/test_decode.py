@@ -122,7 +122,7 @@ def test_what_is_not_as_programs_write_it_is_opened_elsewhere(monkeypatch):
 def test_an_upload_of_many_bytes_is_opened_elsewhere_and_not_even_searched(monkeypatch):
     """One of 64 x 64 pixels and 32 MB kept all other threads waiting while it was searched."""
     elsewhere = []
-    monkeypatch.setattr(opening, "decode", lambda data, name, _: elsewhere.append(name))
+    monkeypatch.setattr(opening, "decode", lambda data, name, *_: elsewhere.append(name))
     monkeypatch.setattr(opening, "outline_of", None)
     open_upload(encoded() + bytes(limits.LARGE_PHOTO_BYTES), "large.jpg")
     assert elsewhere == ["large.jpg"]

@@ -12,9 +12,9 @@ from vitviz.model.photo_kinds import BEGINNINGS, DAMAGED, HEAD, HEIC, PLACED, lo
 
 SCRIPT = """\
 import { readFileSync } from "node:fs";
-const { lookOf } = await import(process.env.MODULE);
+const { kindOf } = await import(process.env.MODULE);
 const files = JSON.parse(readFileSync(0, "utf-8"));
-console.log(JSON.stringify(files.map((file) => lookOf(Uint8Array.from(file)))));
+console.log(JSON.stringify(files.map((file) => kindOf(Uint8Array.from(file)))));
 """
 
 

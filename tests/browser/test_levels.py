@@ -85,7 +85,7 @@ def test_an_x_ray_of_12_bits_is_stretched_by_the_server_and_back(visit, tmp_path
 
 @pytest.mark.parametrize("bits", [8, 16])
 def test_back_takes_stretching_back_in_the_app(visit, tmp_path, greys, bits: int) -> None:
-    """Of a photo that stays in the page, and of one that the server has."""
+    """8 bits: the photo stays in the page; 16 bits: the server has it."""
     path = tmp_path / "x-ray.png"
     dark = greys.astype(np.uint16) * 16
     path.write_bytes(deep_png(dark)) if bits == 16 else Image.fromarray(greys // 4).save(path)

@@ -157,6 +157,17 @@ def test_room_is_measured_while_files_come_in(cache, monkeypatch):
     until(lambda: len(sweeps) == 3)
 
 
+def test_old_files_are_deleted_though_nobody_asks_for_anything(cache, monkeypatch):
+    """They stayed for ten minutes longer, until the next sweep."""
+    monkeypatch.setattr(limits, "CACHE_AGE_SECONDS", 0.5)
+    monkeypatch.setattr(limits, "CACHE_MEASURE_SECONDS", 0.01)
+    cache.sweep_for_ever()
+    for _ in range(2):
+        path = Path(cache.put(b"x", "a.png"))
+        assert path.exists()
+        until(lambda path=path: not path.exists())
+
+
 def test_nobody_waits_for_a_measurement_that_is_due(cache, monkeypatch):
     swept = threading.Event()
     monkeypatch.setattr(cache, "sweep", swept.set)

@@ -4,8 +4,6 @@ import asyncio
 import errno
 import json
 import re
-import time
-from itertools import pairwise
 
 import pytest
 from starlette.exceptions import HTTPException
@@ -143,11 +141,24 @@ def test_uploads_at_a_time_are_bounded_in_all_and_for_each_address(gate, monkeyp
 
 def test_questions_for_tools_are_read_one_after_the_other_with_pauses(gate, monkeypatch):
     """95 pictures from 16 addresses, read at once, let /healthz wait for four seconds."""
-    monkeypatch.setattr(door, "_is_json", lambda _: time.sleep(0.02) or True)
-    begun = []
+    now, events = [0.0], []
+
+    def read(_):
+        events.append("read")
+        now[0] += 3
+        return True
+
+    async def pause(seconds):
+        events.append(seconds)
+        await settled(0)
+        events.append("next")
+
+    settled = asyncio.sleep
+    monkeypatch.setattr(door, "_is_json", read)
+    monkeypatch.setattr("vitviz.web.page.door.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("vitviz.web.page.door.asyncio.sleep", pause)
 
     async def app(scope, receive, send):
-        begun.append(time.monotonic())
         await reply_with(send)
 
     async def send(message):
@@ -160,9 +171,7 @@ def test_questions_for_tools_are_read_one_after_the_other_with_pauses(gate, monk
         await asyncio.gather(*(one(client, reply(body), send) for client in clients))
 
     asyncio.run(all_at_once())
-    pauses = [after - before for before, after in pairwise(begun)]
-    assert len(pauses) == 2
-    assert min(pauses) >= 0.02 * limits.TOOL_PAUSES
+    assert events == ["read", 3 * limits.TOOL_PAUSES, "next"] * 3
 
 
 async def reply_with(send):

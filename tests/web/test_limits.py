@@ -70,8 +70,10 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
         f" {limits.DISK_RESERVE_BYTES // mb:,} MB are free",
         "time": f"{limits.QUEUE_SIZE} requests wait, at most {waiting} of one address, and"
         f" addresses take turns; {limits.DIRECT_OF_ADDRESS} requests of an address compute"
-        f" beside the queue, and what computes goes first to the address that has the fewest"
-        f" turns; {limits.UPLOAD_SECONDS} s for an upload to arrive,"
+        f" beside the queue, {limits.QUESTIONS} of all addresses and {limits.FIRST_QUESTIONS}"
+        f" where each further one is the only one of its address, and what computes goes first"
+        f" to the address that has the fewest turns; {limits.UPLOAD_SECONDS} s for an upload to"
+        f" arrive,"
         f" {limits.BODY_SECONDS} s for any other body; {limits.ANSWER_SECONDS} s for an answer to"
         f" be taken; after wrong passwords the next one of that"
         f" address waits for up to {limits.LOGIN_SECONDS} s",

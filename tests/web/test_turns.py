@@ -9,6 +9,7 @@ import pytest
 from tests.running import until
 from vitviz.errors import VitvizError
 from vitviz.web.compute.turns import ASKING, Turns
+from vitviz.web.host import limits
 
 REFUSAL = VitvizError("come back later")
 
@@ -73,6 +74,40 @@ def test_a_free_place_goes_to_the_address_that_has_the_fewest():
     assert not turns._inside
 
 
+def test_who_waits_for_another_turn_is_not_passed_by_those_that_come_again():
+    """Each that had left went first: an experiment beside a photo waited for 21 s."""
+    turns, got, ends = Turns(1, 9), [], {}
+
+    def take(name):
+        ASKING.set(name[0])
+        with turns.take(20, REFUSAL):
+            got.append(name)
+            assert ends[name].wait(20)
+
+    with ThreadPoolExecutor(5) as pool:
+
+        def come(name):
+            ends[name] = threading.Event()
+            waiting = len(turns._waiting) + bool(got)
+            pool.submit(contextvars.copy_context().run, take, name)
+            until(lambda: len(turns._waiting) == waiting and got)
+
+        def go(name):
+            seen = len(got)
+            ends[name].set()
+            until(lambda: len(got) > seen)
+
+        for name in ("a1", "a2", "b1", "c1"):
+            come(name)
+        go("a1")
+        go("b1")
+        come("b2")
+        go("c1")
+        go("a2")
+        ends["b2"].set()
+    assert got == ["a1", "b1", "c1", "a2", "b2"]
+
+
 def test_a_full_line_has_room_for_an_address_that_has_fewer():
     """Nine slow photos of one visitor refused every large photo of others for three minutes."""
     turns, got, refused, end = Turns(1, 3), [], [], threading.Event()
@@ -100,7 +135,20 @@ def test_a_full_line_has_room_for_an_address_that_has_fewer():
     assert got == ["a0", "b0", "a1", "b1"]
     assert not turns._inside
     assert not turns._waiting
-    assert not turns._last
+
+
+def test_the_turns_of_so_many_addresses_are_known(monkeypatch):
+    monkeypatch.setattr(limits, "ADDRESSES_KNOWN", 2)
+    turns = Turns(1, 1)
+
+    def take(address):
+        ASKING.set(address)
+        with turns.take(1, REFUSAL):
+            pass
+
+    for address in "abc":
+        contextvars.copy_context().run(take, address)
+    assert list(turns._last) == ["b", "c"]
 
 
 def test_a_place_is_given_back_whatever_happens():

@@ -12,9 +12,8 @@ from ..languages import Message
 DARK = 0.5  # share of the range of a file that its highest level stays below, to be worth a note
 DARK_NOTE = "photo.dark"
 STRETCHED_NOTE = "photo.levels_stretched"
-Unit = tuple[
-    int, int
-]  # levels of 8 bits as those of a file: low * unit[0], high * unit[0] + unit[1]
+# Turns levels of 8 bits into those of a file: low * unit[0], high * unit[0] + unit[1].
+Unit = tuple[int, int]
 BITS_PER_SAMPLE = 258  # a tag of TIFF
 
 

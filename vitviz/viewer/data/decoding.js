@@ -2,7 +2,7 @@
 
 import { LIMITS } from "../engine/tables.js";
 import { canvasOf } from "../engine/seeing.js";
-import { formatOf, framesIn, isInInks, isTurned, lookOf, orientationOf, sizeIn } from "./photofile.js";
+import { formatOf, framesIn, isInInks, isTurned, kindOf, orientationOf, sizeIn } from "./photofile.js";
 
 const MEGABYTES = LIMITS.photo_bytes / 2 ** 20;
 const MEGAPIXELS = LIMITS.photo_pixels / 1e6;
@@ -48,7 +48,7 @@ export async function decoded(file, name) {
   const noPicture = (what, values = {}) =>
     new PhotoError("no_picture", { name: quoted, what: { key: "is_" + what, values }, allowed: ALLOWED });
   if (format === null) {
-    const { what, ...values } = lookOf(bytes);
+    const { what, ...values } = kindOf(bytes);
     throw noPicture(what, values);
   }
   const size = sizeIn(bytes, format);

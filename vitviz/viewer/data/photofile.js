@@ -49,7 +49,7 @@ export function formatOf(bytes) {
  * @param {Uint8Array} bytes
  * @returns {{what: string, format?: string}} the end of a key of photo.json, and a value in its text
  */
-export function lookOf(bytes) {
+export function kindOf(bytes) {
   const placed = FILE_KINDS.placed.find(([at, there]) => letters(bytes, at, at + there.length) === there);
   if (placed) return { what: placed[2] };
   if (letters(bytes, 4, 8) === "ftyp")

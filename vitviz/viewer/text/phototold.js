@@ -3,7 +3,7 @@
 import { withParticles } from "./particles.js";
 import { PHOTO } from "./phototexts.js";
 
-/** What a page without a host says in place of a text: it opens fewer formats. */
+/** Texts of a page without a host, by the text that they replace: it opens fewer formats. */
 const ALONE = { allowed: "allowed_here" };
 
 /**

@@ -33,7 +33,7 @@ class Local:
     def __init__(self, models: Models, threads: int | None = None) -> None:
         """`threads`: of each forward pass, see `Cores`."""
         self.models = models
-        self._computing = Turns(limits.COMPUTING, limits.LINE)
+        self._computing = Turns(limits.COMPUTING, limits.COMPUTING_LINE)
         self._cores = Cores(threads)
 
     def run(self, order: AnyOrder) -> Result:

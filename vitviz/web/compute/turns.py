@@ -2,7 +2,7 @@
 
 import itertools
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -19,10 +19,10 @@ class Turns:
     """`places` can be taken at a time, and `line` further callers can wait for one.
 
     A free place goes to the address that has the fewest, among equals to the one that has waited
-    longest for another turn, and of its callers to the first in line: so a visitor waits for one
-    turn of another one, and not for all that the other one has asked. Each
-    waiting caller blocks one of Gradio's few threads, so the line and the wait are limited. In a
-    full line the last caller of the address that has the most gives way to one that has fewer.
+    longest since its last turn, and of its callers to the first in line: so a visitor waits for one
+    turn of another one, and not for all that the other one has asked, even one after the other.
+    Each waiting caller blocks one of Gradio's few threads, so the line and the wait are limited. In
+    a full line the last caller of the address that has the most gives way to one that has fewer.
     """
 
     def __init__(self, places: int, line: int) -> None:
@@ -30,7 +30,8 @@ class Turns:
         self._changed = threading.Condition()
         self._waiting: list[_Caller] = []
         self._inside: Counter[str] = Counter()  # callers that have a place, by address
-        self._last: dict[str, int] = {}  # number of the last turn of each address that is here
+        # When each address last began or ended a turn, in a count of these.
+        self._last: OrderedDict[str, int] = OrderedDict()
         self._count = itertools.count(1)
 
     @contextmanager
@@ -51,7 +52,7 @@ class Turns:
                 self._waiting.remove(caller)
             if is_next:
                 self._inside[caller.address] += 1
-                self._last[caller.address] = next(self._count)
+                self._note(caller.address)
             self._changed.notify_all()
         if not is_next:
             raise refusal
@@ -60,9 +61,12 @@ class Turns:
         finally:
             with self._changed:
                 self._inside -= Counter([caller.address])  # drops addresses with 0
-                here = {*self._inside, *(one.address for one in self._waiting)}
-                self._last = {one: turn for one, turn in self._last.items() if one in here}
+                self._note(caller.address)
                 self._changed.notify_all()
+
+    def _note(self, address: str) -> None:
+        """Note a turn of an address. It is known when it comes back: else it would be first."""
+        limits.keep(self._last, address, next(self._count), limits.ADDRESSES_KNOWN)
 
     def _give_way(self, address: str, refusal: VitvizError) -> None:
         """Take the last caller of the address with the most places out of the line. Raises

@@ -20,7 +20,8 @@ from ..host.address import visitor_of
 from ..host.error_messages import told_in
 from ..host.passwords import WrongPasswords
 from ..store.cache import FULL, NO_ROOM, Cache
-from .routes import HEARTBEAT, LOGIN, TOOLS, UPLOAD
+from .places import Places
+from .routes import HEARTBEAT, LOGIN, RULES, TOOL_RULES, TOOLS, UPLOAD, rule_of
 
 Event = MutableMapping[str, Any]  # an ASGI message
 Receive = Callable[[], Awaitable[Event]]
@@ -82,6 +83,7 @@ class Door:
 
     def __init__(self, app: Callable[..., Awaitable[None]], gate: Gate) -> None:
         self.app, self.gate = app, gate
+        self._places = Places()
         self._reading = asyncio.Lock()  # questions for tools are read one after the other
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
@@ -123,7 +125,12 @@ class Door:
         if is_tool:
             await self._check_json(body)
         ask = self._log_in if is_login else self._answer
-        await ask(scope, _replayed(body, receive), send)
+        rule = rule_of((*RULES, *TOOL_RULES), scope["method"], scope["path"])
+        if rule is None or not rule.is_direct:
+            await ask(scope, _replayed(body, receive), send)
+            return
+        async with self._places.take(address_of(scope)) as end:
+            await ask(scope, _replayed(body, receive), _ending(send, end))
 
     async def _check_json(self, body: bytes) -> None:
         """Refuse a body that is no JSON, and leave the event loop to others for as long as the
@@ -231,18 +238,18 @@ async def _read(receive: Receive, most: int) -> bytes:
     """Read a body; a body that breaks off is returned as it is. Raises `RefusedError` if it is
     longer than `most` bytes, or takes longer than `BODY_SECONDS`.
     """
-    body, more = b"", True
+    body, more = bytearray(), True  # bytes would be copied for each piece, which can be one byte
     try:
         async with asyncio.timeout(limits.BODY_SECONDS):
             while more:
                 message = await receive()
-                body += message.get("body", b"")
+                body.extend(message.get("body", b""))
                 if len(body) > most:
                     raise RefusedError(413, TOO_LARGE)
                 more = message.get("more_body", False)
     except TimeoutError as error:
         raise RefusedError(408, TOO_SLOW) from error
-    return body
+    return bytes(body)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -252,6 +259,19 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return next(first, None) or await receive()
 
     return replay
+
+
+def _ending(send: Send, end: Callable[[], None]) -> Send:
+    """`send` that calls `end` when it gets the first bytes: nobody waits for a client that reads
+    slowly. The stream of a tool begins before its answer is computed, without bytes.
+    """
+
+    async def sending(message: Event) -> None:
+        if message.get("body"):
+            end()
+        await send(message)
+
+    return sending
 
 
 def _bounded(receive: Receive, most: int) -> Receive:

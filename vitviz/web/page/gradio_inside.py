@@ -221,7 +221,10 @@ class App(gr.Blocks):
             names.clear()
 
     def launch(self, *args: Any, **options: Any) -> Any:
-        """Launch even if Gradio's check of its own page is slow, or would use a proxy.
+        """Launch with threads of its own for what computes, and even if Gradio's check of its own
+        page is slow, or would use a proxy.
+
+        With the default of 40, Gradio's functions share Starlette's threads, which documents need.
 
         Gradio requests its page twice. The first request waits, but goes through a proxy of the
         environment. The second one, of `_frontend`, waits three seconds; on a busy machine a
@@ -230,7 +233,8 @@ class App(gr.Blocks):
         named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY", "")
         host = str(options.get("server_name") or "").strip("[]")
         os.environ["no_proxy"] = ",".join(filter(None, (named, "localhost", host)))
-        return super().launch(*args, _frontend=False, **options)
+        threads = max(41, limits.FIRST_QUESTIONS + limits.WORKERS)  # nobody inside waits for one
+        return super().launch(*args, _frontend=False, max_threads=threads, **options)
 
     def idle(self) -> bool:
         """Whether no request waits or runs, which only `_queue` knows; a stop would cut them."""

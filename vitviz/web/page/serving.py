@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import VitvizError
 from ..host import limits
+from ..host.memory import keep_for_ever
 
 if TYPE_CHECKING:
     from .gradio_inside import App
@@ -41,6 +42,7 @@ def serve(demo: "App", options: dict[str, Any], begun: Callable[[], None] = lamb
         # No free port, a full disk, or a ZeroGPU Space that does not reach its lender.
         except (OSError, httpx.HTTPError) as error:
             raise VitvizError(f"the page cannot be served: {error}") from error
+        keep_for_ever()
         begun()
         # After `launch`, which may set Gradio's own handler to end its Node process.
         before = signal.signal(signal.SIGTERM, close)

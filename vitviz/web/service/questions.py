@@ -41,7 +41,7 @@ class Questions:
         # Questions bypass Gradio's queue and have turns of their own, so that many questions do not
         # block the engine. Nobody waits for the engine with such a turn, which may take long: a
         # pass with interventions is made, or made again, by `Analyses.saved`, before the turn.
-        self._asking = Turns(limits.COMPUTING, limits.LINE)
+        self._asking = Turns(limits.COMPUTING, limits.COMPUTING_LINE)
         self._drawing = Turns(1, limits.LINE)
         self._taking_home = Turns(limits.PAGES_MADE, limits.LINE)
         self._tests = FairTests(engine)

@@ -66,6 +66,7 @@ class Cache:
         self._due = threading.Event()  # for a sweep
         self._measured = float("-inf")
         self._written = 0  # bytes since the last measurement
+        self._oldest = 0.0  # age of the oldest file that the last sweep left
         self.hold()
 
     def put(self, data: bytes, name: str) -> str:
@@ -182,6 +183,7 @@ class Cache:
         files = sorted(_files(top), reverse=True)  # oldest first
         total = sum(file.size for file in files)
         surplus = len(files) - limits.CACHE_FILES
+        oldest = 0.0
         for place, file in enumerate(files):
             # A complete upload has its own folder; an arriving one has just been modified.
             loose = file.folder == top and file.age > limits.CACHE_SWEEP_SECONDS
@@ -191,6 +193,9 @@ class Cache:
                     continue  # it was written again meanwhile
                 Path(file.path).unlink(missing_ok=True)
                 total -= file.size
+            else:
+                oldest = max(oldest, file.age)
+        self._oldest = oldest
         filled = {file.folder for file in files}
         for inner in self.folder.iterdir():
             if str(inner) not in filled and _age(inner) > limits.CACHE_SWEEP_SECONDS:
@@ -198,8 +203,8 @@ class Cache:
                     inner.rmdir()
 
     def sweep_for_ever(self) -> None:
-        """Sweep now, every `CACHE_SWEEP_SECONDS` and when `check_room` finds it due, in a thread
-        that ends with the process.
+        """Sweep now, when files are old, every `CACHE_SWEEP_SECONDS` and when `check_room` finds it
+        due, in a thread that ends with the process.
         """
 
         def work() -> None:
@@ -208,7 +213,9 @@ class Cache:
                     self.sweep()
                 except OSError:  # the next sweep tries again
                     log.exception("the cache could not be swept")
-                self._due.wait(limits.CACHE_SWEEP_SECONDS)
+                left = limits.CACHE_AGE_SECONDS - self._oldest
+                pause = max(limits.CACHE_MEASURE_SECONDS, left)
+                self._due.wait(min(limits.CACHE_SWEEP_SECONDS, pause))
                 self._due.clear()
 
         threading.Thread(target=work, name="vitviz-sweep", daemon=True).start()
