@@ -51,7 +51,9 @@ BOXES = """(places) => places.map((place) => {
 })"""
 
 
-def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_place(visit):
+@pytest.mark.parametrize("first", [True, False], ids=["first look", "all panels"])
+def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_place(visit, first):
+    line = ".vv-first .vv-asks" if first else ".vv-first p:not(.vv-asks)"
     for size, locale in (
         ({"viewport": PHONE["viewport"]}, "ko-KR"),
         (LAPTOP, "en-US"),
@@ -63,11 +65,13 @@ def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_pla
             page.add_init_script(WATCH)
             page.route("**/assets/index-*.js", scripts.hold)
 
-        seen = visit(wait_for="", before=watched, locale=locale, **size)
+        seen = visit(wait_for="", before=watched, locale=locale, first=first, **size)
         page = seen.page
         page.wait_for_function("document.querySelector('.vv-first img')?.naturalWidth > 200")
-        answer, picture = page.evaluate(BOXES, [".vv-first p", ".vv-first img"])
-        said = seen.text(".vv-first p")
+        assert page.locator(".vv-first p:visible").count() == 1
+        answer, picture = page.evaluate(BOXES, [line, ".vv-first img"])
+        said = seen.text(line)
+        assert ("?" in said) is first
         scripts.go()
         seen.ready("red-panda.jpg")
         assert page.locator(".vv-first").count() == 0
@@ -94,7 +98,7 @@ def test_the_answer_of_the_document_stays_until_that_of_the_viewer_is_seen(visit
     page = seen.page
     page.locator(".vv-place[data-state=ready]").wait_for(state="attached")
     assert page.locator("#vv-viewer").is_hidden()
-    assert page.locator(".vv-first p").is_visible()
+    assert page.locator(".vv-first p:visible").count() == 1
     rows.go()
     seen.ready("red-panda.jpg")
     assert page.locator(".vv-title h2").is_visible()

@@ -65,7 +65,7 @@ export function createLine(app) {
     answer,
     el("p", {
       class: "vv-line-caption",
-      text: t("lineCaption", { count: grid.rows * grid.cols, depth: model.depth }),
+      text: t("lineCaption"),
     }),
   );
   let seen = -1; // the layer that was brought in sight last
