@@ -55,7 +55,7 @@ function create(app) {
     dares.render();
     show(list, values !== null);
     if (!values) return;
-    setText(found, attentionFinding(app, values, token));
+    setText(found, attentionFinding(app, values, token, t("whyFirst")));
     const best = strongest(values.subarray(grid.prefix), SQUARES);
     pixels.draw(picture.get()?.rgba);
     const seen = (photograph.exists && photograph.get()) || pixels.canvas;
@@ -97,7 +97,12 @@ function createDares(app) {
     bench.use({ erasing: true, on: true });
     bench.change([{ kind: "shuffle", cells: sides[Math.floor(sides.length / 2)], seed: 0 }]);
   });
-  const before = createDare(t("dareBefore"), t("dareBeforeWhy"), () => app.select({ beside: "untrained" }));
+  const before = createDare(
+    t("dareBefore"),
+    t("dareBeforeWhy"),
+    () => app.select({ beside: "untrained" }),
+    ".vv-beside",
+  );
   return {
     root: el("div", { class: "vv-dares" }, erase, shuffle, before),
     render() {
@@ -108,8 +113,17 @@ function createDares(app) {
   };
 }
 
-/** @param {string} title @param {string} text @param {() => void} onclick */
-function createDare(title, text, onclick) {
+/**
+ * @param {string} title
+ * @param {string} text
+ * @param {() => void} act
+ * @param {string} [where]  selector of the place where it is seen: a phone scrolls there
+ */
+function createDare(title, text, act, where = ".vv-title-bar") {
+  const onclick = ({ currentTarget }) => {
+    act();
+    currentTarget.closest(".vv-board").querySelector(where).scrollIntoView({ block: "nearest" });
+  };
   return el(
     "button",
     { type: "button", class: "vv-dare", onclick },
