@@ -1,6 +1,6 @@
 /**
- * Findings: what a panel has found, in one sentence made from the numbers on the screen, without a word that
- * needs a card.
+ * Findings: what a panel has found, in one sentence made from the numbers on the screen. Of the words that a card
+ * explains it has the name of CLS alone.
  */
 
 import { holdingHalf, prefixKind, strongest } from "../maths/attention.js";
