@@ -136,14 +136,17 @@ def test_each_dare_does_what_it_says_and_can_be_taken_back(visit):
 
 def test_on_a_phone_a_dare_scrolls_to_what_it_changes(visit):
     page = visit("?model=photos", first=True, **PHONE).page
-    for dare, place in (
-        ("Erase it", ".vv-title h2"),
-        ("Before training", ".vv-beside h3"),
-    ):
+    for dare, place in (("Erase it", ".vv-title h2"), ("Before training", ".vv-beside h3")):
         page.evaluate("scrollTo(0, document.body.scrollHeight)")
         page.locator(".vv-dare").filter(has_text=dare).tap()
-        frame, seen = box(page, ".vv-frame"), box(page, place)
-        assert frame["y"] + frame["height"] <= seen["y"] < PHONE["viewport"]["height"] - 40, dare
+        page.wait_for_function(
+            """place => {
+                const [frame, seen] = [".vv-frame", place].map((one) =>
+                    document.querySelector(one).getBoundingClientRect());
+                return frame.bottom <= seen.top && seen.bottom < innerHeight;
+            }""",
+            arg=place,
+        )
 
 
 def test_all_panels_are_one_press_away_and_remembered(visit):

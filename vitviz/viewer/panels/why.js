@@ -122,7 +122,10 @@ function createDares(app) {
 function createDare(title, text, act, where = ".vv-title-bar") {
   const onclick = ({ currentTarget }) => {
     act();
-    currentTarget.closest(".vv-board").querySelector(where).scrollIntoView({ block: "nearest" });
+    const place = currentTarget.closest(".vv-board").querySelector(where);
+    // the board measures what it keeps in sight after the next frame
+    const scroll = () => place.scrollIntoView({ block: "nearest" });
+    requestAnimationFrame(() => requestAnimationFrame(scroll));
   };
   return el(
     "button",
