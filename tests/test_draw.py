@@ -669,6 +669,12 @@ def test_answers_before_and_after_stand_side_by_side() -> None:
         draw.answers(before, analyze(tiny("registers"), photo()))
 
 
+def lit(colour: np.ndarray, share: float) -> np.ndarray:
+    """A colour under a spotlight: grey and a fifth as bright at 0, as it is at 1."""
+    grey = 0.3 * colour[0] + 0.59 * colour[1] + 0.11 * colour[2]
+    return (grey + share**0.5 * (colour - grey)) * (0.2 + 0.8 * share**0.5)
+
+
 def test_a_spotlight_dims_the_photo_where_attention_is_low() -> None:
     analysis = analyze(tiny("cls"), photo(96, 96))
     figure = draw.attention(analysis, 0, token=1, spotlight=True)
@@ -682,9 +688,9 @@ def test_a_spotlight_dims_the_photo_where_attention_is_low() -> None:
     for row, col in ((0, 0), (grid.rows - 1, 1), (1, grid.cols - 1)):
         y = (2 * row + 1) * sharp.shape[0] // (2 * grid.rows)
         x = (2 * col + 1) * sharp.shape[1] // (2 * grid.cols)
-        light = 0.6 + 0.4 * float(values[row, col]) / top
-        np.testing.assert_allclose(shown[y, x], sharp[y, x] * light, atol=1)
-    assert "60% of its light" in figure.axes[2].get_title()
+        wanted = lit(sharp[y, x], float(values[row, col]) / top)
+        np.testing.assert_allclose(shown[y, x], wanted, atol=1)
+    assert "20% of its light" in figure.axes[2].get_title()
 
 
 def test_a_spotlight_shows_explanations_without_a_sign(tmp_path) -> None:
@@ -698,12 +704,12 @@ def test_a_spotlight_shows_explanations_without_a_sign(tmp_path) -> None:
     side, grid = len(sharp), analysis.grid
     for row, col in ((0, 0), (3, 1), (1, 2)):
         y, x = ((2 * at + 1) * side // (2 * grid.rows) for at in (row, col))
-        light = 0.6 + 0.4 * float(values[row, col] / values.max())
-        np.testing.assert_allclose(dim.get_array()[y, x], sharp[y, x] * light, atol=1)
+        wanted = lit(sharp[y, x], float(values[row, col] / values.max()))
+        np.testing.assert_allclose(dim.get_array()[y, x], wanted, atol=1)
     # Where values have a sign, blue and orange go on saying which.
     signed = analysis.grid.to_map(maps["attention_gradient"])
     np.testing.assert_allclose(coloured.get_array(), signed)
-    assert ["60% of its light" in axes.get_title() for axes in figure.axes[1:3]] == [True, False]
+    assert ["20% of its light" in axes.get_title() for axes in figure.axes[1:3]] == [True, False]
     low, high = figure.axes[3].get_ylim()  # the scale of the dimmed map
     assert (low, high) == (0, pytest.approx(float(values.max())))
     for format_ in ("png", "svg", "pdf"):

@@ -20,7 +20,7 @@ from vitviz import Analysis, LoadedModel, ModelCard, SelectionError, WeightsErro
 from vitviz.cli import main
 from vitviz.model.checkpoints import rewrite, save_checkpoint
 from vitviz.probe.measure.numbers import digits, percents
-from vitviz.web.page.first import said_of
+from vitviz.web.page.first import asked_of, said_of
 from vitviz.web.service.programs import _same_answer
 from vitviz.web.service.short_answers import facts_of
 
@@ -250,6 +250,7 @@ def test_the_text_of_the_answer_is_everywhere_the_same(tmp_path: Path) -> None:
     assert analysis.answer_text() == text
     assert analysis.answer_text("ko") == korean
     assert said_of(analysis) == {"en": text, "ko": korean}
+    assert asked_of(analysis, "ko") == korean  # a question has one answer
     assert text in repr(analysis)
     summary = json.loads(json.dumps(analysis.summary()))
     assert summary["answer"]["text"] == facts_of(summary)["answer"]["text"] == text

@@ -43,6 +43,12 @@ ASKED = """() => [...document.querySelectorAll('.vv-would')].every(one => one.te
 # Nothing is loading any more.
 STANDS = """() => [...document.querySelectorAll("progress, .vv-waiting, figure [role=status]")]
     .every((one) => !one.checkVisibility())"""
+# A visitor who has chosen All panels before: the page begins with them.
+ALL_PANELS = """try {
+    const taste = JSON.parse(localStorage.getItem("vitviz-taste")) ?? {};
+    const wanted = JSON.stringify({ all: true, ...taste });
+    localStorage.setItem("vitviz-taste", wanted);
+} catch {}"""
 # Gradio's: a camera that is taken away ends its stream, which is forgotten by then; and a page that
 # is left while it listens calls that off, and does not hear it.
 LEFT = re.compile(r"404 .*/gradio_api/stream/\w+/close$|^AbortError: .*/assets/", re.DOTALL)
@@ -142,6 +148,11 @@ def plain(text: str) -> str:
     return text.replace("\u2212", "-").replace("\u2007", "")
 
 
+def tabs_of(page) -> list:
+    """The tabs of the panels, but for the first look, which hides them."""
+    return page.get_by_role("tab").all()[1:]
+
+
 def unfold(page) -> None:
     """Open what is folded in the panels."""
     page.evaluate("for (const one of document.querySelectorAll('.vv-second')) one.open = true")
@@ -219,8 +230,10 @@ class Guests:
         self.rested: dict[str, list] = {}
         self.warm: list = []  # those of them with a tab at home, the one that left last at the end
 
-    def arrive(self, home: str, fresh: bool = False, **options):
-        """A tab without memories. `fresh`: of a browser that was never at this site."""
+    def arrive(self, home: str, fresh: bool = False, first: bool = False, **options):
+        """A tab without memories, but for the wish to begin with all panels. `first`: without that,
+        too; `fresh`: of a browser that was never at this site.
+        """
         size = options.pop("viewport", SIZE)
         media = {name: options.pop(name) for name in MEDIA & options.keys()}
         key = json.dumps([home, options], sort_keys=True)
@@ -235,6 +248,8 @@ class Guests:
             context.home = context.new_page()
             context.home.goto(home)
         page = context.new_page()
+        if not first:
+            page.add_init_script(ALL_PANELS)
         if size != SIZE:
             page.set_viewport_size(size)
         if media:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import STANDS, comes_to
+from tests.browser.conftest import STANDS, comes_to, tabs_of
 from tests.models import photo, tiny
 from vitviz import analyze, load
 from vitviz.payload import page
@@ -47,7 +47,7 @@ def test_no_fault_in_any_panel_in_the_dark_and_what_is_chosen_is_seen_in_forced_
     tab.emulate_media(color_scheme="dark")
     tab.wait_for_selector('.vitviz[data-theme="dark"]')
     tab.locator("summary").first.click()
-    for panel in tab.get_by_role("tab").all():
+    for panel in tabs_of(tab):
         panel.click()
         assert faults(tab, "colours") == [], panel.inner_text()
     for opener in ("?", "Save"):
@@ -76,7 +76,7 @@ def test_no_fault_with_two_beside_each_other(open_page):
     two = [analyze(tiny("cls"), picture) for picture in (photo(), photo(90, 50))]
     tab = open_page(page(two[0], beside=two[1]))
     tab.wait_for_selector('#viewer[data-beside="other"]')
-    for panel in tab.get_by_role("tab").all():
+    for panel in tabs_of(tab):
         panel.click()
         # Twice the same panel has its regions twice, each in a group with a name.
         found = [one for one in faults(tab, "words") if not one.startswith("landmark-unique")]
@@ -130,7 +130,7 @@ def test_no_fault_in_any_panel_of_the_app_with_all_unfolded(visit):
     for locale, words, save in (("en-US", "false", "Save"), ("ko-KR", "true", "저장")):
         page = visit("?model=photos", "red-panda.jpg", locale=locale).page
         page.evaluate(AXE.read_text("utf-8") + "; 0")
-        for panel in page.get_by_role("tab").all():
+        for panel in tabs_of(page):
             panel.click()
             page.evaluate(
                 "for (const one of document.querySelectorAll('.vv-board details')) one.open = true"

@@ -8,7 +8,7 @@ import gradio
 import pytest
 
 from tests.bench.browser import BEHIND, DOCUMENT_KB, FIRST_KB, SECOND_KB, WATCH_READY, arrived
-from tests.browser.conftest import DESK, LAPTOP, PATIENCE_MS, PHONE, Held
+from tests.browser.conftest import ALL_PANELS, DESK, LAPTOP, PATIENCE_MS, PHONE, Held
 from tests.browser.test_fold import SHIFTED, WATCH
 from tests.running import running_app, save_tiny
 
@@ -51,7 +51,9 @@ BOXES = """(places) => places.map((place) => {
 })"""
 
 
-def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_place(visit):
+@pytest.mark.parametrize("first", [True, False], ids=["first look", "all panels"])
+def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_place(visit, first):
+    line = ".vv-first .vv-asks" if first else ".vv-first p:not(.vv-asks)"
     for size, locale in (
         ({"viewport": PHONE["viewport"]}, "ko-KR"),
         (LAPTOP, "en-US"),
@@ -63,11 +65,13 @@ def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_pla
             page.add_init_script(WATCH)
             page.route("**/assets/index-*.js", scripts.hold)
 
-        seen = visit(wait_for="", before=watched, locale=locale, **size)
+        seen = visit(wait_for="", before=watched, locale=locale, first=first, **size)
         page = seen.page
         page.wait_for_function("document.querySelector('.vv-first img')?.naturalWidth > 200")
-        answer, picture = page.evaluate(BOXES, [".vv-first p", ".vv-first img"])
-        said = seen.text(".vv-first p")
+        assert page.locator(".vv-first p:visible").count() == 1
+        answer, picture = page.evaluate(BOXES, [line, ".vv-first img"])
+        said = seen.text(line)
+        assert ("?" in said) is first
         scripts.go()
         seen.ready("red-panda.jpg")
         assert page.locator(".vv-first").count() == 0
@@ -94,7 +98,7 @@ def test_the_answer_of_the_document_stays_until_that_of_the_viewer_is_seen(visit
     page = seen.page
     page.locator(".vv-place[data-state=ready]").wait_for(state="attached")
     assert page.locator("#vv-viewer").is_hidden()
-    assert page.locator(".vv-first p").is_visible()
+    assert page.locator(".vv-first p:visible").count() == 1
     rows.go()
     seen.ready("red-panda.jpg")
     assert page.locator(".vv-title h2").is_visible()
@@ -239,6 +243,7 @@ def test_a_page_below_the_path_of_a_proxy_finds_the_viewer(browser, tmp_path):
     environ = {"VITVIZ_ROOT_PATH": "/vitviz"}
     with running_app(tmp_path, save_tiny(tmp_path, "cls"), environ=environ) as url:
         context = browser.new_context()
+        context.add_init_script(ALL_PANELS)
         try:
             page = context.new_page()
             asked = []

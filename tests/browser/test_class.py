@@ -7,7 +7,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import LEFT, stop_time, tap
+from tests.browser.conftest import ALL_PANELS, LEFT, stop_time, tap
 from tests.running import running_app, until
 
 PANDA = "red-panda.jpg"
@@ -33,6 +33,7 @@ def sit(browser, room):
 
     def open_page(query: str):
         context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US")
+        context.add_init_script(ALL_PANELS)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(90_000)

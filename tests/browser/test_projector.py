@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import WALL, address
+from tests.browser.conftest import WALL, address, tabs_of
 from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.payload import page as one_file
@@ -31,7 +31,7 @@ def test_a_wall_of_720_lines_shows_picture_layer_head_and_maps(visit):
     letters = "node => parseFloat(getComputedStyle(node).fontSize)"
     assert page.locator(".vv-title h2").evaluate(letters) >= 36
     tops = set()
-    for tab in page.get_by_role("tab").all():  # which stay under the pointer
+    for tab in tabs_of(page):  # which stay under the pointer
         tab.click()
         tops.add(page.get_by_role("tablist").bounding_box()["y"])
     assert len(tops) == 1

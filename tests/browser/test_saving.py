@@ -257,7 +257,8 @@ def test_a_saved_picture_ends_below_its_caption(visit):
 CANVASES = """root => {
     const place = root.getBoundingClientRect();
     const seen = [...root.querySelectorAll("canvas")].filter((one) =>
-        one.checkVisibility() && getComputedStyle(one).opacity === "1");
+        one.checkVisibility() && getComputedStyle(one).opacity === "1"
+        && !one.matches(".vv-grey")); // it is blended with what lies under it
     const above = root.querySelector(".vv-overlay");
     return seen.filter((one) => !one.matches(".vv-pixels") || !seen.includes(above)).map((one) => {
         const { left, top, width, height } = one.getBoundingClientRect();

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import PATIENCE_MS, drop
+from tests.browser.conftest import ALL_PANELS, PATIENCE_MS, drop
 from tests.browser.test_beside import THERE, shows
 from tests.browser.test_experiment import answers, answers_are, table
 from tests.running import serving_files
@@ -41,6 +41,7 @@ def address(site: Path) -> Iterator[str]:
 def visiting(browser, address: str, **options):
     """A tab that may throw nothing, and ask nobody but this address."""
     context = browser.new_context(viewport={"width": 1366, "height": 768}, **options)
+    context.add_init_script(ALL_PANELS)
     page, wrongs = context.new_page(), []
     page.set_default_timeout(PATIENCE_MS)
     page.on("pageerror", lambda error: wrongs.append(str(error)))

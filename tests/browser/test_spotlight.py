@@ -12,7 +12,8 @@ from tests.test_photograph import smooth
 from vitviz import Analysis, analyze
 from vitviz.payload import page
 
-DIMMEST = 0.6
+DIMMEST = 0.2
+LUMINANCE = np.array([0.3, 0.59, 0.11])
 LOOK = "#panel=attention&layer=1&head=1&token=6&colours=spotlight"
 SHOWN = ".vv-stage .vv-photograph:not([hidden])"
 
@@ -35,12 +36,14 @@ def follow(tab, url: str):
     return tab
 
 
-def brightness(analysis: Analysis) -> np.ndarray:
-    """The brightness that each patch must have. (rows, cols)"""
+def lit(analysis: Analysis, colours: np.ndarray) -> np.ndarray:
+    """The colours that patches must have under the light of their values. (rows, cols, 3)"""
     grid = analysis.grid
     values = grid.to_map(analysis.attention(1, 1, 6)).numpy()
     end = max(values.max(), 3 / analysis.trace.num_tokens)  # of the scale
-    return DIMMEST + (1 - DIMMEST) * values / end
+    root = np.sqrt(values / end)[..., None]
+    grey = colours @ LUMINANCE[:, None]
+    return (grey + root * (colours - grey)) * (DIMMEST + (1 - DIMMEST) * root)
 
 
 def of_patches(pixels: np.ndarray, rows: int, cols: int) -> np.ndarray:
@@ -73,12 +76,12 @@ def test_every_patch_of_the_photo_is_as_bright_as_its_value(open_page, analysis)
     crop = as_array(analysis.photograph.crop)
     assert tab.locator(SHOWN).evaluate("c => [c.height, c.width]") == list(crop.shape[:2])
     rows, cols = analysis.grid.rows, analysis.grid.cols
-    wanted = of_patches(crop, rows, cols) * brightness(analysis)[..., None]
+    wanted = lit(analysis, of_patches(crop, rows, cols))
     tab.mouse.move(2, 2)
     seen = of_patches(as_array(tab.locator(".vv-stage .vv-picture").screenshot()), rows, cols)
     np.testing.assert_allclose(seen, wanted, atol=6)
     legend = tab.locator(".vv-stage .vv-legend").inner_text()
-    assert "Brightness: 60% at the left end of the scale" in legend
+    assert "Brightness: 20% and grey at the left end of the scale" in legend
     height, width = analysis.grid.image_size
     assert f"the model saw {height} \N{MULTIPLICATION SIGN} {width} pixels" in legend
     # A saved picture shows it.
@@ -138,7 +141,7 @@ def test_an_older_analysis_has_no_switch_and_it_falls_on_both_of_a_comparison(op
     wanted = of_patches(pixels, rows, cols)
     tab.mouse.move(2, 2)
     seen = of_patches(as_array(tab.locator(".vv-stage .vv-picture").screenshot()), rows, cols)
-    np.testing.assert_allclose(seen, wanted * brightness(analysis)[..., None], atol=14)
+    np.testing.assert_allclose(seen, lit(analysis, wanted), atol=14)
     tab.get_by_role("tab", name="Patches").click()
     assert not tab.get_by_text("What the model saw of the photo").count()
     # It falls on both pictures of a comparison, and on their difference.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import middle, stop_time, unfold
+from tests.browser.conftest import middle, stop_time, tabs_of, unfold
 from tests.models import photo, tiny, with_pass
 from tests.viewer_fixture import film
 from vitviz import Analysis, PatchGrid, analyze
@@ -262,7 +262,7 @@ def test_the_stage_and_the_tabs_stay_in_sight(shown) -> None:
     )
     assert shown.get_by_role("tab", name="Features").is_visible()
     shown.set_viewport_size({"width": 1366, "height": 768})  # what stands under it is higher
-    for panel in shown.get_by_role("tab").all():
+    for panel in tabs_of(shown):
         panel.click()
         shown.evaluate("scrollTo(0, document.body.scrollHeight)")
         box = shown.locator(".vv-frame .vv-picture").bounding_box()
@@ -287,7 +287,7 @@ def test_the_stage_and_the_tabs_stay_in_sight(shown) -> None:
     shown.wait_for_selector('.vitviz[data-size="wide"]')
     assert order()
     shown.get_by_role("button", name="Projector").click()
-    tops = {tab.bounding_box()["y"] for tab in shown.get_by_role("tab").all()}
+    tops = {tab.bounding_box()["y"] for tab in tabs_of(shown)}
     assert len(tops) == 1, "one row, also of large text"
 
 

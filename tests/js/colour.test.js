@@ -7,6 +7,7 @@ import {
   COLOUR_MAPS,
   DARKEST,
   DIMMEST,
+  greyTable,
   SPOTLIGHT,
   colourIndex,
   colourTable,
@@ -103,12 +104,13 @@ test("one channel is grey, three are red, green and blue", () => {
   assert.deepEqual([...toRgba(Uint8Array.of(1, 2, 3), 3)], [1, 2, 3, 255]);
 });
 
-test("the spotlight leaves each pixel a brightness that is linear in its value, and never black", () => {
+test("the spotlight leaves each pixel a brightness that grows with the root of its value, and greys with it", () => {
   const [shade, greys] = [shadeTable(), colourTable(SPOTLIGHT)];
   const scale = { min: 0, max: 0.5 };
   for (const [value, brightness] of [
     [0, DIMMEST],
-    [0.25, (1 + DIMMEST) / 2],
+    [0.125, (1 + DIMMEST) / 2],
+    [0.02, DIMMEST + (1 - DIMMEST) / 5],
     [0.5, 1],
     [9, 1],
   ]) {
@@ -116,6 +118,9 @@ test("the spotlight leaves each pixel a brightness that is linear in its value, 
     // A white pixel under the shade: alpha of black over 255.
     assert.ok(Math.abs(1 - (shade[place] >>> 24) / 255 - brightness) < 0.005, String(value));
     assert.equal(shade[place] & 0xffffff, 0, "black");
+    // As saturation: the share of the colours that stays.
+    const colours = (brightness - DIMMEST) / (1 - DIMMEST);
+    assert.ok(Math.abs(1 - (greyTable()[place] >>> 24) / 255 - colours) < 0.01, String(value));
   }
   for (const [value, brightness] of [
     [0, DARKEST],
@@ -128,5 +133,5 @@ test("the spotlight leaves each pixel a brightness that is linear in its value, 
       [true, true, true],
     );
   }
-  assert.ok(DIMMEST >= 0.6, "a photo that is hardly looked at keeps three fifths of its brightness");
+  assert.ok(DIMMEST >= 0.2, "what is not looked at can still be recognised");
 });

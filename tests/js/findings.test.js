@@ -156,7 +156,7 @@ test("half of what is taken: nine tenths of one square are half, even squares ne
   );
   assert.match(
     say([0.1, 0.25, 0.2, 0.25, 0.2], 0),
-    /^Nothing stands out: half of what the place for the whole picture takes .* 2 of 4\.$/,
+    /^Nothing stands out: half of what CLS takes .* 2 of 4\.$/,
   );
   const averaged = app("en"); // the answer is the mean of the squares, and CLS no more than another token
   averaged.source.manifest.model.steps = [{ name: "pooled", tokens: [1, 5] }];
@@ -227,7 +227,7 @@ test("the square that has become most like another, unless all are", () => {
   );
   assert.match(
     say([1, 0.9, 0.95, 0.91, 0.92], 0),
-    /^Nothing stands out: .* equally like the place for the whole picture, from 0.90 to 0.95 of 1\.$/,
+    /^Nothing stands out: .* equally like CLS, from 0.90 to 0.95 of 1\.$/,
   );
 });
 
@@ -238,13 +238,10 @@ test("a pair says the share, and that nothing comes where the way is cut", () =>
     say(1, 4, {}),
     "Of all that row 0, col 0 takes, 50.0% come from row 1, col 1: 2.5 times as much as if it took the same from everywhere.",
   );
-  assert.match(
-    say(0, 0, { share: 0.1 }),
-    /^Of all that the place for the whole picture takes, 10.0% come from itself: 0.5 times/,
-  );
+  assert.match(say(0, 0, { share: 0.1 }), /^Of all that CLS takes, 10.0% come from itself: 0.5 times/);
   assert.equal(
     say(1, 0, { cut: true }),
-    "Between row 0, col 0 and the place for the whole picture the way is cut: nothing comes through.",
+    "Between row 0, col 0 and CLS the way is cut: nothing comes through.",
   );
 });
 
@@ -360,9 +357,9 @@ test("positions of the fixed formula were given and not learned", () => {
   assert.match(say(given, 16), /it learned it|has not learned/);
 });
 
-test("no word in a finding needs a card", () => {
+test("no word in a finding needs a card, but the name of CLS", () => {
   const plain =
-    /^(attention(Half|Flat|Outside|Received)|found(Square|Whole|Outside|ToTheEnd|SoFar)|headsWidth|patchFound|features(Unlike|Alike)|pairFound|predictions|explain(One|Even|Agree)$|fair(Best|Stays|Middle|Chance)|rollout(Flat|Peak)|positions(Given|Learned|Unlearned))/;
+    /^(attention(Half|Flat|Outside|Received)|found(Square|Outside|ToTheEnd|SoFar)|headsWidth|patchFound|features(Unlike|Alike)|pairFound|predictions|explain(One|Even|Agree)$|fair(Best|Stays|Middle|Chance)|rollout(Flat|Peak)|positions(Given|Learned|Unlearned))/;
   for (const [language, texts] of Object.entries(STRINGS)) {
     const findings = Object.entries(texts).filter(([key]) => plain.test(key));
     assert.ok(findings.length > 30, language + ": " + findings.length);

@@ -51,6 +51,7 @@ test("each panel lights what it is about, and every part leads to a panel", () =
     predictions: ["answer"],
     experiment: [],
     training: [],
+    why: [3],
     many: [],
     model: [],
   });

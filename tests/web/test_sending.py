@@ -29,7 +29,7 @@ from vitviz.model.menu import CURATED, WEIGHTS_DIR, list_models
 from vitviz.payload import bundle
 from vitviz.payload.bundle import gradio_file, texts_files
 from vitviz.web.page.components import TEMPLATE
-from vitviz.web.page.first import First, said_of
+from vitviz.web.page.first import First, asked_of, said_of
 from vitviz.web.page.sending import (
     KEPT,
     RUNNING_FILE,
@@ -215,6 +215,7 @@ def test_the_document_that_is_asked_for_nothing_shows_the_answer_at_once(first):
     share = f"{100 * answer.probability:.1f}%"
     said = {"en": f"“{answer.name}”, {share}", "ko": f"“{answer.name} &”, {share}"}
     assert said_of(analysis) == said
+    assert asked_of(analysis, "en") == f"Why does it say “{answer.name}”?"
     document = "é" + LONG + "<body><gradio-app></gradio-app>"
     for query, language in (("/", "en"), ("/?lang=ko", "ko")):
         sent = light(made, document).get(query, headers={"accept-encoding": "identity"})
@@ -222,6 +223,8 @@ def test_the_document_that_is_asked_for_nothing_shows_the_answer_at_once(first):
         html = made.html(language).decode()
         assert sent.text == document.replace("<gradio-app>", html + "<gradio-app>")
         assert f'<p lang="{language}">{escape(said[language])}</p>' in html
+        asks = escape(asked_of(analysis, language))
+        assert f'<p class="vv-asks" lang="{language}">{asks}</p>' in html
         assert len(html) < 25_000
     picture = base64.b64decode(re.search(r"base64,([^\"]+)", html)[1])
     with Image.open(io.BytesIO(picture)) as small:

@@ -29,8 +29,12 @@ COLOURS = "viridis"  # perceptually uniform, in grey and for the colour-blind to
 SIGNED = LinearSegmentedColormap.from_list(
     "signed", ["#003e6b", "#0084d9", "#71b1fc", "#ebebeb", "#ec9a71", "#c76430", "#6c2400"]
 )
-DIMMEST = 0.6  # light of a spotlight at the low end of the scale, as in the viewer
-SHADES = LinearSegmentedColormap.from_list("shades", [(DIMMEST,) * 3, (1.0,) * 3])
+# Light of a spotlight at the low end of the scale, which is that of square roots, as in the viewer.
+DIMMEST = 0.2
+SHADES = LinearSegmentedColormap.from_list(
+    "shades", [(DIMMEST + (1 - DIMMEST) * root,) * 3 for root in np.sqrt(np.linspace(0, 1, 256))]
+)
+LUMINANCE = np.array([0.3, 0.59, 0.11])
 OPACITY = 0.55  # of a map that lies over the picture; its colour bar is drawn at full opacity
 LEAST_TIMES = 3  # least end of a scale of attention, in times uniform, as in the viewer
 BLUE, ORANGE, GREY = "#31688e", "#d55e00", "#999999"  # told apart by the colour-blind too
@@ -202,7 +206,7 @@ def show(
 
 
 def dimmed(ax: Axes, analysis: Analysis, values: np.ndarray, top: float) -> AxesImage:
-    """Draw the photo in its own resolution over the picture, dark where values are low."""
+    """Draw the photo in its own resolution over the picture, grey and dark where values are low."""
     seen = analysis.photograph.crop if analysis.photograph else None
     photo = np.asarray(analysis.picture if seen is None else Image.open(BytesIO(seen)))
     photo = photo.reshape(*photo.shape[:2], -1)
@@ -211,8 +215,12 @@ def dimmed(ax: Axes, analysis: Analysis, values: np.ndarray, top: float) -> Axes
         np.arange(size) * count // size
         for size, count in zip(photo.shape, (grid.rows, grid.cols), strict=False)
     )
-    light = DIMMEST + (1 - DIMMEST) * np.clip(patch_map(analysis, values) / top, 0, 1)
-    shown = (photo * light[rows][:, cols, None]).round().astype(np.uint8)
+    root = np.sqrt(np.clip(patch_map(analysis, values) / top, 0, 1))[rows][:, cols, None]
+    # The luminance of the blend mode "saturation", with which the viewer greys:
+    # https://www.w3.org/TR/compositing-1/#blendingnonseparable
+    grey = photo @ LUMINANCE[:, None] if photo.shape[-1] == 3 else photo
+    shown = (grey + root * (photo - grey)) * (DIMMEST + (1 - DIMMEST) * root)
+    shown = shown.round().astype(np.uint8)
     image = pixels(ax, shown)
     image.set_extent((-0.5, width - 0.5, height - 0.5, -0.5))
     return image

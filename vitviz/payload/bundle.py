@@ -31,6 +31,7 @@ STYLES = (
     "lessons.css",
     "teaching.css",
     "experiment.css",
+    "first.css",
 )
 DIGITS = VIEWER.parent / "train" / "digits"  # sheets, to train with
 LEFT = "document.currentScript.viewer"  # property of a script element that load.js reads

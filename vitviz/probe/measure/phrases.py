@@ -13,16 +13,12 @@ def phrase(answer: Answer, card: ModelCard, language: str = ENGLISH) -> Message:
     """
     if not card.trained:
         return Message("viewer.noAnswer")
-    english, own = (card.words.get(tag, {}) for tag in (ENGLISH, language))
-
-    def called(label: str, kind: str = "labels") -> str:
-        groups = english.get(kind, {}) if kind == "groups" else {}
-        return {**groups, **own.get(kind, {})}.get(label, label)
-
     numbers = [part.number for part in answer.parts]
     texts = [*map(digits, numbers)] if answer.outputs == "value" else percents(numbers)
-    named = zip(answer.parts, texts, strict=True)
-    listed = ", ".join(f"{called(part.label)} {text}" for part, text in named)
+    listed = ", ".join(
+        f"{_called(part.label, 'labels', card, language)} {text}"
+        for part, text in zip(answer.parts, texts, strict=True)
+    )
     if (more := answer.count - len(answer.parts)) > 0:
         listed = Message("viewer.answerMore", listed=listed, count=more)
     if answer.outputs == "value":
@@ -36,8 +32,18 @@ def phrase(answer: Answer, card: ModelCard, language: str = ENGLISH) -> Message:
         return not_taught(answer, card)
     if answer.level == "not_sure":
         return Message("viewer.notSure")
-    name = called(answer.name, "groups" if answer.kind == "group" else "labels")
+    name = named(answer, card, language)
     return Message("viewer.answer", name=name, share=percents([answer.number])[0])
+
+
+def named(answer: Answer, card: ModelCard, language: str = ENGLISH) -> str:
+    """The class or group of an answer, by its name in a language."""
+    return _called(answer.name, "groups" if answer.kind == "group" else "labels", card, language)
+
+
+def _called(label: str, kind: str, card: ModelCard, language: str) -> str:
+    english, own = (card.words.get(tag, {}).get(kind, {}) for tag in (ENGLISH, language))
+    return {**(english if kind == "groups" else {}), **own}.get(label, label)
 
 
 def not_taught(answer: Answer, card: ModelCard) -> Message:

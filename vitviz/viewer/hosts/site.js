@@ -350,7 +350,7 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
   );
   const theme = el("button", {
     type: "button",
-    class: "vv-bar-button",
+    class: "vv-bar-button vv-bar-theme",
     text: "◐",
     onclick: () => {
       const dark = page.classList.toggle("dark");

@@ -30,9 +30,10 @@ export const COLOUR_MAPS = ["viridis", "magma", "cividis"];
 export const SPOTLIGHT = "spotlight";
 
 /**
- * The brightness at the low end of the spotlight's scale: a photo keeps at least this share of its own.
+ * The brightness at the low end of the spotlight's scale: a photo keeps at least this share of its own. The
+ * scale is that of square roots, so that small values can be told from none.
  */
-export const DIMMEST = 0.6;
+export const DIMMEST = 0.2;
 
 /** The same for greys, in maps without a picture under them: there is nothing to recognise. */
 export const DARKEST = 0.25;
@@ -51,14 +52,12 @@ export function colourTable(name) {
   return tables.get(name);
 }
 
-/** The brightness of each place in a table: linear from the lowest to 1. */
-function brightness(place, lowest) {
-  return lowest + (1 - lowest) * (place / 255);
-}
+/** The brightness of a share from 0 to 1: linear from the lowest to 1. */
+const brightness = (share, lowest) => lowest + (1 - lowest) * share;
 
 function greys() {
   return Uint32Array.from({ length: 256 }, (_, place) => {
-    const grey = Math.round(255 * brightness(place, DARKEST));
+    const grey = Math.round(255 * brightness(place / 255, DARKEST));
     return pack(grey, grey, grey);
   });
 }
@@ -69,16 +68,26 @@ function greys() {
  * @returns {Uint32Array}
  */
 export function shadeTable() {
-  if (!tables.has("shade")) {
-    tables.set(
-      "shade",
-      Uint32Array.from(
-        { length: 256 },
-        (_, place) => Math.round(255 * (1 - brightness(place, DIMMEST))) * 2 ** 24,
-      ),
-    );
+  return veil("shade", DIMMEST);
+}
+
+/**
+ * What the spotlight takes of the colours of a picture, to be blended as saturation: a pixel keeps all of them
+ * at the high end of the scale, and none at the low end.
+ * @returns {Uint32Array}
+ */
+export function greyTable() {
+  return veil("grey", 0);
+}
+
+/** Black, with the opacity that leaves a share of what lies under it, from the lowest to 1. */
+function veil(name, lowest) {
+  if (!tables.has(name)) {
+    const opacity = (_, place) =>
+      Math.round(255 * (1 - brightness(Math.sqrt(place / 255), lowest))) * 2 ** 24;
+    tables.set(name, Uint32Array.from({ length: 256 }, opacity));
   }
-  return tables.get("shade");
+  return tables.get(name);
 }
 
 function buildTable(anchors) {

@@ -12,9 +12,11 @@ import { predictions } from "./predictions.js";
 import { qk } from "./qk.js";
 import { rollout } from "./rollout.js";
 import { training } from "./training.js";
+import { why } from "./why.js";
 
 /** @type {import("../state/panels.js").PanelDescription[]} */
 export const PANELS = [
+  why,
   patches,
   positions,
   attention,

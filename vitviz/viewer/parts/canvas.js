@@ -1,6 +1,7 @@
 /** Small canvases: one pixel per patch, made large by CSS. */
 
-import { packColour, paint } from "../maths/colour.js";
+import { greyTable, packColour, paint, shadeTable } from "../maths/colour.js";
+import { boxOf } from "../maths/geometry.js";
 import { el, show } from "./dom.js";
 
 /**
@@ -89,4 +90,63 @@ export function pictureCanvas(rgba, height, width, className) {
   const { canvas, draw } = pixelCanvas(height, width, className);
   draw(rgba);
   return canvas;
+}
+
+/** Pixels of a cut-out square on its longer side. */
+const CUT = 48;
+
+/**
+ * A canvas that shows one patch of a picture.
+ * @param {import("../maths/geometry.js").Grid} grid
+ * @returns {{canvas: HTMLCanvasElement,
+ *   draw: (picture: HTMLCanvasElement|ImageBitmap, token: number) => void}}
+ *   draw: the picture may have any resolution
+ */
+export function patchCanvas(grid) {
+  const unit = CUT / Math.max(grid.patchWidth, grid.patchHeight);
+  const [width, height] = [grid.patchWidth * unit, grid.patchHeight * unit].map(Math.round);
+  const canvas = el("canvas", { class: "vv-cut-out", width, height });
+  const context = canvas.getContext("2d");
+  return {
+    canvas,
+    draw(picture, token) {
+      const box = boxOf(token, grid);
+      if (!box) return;
+      const [across, down] = [picture.width / grid.width, picture.height / grid.height];
+      const { left, top } = box;
+      context.drawImage(
+        picture,
+        left * across,
+        top * down,
+        grid.patchWidth * across,
+        grid.patchHeight * down,
+        0,
+        0,
+        width,
+        height,
+      );
+    },
+  };
+}
+
+/**
+ * The light of a spotlight, to lie over a picture: grey and dark where values are low, as it is where they
+ * are high.
+ * @param {number} rows
+ * @param {number} cols
+ */
+export function lightCanvas(rows, cols) {
+  const [grey, shade] = ["vv-grey", "vv-shade"].map((kind) => mapCanvas(rows, cols, kind));
+  return {
+    nodes: [grey.canvas, shade.canvas],
+    /** @param {ArrayLike<number>} values @param {number} offset @param {{min: number, max: number}} scale */
+    draw(values, offset, scale) {
+      grey.draw(values, offset, scale, greyTable());
+      shade.draw(values, offset, scale, shadeTable());
+    },
+    clear() {
+      grey.clear();
+      shade.clear();
+    },
+  };
 }

@@ -8,8 +8,9 @@ import { el, freshId, setText, show } from "./dom.js";
 
 /**
  * A choice of one of a few values: radio buttons that look like one bar.
- * @param {{label: string, options: {value: *, text: string, title?: string}[],
+ * @param {{label: string, options: {value: *, text: string, title?: string, more?: string}[],
  *   onChoose: (value: *) => void, wrap?: boolean}} props
+ *   more: of the text, where there is room for it
  * @returns {{root: HTMLElement, set: (value: *, useful?: boolean) => void}}
  */
 export function choice({ label, options, onChoose, wrap = false }) {
@@ -17,8 +18,13 @@ export function choice({ label, options, onChoose, wrap = false }) {
   const inputs = options.map(({ value }, at) =>
     el("input", { type: "radio", name, value: String(at), onchange: () => onChoose(value) }),
   );
-  const items = options.map(({ text, title }, at) =>
-    el("label", { class: "vv-option", title: title ?? null }, inputs[at], el("span", { text })),
+  const items = options.map(({ text, title, more = "" }, at) =>
+    el(
+      "label",
+      { class: "vv-option", title: title ?? null },
+      inputs[at],
+      el("span", {}, text, more && el("span", { class: "vv-more", text: more })),
+    ),
   );
   const bar = el("div", { class: wrap ? "vv-options vv-wrap" : "vv-options" }, ...items);
   const root = el("fieldset", { class: "vv-choice" }, el("legend", { text: label }), bar);

@@ -95,7 +95,8 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
   function begin(source, wanted) {
     const shape = app.shape(source);
     const entry = restore.entry(source.manifest);
-    const link = wanted ?? (entry ? { ...entry.selection, with: entry.with } : asked);
+    const link =
+      wanted ?? (entry ? { ...entry.selection, with: entry.with } : (chosenByPage(source.manifest) ?? asked));
     const { stays, anew, next } = arriving(app.selection, seen, source, link, shape, entry);
     const named = validSelection(complete(link, stays, shape), stays, shape);
     const step = stepAt(
@@ -142,6 +143,17 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
           on.render();
         });
     }, 0);
+  }
+
+  /**
+   * Where an app or a site begins whose address names nothing to look at: with the first look. A page of one
+   * file was made of a certain analysis, by somebody who knows the panels.
+   */
+  function chosenByPage({ link: found }) {
+    const { all, projector } = app.taste;
+    const names = Object.keys(asked ?? {});
+    if (!asked || !found || names.length > 0 || all || projector) return null;
+    return { panel: app.panels.find(({ plain }) => plain).id };
   }
 
   /** Whether the address leaves model and picture to the page. */

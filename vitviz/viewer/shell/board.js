@@ -100,8 +100,10 @@ export function createBoard(app) {
     answer: bar.answer,
     /** Draws everything for the present selection and pointer; synchronous. */
     render() {
+      const plain = Boolean(app.panel().plain);
       view = viewOf(app);
       root.classList.toggle("vv-tools-first", Boolean(app.panel().paints));
+      root.classList.toggle("vv-plain", plain);
       const other = app.facing();
       const second = other && viewOf(other);
       settle();
@@ -115,13 +117,15 @@ export function createBoard(app) {
       show(readout.root, !whole);
       steering.render(view);
       bar.render();
-      line.render();
-      root.classList.toggle("vv-changed", app.selection.beside === OPERATED);
+      line.render(view);
+      const changed = app.selection.beside === OPERATED;
+      root.classList.toggle("vv-changed", changed && !plain);
       beside.render(view, second);
+      if (changed && plain) show(beside.root, false); // headline and picture say it
       tabs.render(view, second);
       lesson.render();
       showOnly(app.course.shows());
-      glossary.rest();
+      if (!plain) glossary.rest();
       return view;
     },
     sentence: () => readout.sentence(view),
@@ -163,14 +167,15 @@ export function createBoard(app) {
    */
   function settle() {
     const wall = place === "wide" && app.taste.projector;
-    if (arranged === place + wall) return;
-    arranged = place + wall;
+    const plain = Boolean(app.panel().plain);
+    if (arranged === place + wall + plain) return;
+    arranged = place + wall + plain;
     if (place === "wide") readout.root[wall ? "after" : "before"](steering.where);
     else steering.root.prepend(steering.where);
     if (place === "wide") bar.root.after(line.root);
     (wall ? bar.notes : place === "wide" ? line.root : stage.root)[wall ? "before" : "after"](tabs.list);
     if (place !== "wide") tabs.list.after(line.root);
-    bar.arrange(place, options);
+    bar.arrange(place, options, plain);
     stage.arrange(place);
     if (place === "wide") stage.root.after(steering.root);
     else {

@@ -4,10 +4,10 @@
  */
 
 import { el, setText, show } from "../parts/dom.js";
-import { grouped } from "../maths/numbers.js";
+import { grouped, percents } from "../maths/numbers.js";
 import { OPERATED, read } from "../state/experiment.js";
 import { visitPanel } from "../state/panels.js";
-import { answerOf, moved, movedText, partSeen, rivalsOf } from "../text/answer.js";
+import { answerOf, isAnswer, moved, movedText, nameOf, partSeen, rivalsOf } from "../text/answer.js";
 import { changeName, sized, translated } from "../text/words.js";
 
 /**
@@ -26,9 +26,9 @@ export function createHeadline(app) {
   const answer = answerOf(app);
   const intact = answer ? answer.text : names;
   const { height, width } = manifest.model.image;
-  const about =
-    answer?.note ||
-    t(answer ? "says" : "saysNothing", { count: grouped(manifest.model.num_classes), height, width });
+  const seen = { count: grouped(manifest.model.num_classes), height, width };
+  const about = answer?.note || t(answer ? "says" : "saysNothing", seen);
+  const question = questionOf(app, seen); // on the first look, in place of an answer
   const before = el("s", { text: intact });
   const was = el("p", { class: "vv-was" }, before, el("span", { text: "→", "aria-hidden": "true" }));
   const now = el("h2", { text: intact });
@@ -36,6 +36,7 @@ export function createHeadline(app) {
   // what it says of an experiment has as many lines
   const says = el("p", { class: "vv-says", "data-intact": about }, saying);
   const shares = createShares();
+  let told = intact;
   const root = el(
     "div",
     { class: "vv-title" },
@@ -45,7 +46,7 @@ export function createHeadline(app) {
   return {
     root,
     names,
-    title: () => (now.textContent === names ? names : now.textContent + " · " + names),
+    title: () => (told === names ? names : told + " · " + names),
     render,
   };
 
@@ -57,7 +58,9 @@ export function createHeadline(app) {
     const after = other && answerOf(other);
     const distance = other ? movedText(app, other) : "";
     show(was, Boolean(after));
-    setText(now, after ? after.text : distance || intact);
+    const asks = app.panel().plain && !after && !distance ? question : null;
+    told = after ? after.text : distance || intact;
+    setText(now, asks ? asks.text : told);
     now.classList.toggle("vv-told", now.textContent !== names); // the name of a file stays as it is
     now.title = now.textContent; // a long one is cut off, so that what stands below keeps its place
     root.classList.toggle("vv-coming", coming);
@@ -73,7 +76,9 @@ export function createHeadline(app) {
             .join("; ")
         : failed
           ? t("experimentFailed")
-          : about,
+          : asks
+            ? asks.about
+            : about,
     );
     says.title = saying.textContent;
     if (after) shares.draw(t("besideAnswers"), moved(app, other));
@@ -88,6 +93,17 @@ export function createHeadline(app) {
   function said(changes) {
     return changes.map((one) => changeName(one, app)).join("; ");
   }
+}
+
+/** The answer as a question, and how sure it is; null where none is firm. */
+function questionOf(app, seen) {
+  const { answer } = app.source.manifest.pass;
+  if (!isAnswer(app.source) || answer.outputs !== "one_of") return null;
+  const [share] = percents([answer.probability]);
+  return {
+    text: app.t("whySays", { name: nameOf(answer, app) }),
+    about: app.t("whySure", { share, ...seen }),
+  };
 }
 
 /**

@@ -3,6 +3,7 @@
  * stands what the model would answer there.
  */
 
+import { lightCanvas, pixelCanvas } from "../parts/canvas.js";
 import { el, freshId, setText } from "../parts/dom.js";
 import { OPERATED } from "../state/experiment.js";
 import { overlayNamed } from "../state/overlays.js";
@@ -10,6 +11,7 @@ import { explainerOf, visitPanel } from "../state/panels.js";
 import { firstAfter } from "../maths/predictions.js";
 import { percent } from "../maths/numbers.js";
 import { isAnswer, refuses } from "../text/answer.js";
+import { patchScale } from "../maths/scales.js";
 import { labelName } from "../text/words.js";
 
 /**
@@ -19,7 +21,7 @@ const REST_MS = 400;
 
 /**
  * @param {import("../main.js").App} app
- * @returns {{root: HTMLElement, render: () => void, destroy: () => void}}
+ * @returns {{root: HTMLElement, render: (view: import("../types.js").View) => void, destroy: () => void}}
  */
 export function createLine(app) {
   const {
@@ -48,7 +50,7 @@ export function createLine(app) {
     }),
   }));
   const name = freshId("layer");
-  const layers = Array.from({ length: model.depth }, (_, layer) => createLayer(name, layer, choose));
+  const layers = Array.from({ length: model.depth }, (_, layer) => createLayer(app, name, layer, choose));
   const answer = stations[stations.length - 1].node;
   const root = el(
     "div",
@@ -61,6 +63,10 @@ export function createLine(app) {
       ...layers.map((one) => one.root),
     ),
     answer,
+    el("p", {
+      class: "vv-line-caption",
+      text: t("lineCaption"),
+    }),
   );
   let seen = -1; // the layer that was brought in sight last
   let told = null; // the lens whose answers stand there
@@ -68,8 +74,9 @@ export function createLine(app) {
   tell(null, null);
   return { root, render, destroy: () => clearTimeout(late) };
 
-  function render() {
+  function render({ token }) {
     const { layer } = app.selection;
+    if (app.panel().plain) for (const one of layers) one.draw(token);
     const lit = app.panel().lights(app);
     const changed = app.selection.beside === OPERATED && !app.second.error;
     const of = changed ? app.second.app : app;
@@ -143,10 +150,11 @@ export function createLine(app) {
   }
 }
 
-/** A layer: a radio button with its number, and the answer under it. */
-function createLayer(name, layer, onChoose) {
+/** A layer: a radio button with its number, and the answer under it; on the first look with its picture. */
+function createLayer(app, name, layer, onChoose) {
   const input = el("input", { type: "radio", name, value: String(layer), onchange: () => onChoose(layer) });
   const answer = el("span", { class: "vv-would" });
+  let picture = null; // once it is needed
   const root = el(
     "label",
     { class: "vv-layer" },
@@ -156,6 +164,11 @@ function createLayer(name, layer, onChoose) {
   );
   return {
     root,
+    /** Draws where a token looks in this layer, by the mean of its heads. */
+    draw(token) {
+      if (!picture) answer.before((picture = createLayerPicture(app, layer)).root);
+      picture.draw(token);
+    },
     choose(chosen) {
       if (chosen && !input.checked) input.checked = true;
     },
@@ -164,6 +177,27 @@ function createLayer(name, layer, onChoose) {
       input.setAttribute("aria-label", said);
       root.title = said;
       root.classList.toggle("vv-final", final);
+    },
+  };
+}
+
+/** The picture with the light of a layer. */
+function createLayerPicture(app, layer) {
+  const { source } = app;
+  const { grid, manifest } = source;
+  const { height, width } = manifest.model.image;
+  const pixels = pixelCanvas(height, width, "vv-pixels");
+  const light = lightCanvas(grid.rows, grid.cols);
+  const root = el("span", { class: "vv-layer-picture" }, pixels.canvas, ...light.nodes);
+  root.style.aspectRatio = width + " / " + height;
+  return {
+    root,
+    draw(token) {
+      pixels.draw(source.picture.get()?.rgba);
+      const values = source.maps.head(layer, token, app.selection.direction, "mean");
+      root.classList.toggle("vv-stale", !values); // its layer is not here yet
+      if (!values) return light.clear();
+      return light.draw(values, grid.prefix, patchScale(values, grid));
     },
   };
 }

@@ -102,6 +102,7 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
       const { selection, taste } = app;
       root.classList.toggle("vv-smooth", taste.smooth);
       root.classList.toggle("vv-projector", taste.projector);
+      document.documentElement.toggleAttribute("data-vv-plain", Boolean(app.panel().plain));
       let view = null;
       guardFocus(
         content,
@@ -167,7 +168,7 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     root.classList.toggle("vv-writing", board !== null);
     if (!board) return;
     const top =
-      board.root.querySelector(".vv-columns").getBoundingClientRect().top - root.getBoundingClientRect().top;
+      board.root.querySelector(".vv-left").getBoundingClientRect().top - root.getBoundingClientRect().top;
     const wide = root.dataset.size === "wide";
     for (const [name, size] of Object.entries({
       top,

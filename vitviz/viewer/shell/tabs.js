@@ -2,7 +2,7 @@
 
 import { createCode } from "../parts/code.js";
 import { el, freshId } from "../parts/dom.js";
-import { visitPanel } from "../state/panels.js";
+import { panelOf, visitPanel } from "../state/panels.js";
 import { sideNames } from "../text/words.js";
 
 /**
@@ -20,7 +20,10 @@ export function createTabs(app) {
       id: tabId,
       "aria-controls": pageId,
       text: t("panel_" + id),
-      onclick: () => visit(id),
+      onclick: () => {
+        if (panelOf(app.panels, id).plain) app.prefer({ all: false });
+        visit(id);
+      },
     });
     const page = el(
       "div",
@@ -76,8 +79,10 @@ export function createTabs(app) {
   function moveTab(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
-    const at = pages.findIndex(({ tab }) => tab === event.target);
-    const next = pages[(at + step + pages.length) % pages.length];
+    // By keys one stays among the tabs: the first look has none.
+    const stops = pages.filter(({ id }) => !panelOf(app.panels, id).plain);
+    const at = stops.findIndex(({ tab }) => tab === event.target);
+    const next = stops[(at + step + stops.length) % stops.length];
     visit(next.id);
     next.tab.focus({ preventScroll: true });
     event.preventDefault();

@@ -6,6 +6,7 @@ import { el, show } from "../parts/dom.js";
 import { allow, button } from "../parts/widgets.js";
 import { createSharing } from "../saving/sharing.js";
 import { lookOf } from "../maths/look.js";
+import { visitPanel } from "../state/panels.js";
 import { languageName, nextLanguage } from "../text/language.js";
 import { translated } from "../text/words.js";
 
@@ -19,6 +20,7 @@ export function createTitleBar(app, save, openHelp, projecting) {
   const { t } = app;
   const { manifest } = app.source;
   const undo = button({ text: "↶", title: t("undo"), onClick: () => app.undo() });
+  undo.classList.add("vv-undo");
   const redo = button({ text: "↷", title: t("redo"), onClick: () => app.redo() });
   const projector = button({
     text: t("projector"),
@@ -36,10 +38,20 @@ export function createTitleBar(app, save, openHelp, projecting) {
     onClick: () => app.teaching.openLessons(),
   });
   lessons.classList.add("vv-lessons-button");
+  const all = button({
+    text: t("allPanels"),
+    title: t("allPanelsTitle"),
+    onClick() {
+      app.prefer({ all: true });
+      app.select(visitPanel(app.panels.find(({ first }) => first).id, app.selection, app.shape()));
+    },
+  });
+  all.classList.add("vv-all");
   const tools = el(
     "div",
     { class: "vv-tools" },
     lessons,
+    all,
     undo,
     redo,
     save,
@@ -93,9 +105,12 @@ export function createTitleBar(app, save, openHelp, projecting) {
     titles: headline.root,
     title: headline.title,
     answer: headline.render,
-    /** Puts the tools beside the title where there is room, else under the folded options. */
-    arrange(size, options) {
-      if (size === "wide") headline.root.after(tools);
+    /**
+     * Puts the tools beside the title where there is room or few of them are shown, else under the folded
+     * options.
+     */
+    arrange(size, options, plain) {
+      if (size === "wide" || plain) headline.root.after(tools);
       else options.append(tools);
       (size === "wide" ? headline.root : options).append(about);
     },
@@ -145,9 +160,11 @@ function createPhotoNotes(app) {
 /** A button for the next language: its text in that language, its title in the language of the page. */
 function languageButton(app) {
   const next = nextLanguage(app.language);
-  return button({
+  const made = button({
     text: languageName(next, next),
     onClick: () => app.page.switchLanguage(),
     title: app.t("languageTitle", { language: languageName(next, app.language) }),
   });
+  made.classList.add("vv-language");
+  return made;
 }

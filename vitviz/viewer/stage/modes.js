@@ -29,6 +29,7 @@ export function createModes(app) {
     options: [false, true].map((erasing) => ({
       value: erasing,
       text: t(erasing ? "modeErase" : "modeLook"),
+      more: t(erasing ? "modeEraseMore" : "modeLookMore"),
       title: t(erasing ? "modeEraseTitle" : "modeLookTitle"),
     })),
   });

@@ -4,7 +4,7 @@
  */
 
 import { mapCanvas, photoCanvas, pixelCanvas } from "../parts/canvas.js";
-import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
+import { SPOTLIGHT, colourTable, greyTable, shadeTable } from "../maths/colour.js";
 import { el, show } from "../parts/dom.js";
 import { percentBox, tokenAt } from "../maths/geometry.js";
 import { createMarks } from "./marks.js";
@@ -31,8 +31,11 @@ export function createPicture(app, ...above) {
   pixels.canvas.classList.toggle("vv-coarse", Math.max(height, width) <= 160);
   const photo = photoCanvas("vv-photograph");
   const overlay = mapCanvas(grid.rows, grid.cols, "vv-overlay");
-  overlay.canvas.style.width = (100 * grid.cols * grid.patchWidth) / width + "%";
-  overlay.canvas.style.height = (100 * grid.rows * grid.patchHeight) / height + "%";
+  const grey = mapCanvas(grid.rows, grid.cols, "vv-grey"); // under the shade of a spotlight
+  for (const { canvas } of [overlay, grey]) {
+    canvas.style.width = (100 * grid.cols * grid.patchWidth) / width + "%";
+    canvas.style.height = (100 * grid.rows * grid.patchHeight) / height + "%";
+  }
   const lines = el("div", { class: "vv-lines" });
   lines.style.width = overlay.canvas.style.width;
   lines.style.height = overlay.canvas.style.height;
@@ -46,6 +49,7 @@ export function createPicture(app, ...above) {
     { class: "vv-picture" },
     pixels.canvas,
     photo.canvas,
+    grey.canvas,
     overlay.canvas,
     lines,
     pointed,
@@ -70,6 +74,9 @@ export function createPicture(app, ...above) {
         );
       else overlay.clear();
       overlay.canvas.style.opacity = String(!covered ? 0 : spotlight ? 1 : app.taste.opacity);
+      const lit = covered && spotlight && !shown.painted;
+      if (lit) grey.draw(shown.values, grid.prefix, shown.scale, greyTable());
+      show(grey.canvas, lit);
       pixels.draw((changed ?? app.source).picture.get()?.rgba);
       const { photograph } = app.source;
       const own = bare

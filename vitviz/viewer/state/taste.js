@@ -20,6 +20,7 @@ const COMMON = {
   rulers: flag(false),
   fromOne: flag(false),
   projector: flag(false),
+  all: flag(false), // the page begins with all panels, and not with the first look
   // The names of the folds that are open.
   opened: { start: "", possible: (value) => typeof value === "string" && /^[a-z ]{0,200}$/.test(value) },
 };

@@ -1,6 +1,6 @@
 /**
- * Findings: what a panel has found, in one sentence made from the numbers on the screen, without a word that
- * needs a card.
+ * Findings: what a panel has found, in one sentence made from the numbers on the screen. Of the words that a card
+ * explains it has the name of CLS alone.
  */
 
 import { holdingHalf, prefixKind, strongest } from "../maths/attention.js";
@@ -36,8 +36,8 @@ const ALIKE = 0.4;
 const APART = 0.1;
 
 /**
- * A token within a sentence, in words that need no card; `square`: what a square is called. CLS stands for
- * the whole picture only where the answer is read from it.
+ * A token within a sentence; `square`: name of a square. CLS has its name only where the answer is read from
+ * it.
  */
 function plainName(
   {
@@ -86,8 +86,9 @@ function roughly(share) {
  * @param {Float32Array} values  of all tokens: a row, which sums to 1, or a column, which does so on the
  *   average of all tokens
  * @param {number} token
+ * @param {string} [place]  name of the strongest square, where it can be seen; by default its row and column
  */
-export function attentionFinding(app, values, token) {
+export function attentionFinding(app, values, token, place) {
   const {
     t,
     selection: { direction },
@@ -96,7 +97,8 @@ export function attentionFinding(app, values, token) {
   if (isAlone(app, squares, token)) return "";
   const [all, taken] = [squares.length, squares.map((at) => values[at])];
   const best = squares[strongest(taken, 1)[0]];
-  const words = { who: thisOne(app, token), all, name: best === token ? t("itself") : tokenName(best, app) };
+  const name = best === token ? t("itself") : (place ?? tokenName(best, app));
+  const words = { who: thisOne(app, token), all, name };
   const sum = (list) => list.reduce((total, value) => total + value, 0);
   if (direction === "to") return t("attentionReceived", { ...words, times: multiple(sum(values)) });
   const inside = sum(taken);

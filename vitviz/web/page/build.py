@@ -41,7 +41,7 @@ from .aliases import Aliased, Aliases
 from .components import Manifest, Viewer
 from .door import Door, Gate
 from .entrance import Entrance
-from .first import First
+from .first import BEGIN, First
 from .gradio_inside import (
     NOT_UPLOADED,
     App,
@@ -74,10 +74,6 @@ FROM_HISTORY = "async (photo, ...others) => [await vitviz.photos.fromHistory(), 
 ALIVE = "async (photo, ...others) => [await vitviz.photos.alive(photo), ...others]"
 # The photo that stays in the browser is not shown any more.
 LEFT = "(...all) => { vitviz.photos.leave(); return all; }"
-
-# A page for the projector has no strip: marked before anything is drawn.
-WALL = """<script>if (new URLSearchParams(location.search).get("projector") === "true")
-document.documentElement.dataset.vvWall = "";</script>"""
 
 
 def build(settings: Settings) -> tuple[App, dict[str, Any]]:
@@ -135,7 +131,7 @@ def _built(
         "quiet": classroom is not None,  # otherwise it prints 0.0.0.0, which nobody can open
         "theme": theme(),
         "css": f"{PAGE_CSS}\n{hiding()}\n{_grey()}\n{payload.css()}",
-        "head": f"{WALL}<script>{gradio_head()}{ROOM_JS if classroom else ''}</script>",
+        "head": f"<script>{BEGIN}{gradio_head()}{ROOM_JS if classroom else ''}</script>",
         "i18n": texts,
         "run_history": False,  # it would keep pictures and dead links in the browser
         "footer_links": ["api"],

@@ -2,7 +2,7 @@
 // A photo or a lesson of the visitor's own comes back.
 const vitvizOwn = Boolean(history.state?.vitviz?.photo || location.hash);
 (() => {
-  const answers = __SAID__; // language -> answer
+  const texts = __SAID__; // language -> answer, and question of the first look
   const first = document.querySelector(".vv-first");
   const IN_ITS_PLACE = "[data-state=ready], [data-state=error], .vv-absent:not([hidden])";
   let spoken = null;
@@ -11,8 +11,10 @@ const vitvizOwn = Boolean(history.state?.vitviz?.photo || location.hash);
   } catch {
     // nothing is remembered, or the browser refuses
   }
-  if (Object.hasOwn(answers, spoken))
-    Object.assign(first.querySelector("p"), { lang: spoken, textContent: answers[spoken] });
+  if (Object.hasOwn(texts, spoken))
+    first
+      .querySelectorAll("p")
+      .forEach((line, at) => Object.assign(line, { lang: spoken, textContent: texts[spoken][at] }));
   if (vitvizOwn) first.remove();
   new MutationObserver((_, observer) => {
     const place = document.querySelector(IN_ITS_PLACE);

@@ -16,14 +16,17 @@ from urllib.parse import quote
 
 from PIL import Image
 
-from ...languages import languages, say
+from ...languages import Message, languages, say
+from ...payload.bundle import without_comments
 from ...probe.analysis import Analysis
+from ...probe.measure.phrases import named
 from ..service.replies import with_places
 from ..store.examples import Example
 
 SIDE = 288  # pixels: a blurred picture for a second, an eighth of the bytes of the sharp one
-CSS, SCRIPT = (
-    (Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("first.css", "first.js")
+CSS, BEGIN, SCRIPT = (
+    without_comments((Path(__file__).parent / name).read_text(encoding="utf-8"))
+    for name in ("first.css", "begin.js", "first.js")
 )
 
 
@@ -48,11 +51,16 @@ class First:
         if analysis.photograph is None or analysis.photograph.crop is None:
             return
         picture, answers = _data(analysis.photograph.crop), said_of(analysis)
-        script = SCRIPT.replace("__SAID__", json.dumps(answers).replace("<", "\\u003c"))
-        for language in languages():
+        texts = {
+            language: [answers.get(language, ""), asked_of(analysis, language)]
+            for language in languages()
+        }
+        script = SCRIPT.replace("__SAID__", json.dumps(texts).replace("<", "\\u003c"))
+        for language, (answer, question) in texts.items():
             self._by_language[language] = (
-                f'<div class="vv-first"><style>{CSS}</style>'
-                f'<p lang="{language}">{html.escape(answers.get(language, ""))}</p>'
+                f'<script>{BEGIN}</script><div class="vv-first"><style>{CSS}</style>'
+                f'<p lang="{language}">{html.escape(answer)}</p>'
+                f'<p class="vv-asks" lang="{language}">{html.escape(question)}</p>'
                 f'<img src="{picture}" alt="{html.escape(say(example.name, language))}"></div>'
                 f"<script>{script}</script>\n"
             ).encode()
@@ -64,6 +72,18 @@ def said_of(analysis: Analysis) -> dict[str, str]:
     if answer is None or answer.level != "answer":
         return {}
     return {language: analysis.answer_text(language) for language in languages()}
+
+
+def asked_of(analysis: Analysis, language: str) -> str:
+    """The headline of the first look: the question why that is the answer, where it is one class
+    or group; "" where `said_of` is empty.
+    """
+    answer = analysis.answer()
+    if answer is None or answer.level != "answer":
+        return ""
+    if answer.outputs != "one_of" or not analysis.card.trained:
+        return analysis.answer_text(language)
+    return say(Message("viewer.whySays", name=named(answer, analysis.card, language)), language)
 
 
 def _brought(manifest: Mapping[str, Any]) -> bytes:

@@ -1,0 +1,181 @@
+"""The first look: what a visitor sees before anything was pressed, and what each press does."""
+
+import re
+
+import pytest
+
+from tests.browser.conftest import ASKED, DESK, LAPTOP, PHONE, WALL, address_says
+
+ABOUT = {"en": "Vision Transformer", "ko": "비전 트랜스포머"}
+# Controls, words and stops of the Tab key; a group of radio buttons is one control.
+SEEN = """() => {
+    const inWindow = (node) => {
+        const { top, bottom, left, right } = node.getBoundingClientRect();
+        return bottom > 0 && top < innerHeight && right > 0 && left < innerWidth;
+    };
+    const isSeen = (node) => node.checkVisibility({ visibilityProperty: true }) && inWindow(node);
+    const all = [...document.querySelectorAll("button, input, a, select, summary, [tabindex='0']")];
+    const one = (node) => node.type === "radio" ? node.name : node;
+    const controls = new Set(all.filter(isSeen).map(one));
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const words = [], sizes = new Set();
+    while (texts.nextNode()) {
+        const { parentElement: node, textContent } = texts.currentNode;
+        const { width, height } = node.getBoundingClientRect();
+        if (isSeen(node) && width > 2 && height > 2 && getComputedStyle(node).fontSize !== "0px"
+            && !node.closest("script, style")) {
+            const found = textContent.split(/\\s+/).filter((word) => /[\\p{L}\\d]/u.test(word));
+            words.push(...found);
+            if (found.length > 0) sizes.add(getComputedStyle(node).fontSize);
+        }
+    }
+    const stops = all.filter((node) => node.tabIndex >= 0 && !node.disabled
+        && node.checkVisibility({ visibilityProperty: true })
+        && !(node.type === "radio" && !node.checked));
+    return {
+        controls: controls.size, words: words.length, stops: stops.length, text: words.join(" "),
+        sizes: [...sizes],
+        wide: document.documentElement.scrollWidth, window: innerWidth,
+    };
+}"""
+LIGHT = """(nodes) => nodes.map((node) => {
+    const { data } = node.getContext("2d").getImageData(0, 0, node.width, node.height);
+    return data.filter((_, at) => at % 4 === 3).join(" ");
+})"""
+
+
+def box(page, selector: str) -> dict[str, float]:
+    return page.locator(selector).first.bounding_box()
+
+
+@pytest.mark.parametrize(
+    ("options", "most_top"), [(LAPTOP, 110), (PHONE, 200), (DESK, 110)], ids=["1366", "390", "1920"]
+)
+def test_it_says_what_it_is_and_what_can_be_done_in_few_words(visit, options, most_top):
+    for language in ABOUT:
+        seen = visit(f"?model=photos&lang={language}", first=True, **options)
+        page = seen.page
+        page.wait_for_function("!document.querySelector('.vv-layer-picture.vv-stale')")
+        page.wait_for_function(ASKED)
+        found = page.evaluate(SEEN)
+        assert ABOUT[language] in found["text"]
+        assert found["controls"] <= 20
+        assert found["words"] <= 130
+        assert found["stops"] <= 35
+        assert len(found["sizes"]) <= 6, found["sizes"]
+        assert found["wide"] <= found["window"]
+        picture = box(page, ".vv-picture")
+        assert picture["y"] <= most_top
+        verbs = page.locator(".vv-modes .vv-option:visible").all()
+        assert len(verbs) == 2
+        for verb in verbs:
+            place = verb.bounding_box()
+            assert place["height"] >= 44
+            assert place["y"] >= picture["y"] + picture["height"]
+            assert place["y"] + place["height"] <= page.viewport_size["height"]
+        assert page.locator("[role=tab]:visible").count() == 0
+
+
+def test_the_question_the_layers_and_the_squares_follow_what_is_pointed_at(visit):
+    seen = visit("?model=photos", first=True, **LAPTOP)
+    page = seen.page
+    page.wait_for_function("!document.querySelector('.vv-layer-picture.vv-stale')")
+    name, share = re.match("“(.+)”, (\\S+)", page.title()).groups()
+    assert seen.text(".vv-title h2") == f"Why does it say “{name}”?"
+    assert seen.text(".vv-says").startswith(f"{share} sure · knows ")
+    page.wait_for_function(ASKED)
+    assert page.locator(".vv-would").last.text_content() == name
+    layers = page.locator(".vv-layer-picture .vv-shade")
+    before, sentence = layers.evaluate_all(LIGHT), seen.text(".vv-why .vv-found")
+    assert len(set(before)) == 6, "each layer looks elsewhere"
+    machine = box(page, ".vv-dares")["y"]
+    picture = box(page, ".vv-picture")
+    page.mouse.move(picture["x"] + 20, picture["y"] + 20)
+    page.wait_for_function(
+        "before => document.querySelector('.vv-why .vv-found').textContent !== before", arg=sentence
+    )
+    assert all(now != then for now, then in zip(layers.evaluate_all(LIGHT), before, strict=True))
+    assert box(page, ".vv-dares")["y"] == machine, "nothing moves while one points"
+    assert page.locator(".vv-squares li:visible").count() == 4
+    page.mouse.move(2, 2)
+    page.get_by_role("radio", name="layer 4", exact=False).check()
+    seen.is_(layer=4, panel="why")
+    address_says(page, panel="why", layer=4)
+
+
+def test_each_dare_does_what_it_says_and_can_be_taken_back(visit):
+    seen = visit("?model=photos", first=True, **LAPTOP)
+    page = seen.page
+    dare = page.locator(".vv-dare")
+    picture = box(page, ".vv-picture")
+    dare.filter(has_text="Shuffle it").click()
+    page.wait_for_function(
+        "document.querySelector('.vv-was').checkVisibility()"
+        " && document.querySelector('.vv-title').className === 'vv-title'"
+    )
+    assert "after: picture shuffled" in seen.text(".vv-says")
+    assert box(page, ".vv-picture") == picture, "the picture stays where it is"
+    undo = page.locator(".vv-undo")
+    undo.click()
+    page.locator(".vv-was").wait_for(state="hidden")
+    dare.filter(has_text="Erase it").click()
+    page.mouse.move(picture["x"] + 130, picture["y"] + 130)
+    page.mouse.down()
+    page.mouse.move(picture["x"] + 330, picture["y"] + 140, steps=6)
+    page.mouse.up()
+    page.locator(".vv-was").wait_for()
+    assert "patches are out" in seen.text(".vv-finding")
+    undo.click()
+    page.locator(".vv-was").wait_for(state="hidden")
+    dare.filter(has_text="Before training").click()
+    page.locator('[data-beside="untrained"]').wait_for()
+    assert page.locator(".vv-side-name:visible").count() == 0, "one panel, and two pictures"
+    undo.click()
+    page.locator('[data-beside=""]').wait_for()
+
+
+def test_on_a_phone_a_dare_scrolls_to_what_it_changes(visit):
+    page = visit("?model=photos", first=True, **PHONE).page
+    for dare, place in (("Erase it", ".vv-title h2"), ("Before training", ".vv-beside h3")):
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        page.locator(".vv-dare").filter(has_text=dare).tap()
+        page.wait_for_function(
+            """place => {
+                const [frame, seen] = [".vv-frame", place].map((one) =>
+                    document.querySelector(one).getBoundingClientRect());
+                return frame.bottom <= seen.top && seen.bottom < innerHeight;
+            }""",
+            arg=place,
+        )
+
+
+def test_all_panels_are_one_press_away_and_remembered(visit):
+    seen = visit("?model=photos", first=True, **LAPTOP)
+    page = seen.page
+    page.get_by_role("button", name="All panels").click()
+    seen.is_(panel="attention")
+    address_says(page, panel="attention")
+    assert page.locator("[role=tab]:visible").count() == 13
+    assert page.locator("#vv-model").is_visible()
+    page.goto(page.url.partition("?")[0] + "?model=photos")
+    seen.ready("red-panda.jpg")
+    seen.is_(panel="attention")
+    page.get_by_role("tab", name="First look").click()
+    seen.is_(panel="why")
+    address_says(page, panel="why")
+    assert not page.locator("#vv-model").is_visible()
+    page.goto(page.url.partition("?")[0] + "?model=photos")
+    seen.ready("red-panda.jpg")
+    seen.is_(panel="why")
+
+
+def test_links_lessons_and_the_wall_begin_as_before(visit):
+    seen = visit("?model=photos&layer=3", first=True)
+    seen.is_(panel="attention", layer=3)
+    seen.go("?model=photos&panel=positions", "red-panda.jpg")
+    seen.is_(panel="positions")
+    wall = visit("?model=photos&projector=true", first=True, **WALL)
+    wall.is_(panel="attention")
+    other = visit("?model=photos&example=dog", "dog.jpg", first=True)
+    other.is_(panel="why")
+    assert other.text(".vv-title h2") != wall.text(".vv-title h2")

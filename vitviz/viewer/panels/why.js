@@ -1,0 +1,136 @@
+/** Panel First look: what the picture shows in one sentence, and three experiments, one press each. */
+
+import { strongest } from "../maths/attention.js";
+import { patchCanvas, pixelCanvas } from "../parts/canvas.js";
+import { el, setText, show } from "../parts/dom.js";
+import { percent } from "../maths/numbers.js";
+import { cellsOf } from "../state/bench.js";
+import { attention } from "./attention.js";
+import { answerOf, isAnswer, nameOf } from "../text/answer.js";
+import { attentionFinding } from "../text/findings.js";
+
+/** Squares that are named with their share. */
+const SQUARES = 4;
+
+/** @type {import("../state/panels.js").PanelDescription} */
+export const why = {
+  id: "why",
+  plain: true,
+  alone: true,
+  whole: true,
+  overlay: "attention",
+  needs: "layer",
+  lights: ({ selection: { layer } }) => [layer],
+  create,
+  code: (selection, source) => attention.code(selection, source, { gallery: "layer" }),
+};
+
+/** @param {import("../main.js").App} app */
+function create(app) {
+  const { t } = app;
+  const found = el("p", { class: "vv-found" });
+  const { height, width } = app.source.manifest.model.image;
+  const pixels = pixelCanvas(height, width, "");
+  const squares = Array.from({ length: SQUARES }, () => createSquare(app.source.grid));
+  const list = el(
+    "ul",
+    { class: "vv-squares", "aria-label": t("whySquares") },
+    ...squares.map(({ root }) => root),
+  );
+  const dares = createDares(app);
+  const root = el(
+    "div",
+    { class: "vv-why" },
+    found,
+    list,
+    el("p", { class: "vv-note", text: t("whyLight") }),
+    dares.root,
+  );
+  return { root, render };
+
+  function render({ token }) {
+    const { layer, head, direction } = app.selection;
+    const { maps, grid, picture, photograph } = app.source;
+    const values = maps.head(layer, token, direction, head);
+    dares.render();
+    show(list, values !== null);
+    if (!values) return;
+    setText(found, attentionFinding(app, values, token, t("whyFirst")));
+    const best = strongest(values.subarray(grid.prefix), SQUARES);
+    pixels.draw(picture.get()?.rgba);
+    const seen = (photograph.exists && photograph.get()) || pixels.canvas;
+    squares.forEach((square, at) =>
+      square.render(seen, grid.prefix + best[at], values[grid.prefix + best[at]]),
+    );
+  }
+}
+
+/** A square of the picture, cut out, with its share. */
+function createSquare(grid) {
+  const cut = patchCanvas(grid);
+  const share = el("b");
+  const root = el("li", {}, cut.canvas, share);
+  return {
+    root,
+    render(picture, token, value) {
+      show(root, Number.isFinite(value));
+      if (!Number.isFinite(value)) return;
+      cut.draw(picture, token);
+      setText(share, percent(value));
+    },
+  };
+}
+
+/** Three experiments, each done by one press, and undone by another. */
+function createDares(app) {
+  const {
+    t,
+    bench,
+    source: { grid, manifest },
+  } = app;
+  const name = isAnswer(app.source) ? nameOf(manifest.pass.answer, app) : "";
+  const sides = cellsOf(grid);
+  const erase = createDare(t("dareErase"), name ? t("dareEraseWhy", { name }) : t("dareEraseAny"), () =>
+    bench.use({ erasing: true, on: true, tool: "remove" }),
+  );
+  const shuffle = createDare(t("dareShuffle"), t("dareShuffleWhy"), () => {
+    bench.use({ erasing: true, on: true });
+    bench.change([{ kind: "shuffle", cells: sides[Math.floor(sides.length / 2)], seed: 0 }]);
+  });
+  const before = createDare(
+    t("dareBefore"),
+    t("dareBeforeWhy"),
+    () => app.select({ beside: "untrained" }),
+    ".vv-beside",
+  );
+  return {
+    root: el("div", { class: "vv-dares" }, erase, shuffle, before),
+    render() {
+      show(erase, app.backend.changes && answerOf(app) !== null);
+      show(shuffle, app.backend.changes && sides.length > 0);
+      show(before, app.shape().besides.includes("untrained"));
+    },
+  };
+}
+
+/**
+ * @param {string} title
+ * @param {string} text
+ * @param {() => void} act
+ * @param {string} [where]  selector of the place where it is seen: a phone scrolls there
+ */
+function createDare(title, text, act, where = ".vv-title-bar") {
+  const onclick = ({ currentTarget }) => {
+    act();
+    const place = currentTarget.closest(".vv-board").querySelector(where);
+    // the board measures what it keeps in sight after the next frame
+    const scroll = () => place.scrollIntoView({ block: "nearest" });
+    requestAnimationFrame(() => requestAnimationFrame(scroll));
+  };
+  return el(
+    "button",
+    { type: "button", class: "vv-dare", onclick },
+    el("b", { text: title }),
+    el("span", { text }),
+  );
+}
