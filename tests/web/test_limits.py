@@ -52,7 +52,8 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
     waiting = int(limits.QUEUE_SIZE * limits.QUEUE_SHARE)
     rows = {
         "descriptors": f"{limits.STREAMS} streams of events at a time, {limits.STREAMS_OF_ADDRESS}"
-        f" of one address; {limits.UPLOADS} uploads, {limits.UPLOADS_OF_ADDRESS} of one address,"
+        f" of one address, {limits.FIRST_STREAMS:,} where an address with further ones has fewer"
+        f" than four; {limits.UPLOADS} uploads, {limits.UPLOADS_OF_ADDRESS} of one address,"
         f" {limits.FIRST_UPLOADS} where each further one is the only one of its address;"
         f" {limits.REQUESTS_INSIDE} requests of one address, waiting ones included."
         f" The app asks the system for {limits.DESCRIPTORS:,}",
@@ -69,11 +70,13 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
         f" a minute in the log, of {limits.LOG_LETTERS} letters each; nothing new while less than"
         f" {limits.DISK_RESERVE_BYTES // mb:,} MB are free",
         "time": f"{limits.QUEUE_SIZE} requests wait, at most {waiting} of one address, and"
-        f" addresses take turns; {limits.DIRECT_OF_ADDRESS} requests of an address compute"
-        f" beside the queue, {limits.QUESTIONS} of all addresses and {limits.FIRST_QUESTIONS}"
-        f" where each further one is the only one of its address, and what computes goes first"
-        f" to the address that has the fewest turns; {limits.UPLOAD_SECONDS} s for an upload to"
-        f" arrive,"
+        f" addresses take turns; of pages, and of programs, {limits.workers(2)} of them compute on"
+        f" two cores and {limits.FIRST_WORKERS} where each further one is the only one of its"
+        f" address; {limits.DIRECT_OF_ADDRESS} requests of an address compute beside the queue,"
+        f" {limits.QUESTIONS} of all addresses and {limits.FIRST_QUESTIONS} where each further one"
+        f" is the only one of its address, for pages, and as many for programs, and what computes"
+        f" goes first to the address that has the fewest turns; {limits.UPLOAD_SECONDS} s for an"
+        f" upload to arrive,"
         f" {limits.BODY_SECONDS} s for any other body; {limits.ANSWER_SECONDS} s for an answer to"
         f" be taken; after wrong passwords the next one of that"
         f" address waits for up to {limits.LOGIN_SECONDS} s",

@@ -162,6 +162,27 @@ def test_a_question_has_a_place_from_its_last_byte_to_the_first_of_its_answer(tm
     asyncio.run(work())
 
 
+def test_questions_of_a_page_do_not_wait_for_those_of_programs(tmp_path):
+    came: list[str] = []
+    computed = asyncio.Event()
+
+    async def app(scope: dict, _receive: object, _send: Sending) -> None:
+        came.append(scope["path"])
+        await computed.wait()
+
+    async def work() -> None:
+        door = Door(app, Gate(Cache(tmp_path)))
+        asks = [*["/gradio_api/run/survey"] * 4, "/gradio_api/mcp/", *[QUESTION] * 3]
+        tasks = [asyncio.create_task(asked(door, path, settle)) for path in asks]
+        await settle()
+        assert came == [*["/gradio_api/run/survey"] * 2, *[QUESTION] * 2]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(work())
+
+
 def test_a_body_in_small_pieces_is_not_copied_for_each(tmp_path):
     copied: list[int] = []
 

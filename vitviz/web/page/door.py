@@ -83,7 +83,8 @@ class Door:
 
     def __init__(self, app: Callable[..., Awaitable[None]], gate: Gate) -> None:
         self.app, self.gate = app, gate
-        self._places = Places()
+        # By whether it is a question of our page: a survey of a program can take minutes.
+        self._places = {of_page: Places() for of_page in (False, True)}
         self._reading = asyncio.Lock()  # questions for tools are read one after the other
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
@@ -129,7 +130,7 @@ class Door:
         if rule is None or not rule.is_direct:
             await ask(scope, _replayed(body, receive), send)
             return
-        async with self._places.take(address_of(scope)) as end:
+        async with self._places[rule.is_of_page].take(address_of(scope)) as end:
             await ask(scope, _replayed(body, receive), _ending(send, end))
 
     async def _check_json(self, body: bytes) -> None:
