@@ -28,7 +28,7 @@ class Visits:
     """Callers of places by name, whose first letter is their address, until they are sent away."""
 
     def __init__(self) -> None:
-        self.places, self.inside = Places(), list[str]()
+        self.places, self.inside = Places(2, 3), list[str]()
         self.ends: dict[str, Callable[[], None]] = {}
         self._leave: dict[str, asyncio.Event] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
