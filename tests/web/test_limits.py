@@ -51,7 +51,8 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
     mb, kb = 10**6, 1000
     waiting = int(limits.QUEUE_SIZE * limits.QUEUE_SHARE)
     rows = {
-        "descriptors": f"{limits.STREAMS} streams of events at a time, {limits.STREAMS_OF_ADDRESS}"
+        "descriptors": f"{limits.CONNECTIONS_OF_ADDRESS:,} connections of one address, but of a"
+        f" proxy on this machine; {limits.STREAMS} streams of events at a time, {limits.STREAMS_OF_ADDRESS}"
         f" of one address, {limits.FIRST_STREAMS:,} where an address with further ones has fewer"
         f" than four; {limits.UPLOADS} uploads, {limits.UPLOADS_OF_ADDRESS} of one address,"
         f" {limits.FIRST_UPLOADS} where each further one is the only one of its address;"
@@ -75,8 +76,8 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
         f" address; {limits.DIRECT_OF_ADDRESS} requests of an address compute beside the queue,"
         f" {limits.QUESTIONS} of all addresses and {limits.FIRST_QUESTIONS} where each further one"
         f" is the only one of its address, for pages, and as many for programs, and what computes"
-        f" goes first to the address that has the fewest turns; {limits.UPLOAD_SECONDS} s for an"
-        f" upload to arrive,"
+        f" goes first to the address that has the fewest turns; {limits.HEAD_SECONDS} s for a"
+        f" head to arrive, {limits.UPLOAD_SECONDS} s for an upload,"
         f" {limits.BODY_SECONDS} s for any other body; {limits.ANSWER_SECONDS} s for an answer to"
         f" be taken; after wrong passwords the next one of that"
         f" address waits for up to {limits.LOGIN_SECONDS} s",
@@ -94,10 +95,11 @@ def test_the_readme_says_what_one_address_may_do() -> None:
     rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][1:]
     sentences = dictionary(ENGLISH, "web")
     wanted = {
+        "CONNECTIONS_OF_ADDRESS": "they are closed",
         "REQUESTS_INSIDE": (503, "many_open"),
         "STREAMS_OF_ADDRESS": (503, "many_open"),
-        "REQUESTS_OF_ADDRESS": None,
-        "DIRECT_OF_ADDRESS": None,
+        "REQUESTS_OF_ADDRESS": "they wait",
+        "DIRECT_OF_ADDRESS": "they wait",
         "QUEUE_SHARE": (429, "busy"),
         "UPLOADS_OF_ADDRESS": (503, "many_uploads"),
         "LOGIN_SECONDS": (429, "many_passwords"),
@@ -109,8 +111,8 @@ def test_the_readme_says_what_one_address_may_do() -> None:
             assert float(number.replace(",", "")) == getattr(limits, name), name
         found[named[0][0]] = beyond.removesuffix(" |")
     assert found == {
-        name: f"{refusal[0]}, *{sentences[refusal[1]]}*" if refusal else "they wait"
-        for name, refusal in wanted.items()
+        name: beyond if isinstance(beyond, str) else f"{beyond[0]}, *{sentences[beyond[1]]}*"
+        for name, beyond in wanted.items()
     }
     assert {name for name in vars(limits) if name.endswith("_OF_ADDRESS")} <= set(found)
 
