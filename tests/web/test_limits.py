@@ -52,12 +52,12 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
     waiting = int(limits.QUEUE_SIZE * limits.QUEUE_SHARE)
     rows = {
         "descriptors": f"{limits.CONNECTIONS_OF_ADDRESS:,} connections of one address, but of a"
-        f" proxy on this machine; {limits.STREAMS} streams of events at a time, {limits.STREAMS_OF_ADDRESS}"
-        f" of one address, {limits.FIRST_STREAMS:,} where an address with further ones has fewer"
-        f" than four; {limits.UPLOADS} uploads, {limits.UPLOADS_OF_ADDRESS} of one address,"
-        f" {limits.FIRST_UPLOADS} where each further one is the only one of its address;"
-        f" {limits.REQUESTS_INSIDE} requests of one address, waiting ones included."
-        f" The app asks the system for {limits.DESCRIPTORS:,}",
+        f" proxy on this machine; {limits.STREAMS} streams of events at a time,"
+        f" {limits.STREAMS_OF_ADDRESS} of one address, {limits.FIRST_STREAMS:,} where an address"
+        f" with further ones has fewer than four; {limits.UPLOADS} uploads,"
+        f" {limits.UPLOADS_OF_ADDRESS} of one address, {limits.FIRST_UPLOADS} where each further"
+        f" one is the only one of its address; {limits.REQUESTS_INSIDE} requests of one address,"
+        f" waiting ones included. The app asks the system for {limits.DESCRIPTORS:,}",
         "memory": f"{MAX_BYTES // mb} MB and {MAX_PIXELS // mb} megapixels of a picture,"
         f" {limits.UPLOAD_PARTS} files and {limits.UPLOAD_PARTS} fields of"
         f" {limits.UPLOAD_FIELD_BYTES // kb} kB in an upload; {limits.BODY_BYTES // kb} kB in any"
