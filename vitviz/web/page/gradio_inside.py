@@ -242,7 +242,8 @@ class App(gr.Blocks):
         os.environ["no_proxy"] = ",".join(filter(None, (named, "localhost", host)))
         # Nobody inside waits for one; both for pages and for programs.
         threads = 2 * (limits.FIRST_QUESTIONS + limits.FIRST_WORKERS)
-        return super().launch(*args, _frontend=False, max_threads=threads, **options)
+        options |= {"_frontend": False, "max_threads": threads}
+        return super().launch(*args, **options)
 
     def idle(self) -> bool:
         """Whether no request waits or runs, which only `_queue` knows; a stop would cut them."""
