@@ -183,12 +183,23 @@ async def main():
     states = [await push(address) for address in "aaaaaaabc" + "b"]
     (line,) = demo._queue.event_queue_per_concurrency_id.values()
     turns = [event.request.scope["client"][0] for event in line.queue]
-    limits.WORKERS, line.concurrency_limit, started = 3, 9, []
+    limits.WORKERS, limits.FIRST_WORKERS, line.concurrency_limit = 3, 5, 9
     demo._queue.active_jobs = []
-    while found := demo._queue.get_events():
-        demo._queue.active_jobs.append(found[0])
-        started.append(found[0][0].request.scope["client"][0])
-    print(json.dumps([states, turns, started, len(line.queue)]))
+
+    def start():
+        started = []
+        while found := demo._queue.get_events():
+            demo._queue.active_jobs.append(found[0])
+            started.append(found[0][0].request.scope["client"][0])
+        return started
+
+    first, waiting = start(), len(line.queue)
+    for event in demo._queue.active_jobs[0]:
+        event.concurrency_id = "another line"
+    second = start()
+    for address in "def":
+        await push(address)
+    print(json.dumps([states, turns, first, waiting, second, start(), len(line.queue)]))
     # Two streams of a session are cut off, one after the other; another session stays.
     sessions = demo._queue.pending_messages_per_session
     sessions["twin"] = sessions["other"] = None
@@ -204,8 +215,12 @@ def test_addresses_take_turns_in_the_queue_and_none_fills_it():
     done = subprocess.run(
         [sys.executable, "-c", TURNS], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    states, turns, started, waiting = json.loads(done.stdout)
+    states, turns, first, waiting, second, third, left = json.loads(done.stdout)
     assert states == ["success"] * 5 + ["queue_full"] * 2 + ["success"] * 3
     assert turns == list("abcabaaa")
-    # Of three workers an address has two at most: the others of "a" wait until one of it is done.
-    assert (started, waiting) == (list("abcab"), 3)
+    # Three are taken; further ones would be for addresses that have none.
+    assert (first, waiting) == (list("abc"), 5)
+    # What another line computes takes none of its workers.
+    assert second == ["a"]
+    # Of five workers the last two are for those who have none.
+    assert (third, left) == (list("de"), 5)

@@ -139,12 +139,14 @@ def test_uploads_at_a_time_are_bounded_in_all_and_for_each_address(gate, monkeyp
         assert not gate.uploads
 
 
-def test_questions_for_tools_are_read_one_after_the_other_with_pauses(gate, monkeypatch):
-    """95 pictures from 16 addresses, read at once, let /healthz wait for four seconds."""
+def test_long_questions_for_tools_are_read_one_after_the_other_with_pauses(gate, monkeypatch):
+    """95 pictures from 16 addresses, read at once, let /healthz wait for four seconds. Short
+    questions wait for none, and addresses take turns: a tool's answer came after 47 s.
+    """
     now, events = [0.0], []
 
-    def read(_):
-        events.append("read")
+    def read(body):
+        events.append(body[:2].decode())
         now[0] += 3
         return True
 
@@ -165,13 +167,20 @@ def test_questions_for_tools_are_read_one_after_the_other_with_pauses(gate, monk
         """Take an answer that nobody looks at."""
 
     async def all_at_once():
-        one, body = Door(app, gate), {"type": "http.request", "body": b"{}", "more_body": False}
+        one = Door(app, gate)
         scope = {"type": "http", "method": "POST", "path": "/gradio_api/mcp/", "headers": []}
-        clients = [scope | {"client": (address, 1)} for address in "abc"]
-        await asyncio.gather(*(one(client, reply(body), send) for client in clients))
+        questions = []
+        for name in ("a1", "a2", "a3", "b1"):
+            length = limits.BODY_BYTES + (name != "a3")
+            body = name.encode().ljust(length)
+            message = {"type": "http.request", "body": body, "more_body": False}
+            questions.append(one(scope | {"client": (name[0], 1)}, reply(message), send))
+        await asyncio.gather(*questions)
 
     asyncio.run(all_at_once())
-    assert events == ["read", 3 * limits.TOOL_PAUSES, "next"] * 3
+    pause_of = [3 * limits.TOOL_PAUSES, "next"]
+    assert events.pop(2) == "a3"  # while others wait for the first pause
+    assert events == ["a1", *pause_of, "b1", *pause_of, "a2", *pause_of]
 
 
 async def reply_with(send):

@@ -370,13 +370,16 @@ def test_with_a_login_what_knows_of_visitors_asks_for_it(path):
     ("path", "addresses", "wanted"),
     [
         (DATA, "aaab", [200, 200, 503, 200]),
-        (DATA, "abcd", [200, 200, 200, 503]),
+        # The fourth is in when its address has few; the fifth, the second of its own, is not.
+        (DATA, "abcdbe", [200, 200, 200, 200, 503, 503]),
         (CONFIG, "aaab", [200, 200, 503, 200]),
         (CONFIG, "abcd", [200, 200, 200, 200]),
     ],
 )
 def test_open_streams_and_requests_are_bounded(monkeypatch, path, addresses, wanted):
     monkeypatch.setattr(limits, "STREAMS", 3)
+    monkeypatch.setattr(limits, "FIRST_STREAMS", 4)
+    monkeypatch.setattr(limits, "STREAMS_OF_PAGE", 1)
     monkeypatch.setattr(limits, "STREAMS_OF_ADDRESS", 2)
     monkeypatch.setattr(limits, "REQUESTS_INSIDE", 2)
     statuses = []

@@ -51,11 +51,13 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
     mb, kb = 10**6, 1000
     waiting = int(limits.QUEUE_SIZE * limits.QUEUE_SHARE)
     rows = {
-        "descriptors": f"{limits.STREAMS} streams of events at a time, {limits.STREAMS_OF_ADDRESS}"
-        f" of one address; {limits.UPLOADS} uploads, {limits.UPLOADS_OF_ADDRESS} of one address,"
-        f" {limits.FIRST_UPLOADS} where each further one is the only one of its address;"
-        f" {limits.REQUESTS_INSIDE} requests of one address, waiting ones included."
-        f" The app asks the system for {limits.DESCRIPTORS:,}",
+        "descriptors": f"{limits.CONNECTIONS_OF_ADDRESS:,} connections of one address, but of a"
+        f" proxy on this machine; {limits.STREAMS} streams of events at a time,"
+        f" {limits.STREAMS_OF_ADDRESS} of one address, {limits.FIRST_STREAMS:,} where an address"
+        f" with further ones has fewer than four; {limits.UPLOADS} uploads,"
+        f" {limits.UPLOADS_OF_ADDRESS} of one address, {limits.FIRST_UPLOADS} where each further"
+        f" one is the only one of its address; {limits.REQUESTS_INSIDE} requests of one address,"
+        f" waiting ones included. The app asks the system for {limits.DESCRIPTORS:,}",
         "memory": f"{MAX_BYTES // mb} MB and {MAX_PIXELS // mb} megapixels of a picture,"
         f" {limits.UPLOAD_PARTS} files and {limits.UPLOAD_PARTS} fields of"
         f" {limits.UPLOAD_FIELD_BYTES // kb} kB in an upload; {limits.BODY_BYTES // kb} kB in any"
@@ -69,11 +71,13 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
         f" a minute in the log, of {limits.LOG_LETTERS} letters each; nothing new while less than"
         f" {limits.DISK_RESERVE_BYTES // mb:,} MB are free",
         "time": f"{limits.QUEUE_SIZE} requests wait, at most {waiting} of one address, and"
-        f" addresses take turns; {limits.DIRECT_OF_ADDRESS} requests of an address compute"
-        f" beside the queue, {limits.QUESTIONS} of all addresses and {limits.FIRST_QUESTIONS}"
-        f" where each further one is the only one of its address, and what computes goes first"
-        f" to the address that has the fewest turns; {limits.UPLOAD_SECONDS} s for an upload to"
-        f" arrive,"
+        f" addresses take turns; of pages, and of programs, {limits.workers(2)} of them compute on"
+        f" two cores and {limits.FIRST_WORKERS} where each further one is the only one of its"
+        f" address; {limits.DIRECT_OF_ADDRESS} requests of an address compute beside the queue,"
+        f" {limits.QUESTIONS} of all addresses and {limits.FIRST_QUESTIONS} where each further one"
+        f" is the only one of its address, for pages, and as many for programs, and what computes"
+        f" goes first to the address that has the fewest turns; {limits.HEAD_SECONDS} s for a"
+        f" head to arrive, {limits.UPLOAD_SECONDS} s for an upload,"
         f" {limits.BODY_SECONDS} s for any other body; {limits.ANSWER_SECONDS} s for an answer to"
         f" be taken; after wrong passwords the next one of that"
         f" address waits for up to {limits.LOGIN_SECONDS} s",
@@ -91,10 +95,11 @@ def test_the_readme_says_what_one_address_may_do() -> None:
     rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][1:]
     sentences = dictionary(ENGLISH, "web")
     wanted = {
+        "CONNECTIONS_OF_ADDRESS": "they are closed",
         "REQUESTS_INSIDE": (503, "many_open"),
         "STREAMS_OF_ADDRESS": (503, "many_open"),
-        "REQUESTS_OF_ADDRESS": None,
-        "DIRECT_OF_ADDRESS": None,
+        "REQUESTS_OF_ADDRESS": "they wait",
+        "DIRECT_OF_ADDRESS": "they wait",
         "QUEUE_SHARE": (429, "busy"),
         "UPLOADS_OF_ADDRESS": (503, "many_uploads"),
         "LOGIN_SECONDS": (429, "many_passwords"),
@@ -106,8 +111,8 @@ def test_the_readme_says_what_one_address_may_do() -> None:
             assert float(number.replace(",", "")) == getattr(limits, name), name
         found[named[0][0]] = beyond.removesuffix(" |")
     assert found == {
-        name: f"{refusal[0]}, *{sentences[refusal[1]]}*" if refusal else "they wait"
-        for name, refusal in wanted.items()
+        name: beyond if isinstance(beyond, str) else f"{beyond[0]}, *{sentences[beyond[1]]}*"
+        for name, beyond in wanted.items()
     }
     assert {name for name in vars(limits) if name.endswith("_OF_ADDRESS")} <= set(found)
 

@@ -51,6 +51,11 @@ print(json.dumps({
     "block": Image.core.get_block_size(),
     "examples": [sample[0] for sample in thumbnails.samples],
     "finished": [fn.postprocess for fn in demo.fns.values() if viewer in fn.outputs],
+    "lines": [
+        [fn.api_name, viewer in fn.outputs, fn.concurrency_id, fn.concurrency_limit]
+        for fn in demo.fns.values()
+        if fn.queue and fn.fn
+    ],
 }))
 demo.gate.cache.delete()
 """
@@ -75,6 +80,16 @@ def test_a_session_does_not_search_our_script(facts):
 def test_an_answer_takes_no_thread_for_each_of_its_places(facts):
     assert len(facts["finished"]) > 5
     assert not any(facts["finished"])
+
+
+def test_pages_wait_in_another_line_than_programs(facts):
+    """A survey of a program can take minutes."""
+    named = ("analyze", "explain", "intervene", "compare", "survey", "models")
+    of_programs = {line for name, _, line, _ in facts["lines"] if name in named}
+    of_page = {line for name, of_page, line, _ in facts["lines"] if of_page}
+    assert len(of_programs) == len(of_page) == 1
+    assert of_programs != of_page
+    assert {most for *_, most in facts["lines"]} == {limits.FIRST_WORKERS}
 
 
 def test_gradio_keeps_its_files_where_ours_lie(facts):

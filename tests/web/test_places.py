@@ -28,7 +28,7 @@ class Visits:
     """Callers of places by name, whose first letter is their address, until they are sent away."""
 
     def __init__(self) -> None:
-        self.places, self.inside = Places(), list[str]()
+        self.places, self.inside = Places(2, 3), list[str]()
         self.ends: dict[str, Callable[[], None]] = {}
         self._leave: dict[str, asyncio.Event] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -158,6 +158,27 @@ def test_a_question_has_a_place_from_its_last_byte_to_the_first_of_its_answer(tm
         taken.set()
         body.set()
         await asyncio.gather(*tasks)
+
+    asyncio.run(work())
+
+
+def test_questions_of_a_page_do_not_wait_for_those_of_programs(tmp_path):
+    came: list[str] = []
+    computed = asyncio.Event()
+
+    async def app(scope: dict, _receive: object, _send: Sending) -> None:
+        came.append(scope["path"])
+        await computed.wait()
+
+    async def work() -> None:
+        door = Door(app, Gate(Cache(tmp_path)))
+        asks = [*["/gradio_api/run/survey"] * 4, "/gradio_api/mcp/", *[QUESTION] * 3]
+        tasks = [asyncio.create_task(asked(door, path, settle)) for path in asks]
+        await settle()
+        assert came == [*["/gradio_api/run/survey"] * 2, *[QUESTION] * 2]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     asyncio.run(work())
 

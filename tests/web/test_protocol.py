@@ -1,7 +1,11 @@
 """The protocol of a running app: what it refuses to parse, so that nobody waits for a stranger."""
 
+import asyncio
 import socket
 import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
 
 import h11
@@ -68,14 +72,31 @@ def test_the_second_request_of_a_connection_is_checked_too() -> None:
 
 def test_uvicorn_takes_it_where_it_chooses_a_protocol_itself(monkeypatch) -> None:
     """As Gradio lets it: it hands no protocol over."""
+    with served(monkeypatch, answer) as port:
+        good, chunks, many = (
+            answered(port, HEAD + more)
+            for more in (
+                b"Connection: close\r\n\r\n",
+                b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 20_000,
+                b"a:\r\n" * 10_000 + b"\r\n",
+            )
+        )
+    assert good.startswith(b"HTTP/1.1 200")
+    assert b"answer" in good
+    assert chunks.startswith(b"HTTP/1.1 400")
+    assert many.startswith(b"HTTP/1.1 400")
+
+
+async def answer(scope, receive, send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"answer"})
+
+
+@contextmanager
+def served(monkeypatch, app) -> Iterator[int]:
+    """The port of a server in which uvicorn chooses the protocol."""
     monkeypatch.setattr(uvicorn.config, "HTTP_PROTOCOLS", {**uvicorn.config.HTTP_PROTOCOLS})
     protocol.bound()
-
-    async def app(scope, receive, send) -> None:
-        if scope["type"] == "http":
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b"answer"})
-
     port = free_port()
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="critical", lifespan="off"))
     server.config.load()
@@ -86,21 +107,93 @@ def test_uvicorn_takes_it_where_it_chooses_a_protocol_itself(monkeypatch) -> Non
         while not server.started:
             assert running.is_alive()
             running.join(0.01)
-        good, chunks, many = (
-            answered(port, HEAD + more)
-            for more in (
-                b"Connection: close\r\n\r\n",
-                b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 20_000,
-                b"a:\r\n" * 10_000 + b"\r\n",
-            )
-        )
+        yield port
     finally:
         server.should_exit = True
         running.join()
-    assert good.startswith(b"HTTP/1.1 200")
-    assert b"answer" in good
-    assert chunks.startswith(b"HTTP/1.1 400")
-    assert many.startswith(b"HTTP/1.1 400")
+
+
+SLOW = HEAD + b"Content-Length: 9\r\n\r\n"
+
+
+@pytest.mark.parametrize("begun", [b"", HEAD, HEAD + b"\r\n" + HEAD, SLOW])
+def test_a_connection_without_a_whole_head_ends(monkeypatch, begun: bytes) -> None:
+    """Also after an answer, and while a body arrives that its answer did not wait for."""
+    monkeypatch.setattr(limits, "HEAD_SECONDS", 0.5)
+    with (
+        served(monkeypatch, answer) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=0.1) as connection,
+    ):
+        connection.sendall(begun)
+        began, is_open = time.monotonic(), True
+        while is_open and time.monotonic() - began < 30:
+            try:
+                connection.sendall(b"a" if begun else b"")
+                is_open = connection.recv(2**16) != b""
+            except TimeoutError:
+                pass
+            except ConnectionError:
+                is_open = False
+        assert not is_open
+        assert time.monotonic() - began > 0.4
+
+
+def test_a_request_that_is_being_answered_has_its_time(monkeypatch) -> None:
+    monkeypatch.setattr(limits, "HEAD_SECONDS", 0.1)
+
+    async def late(scope, receive, send) -> None:
+        await asyncio.sleep(1)
+        await answer(scope, receive, send)
+
+    with served(monkeypatch, late) as port:
+        assert b"answer" in answered(port, HEAD + b"Connection: close\r\n\r\n")
+
+
+def test_an_address_has_few_connections_and_a_proxy_many(monkeypatch) -> None:
+    monkeypatch.setattr(limits, "CONNECTIONS_OF_ADDRESS", 2)
+    whole = HEAD + b"\r\n"
+
+    def is_answered(connection: socket.socket) -> bool:
+        try:
+            connection.sendall(whole)
+            return connection.recv(2**16).startswith(b"HTTP/1.1 200")
+        except ConnectionError:
+            return False
+
+    with served(monkeypatch, answer) as port, ExitStack() as opened:
+
+        def connect(address: str) -> socket.socket:
+            here = ("127.0.0.1", port)
+            connection = socket.create_connection(here, 60, (address, 0))
+            return opened.enter_context(connection)
+
+        open_ = [connect("127.0.0.2") for _ in range(3)]
+        assert [is_answered(one) for one in open_] == [True, True, False]
+        assert is_answered(connect("127.0.0.3"))
+        assert [is_answered(connect(protocol.PROXY)) for _ in range(4)] == [True] * 4
+        open_[0].close()
+        assert wait_until(lambda: is_answered(connect("127.0.0.2")))
+
+
+def test_there_are_no_websockets(monkeypatch) -> None:
+    """Such a connection would be another protocol's, without these bounds."""
+    monkeypatch.setitem(uvicorn.config.WS_PROTOCOLS, "auto", f"{__name__}:NoProtocol")
+    upgrade = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    key = b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    with served(monkeypatch, answer) as port:
+        assert b"answer" in answered(port, HEAD + upgrade + key)
+
+
+class NoProtocol:
+    def __init__(self, **_options: object) -> None:
+        raise ConnectionError("a websocket is wanted")
+
+
+def wait_until(done: Callable[[], bool]) -> bool:
+    began = time.monotonic()
+    while not (is_done := done()) and time.monotonic() - began < 30:
+        time.sleep(0.05)
+    return is_done
 
 
 def answered(port: int, request: bytes) -> bytes:

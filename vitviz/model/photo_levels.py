@@ -14,6 +14,7 @@ DARK_NOTE = "photo.dark"
 STRETCHED_NOTE = "photo.levels_stretched"
 # Turns levels of 8 bits into those of a file: low * unit[0], high * unit[0] + unit[1].
 Unit = tuple[int, int]
+BAND_VALUES = 2**18  # values that are floats at a time
 BITS_PER_SAMPLE = 258  # a tag of TIFF
 
 
@@ -122,9 +123,16 @@ def stretched_array(array: np.ndarray) -> tuple[np.ndarray, tuple[Message, ...]]
 
 
 def to_8_bits(values: np.ndarray, highest: float, lowest: float = 0.0) -> np.ndarray:
-    """Scale `lowest`..`highest` to 0..255, rounded. uint8"""
-    scale = 255.0 / (highest - lowest)
-    return np.rint((values.astype(np.float64) - lowest) * scale).astype(np.uint8)
+    """Scale `lowest`..`highest` to 0..255, rounded. uint8
+
+    A band at a time: as floats, 64 megapixels would take up to 1.5 GB.
+    """
+    scale, flat = 255.0 / (highest - lowest), values.reshape(-1)
+    levels = np.empty(flat.shape, np.uint8)
+    for start in range(0, flat.size, BAND_VALUES):
+        band = flat[start : start + BAND_VALUES].astype(np.float64)
+        levels[start : start + BAND_VALUES] = np.rint((band - lowest) * scale)
+    return levels.reshape(values.shape)
 
 
 def deep_grey(image: Image.Image, name: str, notes: list[str], stretch: bool = False) -> np.ndarray:

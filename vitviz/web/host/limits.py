@@ -59,13 +59,18 @@ TOOL_PAUSES = 10  # times as long as reading a question of a tool took, before t
 QUEUE_SIZE = 64  # requests that may wait; further ones are refused
 QUEUE_SHARE = 0.75  # of the queue for one address, such as that of a school
 STREAMS = 800  # open streams of events; a page has one or two
+FIRST_STREAMS = 2400  # where an address with further ones has fewer than `STREAMS_OF_PAGE`
+STREAMS_OF_PAGE = 4  # of one page, which may be opened twice
 STREAMS_OF_ADDRESS = 400  # open streams of one address: a full class (VOTERS) behind one address
 HEAD_BYTES = 32_000  # of the head of a request, as nginx takes it: 4 buffers of 8 kB
+HEAD_SECONDS = 60  # for it to arrive
+CONNECTIONS_OF_ADDRESS = 4000  # open ones; more than its streams and requests
 HEAD_LINES = 100  # headers of a request; browsers send some twenty
 LANGUAGE_LETTERS = 1000  # of an Accept-Language header that are read
 DIRECT_OF_ADDRESS = 6  # requests that compute without the queue, of one address at a time
-# Questions answered at a time, beside the queue; each has a thread, most of the time waiting.
-QUESTIONS = 16
+# Questions of pages answered at a time, beside the queue, and as many of programs; each has a
+# thread, most of the time waiting.
+QUESTIONS = 8
 FIRST_QUESTIONS = 24  # where those beyond `QUESTIONS` are the only ones of their addresses
 QUICK_PHOTOS = min(4, usable_cores())  # small photos decoded at a time; each takes up to 0.1 GB
 REQUESTS_INSIDE = 1500  # of one address at a time, waiting ones too: VOTERS, 6 connections each
@@ -85,7 +90,7 @@ COMPUTING_LINE = FIRST_QUESTIONS + 24  # callers that may wait to compute: all t
 OPERATING_LINE = 48  # visitors whose experiment may wait for a turn: a class that brushes at once
 LARGE_PHOTO_MEGAPIXELS = 8  # above it a photo is decoded in a process of its own
 LARGE_PHOTO_BYTES = 8_000_000  # the same, whatever its pixels
-LARGE_PHOTOS = 1  # decoded at a time; each takes up to 0.5 GB
+LARGE_PHOTOS = 1  # decoded at a time; each takes up to 0.8 GB
 OPENING_SECONDS = 20  # to decode a large photo; 64 megapixels take 2 on a core of a small host
 OPENING_WAIT_SECONDS = 70  # for a turn, behind three photos of another visitor
 COMPUTING_WAIT_SECONDS = 30  # for a turn to compute a forward pass or a rollout
@@ -102,7 +107,8 @@ TESTING_WAIT_SECONDS = 10  # for the turn of a step; then a viewer retries: data
 TESTS_KNOWN = 200  # fair tests that can continue, one for each analysis
 LOADING_WAIT_SECONDS = 120  # for a model that another request is loading or downloading
 COMPUTING = usable_cores()  # forward passes at a time, and as many rollouts
-WORKERS = workers(COMPUTING)
+WORKERS = workers(COMPUTING)  # requests of pages in the queue at a time, and as many of programs
+FIRST_WORKERS = 24  # where those beyond `WORKERS` are the only ones of their addresses
 # Loaded models in memory: room for three ViT-B/16 of up to 372e6. The least recently used models
 # are dropped; a model above the limit is kept alone. A running pass keeps its model.
 MODELS_BYTES = 1200 * 10**6

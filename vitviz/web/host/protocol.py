@@ -4,17 +4,24 @@ uvicorn parses up to 256 kB in one step, by h11, in Python: a body of chunks of 
 other visitors waiting for seconds, a head of 16,000 lines for tenths of one. No client of the app
 sends chunks: browsers, gradio_client, @gradio/client, MCP clients and nginx say the length of a
 body. Refused requests get status 400 from uvicorn, and their connections are closed.
+
+The app knows a request when its head is whole. uvicorn keeps a connection without one for ever, and
+any number of them: some 50 kB of memory each.
 """
 
+import asyncio
 import re
-from typing import Any
+from collections import Counter
+from typing import Any, ClassVar
 
 import h11
 from uvicorn import config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from . import limits
+from .address import visitor_of
 
+PROXY = "127.0.0.1"  # which uvicorn believes about the addresses of visitors
 END_OF_HEAD = re.compile(rb"\n\r?\n")
 
 
@@ -43,11 +50,49 @@ class Connection(h11.Connection):
 
 
 class Protocol(H11Protocol):
-    """uvicorn's protocol on a `Connection`."""
+    """uvicorn's protocol on a `Connection`, of which an address has a limited number. It ends when
+    the head of its next request takes longer than `HEAD_SECONDS`.
+    """
+
+    _open: ClassVar[Counter[str]] = Counter()  # connections by address
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.conn = Connection(h11.SERVER, limits.HEAD_BYTES)
+        self.ws_protocol_class = None  # the app has no websockets
+        self._address = ""
+        self._ending: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._address = visitor_of((self.client or ("", 0))[0])
+        self._open[self._address] += 1
+        # A proxy on this machine has the connections of all, and bounds them itself.
+        most = limits.CONNECTIONS_OF_ADDRESS
+        if self._address != PROXY and self._open[self._address] > most:
+            transport.abort()
+        self._limit_time()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._open[self._address] -= 1
+        if not self._open[self._address]:
+            del self._open[self._address]
+        if self._ending:
+            self._ending.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._limit_time()
+
+    def _limit_time(self) -> None:
+        """Limit the time while no request is being answered."""
+        if self.cycle and not self.cycle.response_complete:
+            if self._ending:
+                self._ending.cancel()
+            self._ending = None
+        elif self._ending is None:
+            self._ending = self.loop.call_later(limits.HEAD_SECONDS, self.transport.abort)
 
 
 def bound() -> None:

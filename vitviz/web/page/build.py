@@ -123,7 +123,7 @@ def _built(
         *(thumbnail_file(example).route() for example in service.examples),
     ]
     cache.sweep_for_ever()
-    demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
+    demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.FIRST_WORKERS)
     return demo, {
         "server_name": settings.address(),
         "server_port": settings.port,
@@ -241,7 +241,7 @@ def _build_page(
         "show_progress_on": progress,
         "api_visibility": "private",
         "postprocess": False,  # otherwise Gradio takes a thread for each, and checks files twice
-        "concurrency_limit": limits.WORKERS,
+        "concurrency_limit": limits.FIRST_WORKERS,
         "concurrency_id": "analyze",
     }
     latest = {**once, "trigger_mode": "always_last"}

@@ -83,8 +83,11 @@ class Door:
 
     def __init__(self, app: Callable[..., Awaitable[None]], gate: Gate) -> None:
         self.app, self.gate = app, gate
-        self._places = Places()
-        self._reading = asyncio.Lock()  # questions for tools are read one after the other
+        # By whether it is a question of our page: a survey of a program can take minutes.
+        self._places = {
+            of_page: Places(limits.QUESTIONS, limits.FIRST_QUESTIONS) for of_page in (False, True)
+        }
+        self._reading = Places(1, 1)  # long questions for tools are read one after the other
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
         # Gradio keeps a heartbeat request open as long as the page.
@@ -123,23 +126,27 @@ class Door:
             return
         body = await _read(receive, most)
         if is_tool:
-            await self._check_json(body)
+            await self._check_json(body, address_of(scope))
         ask = self._log_in if is_login else self._answer
         rule = rule_of((*RULES, *TOOL_RULES), scope["method"], scope["path"])
         if rule is None or not rule.is_direct:
             await ask(scope, _replayed(body, receive), send)
             return
-        async with self._places.take(address_of(scope)) as end:
+        async with self._places[rule.is_of_page].take(address_of(scope)) as end:
             await ask(scope, _replayed(body, receive), _ending(send, end))
 
-    async def _check_json(self, body: bytes) -> None:
-        """Refuse a body that is no JSON, and leave the event loop to others for as long as the
-        tools will read it: those of many addresses, read at once, kept others waiting for seconds.
+    async def _check_json(self, body: bytes, address: str) -> None:
+        """Refuse a body that is no JSON. A long one leaves the event loop to others for as long as
+        the tools will read it: those of many addresses, read at once, kept others waiting for
+        seconds. One that any other request could have waits for no long one.
         """
-        async with self._reading:
-            began = time.monotonic()
+        if len(body) <= limits.BODY_BYTES:
             is_json = _is_json(body)
-            await asyncio.sleep(limits.TOOL_PAUSES * (time.monotonic() - began))
+        else:
+            async with self._reading.take(address):
+                began = time.monotonic()
+                is_json = _is_json(body)
+                await asyncio.sleep(limits.TOOL_PAUSES * (time.monotonic() - began))
         if not is_json:
             raise RefusedError(400, NOT_TAKEN)
 

@@ -41,7 +41,9 @@ def _in_short(programs: Programs) -> tuple[Callable[..., dict[str, Any]], ...]:
 def _add(name: str, ask: Callable[..., Any], answers: Any) -> None:
     endpoint = _described(ask, guard(ask), answers)
     no_tool(endpoint)
-    gr.api(endpoint, api_name=name, concurrency_limit=limits.WORKERS, concurrency_id="analyze")
+    # A line of their own: surveys can take minutes, and pages would wait for them.
+    line = {"concurrency_limit": limits.FIRST_WORKERS, "concurrency_id": "programs"}
+    gr.api(endpoint, api_name=name, **line)
 
 
 def add_tools(programs: Programs) -> None:

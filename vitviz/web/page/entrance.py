@@ -132,10 +132,10 @@ class Entrance:
     def _has_room(self, rule: Rule, address: str) -> bool:
         if not rule.stays_open:
             return self._inside[address] < limits.REQUESTS_INSIDE
-        return (
-            self._streams.total() < limits.STREAMS
-            and self._streams[address] < limits.STREAMS_OF_ADDRESS
-        )
+        own = self._streams[address]
+        # Else two addresses would close the app to all others.
+        most = limits.STREAMS if own >= limits.STREAMS_OF_PAGE else limits.FIRST_STREAMS
+        return own < limits.STREAMS_OF_ADDRESS and self._streams.total() < most
 
     async def _take_turn(
         self, scope: Scope, receive: Receive, send: Send, *, is_direct: bool

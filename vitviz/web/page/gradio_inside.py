@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -174,19 +174,26 @@ class App(gr.Blocks):
         return waiting[address] < limits.QUEUE_SIZE * limits.QUEUE_SHARE
 
     def _start_for_all(self, start: Callable[[], Any]) -> Any:
-        """Start the next event by `get_events` of the queue, but keep one worker free for others:
-        events of an address that occupies all other workers wait.
+        """Start the next event by `get_events` of the queue, but keep workers free for others: a
+        line has `WORKERS`, of which an address occupies all but one at most, and `FIRST_WORKERS`
+        for addresses that have none. Else a few addresses, whose photos may each take 20 seconds to
+        open, would keep all others waiting.
         """
         queue, most = self._queue, max(1, limits.WORKERS - 1)
-        running = Counter(
-            address_of(event.request.scope) for job in queue.active_jobs if job for event in job
-        )
+        running: dict[str, Counter[str]] = defaultdict(Counter)
+        for event in (event for job in queue.active_jobs if job for event in job):
+            running[event.concurrency_id][address_of(event.request.scope)] += 1
+
+        def may_start(event: Any) -> bool:
+            others = running[event.concurrency_id]
+            own = others[address_of(event.request.scope)]
+            workers = limits.WORKERS if own else limits.FIRST_WORKERS
+            return own < most and others.total() < workers
+
         lines = list(queue.event_queue_per_concurrency_id.values())
         waiting = [line.queue for line in lines]
         for line in lines:
-            line.queue = [
-                event for event in line.queue if running[address_of(event.request.scope)] < most
-            ]
+            line.queue = [event for event in line.queue if may_start(event)]
         started = start()
         for line, before in zip(lines, waiting, strict=True):
             line.queue = [event for event in before if event not in (started or [[]])[0]]
@@ -233,8 +240,10 @@ class App(gr.Blocks):
         named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY", "")
         host = str(options.get("server_name") or "").strip("[]")
         os.environ["no_proxy"] = ",".join(filter(None, (named, "localhost", host)))
-        threads = max(41, limits.FIRST_QUESTIONS + limits.WORKERS)  # nobody inside waits for one
-        return super().launch(*args, **options | {"_frontend": False, "max_threads": threads})
+        # Nobody inside waits for one; both for pages and for programs.
+        threads = 2 * (limits.FIRST_QUESTIONS + limits.FIRST_WORKERS)
+        options |= {"_frontend": False, "max_threads": threads}
+        return super().launch(*args, **options)
 
     def idle(self) -> bool:
         """Whether no request waits or runs, which only `_queue` knows; a stop would cut them."""

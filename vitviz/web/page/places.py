@@ -6,7 +6,8 @@ waiting for 20 seconds.
 """
 
 import asyncio
-from collections import Counter
+import itertools
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -16,13 +17,17 @@ from ..host import limits
 class Places:
     """Places of one app for questions that have arrived.
 
-    A free place goes to the address that has the fewest, among equals to the first that came.
-    `QUESTIONS` can be taken, and `FIRST_QUESTIONS` where those beyond are the only ones of their
-    addresses. Nobody is refused: `Entrance` bounds what an address may ask at a time.
+    A free place goes to the address that has the fewest, among equals to the one that has waited
+    longest since it got one. `most` can be taken, and `first` where those beyond are the only ones
+    of their addresses. Nobody is refused: `Entrance` bounds what an address may ask at a time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int, first: int) -> None:
+        self._most, self._first = most, first
         self._inside: Counter[str] = Counter()  # by address
+        # When each address last got a place, in a count of these.
+        self._last: OrderedDict[str, int] = OrderedDict()
+        self._count = itertools.count(1)
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
 
     @asynccontextmanager
@@ -51,12 +56,16 @@ class Places:
     def _fill(self) -> None:
         """Give free places to those that wait."""
         while self._waiting:
-            caller = min(self._waiting, key=lambda one: self._inside[one[0]])
+            caller = min(self._waiting, key=self._rank)
             address, coming = caller
-            most = limits.QUESTIONS if self._inside[address] else limits.FIRST_QUESTIONS
+            most = self._most if self._inside[address] else self._first
             if self._inside.total() >= most:
                 return
             self._waiting.remove(caller)
             self._inside[address] += 1
+            limits.keep(self._last, address, next(self._count), limits.ADDRESSES_KNOWN)
             if not coming.done():  # else its client has left, and `end` follows
                 coming.set_result(None)
+
+    def _rank(self, caller: tuple[str, object]) -> tuple[int, int]:
+        return self._inside[caller[0]], self._last.get(caller[0], 0)

@@ -18,6 +18,7 @@ class Rule(NamedTuple):
     stays_open   a stream of events, which lasts as long as its page
     is_long      receives slowly; limited by the door
     is_direct    computes without the queue; an address has few of them at a time
+    is_of_page   a question of our page, which does not wait for those of programs
     is_linked    may be reached by a link from another site
     """
 
@@ -27,6 +28,7 @@ class Rule(NamedTuple):
     stays_open: bool = False
     is_long: bool = False
     is_direct: bool = False
+    is_of_page: bool = False
     is_linked: bool = False
 
 
@@ -57,7 +59,7 @@ RULES = (
     _rule("GET", r"/gradio_api/info/?"),
     # Its requests, and their answers.
     _rule("POST", r"/gradio_api/(queue/join|cancel|reset/?)"),
-    _rule("POST", r"/gradio_api/component_server/?", "is_direct"),
+    _rule("POST", r"/gradio_api/component_server/?", "is_direct", "is_of_page"),
     _rule("GET", r"/gradio_api/queue/data", "stays_open"),
     _rule("GET", HEARTBEAT.pattern, "stays_open"),
     _rule("POST", UPLOAD.pattern, "is_long"),
