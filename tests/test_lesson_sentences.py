@@ -82,8 +82,8 @@ def wrong_positions(world: World, example: str) -> float:
 
 def alone_or_shaken(world: World) -> bool:
     shaken = [OFF, {"kind": "shuffle", "cells": 1, "seed": 3}]
-    both = share_of(world.of("red-panda", json.dumps(shaken)), top(world.of("red-panda")))
-    return abs(both - world.left("red-panda", **OFF)) < 1e-4
+    both = share_of(world.of("coffee", json.dumps(shaken)), top(world.of("coffee")))
+    return abs(both - world.left("coffee", **OFF)) < 1e-4
 
 
 def first_lead(analysis: Analysis) -> int:
@@ -123,8 +123,8 @@ GUARDS: dict[str, Guard] = {
         alone_or_shaken, {"en": "It is the number of the step before.", "ko": "바로 앞 단계의 숫자"}
     ),
     "shuffle_off_slip": Guard(
-        lambda world: 3 <= sum(world.keeps(photo, **OFF) for photo in PHOTOS) < len(PHOTOS),
-        {"en": "It may get worse,", "ko": "더 못하게 될 수는 있어도"},
+        lambda world: 0 < sum(world.keeps(photo, **OFF) for photo in PHOTOS) < 3,
+        {"en": "What lies in the patches", "ko": "다만 이 페이지의"},
     ),
     "ask_transfer_holds": Guard(
         lambda world: nearest_head(world, "red-panda") == nearest_head(world, "dog"),
@@ -141,7 +141,7 @@ GUARDS: dict[str, Guard] = {
     "notes_places_why": Guard(
         lambda world: (
             world.left("dog", **OFF) < wrong_positions(world, "dog")
-            and world.left("red-panda", **OFF) > wrong_positions(world, "red-panda")
+            and world.left("bison", **OFF) > wrong_positions(world, "bison")
         ),
         {"en": "For another photo", "ko": "다른 사진에서는 거꾸로"},
     ),
@@ -153,8 +153,8 @@ GUARDS: dict[str, Guard] = {
         {"en": "Put in at the start,", "ko": "맨 처음에 넣은"},
     ),
     "transplant_turn_slip": Guard(
-        lambda world: top(with_cls_of_dog(world, 5)) == top(world.of("dog")),
-        {"en": "What the answer needs", "ko": "답에 필요한 것은"},
+        lambda world: top(with_cls_of_dog(world, 5)) == top(world.of("goldfish")),
+        {"en": "Here CLS takes what", "ko": "여기에서 CLS는"},
     ),
 }
 

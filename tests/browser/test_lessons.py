@@ -33,7 +33,7 @@ def boxes(visit, kind: str) -> list[tuple[int, int]]:
 def test_a_pupil_guesses_wrong_and_goes_on_and_a_teacher_opens_the_worksheet(visit, panda) -> None:
     seen = visit(ASK.format(2), wait_for=PANDA)
     page = seen.page
-    seen.is_(lesson="ask", step=2, overlay="none", layer=1, head=0)
+    seen.is_(lesson="ask", step=2, overlay="none", layer=2, head=0)
     # Nothing but the picture, the question and its buttons is shown.
     for left_out in (
         ".vv-line",
@@ -54,7 +54,7 @@ def test_a_pupil_guesses_wrong_and_goes_on_and_a_teacher_opens_the_worksheet(vis
 
     seen.is_(overlay="attention")
     token = panda.grid.num_prefix_tokens + 4 * 12 + 5
-    row = panda.grid.patches(panda.attention(1, 0, token))
+    row = panda.grid.patches(panda.attention(2, 0, token))
     best = divmod(int(row.argmax()), 12)
     assert boxes(seen, "mine") == [(8, 4)]
     assert boxes(seen, "truth") == [best]
@@ -93,7 +93,7 @@ def test_a_pupil_guesses_wrong_and_goes_on_and_a_teacher_opens_the_worksheet(vis
         files[name].wait_for_load_state()
     told = files["key"].locator("body").inner_text()
     token = panda.grid.num_prefix_tokens + 4 * 12 + 5
-    best = divmod(int(panda.grid.patches(panda.attention(1, 0, token)).argmax()), 12)
+    best = divmod(int(panda.grid.patches(panda.attention(2, 0, token)).argmax()), 12)
     assert f"Answer: row {best[0]}, col {best[1]}" in told
     asked = files["sheet"].locator("body").inner_text()
     assert "Answer:" not in asked

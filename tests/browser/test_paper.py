@@ -11,6 +11,7 @@ LESSONS = [key for key in dictionary("en", "lessons") if "_" not in key]
 HOMES = {
     "dog": ("cut", "when"),
     "bison": ("matter",),
+    "coffee": ("shuffle",),
     "goldfish": ("black", "hide", "transplant"),
     "digit": ("school", "taken", "unknown"),
 }

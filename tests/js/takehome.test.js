@@ -69,6 +69,6 @@ test("a lesson takes along the layers and the film that its steps speak of", asy
     app.select({ lesson, step: 1 });
     return neededBy(app);
   };
-  assert.deepEqual(of("ask"), { layers: [1, app.source.manifest.model.depth - 1], film: false });
+  assert.deepEqual(of("ask"), { layers: [2, app.source.manifest.model.depth - 1, 1], film: false });
   assert.equal(of("school").film, true);
 });

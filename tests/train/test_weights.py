@@ -144,18 +144,18 @@ def test_the_printed_commands_draw_their_figures(tmp_path, monkeypatch):
 
 def test_photos_meets_what_it_was_made_for():
     figures = json.loads(load("photos").card.details["evaluation"])
-    assert figures["top1"] >= 0.61
-    assert figures["top5"] >= 0.86
-    assert figures["ece"] <= 0.03
+    assert figures["top1"] >= 0.73
+    assert figures["top5"] >= 0.9
+    assert figures["ece"] <= 0.02
     boxes = figures["boxes"]
-    assert boxes["attention"]["energy"] >= 1.8
+    assert boxes["attention"]["energy"] >= 2.1
     assert max(one["pointing"] for one in boxes.values()) > boxes["centre"]["pointing"]
     distances = figures["distance"]
     heads = sorted(pixels for layer in distances["pixels"] for pixels in layer)
-    assert heads[0] < distances["uniform"] / 2
-    assert heads[1] < distances["uniform"] * 0.52
+    assert heads[0] < distances["uniform"] / 4
+    assert heads[1] < distances["uniform"] / 4
     told = measurements_of(load("photos").card)
-    assert told["others"]["auroc"] >= 0.8
+    assert told["others"]["auroc"] >= 0.85
     assert told["others"]["own_kept"] >= 0.94
     # The threshold is as low as photographs need it, and no lower.
     assert 0.95 <= told["photographs"]["left_out"] <= told["photographs"]["kept"]

@@ -4,8 +4,8 @@ import { recalled } from "../recalled.js";
 
 const FOREHEAD = /** @type {[number, number]} */ ([0.37, 0.45]);
 const BRANCH = /** @type {[number, number]} */ ([0.87, 0.12]);
-const EARLY = { layer: 1, head: 0 };
-const MEANS = { layer: 1, head: /** @type {"mean"} */ ("mean") }; // a mean is compared with means
+const EARLY = { layer: 2, head: 0 };
+const MEANS = { layer: 2, head: /** @type {"mean"} */ ("mean") }; // a mean is compared with means
 
 /** @type {import("../steps.js").Lesson} */
 export const ask = {
@@ -67,7 +67,7 @@ export const ask = {
       state: { model: "photos", example: "dog", panel: "attention", layer: 1, head: 0, token: FOREHEAD },
       shows: ["panel", "head"],
       question: { kind: "choose", truth: "nearestHead", options: "heads" },
-      claim: { truth: "nearestHead", is: "3" },
+      claim: { truth: "nearestHead", is: "5" },
       reveal: { state: { overlay: "attention" }, shows: ["panel", "head", "legend"] },
     },
   ],

@@ -6,7 +6,7 @@
 import { recalled } from "../recalled.js";
 
 const beside = "experiment";
-const PANDA = { model: "photos", example: "red-panda" };
+const DOG = { model: "photos", example: "dog" };
 const GOLDFISH = { model: "photos", example: "goldfish" };
 const WAYS = { out: "remove_CENTRE", mean: "replace_CENTRE_mean_0", black: "replace_CENTRE_black_0" };
 const ASKED = {
@@ -42,7 +42,7 @@ export const black = {
       state: { experiment: WAYS.mean, beside },
       question: ASKED,
       values: { ...OWN, ...LEFT },
-      claim: below(LEFT.out, 0.9),
+      claim: { truth: "otherShare", above: { ...LEFT.out, times: 0.9 } },
       reveal: { shows: ["beside"] },
     },
     {
@@ -55,7 +55,7 @@ export const black = {
     },
     {
       id: "other",
-      state: PANDA,
+      state: DOG,
       question: { kind: "choose", truth: "hurtsMost", at: { experiments: WAYS }, options: Object.keys(WAYS) },
       values: { ...OWN, ...LEFT },
       claim: { truth: "hurtsMost", at: { experiments: WAYS }, is: "mean" },

@@ -57,7 +57,7 @@ export const hide = {
       state: { experiment: PICKS.centre, beside },
       question: ASKED,
       values: { ...OWN, attention: shareWithout("attention") },
-      claim: { truth: "otherShare", below: shareWithout("attention") },
+      claim: { truth: "otherShare", above: shareWithout("attention") },
       reveal: { shows: ["beside"] },
     },
     {
@@ -70,7 +70,7 @@ export const hide = {
     },
     {
       id: "again",
-      state: { model: "photos", example: "red-panda" },
+      state: { model: "photos", example: "cat" },
       question: {
         kind: "choose",
         truth: "hurtsMost",

@@ -27,7 +27,7 @@ export const matter = {
       state: { ...BISON, layer: "last", experiment: "even_cls_LAST", beside },
       question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
       values: { word: { truth: "finalWord" }, share: { truth: "wordShare" } },
-      claim: { truth: "otherShare", above: { truth: "wordShare" } },
+      claim: { truth: "otherShare", above: { truth: "wordShare", times: 0.8 } },
       reveal: { shows: ["beside"] },
     },
     {
@@ -35,7 +35,7 @@ export const matter = {
       state: { ...CAT, layer: "last", experiment: "even_cls_LAST", beside },
       question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
       values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, now: { truth: "otherWord" } },
-      claim: { truth: "otherShare", below: { truth: "wordShare", times: 0.5 } },
+      claim: { truth: "otherShare", below: { truth: "wordShare", times: 0.8 } },
       reveal: { shows: ["beside"] },
     },
     {
@@ -49,7 +49,7 @@ export const matter = {
         max: 6,
         strict: true,
       },
-      claim: { truth: "halvedPhotos", at: { experiments: OTHERS }, above: 0, below: 3 },
+      claim: { truth: "halvedPhotos", at: { experiments: OTHERS }, below: 1 },
     },
     {
       id: "digit",

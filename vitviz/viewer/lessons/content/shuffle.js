@@ -8,19 +8,19 @@ const beside = "experiment";
 const SHUFFLED = "shuffle_1_3";
 const MIXED = { experiment: SHUFFLED, beside };
 const DRAWS = { experiments: Object.fromEntries([1, 2, 3, 4, 5].map((seed) => [seed, "shuffle_1_" + seed])) };
+const COFFEE = { model: "photos", example: "coffee" };
 const GOLDFISH = { model: "photos", example: "goldfish" };
 
 /** @type {import("../steps.js").Lesson} */
 export const shuffle = {
   id: "shuffle",
   minutes: 8,
-  model: "photos",
-  example: "red-panda",
+  ...COFFEE,
   recall: recalled("places"),
   steps: [
     { id: "jigsaw" },
     {
-      id: "panda",
+      id: "heap",
       state: MIXED,
       question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
       values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, now: { truth: "otherWord" } },
