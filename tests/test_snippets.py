@@ -33,6 +33,7 @@ MOST_LINES = 23
 HOSTILE = 'a "dog" \\ it\'s {x} # 강아지\U0001f600.png'
 OUTPUTS = {"one_of": "softmax", "any_of": "sigmoid", "value": "[0, :count]"}
 EVERY = (
+    "why",
     "patches",
     "positions",
     "attention",

@@ -23,6 +23,7 @@ import { startTaste, validTaste } from "../../vitviz/viewer/state/taste.js";
 
 /** What each panel shows, as lists of numbers. */
 const SHOWN = {
+  why: (selection, source) => SHOWN.attention(selection, source, { gallery: "layer" }),
   patches: ({ token }, { picture, manifest, grid, embedding }, { order, units }) => [
     token < grid.prefix
       ? embeddedToken(embedding.here, token).sum
