@@ -71,8 +71,10 @@ def test_the_line_chooses_the_layer_lights_what_a_panel_shows_and_is_of_the_chan
     page = seen.page
     keeps_its_place(page)
     stands_in_sight(page, LAPTOP, 42)
-    assert names(page) == expected(analyze(load("photos"), PANDA))
-    assert page.locator(".vv-final").count() == 1
+    analysis = analyze(load("photos"), PANDA)
+    assert names(page) == expected(analysis)
+    leads = analysis.lens.argmax(dim=-1)
+    assert page.locator(".vv-final").count() == int((leads == leads[-1]).sum())
     page.locator(".vv-layer").nth(4).click()
     seen.is_(layer=4)
     assert page.get_by_role("radio", name="Layer 4 (0 to 5)").is_checked()

@@ -197,6 +197,7 @@ def test_the_page_and_the_viewer_have_no_class_in_common():
         return {name for sheet in sheets for name in re.findall(r"\.(vv-[\w-]+)", sheet)}
 
     # By the first, page.css knows how the viewer is shown; what waits looks as the page did before.
-    # The last is of the root of any page (hosts/drops.js), which a site dresses in its own sheet.
-    asked_for = {"vv-projector", "vv-message", "vv-dropping-on-page"}
+    # The third is of the root of any page (hosts/drops.js), which a site dresses in its own sheet.
+    # The last is hidden where the page has a button for lessons itself.
+    asked_for = {"vv-projector", "vv-message", "vv-dropping-on-page", "vv-lessons-button"}
     assert classes("web") & classes("viewer") == asked_for
