@@ -170,9 +170,7 @@ def test_twin_stranger_and_slow_model_have_their_own_sentences(visit) -> None:
     finding.get_by_text("has learned nothing yet").wait_for()
     page.locator("#vv-untrained input").uncheck()
     page.locator(".vv-title", has_text="Red panda").wait_for()
-    page.locator("#vv-photo input[type=file]").set_input_files(
-        SAMPLES / "Minduka_Present_Blue_Pack.png"
-    )
+    page.locator("#vv-photo input[type=file]").set_input_files(SAMPLES / "logo2.png")
     page.locator(".vv-title", has_text="Not one of my").wait_for()
     finding.get_by_text("has no answer to this picture").wait_for()
     page.get_by_role("button", name="red panda", exact=True).click()
