@@ -23,6 +23,7 @@ from tests.browser.conftest import (
     stop_time,
 )
 from vitviz import PatchGrid
+from vitviz.probe.measure import numbers
 from vitviz.web.store.examples import FOLDER, START
 
 LAYER = ".vv-layer input"
@@ -285,7 +286,7 @@ def test_the_page_begins_where_fur_looks_at_fur_and_walks_once_unless_it_is_touc
 
 
 def shares(probability: float) -> str:
-    return f"{100 * probability:.1f}%"
+    return numbers.percent(probability).replace(" ", "\u00a0")
 
 
 def test_unknown_names_of_a_link_the_keyboard_alone_and_examples_at_a_click(visit):

@@ -162,12 +162,17 @@ def test_what_was_cut_away_is_told_and_leads_to_the_frame(visit, tmp_path) -> No
     assert seen.page.locator(".vv-photo-note").count() == 0
 
 
-def test_a_refusal_has_no_percentage_in_headline_title_drawing_and_experiment(visit) -> None:
-    seen = visit("?model=photos")
-    seen.upload(SAMPLES / "logo2.png")
-    seen.ready("logo2")
-    answer = analyze(load("photos"), SAMPLES / "logo2.png").answer()
+def test_a_refusal_has_no_percentage_in_headline_title_drawing_and_experiment(
+    visit, tmp_path
+) -> None:
+    logo = tmp_path / "logo2.png"
+    with Image.open(SAMPLES / logo.name) as wide:
+        wide.convert("RGB").resize((256, 256)).save(logo)
+    answer = analyze(load("photos"), logo).answer()
     assert answer.level == "none"
+    seen = visit("?model=photos")
+    seen.upload(logo)
+    seen.ready("logo2")
     none, guess = "Not one of my 100 things", f"if it had to choose: {answer.name}"
     assert seen.text(".vv-title h2") == none
     assert seen.text(".vv-says") == guess
