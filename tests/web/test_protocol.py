@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
 
@@ -12,7 +12,7 @@ import h11
 import pytest
 import uvicorn
 
-from tests.running import free_port
+from tests.running import free_port, until
 from vitviz.web.host import limits, protocol
 from vitviz.web.host.protocol import Connection
 
@@ -172,7 +172,7 @@ def test_an_address_has_few_connections_and_a_proxy_many(monkeypatch) -> None:
         assert is_answered(connect("127.0.0.3"))
         assert [is_answered(connect(protocol.PROXY)) for _ in range(4)] == [True] * 4
         open_[0].close()
-        assert wait_until(lambda: is_answered(connect("127.0.0.2")))
+        until(lambda: is_answered(connect("127.0.0.2")))
 
 
 def test_there_are_no_websockets(monkeypatch) -> None:
@@ -187,13 +187,6 @@ def test_there_are_no_websockets(monkeypatch) -> None:
 class NoProtocol:
     def __init__(self, **_options: object) -> None:
         raise ConnectionError("a websocket is wanted")
-
-
-def wait_until(done: Callable[[], bool]) -> bool:
-    began = time.monotonic()
-    while not (is_done := done()) and time.monotonic() - began < 30:
-        time.sleep(0.05)
-    return is_done
 
 
 def answered(port: int, request: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """A teacher: a network that others trained says what every part of a training picture shows.
 
-It sees each picture once. Its classifier is linear, so the scores of a region are the mean of the
+It sees each picture whole. Its classifier is linear, so the scores of a region are the mean of the
 scores of its places: a map of scores, cut as the picture is, is right for every crop (ReLabel,
 arXiv:2101.05022), and each of its places is the label of the patch there (token labelling,
 arXiv:2104.10858).
