@@ -11,6 +11,7 @@ from tests.bench.browser import BEHIND, DOCUMENT_KB, FIRST_KB, SECOND_KB, WATCH_
 from tests.browser.conftest import ALL_PANELS, DESK, LAPTOP, PATIENCE_MS, PHONE, Held
 from tests.browser.test_fold import SHIFTED, WATCH
 from tests.running import running_app, save_tiny
+from vitviz.web.store.examples import START
 
 SCRIPTS = Path(gradio.__file__).parent / "templates/frontend/assets"
 QUEUE = "**/gradio_api/queue/join*"
@@ -160,8 +161,9 @@ def test_the_viewer_is_ready_without_what_is_not_counted(visit):
     options = {"wait_for": "", "before": lambda page: page.route(BEHIND, held.hold)}
     seen = visit("?model=photos", fresh=True, **options)
     seen.ready("red-panda.jpg")
+    first = f"layer-{START['layer']:02d}"
     for _ in range(PATIENCE_MS // 50):
-        came = any("layer-01" in route.request.url for route in held.waiting)
+        came = any(first in route.request.url for route in held.waiting)
         seen.page.wait_for_timeout(0 if came else 50)
     assert came
     held.go()

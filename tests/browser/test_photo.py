@@ -13,7 +13,7 @@ from tests.browser.test_fold import speak
 from tests.browser.test_spotlight import DIMMEST
 from tests.photographs import PHOTOGRAPHS as OF_PACKAGES
 from vitviz import analyze, load
-from vitviz.web.store.examples import FOLDER
+from vitviz.web.store.examples import FOLDER, START
 
 LAYER = ".vv-layer input"
 KEPT = 0.3  # of its mean brightness
@@ -79,7 +79,7 @@ def is_readable(page, photo: Path) -> bool:
 
 def test_an_upload_is_lit_where_its_answer_comes_from(visit, uploads, tmp_path) -> None:
     seen = visit("?model=photos")
-    seen.is_(layer=1, head=2)  # chosen for the red panda alone
+    seen.is_(layer=START["layer"], head=START["head"])  # chosen for the red panda alone
     for photo in uploads:
         seen.bring(photo)
         seen.is_(layer=5, head="mean", token=0, pinned="false", panel="attention")

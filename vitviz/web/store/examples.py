@@ -59,7 +59,7 @@ EXAMPLES = (
 )
 
 # The first selection, for the analysis with this link, and the tokens of a slow walk. In this head
-# of this layer fur attends to fur: the forehead (row 5, column 5), then an ear, then the nose. In
-# the last layer all patches attend to the same place.
+# of this layer pale fur is found: from the forehead (row 5, column 5) around the nose, from an ear
+# in the other ear, from the chin in the muzzle.
 START_LINK = {"model": "photos", "example": "red-panda"}
-START: dict[str, Any] = {"layer": 1, "head": 2, "token": 66, "walk": [66, 34, 103]}
+START: dict[str, Any] = {"layer": 2, "head": 4, "token": 66, "walk": [66, 34, 103]}
