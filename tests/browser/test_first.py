@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import ASKED, DESK, LAPTOP, PHONE, WALL, address_says
 
@@ -115,6 +116,11 @@ def test_each_dare_does_what_it_says_and_can_be_taken_back(visit):
     )
     assert "after: picture shuffled" in seen.text(".vv-says")
     assert box(page, ".vv-picture") == picture, "the picture stays where it is"
+    # While one points, the picture is as it was, and the shuffled one stands beside it.
+    beside = page.locator(".vv-beside")
+    expect(beside).to_be_hidden()
+    page.get_by_role("radio", name="Point").check()
+    expect(beside).to_be_visible()
     undo = page.locator(".vv-undo")
     undo.click()
     page.locator(".vv-was").wait_for(state="hidden")

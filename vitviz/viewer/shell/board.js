@@ -121,7 +121,7 @@ export function createBoard(app) {
       const changed = app.selection.beside === OPERATED;
       root.classList.toggle("vv-changed", changed && !plain);
       beside.render(view, second);
-      if (changed && plain) show(beside.root, false); // headline and picture say it
+      if (changed && plain && app.bench.erases()) show(beside.root, false); // the picture shows it
       tabs.render(view, second);
       lesson.render();
       showOnly(app.course.shows());
