@@ -465,3 +465,28 @@ test("what this page does not explain is the host's", async () => {
   assert.equal(await answer(shownOf(MODEL), "fair"), "host"); // the weights do not come
   assert.equal(fetched.length, 1);
 });
+
+test("a photo is tried again as often as a visitor asks, all else three times", async () => {
+  let [requests, comes] = [0, false];
+  const backend = backendOf({
+    weights: { mnist: "weights" },
+    running: async () => running,
+    fetchWeights: async () => {
+      requests += 1;
+      if (!comes) throw new Error("status 404");
+      return WEIGHTS.buffer.slice(WEIGHTS.byteOffset, WEIGHTS.byteOffset + WEIGHTS.byteLength);
+    },
+  });
+  for (let at = 0; at < 5; at++) await backend.prepare(MODEL)?.ready;
+  assert.equal(requests, 3);
+  const template = /** @type {any} */ ({ model: MODEL });
+  const photo = /** @type {any} */ ({ file: new Blob(["no picture"]), name: "a.png" });
+  await assert.rejects(backend.analyze(template, photo), { modelLost: true });
+  assert.equal(requests, 4);
+  await backend.prepare(MODEL)?.ready; // nobody asked
+  assert.equal(requests, 4);
+  comes = true;
+  await assert.rejects(backend.analyze(template, photo), ({ modelLost }) => !modelLost);
+  assert.equal(requests, 5);
+  backend.stop();
+});

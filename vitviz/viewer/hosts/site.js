@@ -405,8 +405,13 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
       show(again, retry !== null);
       again.onclick = retry;
     },
-    /** Weights are coming; 1: they are here. @param {number} share */
-    come: (share) => tell(share < 1 ? "coming" : "", { share: Math.floor(100 * share) + "%" }),
+    /**
+     * Weights are coming; 1: they are here. An offer to try again stays until it is taken or something is chosen.
+     * @param {number} share
+     */
+    come(share) {
+      if (again.hidden) tell(share < 1 ? "coming" : "", { share: Math.floor(100 * share) + "%" });
+    },
   };
 
   function tell(key, values = {}, sentences = undefined) {

@@ -64,9 +64,9 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
         : null,
   };
 
-  /** A model of this page that has come, or undefined. @returns {Promise<any>} */
-  async function come(model) {
-    const known = models.prepare(model);
+  /** A model of this page that has come, or undefined. `asked`: by a visitor. @returns {Promise<any>} */
+  async function come(model, asked = false) {
+    const known = models.prepare(model, asked);
     await known?.ready;
     return known?.state === "here" ? known : undefined;
   }
@@ -79,7 +79,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
    * @param {import("../types.js").PhotoFile} photo
    */
   async function analyze(template, photo) {
-    const model = await come(template.model);
+    const model = await come(template.model, true);
     if (!model && !remote.changes && models.has(template.model))
       throw Object.assign(new Error("the model did not come"), { modelLost: true });
     if (!model) return null;

@@ -2,7 +2,7 @@
 
 import { fetchWithShare } from "../data/files.js";
 
-/** Number of times that weights are fetched before the page gives up. */
+/** Number of times that weights are fetched before the page gives up, until a visitor asks for them. */
 const MOST_TRIES = 3;
 
 /**
@@ -57,13 +57,14 @@ export function createLocalModels(
    * Starts to fetch a model, unless that was done: to be called when strokes are near. undefined: this page
    * has no weights for it.
    * @param {import("../types.js").Model} model
+   * @param {boolean} [asked]  by a visitor, who is refused no further try
    */
-  function prepare(model) {
+  function prepare(model, asked = false) {
     const address = weightsOf(model);
     if (!address || model.key.image_size) return undefined;
     const name = weightsName(model);
     const known = models.get(name);
-    if (known && (known.state !== "failed" || known.tries === MOST_TRIES)) return known;
+    if (known && (known.state !== "failed" || (known.tries >= MOST_TRIES && !asked))) return known;
     /** @type {LocalModel} */
     const fresh = {
       state: "coming",
