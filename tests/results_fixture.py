@@ -1,5 +1,6 @@
 """Examples of what follows from logits, for Python and the page alike. See `viewer_fixture`."""
 
+import math
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -40,6 +41,36 @@ EXAMPLES: dict[str, tuple[Classes, list[float], dict[str, Any]]] = {
         Classes((*LETTERS, "e"), calibrated=True),
         [0.0] * 5,
         {"order": [0, 1, 2, 3, 4], "shares": [0.2] * 5, "answer": ["class", "a", False, None]},
+    ),
+    "nine tenths are plain, at exactly the bound": (
+        Classes(("a", "b"), calibrated=True, certain=0.9),
+        [LN9, 0.0],
+        {"shares": [0.9, 0.1], "answer": ["class", "a", True, None], "level": "answer"},
+    ),
+    "nine tenths are a maybe, below the bound": (
+        Classes(("a", "b"), calibrated=True, certain=0.91),
+        [LN9, 0.0],
+        {"answer": ["class", "a", True, None], "level": "maybe", "text": "Maybe a, 90.0%"},
+    ),
+    "a maybe of a group counts the group": (
+        Classes(LETTERS, groups=("x", "y", "y", "y"), calibrated=True, certain=0.76),
+        [0.0] * 4,
+        {
+            "groups": ["y", "x"],
+            "answer": ["group", "y", True, None],
+            "level": "maybe",
+            "text": "Maybe y, 75.0%",
+        },
+    ),
+    "below a quarter nothing is a maybe": (
+        Classes((*LETTERS, "e"), calibrated=True, certain=0.9),
+        [0.0] * 5,
+        {"answer": ["class", "a", False, None], "level": "not_sure"},
+    ),
+    "what is refused is no maybe": (
+        Classes(("a", "b"), threshold=5.0, calibrated=True, certain=0.91),
+        [LN9, 0.0],
+        {"answer": ["class", "a", True, False], "level": "none", "known": [math.log(10), False]},
     ),
     "a fifth that was never calibrated is neither": (
         Classes((*LETTERS, "e")),

@@ -32,6 +32,7 @@ DETAILS = {
     "temperature": "0.8",
     "groups": json.dumps(["a", "b", "a", "b", "a", "b", "a"]),
     "others": json.dumps({"score": KNOWN_OR_NOT, "threshold": 1.5}),
+    "certain": "0.9",
     "evaluation": json.dumps({"pictures": 9, "top1": 0.5, "boxes": {"x": {"energy": 1}}}),
 }
 

@@ -165,6 +165,21 @@ def test_a_damaged_threshold_is_refused_in_a_sentence(
         replace(tiny("cls").card, details={"others": text})
 
 
+@pytest.mark.parametrize("text", ["", "often", "null", "true", "[]", "1.5", "-0.1", "NaN", "1e999"])
+def test_a_damaged_bound_of_plain_answers_is_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(WeightsError, match="the certain of a model must be a probability"):
+        replace(tiny("cls").card, details={"certain": text})
+    assert replace(tiny("cls").card, details={"certain": "0.9"}).certain == 0.9
+    assert tiny("cls").card.certain is None
+
+
+def test_nobody_measured_plain_answers_at_another_size(tmp_path: Path) -> None:
+    path = save_tiny(tmp_path, "cls", certain="0.9", temperature="1")
+    assert load(path).card.certain == 0.9
+    assert load(path, image_size=40).card.certain is None
+    assert load(path, pretrained=False).card.certain is None
+
+
 def write(picture: np.ndarray, path: Path) -> Path:
     Image.fromarray(picture).save(path)
     return path

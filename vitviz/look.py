@@ -81,7 +81,7 @@ def look(arguments: argparse.Namespace) -> int:
         )
     elif (phrase := analysis.answer()) is not None and phrase.sure is False:
         print(f"not sure: the best guess is {phrase.name}, {percent(phrase.number)}")
-    elif phrase is not None and phrase.outputs == "any_of":
+    elif phrase is not None and (phrase.level == "maybe" or phrase.outputs == "any_of"):
         print(analysis.answer_text())
     for path in write(analysis, folder, wanted):
         print(path)

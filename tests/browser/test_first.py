@@ -6,6 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import ASKED, DESK, LAPTOP, PHONE, WALL, address_says
+from vitviz import analyze, load
+from vitviz.web.store.examples import FOLDER
 
 ABOUT = {"en": "Vision Transformer", "ko": "비전 트랜스포머"}
 # Controls, words and stops of the Tab key; a group of radio buttons is one control.
@@ -102,6 +104,22 @@ def test_the_question_the_layers_and_the_squares_follow_what_is_pointed_at(visit
     page.get_by_role("radio", name="layer 4", exact=False).check()
     seen.is_(layer=4, panel="why")
     address_says(page, panel="why", layer=4)
+
+
+def test_an_answer_that_is_often_wrong_is_a_maybe_and_grey(visit):
+    answer = analyze(load("photos"), FOLDER / "digit.png").answer()
+    assert answer.level == "maybe"
+    seen = visit("?model=photos&example=digit", "digit.png", first=True, **LAPTOP)
+    page = seen.page
+    assert seen.text(".vv-title h2") == f"Maybe {answer.name}"
+    assert seen.text(".vv-says").startswith(f"{100 * answer.probability:.1f}% sure · knows ")
+    grey, ink = (
+        page.locator(of).first.evaluate("one => getComputedStyle(one).color")
+        for of in (".vv-title h2", ".vv-dares b")
+    )
+    assert grey != ink
+    seen.go("?model=photos&example=digit&panel=predictions&lang=ko", "digit.png")
+    assert seen.text(".vv-title h2").startswith("어쩌면 프레첼, ")
 
 
 def test_each_dare_does_what_it_says_and_can_be_taken_back(visit):

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { cosineDistance } from "../../vitviz/viewer/maths/difference.js";
 import { percents } from "../../vitviz/viewer/maths/numbers.js";
-import { answerOf, movedText, partSeen, rivalsOf } from "../../vitviz/viewer/text/answer.js";
+import { answerOf, isAnswer, movedText, partSeen, rivalsOf } from "../../vitviz/viewer/text/answer.js";
 import { knownTexts, othersRows, photographsNote } from "../../vitviz/viewer/text/known.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
@@ -30,6 +30,19 @@ test("a picture that scores below the threshold is told as one of none of the cl
   for (const said of [text, note, why, line, ...Object.values(korean)]) assert.doesNotMatch(said, /%/);
   const many = told({ ...manifest, model: { ...manifest.model, num_classes: 1000 } });
   assert.equal(many.text, "Not one of my 1,000 things");
+});
+
+test("an answer below the bound of its model is a maybe, without quotes, and the reason stands beside it", () => {
+  const manifest = manifestOf("cls");
+  const answer = { ...manifest.pass.answer, level: "maybe", probability: 0.62, name: "class 2" };
+  const maybe = withFacts({ ...manifest, model: { ...manifest.model, certain: 0.94 } }, { pass: { answer } });
+  assert.deepEqual(told(maybe), {
+    text: "Maybe class 2, 62.0%",
+    note: "Below 94.0% such an answer is wrong too often to be told plainly.",
+    line: "Maybe class 2, 62.0%",
+  });
+  assert.equal(told(maybe, "ko").text, "어쩌면 class 2, 62.0%");
+  assert.equal(isAnswer(appOf({ manifest: maybe }).source), true);
 });
 
 test("it is told before that the model is not sure, and never of random weights", () => {
@@ -75,7 +88,10 @@ test("score, threshold and figures are those of Python", () => {
   const about = texts("en").about.join(" ");
   assert.match(about, /keep at least 95% of the pictures/);
   assert.match(about, /Of 1,500 pictures of 3 kinds of things .* catches 33.0% and lets 67.0% through/);
-  assert.match(texts("ko").about.join(" "), /3가지의 그림 1,500장 가운데 33.0%를 가려내고 67.0%는 놓칩니다/);
+  assert.match(
+    texts("ko").about.join(" "),
+    /3가지의 그림 1,500장 가운데 33.0%를 거절하고 67.0%는 잘못 받아들입니다/,
+  );
   const known = manifestOf("cls");
   const told = knownTexts(appOf({ manifest: known, t: translator("en") }));
   assert.match(told.verdict, /counts as one of its classes/);
@@ -114,6 +130,22 @@ test("the table of what it refuses has the figures that were measured, beside ch
   assert.deepEqual(
     tables.measured.rows.map(([name]) => name),
     ["top1"],
+  );
+});
+
+test("how often plain answers are right stands in the table, with its standard error", () => {
+  const photographs = {
+    plain_right: 0.758,
+    plain_right_error: 0.046,
+    plain_kept: 0.667,
+    plain_kept_error: 0.075,
+  };
+  assert.deepEqual(
+    othersRows({ photographs }, translator("en")).map(({ share, note }) => [share, note]),
+    [
+      [0.758, "standard error 4.6%"],
+      [0.667, "standard error 7.5%"],
+    ],
   );
 });
 

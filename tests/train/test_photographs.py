@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,20 @@ from vitviz import analyze, load
 from vitviz.model.checkpoints import TESTS_SUFFIX
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.tensor_file import read_tensors
+from vitviz.probe.measure.predictions import Classes
 from vitviz.train.command import main
 from vitviz.train.dataset import Pictures
 from vitviz.train.errors import TrainError
 from vitviz.train.others import threshold
-from vitviz.train.photographs import in_words, lowered, on_photographs, read_photographs
+from vitviz.train.photographs import (
+    answers_to,
+    certain_from,
+    in_words,
+    lowered,
+    on_photographs,
+    on_plain,
+    read_photographs,
+)
 
 KNOWN, STRANGERS = 24, 5
 
@@ -67,6 +77,52 @@ def test_what_a_threshold_does_with_photographs():
     alone = on_photographs(logits(known[:1]), logits(strangers), targets[:1], 1.0, 1.0)
     assert "left_out" not in alone
     assert "each" not in in_words(alone)
+
+
+def test_an_answer_is_right_by_its_class_or_its_group_and_silent_ones_count_for_nothing():
+    rows = torch.tensor([[0.97, 0.02, 0.01], [0.5, 0.49, 0.01], [0.02, 0.18, 0.8]]).log()
+    grouped = Classes(("a", "b", "c"), ("x", "x", "z"), calibrated=True)
+    told, right = answers_to(rows, grouped, torch.tensor([1, 1, 2]))
+    assert right.tolist() == [False, True, True]  # the class a; the group x, twice; the class c
+    assert told.tolist() == pytest.approx([0.97, 0.99, 0.8])
+    assert answers_to(rows, grouped)[1].any().item() is False
+    # Below the threshold, and below a quarter, nothing is told.
+    refused = replace(grouped, threshold=1.0)
+    assert answers_to(rows, refused)[0].tolist() == [0, 0, 0]
+    unsure = Classes(tuple("abcde"), calibrated=True)
+    assert answers_to(torch.zeros(1, 5), unsure)[0].item() == 0
+
+
+def test_plain_answers_begin_where_three_of_four_are_right():
+    known = torch.tensor([0.9] * 10 + [0.3] * 5, dtype=torch.double)
+    right = known > 0.5
+    strangers = torch.tensor([0.95] * 2 + [0.2] * 28, dtype=torch.double)
+    # Twice as many strangers as known photographs: from .3 on 10/15 of 15/15 + 2 * 2/30 are right,
+    # which is .59; from .9 on 10/15 of 10/15 + 2 * 2/30.
+    assert certain_from(known, right, strangers) == 0.9
+    assert certain_from(known, ~right, strangers) == 1
+    assert certain_from(known, right | True, torch.zeros(4)) == 0.3  # 0 is no answer
+    found = on_plain(known, right, strangers)
+    assert found["plain_right"] == pytest.approx(5 / 6)
+    assert (found["plain_kept"], found["plain_kept_error"]) == (1, 0)
+    # The same photographs, drawn again and again.
+    generator = torch.Generator().manual_seed(0)
+    good, strange = (
+        torch.rand(20_000, of, generator=generator).lt(share).double().mean(1)
+        for of, share in ((15, 10 / 15), (30, 2 / 30))
+    )
+    spread = (good / (good + 2 * strange)).std().item()
+    assert found["plain_right_error"] == pytest.approx(spread, rel=0.1)
+
+
+def test_each_photograph_is_left_out_of_the_bound_that_it_is_judged_by():
+    known = torch.tensor([0.99, 0.95, 0.9, 0.6], dtype=torch.double)
+    right, strangers = torch.tensor([True] * 4), torch.tensor([0.97, 0.7, *[0.5] * 6]).double()
+    assert certain_from(known, right, strangers) == 0.9  # 3/4 of 3/4 + 2 * 1/8
+    for at, bound in enumerate((1, 0.99, 0.99, 0.9)):
+        rest = torch.arange(4) != at
+        assert certain_from(known[rest], right[rest], strangers) == bound
+    assert on_plain(known, right, strangers)["plain_kept"] == 0  # by the whole bound it were 3/4
 
 
 @pytest.fixture
@@ -153,8 +209,13 @@ def test_the_command_lowers_the_threshold_of_a_checkpoint(
         "held back": 90.0,
         "threshold": loaded.card.threshold,
     }
+    answers = [one.answer() for one in brought]
     told = json.loads(loaded.card.details["evaluation"])
     assert told["photographs"]["kept"] == 1
+    assert 0 < loaded.card.certain <= 1
+    assert {one.level for one in answers} <= {"answer", "maybe", "not_sure"}
+    for one in answers:
+        assert (one.level == "answer") == (one.probability >= loaded.card.certain)
     assert told["photographs"]["left_out"] == pytest.approx(23 / 24, rel=1e-4)
     assert told["others"]["chosen"]["threshold"] == pytest.approx(loaded.card.threshold, rel=1e-4)
     # The weights are the same, and so are the fair tests of them.

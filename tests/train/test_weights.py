@@ -96,7 +96,13 @@ def test_the_readme_of_the_weights_says_around_its_tables_what_the_file_of_photo
     near = [f"{pixels[place]:.1f}" for place in nearest]
     ahead = {key: f"{boxes[key]['ahead']:.1f}" for key in ("rollout", "gradient_rollout")}
     unseen, refused = figures["others"]["scores"]["known or not"].values()
+    plain = {name: share(photographs[f"plain_{name}"]) for name in ("right", "kept")}
+    errors = {name: share(photographs[f"plain_{name}_error"]) for name in plain}
     said = (
+        f"in quotes, from a probability of {share(float(details['certain']))} on",
+        f"{plain['right']} of the plain answers are right (standard error {errors['right']}), and "
+        f"{plain['kept']} of the right answers to photographs of its classes are plain "
+        f"({errors['kept']})",
         f"{figures['nll']:.3f} / {figures['ece']:.3f} (temperature {details['temperature']})",
         f"{share(figures['top1'], 2)} / {share(figures['top5'], 2)} (one standard error:",
         f"| {share(figures['group'])} |",
@@ -157,6 +163,9 @@ def test_photos_meets_what_it_was_made_for():
     told = measurements_of(load("photos").card)
     assert told["others"]["auroc"] >= 0.85
     assert told["others"]["own_kept"] >= 0.94
+    # Three in four of the plain answers to photographs as people bring them are right.
+    assert told["photographs"]["plain_right"] >= 0.75
+    assert told["photographs"]["plain_kept"] >= 0.6
     # The threshold is as low as photographs need it, and no lower.
     assert 0.95 <= told["photographs"]["left_out"] <= told["photographs"]["kept"]
     facts = json.loads(load("photos").card.details["others"])

@@ -99,7 +99,7 @@ class ModelCard:
                 raise WeightsError(f"the {name} of a model must be {kind}, got {value}")
         if self.resized_from is not None:
             replace(self.config, image_size=self.resized_from)  # raises for a wrong size
-        _ = self.threshold  # raises for a wrong one
+        _ = self.threshold, self.certain  # raise for a wrong one
         if self.head == "classes" and head_of(self.labels, self.config) != "classes":
             raise WeightsError(
                 f"{self.name} has no labels for classes, or no answer to the picture"
@@ -139,6 +139,26 @@ class ModelCard:
                 f"{KNOWN_OR_NOT}, got {short(threshold)} for {short(score)}"
             )
         return float(threshold)
+
+    @property
+    def certain(self) -> float | None:
+        """The least probability of an answer that is told plainly, in [0, 1], from "certain" in
+        `details`; None for a model without one, whose answers are never told as a maybe.
+
+        Raises `WeightsError` if it is no such number.
+        """
+        if "certain" not in self.details:
+            return None
+        try:
+            certain = parse(self.details["certain"])
+        except ValueError:
+            certain = None
+        if not is_number(certain, 0, 1):
+            raise WeightsError(
+                "the certain of a model must be a probability from 0 to 1, "
+                f"got {short(self.details['certain'])}"
+            )
+        return float(certain)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -176,7 +176,8 @@ def _add_measuring(options: Arguments) -> None:
         "--calibrate",
         action="store_true",
         help="with --photographs and --others: lower the threshold in CHECKPOINT so that it keeps "
-        "95 %% of the known photographs too, and write all figures into it",
+        "95 %% of the known photographs too, find the probability from which an answer is told "
+        "plainly, and write all figures into it",
     )
     options.add_argument(
         "--explainers",

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,20 @@ import torch
 from ..model.checkpoints import rewrite
 from ..model.weights import LoadedModel, load
 from ..probe.explain.explainers import EXPLAINERS
-from ..probe.measure.predictions import known_or_not
+from ..probe.measure.predictions import classes_of, known_or_not
 from ..whole import write_text
 from .comparison import compare_explainers, file_of, markdown
 from .dataset import Pictures, read
 from .errors import TrainError, writing
 from .others import only, split_others
-from .photographs import lowered, on_photographs, read_photographs
+from .photographs import (
+    answers_to,
+    certain_from,
+    lowered,
+    on_photographs,
+    on_plain,
+    read_photographs,
+)
 from .report import measurements, report, rounded, say, words
 from .scores import logits_of
 
@@ -39,7 +47,7 @@ def evaluate(args: argparse.Namespace) -> None:
         write_json(args.json, result)
         return
     unseen, limit = unseen_by(loaded, args)
-    photographs, lower = photographs_of(loaded, args)
+    photographs, lower, certain = photographs_of(loaded, args)
     if args.calibrate:
         if limit is None:
             raise TrainError("--calibrate needs --others: it measures anew what is told from them")
@@ -49,7 +57,7 @@ def evaluate(args: argparse.Namespace) -> None:
     )
     found |= photographs
     if args.calibrate and limit is not None:
-        calibrate(file_of(args.evaluate), limit, found)
+        calibrate(file_of(args.evaluate), limit, certain, found)
     print(f"{args.evaluate} on {len(test)} test pictures of {test.name}:")  # noqa: T201
     print("\n".join(words(found)))  # noqa: T201
     write_json(args.json, {"checkpoint": args.evaluate, "data": test.name, **found})
@@ -64,16 +72,17 @@ def write_json(path: Path | None, facts: dict[str, Any]) -> None:
 
 def photographs_of(
     loaded: LoadedModel, args: argparse.Namespace
-) -> tuple[dict[str, Any], float | None]:
-    """The part of a report about --photographs, and the threshold that keeps its share of them.
+) -> tuple[dict[str, Any], float | None, float | None]:
+    """The part of a report about --photographs, the threshold that keeps its share of them, and the
+    least probability of a plain answer to them.
 
-    ({}, None) without --photographs. The part describes that threshold with --calibrate, else the
-    model's own threshold.
+    ({}, None, None) without --photographs. The part describes that threshold with --calibrate, else
+    the model's own threshold.
     """
     if not args.photographs:
         if args.calibrate:
             raise TrainError("--calibrate needs --photographs: what to set the threshold with")
-        return {}, None
+        return {}, None, None
     cut, own = loaded.preprocess, loaded.card.threshold
     if own is None:
         raise TrainError(f"{loaded.card.name} has no threshold: it was not trained with --others")
@@ -86,11 +95,17 @@ def photographs_of(
     lower = lowered(held_back, known_or_not(known))
     limit = lower if args.calibrate else own
     found = on_photographs(known, strangers, photographs.known.targets, limit, held_back)
-    return {"photographs": rounded(found)}, lower
+    classes = replace(classes_of(loaded.card), threshold=limit)
+    ours, right = answers_to(known, classes, photographs.known.targets)
+    theirs, _ = answers_to(strangers, classes)
+    found |= on_plain(ours, right, theirs)
+    return {"photographs": rounded(found)}, lower, certain_from(ours, right, theirs)
 
 
-def calibrate(path: Path, limit: float, found: dict[str, Any]) -> None:
-    """Write a threshold, and all measurements made with it, into a checkpoint."""
+def calibrate(path: Path, limit: float, certain: float | None, found: dict[str, Any]) -> None:
+    """Write a threshold, the least probability of a plain answer, and all measurements made with
+    them, into a checkpoint.
+    """
 
     def change(meta: dict[str, Any]) -> None:
         details = meta["details"]
@@ -98,6 +113,7 @@ def calibrate(path: Path, limit: float, found: dict[str, Any]) -> None:
         facts = {HELD_BACK: facts["threshold"]} | facts | {"threshold": limit}
         details |= {
             "others": json.dumps(facts),
+            "certain": json.dumps(certain),
             "evaluation": json.dumps(measurements(found)),
             "accuracy": say(found),
         }

@@ -12,13 +12,18 @@ from ..errors import ImageError
 from ..model.json_values import is_whole
 from ..model.photo import Photo, open_photo
 from ..model.preprocess import Preprocess
-from ..probe.measure.predictions import known_or_not
+from ..probe.measure.predictions import Classes, known_or_not, results_of
 from .dataset import Pictures, stack
 from .errors import TrainError
 from .others import auroc, threshold
 from .scores import score
 
 LIST = "photographs.json"
+# Visitors bring photographs of known and of other things. Nobody has counted how many of each: this
+# is assumed, and the report says so.
+KNOWN_SHARE = 1 / 3
+RIGHT = 0.75  # least share of the plain answers to such a mix that are right
+ROUNDING = 1e-9  # of shares that are exactly `RIGHT`
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +109,92 @@ def on_photographs(
     }
 
 
+def answers_to(
+    logits: Tensor, classes: Classes, targets: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The probability of each answer, 0 where the picture is refused or the model is not sure, and
+    whether it names the class or its group. (n, K), (n,) -> float64 (n,), bool (n,)
+
+    Without targets, as for strangers, every answer is wrong.
+    """
+    answers = [results_of(row, classes, 1).answer for row in logits]
+    told = [
+        answer.probability or 0.0 if answer and answer.level in ("answer", "maybe") else 0.0
+        for answer in answers
+    ]
+    right = torch.zeros(len(answers), dtype=torch.bool)
+    for at, index in enumerate(() if targets is None else targets.tolist()):
+        names = {"class": classes.labels, "group": classes.groups or ()}
+        answer = answers[at]
+        right[at] = answer is not None and names[answer.kind][index] == answer.name
+    return torch.tensor(told, dtype=torch.double), right
+
+
+def certain_from(known: Tensor, right: Tensor, strangers: Tensor) -> float:
+    """The lowest probability of an answer from which on `RIGHT` of the answers to photographs as
+    people bring them (`KNOWN_SHARE`) are right; 1 if there is none.
+
+    The probabilities (n,) of the answers to known photographs, whether they are right, and those
+    (m,) of the answers to strangers.
+    """
+    for bound in torch.cat([known, strangers]).unique():  # ascending
+        plain = share_right(known >= bound, right, strangers >= bound)
+        if bound > 0 and plain >= RIGHT - ROUNDING:
+            return bound.item()
+    return 1.0
+
+
+def share_right(known: Tensor, right: Tensor, strangers: Tensor) -> float:
+    """The share of the plain answers that are right, in the mix of `KNOWN_SHARE`; 0 without any.
+    bool (n,), (n,), (m,): which known photographs and which strangers get a plain answer
+    """
+    ours = KNOWN_SHARE * known.double().mean().item()
+    theirs = (1 - KNOWN_SHARE) * strangers.double().mean().item()
+    good = KNOWN_SHARE * (known & right).double().mean().item()
+    return good / (ours + theirs) if ours + theirs > 0 else 0.0
+
+
+def on_plain(known: Tensor, right: Tensor, strangers: Tensor) -> dict[str, float]:
+    """Effect of `certain_from` on photographs that had no part in it: each is left out in turn.
+    -> {"plain_right", "plain_right_error", "plain_kept", "plain_kept_error"}, in [0, 1]
+
+    plain_right is the share of the plain answers that are right, plain_kept that of the right
+    answers to known photographs that are plain; each with its standard error, of shares of
+    independent photographs (for plain_right by the delta method).
+    """
+
+    def others(values: Tensor) -> list[Tensor]:
+        return [values[torch.arange(len(values)) != i] for i in range(len(values))]
+
+    bounds = [
+        certain_from(a, b, strangers) for a, b in zip(others(known), others(right), strict=True)
+    ]
+    ours = known >= torch.tensor(bounds, dtype=torch.double)
+    theirs = strangers >= torch.tensor(
+        [certain_from(known, right, rest) for rest in others(strangers)], dtype=torch.double
+    )
+    kept = ours[right].double().mean().item() if right.any() else 0.0
+    good, wrong, strange = (
+        of.double().mean().item() for of in (ours & right, ours & ~right, theirs)
+    )
+    odds = (1 - KNOWN_SHARE) / KNOWN_SHARE
+    whole = good + wrong + odds * strange
+    slopes = ((wrong + odds * strange, good), (-good, wrong), (-odds * good, strange))
+    counts = (len(known), len(known), len(strangers))
+    spread = sum(
+        (slope / whole**2) ** 2 * share * (1 - share) / count if whole else 0.0
+        for (slope, share), count in zip(slopes, counts, strict=True)
+    )
+    return {
+        "plain_right": share_right(ours, right, theirs),
+        "plain_right_error": spread**0.5,
+        "plain_kept": kept,
+        "plain_kept_error": (kept * (1 - kept) / max(1, int(right.sum()))) ** 0.5,
+    }
+
+
 def in_words(found: dict[str, Any]) -> str:
-    """The part "photographs" of a report, in a sentence."""
+    """The part "photographs" of a report, in sentences."""
     left_out = ""
     if "left_out" in found:
         left_out = f" ({found['left_out']:.1%}, if each has no part in the threshold)"
@@ -113,5 +202,19 @@ def in_words(found: dict[str, Any]) -> str:
         f"photographs as people bring them: it keeps {found['kept']:.1%} of {found['known']} of "
         f"its classes{left_out} and refuses {found['refused']:.1%} of {found['strangers']} of "
         f"other things; AUROC {found['auroc']:.3f}, top-1 {found['top1']:.1%}, "
-        f"top-5 {found['top5']:.1%}"
+        f"top-5 {found['top5']:.1%}{plain_in_words(found)}"
+    )
+
+
+def plain_in_words(found: dict[str, Any]) -> str:
+    """The figures of `on_plain`, as the end of a sentence."""
+    if "plain_right" not in found:
+        return ""
+    right, kept = (
+        f"{found[name]:.1%} (standard error {found[name + '_error']:.1%})"
+        for name in ("plain_right", "plain_kept")
+    )
+    return (
+        f"; where {KNOWN_SHARE:.0%} of them show a known thing, {right} of the plain answers are "
+        f"right, and {kept} of the right answers are plain"
     )

@@ -35,7 +35,7 @@
  *     others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},
  *   outputs: Outputs, labels: string[]|null, groups: string[]|null, calibrated: boolean, threshold: number|null,
- *     kept: number, not_sure: number, true: number, named: number,
+ *     kept: number, certain: number|null, not_sure: number, true: number, named: number,
  *   holds_its_group: number, light_ink_only: boolean, taught_place: TaughtPlace|null,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
@@ -96,7 +96,7 @@
  * @typedef {{name: string, probability: number, classes: number[]}} Group
  * @typedef
  *   {{kind: "group"|"class", name: string, probability: number|null, sure: boolean|null,
- *   known: boolean|null, level: "answer"|"not_sure"|"none", outputs: Outputs, classes: number[],
+ *   known: boolean|null, level: "answer"|"maybe"|"not_sure"|"none", outputs: Outputs, classes: number[],
  *   parts: Prediction[], count: number}} Answer  as in vitviz/probe/measure/predictions.py
  * @typedef {{score: number, threshold: number, known: boolean, kept: number}} KnownOrNot
  *   whether the picture shows one of the classes; kept: the share of pictures of the classes that the

@@ -13,6 +13,7 @@ NUMBERS = (*SHARES, "nll", "pictures")
 BOX_NUMBERS = ("energy", "pointing")
 FAIR_FIGURES = ("gain", "over_centre", "deletion", "insertion", "beaten", "saco")
 PHOTOGRAPHS = ("known", "strangers")  # their counts
+PLAIN = ("plain_right", "plain_right_error", "plain_kept", "plain_kept_error")
 MOST = 1e15  # bound of every number
 SCORE = "known or not"  # the measured score that `Analysis.known_or_not` uses
 
@@ -29,7 +30,9 @@ def measurements_of(card: ModelCard) -> dict[str, Any]:
     model's own threshold the shares "own_kept" of the test pictures and "own_refused" of the rest.
     "photographs" measures the same on "known" large photographs of the classes and "strangers" of
     other things: "kept" and "refused", the shares that the model's own threshold keeps and refuses;
-    "left_out", the share it would keep if set without the photograph in question; and "auroc".
+    "left_out", the share it would keep if set without the photograph in question; "auroc"; and
+    `PLAIN`, where a third of them show a known thing: the share of the plain answers that are
+    right, and that of the right answers to known ones that are plain, with their standard errors.
 
     Shares lie in [0, 1]. An entry that is not a number, or whose name is not known here, is left
     out. {} for a model that carries no measurements.
@@ -110,7 +113,7 @@ def _others(parsed: Any) -> dict[str, float]:
 
 def _photographs(parsed: Any) -> dict[str, float]:
     """The part "photographs" of the measurements; {} unless both shares were measured."""
-    shares = _shares(parsed, "kept", "left_out", "refused", "auroc")
+    shares = _shares(parsed, "kept", "left_out", "refused", "auroc", *PLAIN)
     counts = _numbers(parsed, PHOTOGRAPHS) if isinstance(parsed, dict) else {}
     whole = {"kept", "refused", *PHOTOGRAPHS} <= shares.keys() | counts.keys()
     return counts | shares if whole else {}

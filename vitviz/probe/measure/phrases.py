@@ -33,7 +33,8 @@ def phrase(answer: Answer, card: ModelCard, language: str = ENGLISH) -> Message:
     if answer.level == "not_sure":
         return Message("viewer.notSure")
     name = named(answer, card, language)
-    return Message("viewer.answer", name=name, share=percents([answer.number])[0])
+    key = "viewer.maybe" if answer.level == "maybe" else "viewer.answer"
+    return Message(key, name=name, share=percents([answer.number])[0])
 
 
 def named(answer: Answer, card: ModelCard, language: str = ENGLISH) -> str:

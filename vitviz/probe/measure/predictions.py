@@ -29,9 +29,10 @@ HOLDS_ITS_GROUP = 0.9
 TRUE = 0.5  # least probability of a class that counts as true, where several can be, or of a score
 NAMED = 3  # classes or values that one sentence names
 
-# "answer": the model's answer stands. "not_sure": it is too improbable to be told plainly
-# (`NOT_SURE`). "none": the model says that the picture shows none of its classes.
-Level = Literal["answer", "not_sure", "none"]
+# "answer": the model's answer stands. "maybe": it is below the probability from which its model was
+# measured to be right often enough (`ModelCard.certain`). "not_sure": it is too improbable to be
+# named first (`NOT_SURE`). "none": the model says that the picture shows none of its classes.
+Level = Literal["answer", "maybe", "not_sure", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Classes:
     a word for each, or is None. `outputs`: their meaning, one of `model.outputs.OUTPUTS`; groups
     and a threshold are of "one_of" alone. `calibrated`: whether `temperature` was fitted.
     `threshold`: least score of a picture that counts as known; None for a model that was not
-    trained for that.
+    trained for that. `certain`: least probability of an answer that is told plainly; None where
+    nobody measured it.
     """
 
     labels: tuple[str, ...]
@@ -52,6 +54,7 @@ class Classes:
     calibrated: bool = False
     threshold: float | None = None
     kept: float = KEPT
+    certain: float | None = None
     not_sure: float = NOT_SURE
     holds_its_group: float = HOLDS_ITS_GROUP
     true: float = TRUE
@@ -175,6 +178,7 @@ def classes_of(card: ModelCard) -> Classes:
         temperature=card.temperature,
         calibrated="temperature" in card.details,
         threshold=card.threshold if named and one_of else None,
+        certain=card.certain if named and one_of else None,
     )
 
 
@@ -286,9 +290,13 @@ def _answer(
         if not (inside and probability >= classes.holds_its_group * group.probability):
             kind, name, probability = "group", group.name, group.probability
     sure = probability >= classes.not_sure if classes.calibrated else None
-    level: Level = "not_sure" if sure is False else "answer"
+    level: Level = "answer"
     if known is not None and not known.known:
         level = "none"
+    elif sure is False:
+        level = "not_sure"
+    elif classes.certain is not None and probability < classes.certain:
+        level = "maybe"
     within = None if known is None else known.known
     return Answer(kind, name, probability, sure, within, level, classes=(best.index,))
 

@@ -13,8 +13,8 @@ import { probabilitiesOf } from "./outputs.js";
  *   answer: import("../types.js").Answer|null, known_or_not: import("../types.js").KnownOrNot|null}} Results
  * @typedef
  *   {Pick<import("../types.js").Model,
- *   "labels"|"groups"|"outputs"|"temperature"|"calibrated"|"threshold"|"kept"|"not_sure"|"holds_its_group"
- *   |"true"|"named">} Classes
+ *   "labels"|"groups"|"outputs"|"temperature"|"calibrated"|"threshold"|"kept"|"certain"|"not_sure"
+ *   |"holds_its_group"|"true"|"named">} Classes
  * @typedef {Record<number, string>} Labels  names by class, at least of those that are listed
  */
 
@@ -130,7 +130,8 @@ function knownOrNot(logits, { threshold, kept }) {
 }
 
 /** @returns {import("../types.js").Answer} */
-function answerOf(best, group, knowledge, { calibrated, not_sure: least, holds_its_group: holds }) {
+function answerOf(best, group, knowledge, classes) {
+  const { calibrated, certain, not_sure: least, holds_its_group: holds } = classes;
   // the best class can lie outside the best group, which is the sum of several classes
   const isClass =
     !group || (group.classes.includes(best.index) && best.probability >= holds * group.probability);
@@ -141,12 +142,19 @@ function answerOf(best, group, knowledge, { calibrated, not_sure: least, holds_i
     probability,
     sure: calibrated ? probability >= least : null,
     known: knowledge && knowledge.known,
-    level: knowledge?.known === false ? "none" : calibrated && probability < least ? "not_sure" : "answer",
+    level: levelOf(),
     outputs: "one_of",
     classes: [best.index],
     parts: [],
     count: 1,
   };
+
+  /** @returns {import("../types.js").Answer["level"]} */
+  function levelOf() {
+    if (knowledge?.known === false) return "none";
+    if (calibrated && probability < least) return "not_sure";
+    return certain !== null && probability < certain ? "maybe" : "answer";
+  }
 }
 
 /** The answer of outputs that do not share out one certainty. @returns {import("../types.js").Answer} */

@@ -20,6 +20,7 @@ const ELSEWHERE = [
   "accuracy",
   "evaluation",
   "others",
+  "certain",
   "explainers",
   "data",
   "terms",

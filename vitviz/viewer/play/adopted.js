@@ -48,6 +48,7 @@ export function templateOf({ facts, tensors }, { key, names, right, pictures }) 
     calibrated: false,
     threshold: null,
     kept: 0.95,
+    certain: null,
     not_sure: 0.25,
     holds_its_group: 0.9,
     outputs: "one_of",

@@ -62,6 +62,8 @@ export function createHeadline(app) {
     told = after ? after.text : distance || intact;
     setText(now, asks ? asks.text : told);
     now.classList.toggle("vv-told", now.textContent !== names); // the name of a file stays as it is
+    const { answer: shown } = (after ? other : app).source.manifest.pass;
+    now.classList.toggle("vv-maybe", shown?.level === "maybe");
     now.title = now.textContent; // a long one is cut off, so that what stands below keeps its place
     root.classList.toggle("vv-coming", coming);
     setText(
@@ -101,7 +103,7 @@ function questionOf(app, seen) {
   if (!isAnswer(app.source) || answer.outputs !== "one_of") return null;
   const [share] = percents([answer.probability]);
   return {
-    text: app.t("whySays", { name: nameOf(answer, app) }),
+    text: app.t(answer.level === "maybe" ? "whyMaybe" : "whySays", { name: nameOf(answer, app) }),
     about: app.t("whySure", { share, ...seen }),
   };
 }

@@ -37,7 +37,9 @@ export function answerOf(app) {
   if (answer.outputs === "score") return line(t("answer", { name, share }), t("outputsWhy_score"));
   if (answer.known === false) return none();
   if (answer.sure === false) return line(t("notSure"), t("notSureWhy", { name, share }));
-  return line(t("answer", { name, share }));
+  if (answer.level !== "maybe") return line(t("answer", { name, share }));
+  const [least] = percents([/** @type {number} */ (model.certain)]);
+  return line(t("maybe", { name, share }), t("maybeWhy", { least }));
 
   /** The parts of the answer by name and number, and how many more there are. */
   function withMore() {
@@ -85,15 +87,19 @@ export function movedText(app, changed) {
 }
 
 /**
- * Whether there is an answer that can be kept or lost: the model is trained and sure, knows the picture's kind,
- * and names classes, not values.
+ * Whether there is an answer that can be kept or lost: the model is trained and not unsure, knows the picture's
+ * kind, and names classes, not values.
  */
 export const isAnswer = ({
   manifest: {
     pass: { answer },
     model,
   },
-}) => answer !== null && model.trained !== false && answer.level === "answer" && answer.outputs !== "value";
+}) =>
+  answer !== null &&
+  model.trained !== false &&
+  ["answer", "maybe"].includes(answer.level) &&
+  answer.outputs !== "value";
 
 /** Whether an answer is refused: its shares are of classes that it has just denied. */
 export const refuses = ({

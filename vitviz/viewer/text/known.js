@@ -71,6 +71,7 @@ export function photographsNote(photographs, t) {
  */
 export function othersRows({ others = {}, photographs = {} }, t) {
   const chance = (share) => t("figureChance", { share: percent(share) });
+  const error = (share) => (share === undefined ? "" : t("standardError", { share: percent(share) }));
   const { auroc, refused, own_kept: kept, own_refused: caught } = others;
   const rows = [
     { name: t("othersAuroc"), share: auroc, note: chance(0.5) },
@@ -80,6 +81,12 @@ export function othersRows({ others = {}, photographs = {} }, t) {
     { name: t("othersOwnThrough"), share: caught === undefined ? caught : 1 - caught, note: "" },
     { name: t("othersPhotosKept"), share: photographs.kept, note: "" },
     { name: t("othersPhotosCaught"), share: photographs.refused, note: "" },
+    {
+      name: t("plainRight"),
+      share: photographs.plain_right,
+      note: error(photographs.plain_right_error),
+    },
+    { name: t("plainKept"), share: photographs.plain_kept, note: error(photographs.plain_kept_error) },
   ];
   return rows.filter(({ share }) => share !== undefined);
 }
