@@ -57,7 +57,7 @@ def test_the_playground_is_one_expression_that_comes_with_its_texts_and_style(
     text = playing_file().replace("document.currentScript.viewer", "globalThis.made")
     script.write_text(f"{text};\nconsole.log(Object.keys(globalThis.made).join());\n")
     assert node(script).strip() == "createPlayground"
-    assert '"놀이터"' in text
+    assert '"직접 학습시키기"' in text
     assert ".vv-play-guess" in text
     # A visitor who does not open it never gets any of it.
     assert "vv-play-guess" not in as_file()

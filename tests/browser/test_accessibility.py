@@ -100,7 +100,7 @@ def test_no_fault_in_the_playground(open_page):
         ("ko-KR", "light", "words"),
     ):
         tab = open_page(html, locale=locale, color_scheme=scheme)
-        name = "Playground" if locale == "en-US" else "놀이터"
+        name = "Playground" if locale == "en-US" else "직접 학습시키기"
         tab.get_by_role("button", name=name, exact=True).click()
         tab.wait_for_selector(".vv-play-page[data-state=ready]")
         tab.locator(".vv-play-player").click()

@@ -61,7 +61,7 @@ def test_the_answer_follows_the_hand_a_stroke_is_one_step_and_modes_say_what_it_
     changed = analyze(load("photos"), PANDA, interventions=[{"kind": "remove", "patches": patches}])
     settled(page, said(changed))
     assert page.locator(".vv-was s").text_content().lower() == intact.lower()
-    assert "24 of 144 patches are out" in page.locator(".vv-finding").inner_text()
+    assert "24 of 144 squares are out" in page.locator(".vv-finding").inner_text()
     # All of the stroke is one step, taken back from anywhere.
     page.keyboard.press("Control+z")
     page.locator(f'{PLACE}[data-beside=""]').wait_for()
@@ -132,11 +132,11 @@ def test_how_few_patches_were_enough_is_kept_on_this_device(visit) -> None:
         page.locator(ERASE).click()
         assert "144" not in finding.inner_text()
         brush(page, (0, 0), (0, 2))
-        page.locator(".vv-finding", has_text="Best here: 141.").wait_for()
+        page.locator(".vv-finding", has_text="Fewest left here: 141.").wait_for()
         page.reload()
         page.locator(f'{PLACE}[data-state="ready"]').wait_for()
         page.locator(ERASE).click()
-        page.locator(".vv-finding", has_text="Best here: 141.").wait_for()
+        page.locator(".vv-finding", has_text="Fewest left here: 141.").wait_for()
 
 
 def test_a_model_without_classes_says_how_far_its_vector_moved(visit, ours) -> None:

@@ -148,7 +148,7 @@ def test_each_dare_does_what_it_says_and_can_be_taken_back(visit):
     page.mouse.move(picture["x"] + 330, picture["y"] + 140, steps=6)
     page.mouse.up()
     page.locator(".vv-was").wait_for()
-    assert "patches are out" in seen.text(".vv-finding")
+    assert "squares are out" in seen.text(".vv-finding")
     undo.click()
     page.locator(".vv-was").wait_for(state="hidden")
     dare.filter(has_text="Before training").click()
@@ -203,3 +203,28 @@ def test_links_lessons_and_the_wall_begin_as_before(visit):
     other = visit("?model=photos&example=dog", "dog.jpg", first=True)
     other.is_(panel="why")
     assert other.text(".vv-title h2") != wall.text(".vv-title h2")
+
+
+def test_an_own_photo_has_the_names_it_can_get_and_its_squares_erased_by_one_press(visit):
+    seen = visit("?model=photos", first=True, **LAPTOP)
+    page = seen.page
+    assert page.locator(".vv-why details").count() == 0
+    page.locator("input[type=file]").first.set_input_files(FOLDER / "bison.jpg")
+    seen.ready("bison.jpg")
+    names = page.locator(".vv-why details")
+    assert "100 kinds of things" in names.locator("summary").inner_text()
+    names.locator("summary").click()
+    assert names.get_by_text("red panda").is_visible()
+    assert page.get_by_role("button", name="Before training").count() == 0
+    page.get_by_role("button", name="Erase what counts").click()
+    # The same six squares in Python.
+    analysis = analyze(load("photos"), FOLDER / "bison.jpg")
+    order = analysis.explain("attention_gradient")[1:].argsort(descending=True)  # not CLS
+    page.locator(".vv-was").wait_for()
+    address_says(page, beside="experiment")
+    ranges = re.search(r"experiment=remove_([\d.-]+)", page.url)[1].split(".")
+    ends = [[int(end) for end in one.split("-")] for one in ranges]
+    erased = [patch for end in ends for patch in range(end[0], end[-1] + 1)]
+    assert erased == sorted(order[:6].tolist())
+    page.get_by_role("button", name="Undo").click()
+    assert "bison" in seen.text(".vv-title h2")

@@ -1,6 +1,6 @@
 /** Panel Model: the facts about the model, as text and never as markup. */
 
-import { el } from "../parts/dom.js";
+import { el, setText } from "../parts/dom.js";
 import { createFold } from "../parts/fold.js";
 import { createTable } from "../parts/table.js";
 import { digits, grouped, inGroups, percent, percents } from "../maths/numbers.js";
@@ -195,15 +195,35 @@ function looks(app) {
   );
 }
 
+/** The text that says what its training data lacks; "" where nobody wrote one. @returns {string} */
+function lacksOf({ details: { data = "" }, light_ink_only: lightOnly }) {
+  const set = "lacks_" + data.split(":")[0];
+  const keys = lightOnly === false ? [set + "_both", set] : [set];
+  return keys.find((key) => Object.hasOwn(STRINGS.en, key)) ?? "";
+}
+
+/**
+ * What a model knows in one sentence, and all its classes behind it; null where they have no names, or are too
+ * many to read.
+ * @param {import("../main.js").App} app
+ */
+export function createKnown(app) {
+  const { model } = app.source.manifest;
+  const byGroup = classesByGroup(model);
+  if (byGroup.length === 0 || model.trained === false) return null;
+  const lacks = lacksOf(model);
+  const [part] = kinds(byGroup, app);
+  if (lacks) setText(/** @type {HTMLElement} */ (part.querySelector("summary")), app.t(lacks));
+  return part;
+}
+
 /** Its training data, terms, licence and classes, and what the data lacks. */
 function knows(app) {
   const { t } = app;
   const { manifest } = app.source;
   const { model } = manifest;
   const { data = "", terms, license } = model.details;
-  const set = "lacks_" + data.split(":")[0];
-  const lacks =
-    model.light_ink_only === false && Object.hasOwn(STRINGS.en, set + "_both") ? set + "_both" : set;
+  const lacks = lacksOf(model);
   const rows = [
     [t("fact_data"), data],
     [t("fact_terms"), terms],
@@ -219,7 +239,7 @@ function knows(app) {
     el("h4", { text: t("cardKnows") }),
     model.trained === false
       ? el("p", { class: "vv-text", text: t("cardUnseen") })
-      : Object.hasOwn(STRINGS.en, lacks)
+      : lacks
         ? el("p", {
             class: "vv-text",
             text: t(lacks) + " " + t(manifest.pass.known_or_not ? "lacksTells" : "lacksAnswers"),

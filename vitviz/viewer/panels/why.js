@@ -6,11 +6,15 @@ import { el, setText, show } from "../parts/dom.js";
 import { percent } from "../maths/numbers.js";
 import { cellsOf } from "../state/bench.js";
 import { attention } from "./attention.js";
+import { createKnown } from "./model.js";
 import { answerOf, isAnswer, nameOf } from "../text/answer.js";
 import { attentionFinding } from "../text/findings.js";
 
 /** Squares that are named with their share. */
 const SQUARES = 4;
+/** Squares that one press erases: those that count most for the answer. */
+const ERASED = 6;
+const COUNTED = "attention_gradient";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const why = {
@@ -45,6 +49,7 @@ function create(app) {
     list,
     el("p", { class: "vv-note", text: t("whyLight") }),
     dares.root,
+    isOwn(app.source) ? createKnown(app) : null,
   );
   return { root, render };
 
@@ -81,6 +86,9 @@ function createSquare(grid) {
   };
 }
 
+/** Whether the picture is a photo of the visitor's own. @param {import("../data/source.js").Source} source */
+const isOwn = ({ manifest: { upload, template } }) => Boolean(upload ?? template);
+
 /** Three experiments, each done by one press, and undone by another. */
 function createDares(app) {
   const {
@@ -103,25 +111,61 @@ function createDares(app) {
     () => app.select({ beside: "untrained" }),
     ".vv-beside",
   );
+  const bright = createDare(
+    t("dareBright"),
+    name ? t("dareBrightWhy", { name, count: ERASED }) : t("dareBrightAny", { count: ERASED }),
+    (button) => eraseBright(app, button),
+  );
   return {
-    root: el("div", { class: "vv-dares" }, erase, shuffle, before),
+    root: el("div", { class: "vv-dares" }, bright, erase, shuffle, before),
     render() {
+      const asks = isOwn(app.source) && fileOfBright(app) !== null;
+      show(bright, asks && app.backend.changes);
       show(erase, app.backend.changes && answerOf(app) !== null);
       show(shuffle, app.backend.changes && sides.length > 0);
-      show(before, app.shape().besides.includes("untrained"));
+      show(before, !asks && app.shape().besides.includes("untrained"));
     },
   };
+}
+
+/** How much each square counts for the most probable class; null where that cannot be said. */
+function fileOfBright({ source: { explanations, manifest } }) {
+  const [best] = manifest.pass.predictions ?? [];
+  if (!best || !explanations.named(COUNTED) || manifest.model.prefix_tokens[0] !== "cls_token") return null;
+  const file = explanations.of({ key: COUNTED, token: 0, target: best.index });
+  return file.exists ? file : null;
+}
+
+/**
+ * Takes out the squares that count most, as soon as it is known which.
+ * @param {import("../main.js").App} app @param {HTMLElement} button  where a failure is said
+ */
+async function eraseBright(app, button) {
+  const { bench, source } = app;
+  const file = fileOfBright(app);
+  button.setAttribute("aria-busy", "true");
+  await file.fetch();
+  button.removeAttribute("aria-busy");
+  const found = file.here;
+  if (app.source !== source) return;
+  if (!found) {
+    setText(/** @type {HTMLElement} */ (button.lastChild), app.t("missing_explainFailed"));
+    return;
+  }
+  const patches = strongest(found.values.subarray(source.grid.prefix), ERASED).sort((a, b) => a - b);
+  bench.use({ erasing: true, on: true, tool: "remove" });
+  bench.change([{ kind: "remove", patches }]);
 }
 
 /**
  * @param {string} title
  * @param {string} text
- * @param {() => void} act
+ * @param {(button: HTMLElement) => void} act
  * @param {string} [where]  selector of the place where it is seen: a phone scrolls there
  */
 function createDare(title, text, act, where = ".vv-title-bar") {
   const onclick = ({ currentTarget }) => {
-    act();
+    act(currentTarget);
     const place = currentTarget.closest(".vv-board").querySelector(where);
     // the board measures what it keeps in sight after the next frame
     const scroll = () => place.scrollIntoView({ block: "nearest" });
