@@ -56,6 +56,9 @@ def test_a_photo_is_there_before_the_weights_answered_as_in_python_and_not_uploa
     seen.upload(large)
     coming = page.locator(".vv-incoming-note", has_text="The model is coming: ")
     coming.wait_for()
+    looking = page.get_by_text("Looking at your photo …")
+    looking.wait_for()
+    assert not page.locator(".vv-title h2").is_visible(), "it is the answer to another picture"
     photo = page.locator("img.vv-incoming")
     expect(photo).to_have_count(0)
     # Any other is there before the weights are.

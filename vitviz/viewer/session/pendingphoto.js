@@ -1,4 +1,4 @@
-/** Pending photo: shows a new photo undimmed while it is computed in this page. */
+/** Pending photo: shows a new photo, and no answer of the one before, while it is computed in this page. */
 
 import { el, setText } from "../parts/dom.js";
 import { percent } from "../maths/numbers.js";
@@ -26,6 +26,7 @@ async function isLight(file) {
 export function createPendingPhoto(app, screen, render) {
   let image = /** @type {HTMLImageElement|null} */ (null);
   const note = el("p", { class: "vv-incoming-note", role: "status" });
+  const title = el("p", { class: "vv-incoming-title", role: "status" });
   let turn = 0; // of what is wanted
   let model = /** @type {import("../types.js").Model|null} */ (null);
   return {
@@ -78,6 +79,8 @@ export function createPendingPhoto(app, screen, render) {
       },
     });
     screen.board.root.querySelector(".vv-picture").append(mine, note);
+    screen.board.root.querySelector(".vv-title").append(title);
+    setText(title, app.t("looking"));
     // The browser complains of a picture that it cannot read at all, such as a folder.
     isLight(file).then((light) => {
       if (light) mine.src = url;
@@ -99,5 +102,6 @@ export function createPendingPhoto(app, screen, render) {
   function clear() {
     image?.remove();
     note.remove();
+    title.remove();
   }
 }
