@@ -44,6 +44,12 @@ def small(own) -> Path:
 WEIGHTS = "**/gradio_api/photos-*.safetensors"
 
 
+def test_the_model_comes_while_a_photo_is_chosen(visit) -> None:
+    seen = visit("?model=photos", fresh=True)
+    with seen.page.expect_request(WEIGHTS), seen.page.expect_file_chooser():
+        seen.page.get_by_role("button", name="Your photo").first.click()
+
+
 def test_a_photo_is_there_before_the_weights_answered_as_in_python_and_not_uploaded(
     visit, own, tmp_path
 ) -> None:

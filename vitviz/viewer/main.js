@@ -5,6 +5,7 @@ import { createComparisons } from "./session/comparisons.js";
 import { createConsent } from "./session/consent.js";
 import { listenToKeys } from "./shell/keyboard.js";
 import { createPendingPhoto } from "./session/pendingphoto.js";
+import { listenToDialogs } from "./parts/drops.js";
 import { createOpening } from "./session/opening.js";
 import { createPlaying } from "./session/playing.js";
 import { createRestore } from "./session/restore.js";
@@ -144,6 +145,7 @@ export function mount(host) {
   speak(surroundings.language);
   screen.dress(surroundings);
   const deaf = listenToKeys(app, screen, history.readAloud);
+  const blind = listenToDialogs(() => app.source && backend.prepare(app.source.manifest.model));
   update(host.manifest ?? null, host.selection, host.awaited);
   return {
     analyse: show,
@@ -169,6 +171,7 @@ export function mount(host) {
     destroy() {
       for (const end of [
         opening.destroy,
+        blind,
         camera.close,
         history.stop,
         backend.stop,

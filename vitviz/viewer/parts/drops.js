@@ -26,6 +26,20 @@ export function fileField(accept, take, multiple = false) {
 }
 
 /**
+ * Hears of each dialog for pictures that opens, whoever opens it: what a photo needs can come meanwhile.
+ * @param {() => void} opened
+ * @returns {() => void}  ends that
+ */
+export function listenToDialogs(opened) {
+  const hear = ({ target }) => {
+    const { type, accept = "" } = /** @type {any} */ (target);
+    if (type === "file" && accept.startsWith("image")) opened();
+  };
+  document.addEventListener("click", hear, true);
+  return () => document.removeEventListener("click", hear, true);
+}
+
+/**
  * Picks one photo from files that come together: the first that is a picture by its type.
  * @param {FileList} files
  */
