@@ -7,6 +7,7 @@ saved with 8 bits is the very one that fooled the model. vitviz/viewer/engine/fo
 same.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -18,7 +19,7 @@ from ...model.loaded import LoadedModel, ModelCard
 from ...model.products import fast_products
 from ..measure.predictions import probabilities_of
 from .chance import Chance
-from .intervention import Perturb
+from .intervention import Intervention, Perturb
 
 LEAD = 0.05  # of probability, by which the new answer has to lead all other classes
 
@@ -59,6 +60,12 @@ def fool(loaded: LoadedModel, picture: Tensor, change: Perturb) -> Fooling:
         step = gradient[0].sign().permute(1, 2, 0).int().cpu() * -(-epsilon // 4)
         now, taken = (now + step).clamp(lowest, highest), taken + 1
     return Fooling(now.to(torch.uint8), taken)
+
+
+def passes_of(interventions: Sequence[Intervention]) -> int:
+    """The most passes that fooling takes in them, with a way back counted as two; 0: none."""
+    changes = (change for change in interventions if isinstance(change, Perturb))
+    return sum(1 + 3 * change.steps for change in changes if change.target != "random")
 
 
 def check_classes(card: ModelCard) -> None:
