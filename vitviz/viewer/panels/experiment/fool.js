@@ -112,7 +112,8 @@ export function createFoolControls(app) {
     menu.value = String(target);
     level.set(held ?? change?.epsilon ?? 0);
     const { key, app: other, coming } = app.second;
-    const here = change && bench.list().length === 1 && key === OPERATED && other && !coming;
+    const here = change && bench.list().length === 1 && key === OPERATED && other;
+    if (here && coming) return; // the last answer stays until the next is here
     const sides = here ? [source, other.source].map(({ picture }) => picture.get()?.pixels) : [];
     show(result, Boolean(sides[0] && sides[1]));
     if (!sides[0] || !sides[1] || drawn === sides[1]) return;
