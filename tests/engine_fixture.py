@@ -130,7 +130,9 @@ def passes(
         analysis = analyze(loaded, picture, interventions=values)
         sent = [one | ({"from": "other"} if "from" in one else {}) for one in values]
         case = {"interventions": sent, **told(analysis, [depth - 1])}
-        if analysis.pass_.surgery.changes_pixels:
+        # Where a gradient is near zero, another processor finds another sign.
+        exact = all(one["kind"] != "perturb" or one["target"] == "random" for one in values)
+        if analysis.pass_.surgery.changes_pixels and exact:
             case["checksum"] = checksum(analysis)
         cases.append(case)
     assert intact.embedding is not None

@@ -39,6 +39,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"kind": "head", "layer": 3, "head": 1, "by": "mean"},
     ],
     "rotary": [
+        {"kind": "perturb", "target": "random", "epsilon": 5, "steps": 1, "seed": 3},
         {"kind": "positions", "by": "rotary off", "seed": 0},
         {"kind": "remove", "patches": [1, 2]},
     ],

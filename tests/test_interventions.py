@@ -58,6 +58,10 @@ def one_of_each(name: str) -> list[dict]:
 def each_kind(config: ViTConfig, other: Analysis) -> list[dict]:
     """One intervention of every kind that a model has a place for, in JSON's types."""
     some = [0, config.num_patches - 1]
+    perturbed = [
+        {"kind": "perturb", "target": target, "epsilon": 3, "steps": 2, "seed": 4}
+        for target in ("away", "random", 0)
+    ]
     tells = config.pos_embed or config.rotary or config.relative_bias
     values = [
         {"kind": "remove", "patches": some},
@@ -68,6 +72,7 @@ def each_kind(config: ViTConfig, other: Analysis) -> list[dict]:
         {"kind": "replace", "patches": some, "by": "noise", "seed": 3},
         {"kind": "shuffle", "cells": 1, "seed": 1},
         {"kind": "swap", "patches": some},
+        *(perturbed if config.num_classes and config.global_pool else []),
         *([{"kind": "positions", "by": "off"}] if tells else []),
         *([{"kind": "positions", "by": "shuffled", "seed": 2}] if tells else []),
         *([{"kind": "positions", "by": "learned off"}] if config.pos_embed else []),

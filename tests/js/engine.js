@@ -75,7 +75,9 @@ export function checkpointOf(
       return [name, { shape, numbers: Float32Array.from(numbers) }];
     }),
   );
-  const meta = { config, preprocess, labels: null, details: {} };
+  const { num_classes: classes } = config;
+  const labels = classes > 0 ? Array.from({ length: classes }, (_, at) => "class " + at) : null;
+  const meta = { config, preprocess, labels, details: {} };
   change(tensors, meta);
   return fileOf(tensors, { vitviz: JSON.stringify(meta) });
 }

@@ -241,6 +241,8 @@ test("interventions that cannot be done are refused for the reason that Python h
     out_of_range: [{ kind: "head", layer: 2, head: 0 }],
     many_edges: [{ kind: "cut", edges: Array(4097).fill([0, 0]) }],
     cells: [{ kind: "shuffle", cells: 2 }],
+    fool_range: [{ kind: "perturb", epsilon: 9 }],
+    perturb_twice: [{ kind: "perturb" }, { kind: "perturb", epsilon: 1 }],
     no_prefix: [{ kind: "even", rows: "cls" }],
     no_positions: [{ kind: "positions", by: "rotary off" }],
     needs_donor: [{ kind: "transplant", patches: "all", layer: 1, from: "nobody" }],

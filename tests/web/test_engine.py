@@ -322,6 +322,28 @@ def test_heavy_work_leaves_a_place_for_light_work(models, monkeypatch, limit, ex
     assert fulfil(operated, models).refused is None
 
 
+def test_fooling_the_model_is_work_of_many_passes(models, monkeypatch):
+    """Up to 97 of them, which a small change of a list of interventions must not hide."""
+    monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(fulfilment, "_heavy", Turns(1, 0))
+    saved = fulfil(order(), models).saved
+
+    def refusals(**change: object) -> list[str]:
+        changes = [{"kind": "perturb", **change}]
+        asked = (
+            order(interventions=changes),
+            OperateOrder(saved=saved, model=CLS, interventions=changes),
+        )
+        return [str(found.refused) for found in (fulfil(one, models) for one in asked)]
+
+    assert refusals() == ["None", "None"]
+    with fulfilment._heavy.take(1, AssertionError()):
+        assert "None" not in refusals(steps=8)
+        assert refusals(target="random") == refusals(steps=2) == ["None", "None"]
+    monkeypatch.setattr(limits, "EXPLAINING_WORK", 1e3)
+    assert all("about 97 passes" in text for text in refusals(steps=32))
+
+
 def test_heavy_work_is_that_of_large_models_and_of_many_tokens():
     """A pass of ViT-S/16, and one of the shipped photo model with as many tokens as it may have."""
     card = vitviz.load("photos").card

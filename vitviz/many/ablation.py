@@ -179,7 +179,9 @@ def _falls(
 
 def _logits(loaded: LoadedModel, pictures: Sequence[Tensor], surgery: Surgery) -> Tensor:
     """Logits of all pictures in one pass with a surgery. (n, C) Raises `CaptureError`."""
-    pixels = torch.cat([loaded.preprocess.pixels(surgery.picture(picture)) for picture in pictures])
+    pixels = torch.cat(
+        [loaded.preprocess.pixels(surgery.picture(picture, loaded)) for picture in pictures]
+    )
     with torch.inference_mode(), fast_products(), surgery.applied(loaded.vit):
         logits = loaded.vit(pixels.to(loaded.device)).float().cpu()
     if not is_sound(logits):

@@ -9,7 +9,7 @@ from textwrap import indent
 from typing import Any
 
 from ..model import config, photo, photo_kinds
-from ..probe.intervene import forms, intervention
+from ..probe.intervene import fooling, forms, intervention
 from ..probe.intervene.forms import COUNTS, NEEDS
 from ..probe.intervene.intervention import KINDS, Intervention
 from . import in_page, payload
@@ -24,6 +24,9 @@ LIMITS = {
     "number": forms.LARGEST,
     "named": intervention.NAMED,
     "donor_side": intervention.DONOR_SIDE,
+    "levels": intervention.MOST_LEVELS,
+    "fooling_steps": intervention.MOST_FOOLING_STEPS,
+    "lead": fooling.LEAD,
     "config": config.MOST,
     "parameters": in_page.MOST_PARAMETERS,
     "tokens": in_page.MOST_TOKENS,
@@ -67,9 +70,10 @@ export const COUNTS = {COUNTS};
 
 /**
  * Bounds. interventions: in a pass; pairs: of tokens in an intervention; number: each number in it;
- * named: patches in a caption; donor_side: pixels; config: of every size and count in a config;
- * parameters, tokens: of a model that runs in a page; kept: numbers that are kept of its pass;
- * rollout_tokens: of a model whose rollout a browser computes.
+ * named: patches in a caption; donor_side: pixels; levels, fooling_steps: of `perturb`, which ends
+ * at this lead of probability; config: of every size and count in a config; parameters, tokens: of
+ * a model that runs in a page; kept: numbers that are kept of its pass; rollout_tokens: of a model
+ * whose rollout a browser computes.
  */
 export const LIMITS = {LIMITS};
 
@@ -129,7 +133,10 @@ def text() -> str:
     }
     written = TEXT
     for name, table in tables.items():
-        written = written.replace(f"= {{{name}}};", f"= {_written(table, WIDTH)};")
+        value = _written(table, WIDTH)
+        if "\n" not in value:  # its name stands on the same line
+            value = _written(table, WIDTH - len(f"export const {name} = "))
+        written = written.replace(f"= {{{name}}};", f"= {value};")
     return written
 
 

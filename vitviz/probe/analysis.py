@@ -23,8 +23,10 @@ from .capture.selection import count_of
 from .capture.trace import Trace
 from .explain import explainers, fairness
 from .explain.case import Case
+from .fooled import Fooled
 from .forward import Pass, forward, trace_with_values
-from .intervene.intervention import Intervention
+from .intervene import fooling
+from .intervene.intervention import Intervention, Perturb
 from .intervene.intervention import read as read_interventions
 from .intervene.surgery import Surgery
 from .measure import inside
@@ -416,6 +418,41 @@ class Analysis:
         pass_ = forward(loaded, self.picture, surgery, values=self.trace.v is not None)
         seen = surgery.photograph(self.photograph)
         return replace(self, pass_=pass_, photograph=seen, loaded=loaded)
+
+    def fool(
+        self,
+        target: Class = None,
+        epsilon: int = 4,
+        steps: int = 8,
+        *,
+        seed: int = 0,
+        loaded: LoadedModel | None = None,
+    ) -> Fooled:
+        """Move each value of the picture by at most `epsilon` of 255 levels, so that the model
+        answers another class, and see what random signs of the same size do (`seed` draws them).
+
+        target   the class that it is to answer, its number or name; None: any but its answer
+        epsilon  0 to 8; the picture stays one of whole levels from 0 to 255, as files hold it
+        steps    most steps along the gradient, 1 to 32; it ends as soon as the new answer leads all
+                 other classes by 0.05; see `intervene/fooling.py`
+
+        Raises `SelectionError` for other values, for a model whose classes do not exclude each
+        other or that names none, and for an analysis that was changed already; `VitvizError` if the
+        model is not at hand.
+        """
+        fooling.check_classes(self.card)
+        number = class_named(self.card, target, "fool")
+        change = Perturb("away" if number is None else number, epsilon, steps, seed)
+        loaded = self._model(loaded, "fool")
+        control = self.operate([replace(change, target="random")], loaded=loaded)
+        made = fooling.fool(loaded, self.picture, change)
+        # `operate` would take the steps once more.
+        pass_ = forward(
+            loaded, made.picture, Surgery((), self.card.config), values=self.trace.v is not None
+        )  # fmt: skip
+        surgery = Surgery((change,), self.card.config)
+        analysis = replace(control, pass_=replace(pass_, surgery=surgery))
+        return Fooled(clean=self, analysis=analysis, control=control, steps=made.steps)
 
     def head_statistics(self) -> HeadStatistics:
         """Entropy and mean attention distance of every head. (L, H) each"""

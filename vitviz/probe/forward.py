@@ -63,7 +63,7 @@ def forwards(
 
     Each pass of several has its own memory, so that keeping one does not keep the others.
     """
-    pictures = [surgery.picture(picture) for picture in pictures]
+    pictures = [surgery.picture(picture, loaded) for picture in pictures]
     pixels = torch.cat([loaded.preprocess.pixels(picture) for picture in pictures])
     embedded: list[Tensor] = []
     with (

@@ -91,6 +91,8 @@ export interface Pointer {
 interface Comparisons {
   besides: () => import("./types.js").Beside[];
   manifestOf: (key: string) => Promise<Manifest>;
+  /** The results after an experiment that is not shown; null: nobody makes any. */
+  results: any;
   /** Keeps the analysis that is shown, and puts it beside. */
   keep: () => void;
   /** Takes a photo to the host; returns its id. */

@@ -112,6 +112,7 @@ export function mount(host) {
     comparisons: {
       manifestOf: comparisons.manifestOf,
       send: comparisons.send,
+      results: comparisons.results,
       besides: () => comparisons.besides(app.source.manifest),
       keep() {
         if (app.selection.beside === KEPT) second.close();

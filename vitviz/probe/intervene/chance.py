@@ -16,7 +16,9 @@ from ..capture.selection import choose
 
 # Purposes of draws. The index of a purpose is half of the key, so that two purposes have unrelated
 # draws with one seed; append new ones at the end.
-USES = ("shuffle", "positions", "scramble", "noise", "orders", "random map", "hidden patches")
+USES = (
+    "shuffle", "positions", "scramble", "noise", "orders", "random map", "hidden patches", "signs"
+)  # fmt: skip
 WORDS = 2**32
 LAST = WORDS - 1
 

@@ -18,6 +18,7 @@ COUNTS = {
     "tokens": "num_tokens",
     "layers": "depth",
     "heads": "num_heads",
+    "classes": "num_classes",
 }
 
 
@@ -54,7 +55,8 @@ class Form:
 
     shape  "number", "list" (different numbers, at least one), "pairs" (at least one), "word" (no
            number), or "picture" (whose tokens are taken: the name of a picture or an analysis)
-    of     the kind of thing that the numbers count: one of `COUNTS`, or "cells", "seeds"
+    of     the kind of thing that the numbers count: one of `COUNTS`, or "cells", "seeds",
+           "levels", "steps"
     words  the words allowed in place of numbers
     past   added to the bound of the numbers: layer L, after the last block, is a place too
     count  required length of a list; None: any
@@ -153,8 +155,8 @@ def _not_empty(value: Any, kind: str, name: str) -> None:
 Needs = Mapping[str, str] | None
 
 
-def number(of: str, *, past: int = 0, **default: Any) -> Any:
-    return field(metadata={"form": Form("number", of, past=past)}, **default)
+def number(of: str, *words: str, past: int = 0, **default: Any) -> Any:
+    return field(metadata={"form": Form("number", of, words, past=past)}, **default)
 
 
 def numbers(

@@ -5,6 +5,7 @@
     {"kind": "replace",    "patches": [40], "by": "black" | "mean" | "blur" | "noise", "seed": 0}
     {"kind": "shuffle",    "cells": 4, "seed": 0}
     {"kind": "swap",       "patches": [3, 77]}
+    {"kind": "perturb",    "target": "away" | "random" | 7, "epsilon": 4, "steps": 8, "seed": 0}
     {"kind": "positions",  "by": "off" | "shuffled" | "learned off" | "rotary off", "seed": 0}
     {"kind": "head",       "layer": 2, "head": 3, "by": "zero" | "mean"}
     {"kind": "branch",     "layer": 2, "branch": "attention" | "mlp"}
@@ -15,7 +16,8 @@
     {"kind": "transplant", "patches": [40, 41] | "cls" | "all", "layer": 3, "from": an analysis}
 
 Patches, layers and heads count from 0, patches row by row without prefix tokens; queries and keys
-are tokens. "seed", "layers" and "heads" may be left out: 0, "all" and "all". A seed is a whole
+are tokens. "seed", "layers" and "heads" may be left out: 0, "all" and "all"; of `perturb` all
+fields may: "away", 4, 8 and 0. A seed is a whole
 number from 0 to 2**31 - 1 (in a link to 999999999), with which `chance.py` draws. Each kind
 describes itself here; the page reads the same table (vitviz/payload/tables.py writes it), and
 `surgery.py` applies a list of them.
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from ..analysis import Analysis
 
 MOST = 64  # interventions in one pass
+MOST_LEVELS = 8  # of 255, that `perturb` may move a value
+MOST_FOOLING_STEPS = 32
 NAMED = 6  # so many patches are named in a caption; of more, their number
 
 Some = tuple[int, ...] | Literal["all"]
@@ -216,6 +220,39 @@ class Swap(Intervention):
 
 
 @dataclass(frozen=True)
+class Perturb(Intervention):
+    """Move each value of the picture by at most `epsilon` of 255, so that the intact model answers
+    another class; `fooling.py` says how.
+
+    target   the class that it is to answer, or "away": any but its answer; "random": no class, but
+             random signs of the size `epsilon`, to compare with
+    epsilon  levels, 0 to 8
+    steps    most steps, 1 to 32
+    seed     of the random signs
+    """
+
+    target: int | Literal["away", "random"] = number("classes", "away", "random", default="away")
+    epsilon: int = number("levels", default=4)
+    steps: int = number("steps", default=8)
+    seed: int = number("seeds", default=0)
+
+    kind, touches, told_by, same = "perturb", "pixels", "target", ()
+    example = '{"kind": "perturb", "target": "away", "epsilon": 4, "steps": 8}'
+
+    def check(self, config: ViTConfig) -> None:
+        if not config.num_classes or not config.global_pool:
+            raise SelectionError(Message("experiments.fool_classes"))
+        super().check(config)
+        for name, least, most in (("epsilon", 0, MOST_LEVELS), ("steps", 1, MOST_FOOLING_STEPS)):
+            if not least <= (value := getattr(self, name)) <= most:
+                raise SelectionError(
+                    Message(
+                        "experiments.fool_range", what=name, least=least, most=most, value=value
+                    )
+                )
+
+
+@dataclass(frozen=True)
 class ChangePositions(Intervention):
     """Switch positions off ("off", also for prefix tokens), or shuffle those of the patches.
 
@@ -385,8 +422,8 @@ class Transplant(Intervention):
 KINDS: dict[str, type[Intervention]] = {
     kind.kind: kind
     for kind in (
-        Remove, Keep, Replace, Shuffle, Swap, ChangePositions, Head, Branch, Cut, Even, Scramble,
-        Transplant,
+        Remove, Keep, Replace, Shuffle, Swap, Perturb, ChangePositions, Head, Branch, Cut, Even,
+        Scramble, Transplant,
     )
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from ...errors import SelectionError
 from ...languages import Message
 from ...model.config import ViTConfig
+from ...model.loaded import LoadedModel
 from ...model.photograph import Photograph
 from ...model.vit import Places, ViT
 from ..capture.cuts import Cuts, Edges, among
@@ -19,6 +20,7 @@ from ..capture.grid import PatchGrid
 from ..capture.recorder import listening
 from ..capture.trace import Trace
 from .chance import Chance
+from .fooling import fool
 from .intervention import (
     Branch,
     ChangePositions,
@@ -27,6 +29,7 @@ from .intervention import (
     Head,
     Intervention,
     Keep,
+    Perturb,
     Remove,
     Replace,
     Scramble,
@@ -139,14 +142,17 @@ class Surgery:
 
     # --- changes of the picture ---
 
-    def picture(self, picture: Tensor) -> Tensor:
+    def picture(self, picture: Tensor, loaded: LoadedModel) -> Tensor:
         """Apply all changes of pixels to the picture, one intervention after the other.
 
-        uint8 (h, w, C) -> the same.
+        uint8 (h, w, C) -> the same. `loaded`: the model of the pass, which `Perturb` fools.
         """
         grid = PatchGrid.of(self.config)
         for intervention in self.interventions:
             if intervention.touches != "pixels":
+                continue
+            if isinstance(intervention, Perturb):
+                picture = fool(loaded, picture, intervention).picture
                 continue
             before, picture = picture, picture.clone()
 

@@ -6,6 +6,7 @@ import { KINDS } from "./tables.js";
 import { plainKernels } from "./kernels.js";
 import { makeMachine } from "./machine.js";
 import { SelectionError, Surgery } from "./surgery.js";
+import { fooled } from "./fooling.js";
 import { EXPLAINERS, probabilities } from "./explain.js";
 import { normalised } from "../maths/pixels.js";
 import { encode, head, put, taken, tokenize } from "./vit.js";
@@ -13,6 +14,8 @@ import { readModel } from "./weights.js";
 
 /** Number of passes that are remembered, so that later ones can reuse their first blocks. */
 const MOST_REMEMBERED = 4;
+/** Number of fooled pictures that are remembered: those of a whole slider, with their controls. */
+const MOST_FOOLED = 20;
 
 /**
  * Input of a pass. `picture`: the model's picture before normalisation, (h, w, C), 0 to 255; `interventions`:
@@ -46,10 +49,10 @@ const MOST_REMEMBERED = 4;
 
 /**
  * Facts about a model for the page. `unknown`: switches that this engine does not support; if there are any,
- * it runs no pass. filters: the first rows of the patch embedding, (F, C, ph, pw), and their bias (F); null
- * if it runs no pass.
+ * it runs no pass. outputs: what they mean, "" where the checkpoint does not say. filters: the first rows of
+ * the patch embedding, (F, C, ph, pw), and their bias (F); null if it runs no pass.
  * @typedef {{config: import("./config.js").Config, preprocess: any, labels: string[]|null,
- *   details: Record<string, string>, words: any,
+ *   details: Record<string, string>, words: any, outputs: string,
  *   unknown: string[], simd: boolean, filters: Float32Array|null, filterBias: Float32Array|null}} Facts
  */
 
@@ -68,6 +71,10 @@ export class Core {
   #machine = null;
   /** @type {Pass[]} */
   #remembered = [];
+  /** @type {{picture: Uint8Array, key: string, after: Uint8Array}[]} */
+  #fooled = [];
+  /** @type {(before: Uint8Array, change: any) => Uint8Array} */
+  #fool = (before) => before;
   #makeKernels;
 
   /** @param {(bytes: number) => import("./kernels.js").Kernels} [makeKernels] */
@@ -83,10 +90,12 @@ export class Core {
   load(buffer) {
     this.#machine = null;
     this.#remembered = [];
+    this.#fooled = [];
     const { weights, ...facts } = readModel(buffer);
     if (facts.unknown.length > 0) return { ...facts, simd: false, filters: null, filterBias: null };
     const machine = makeMachine({ ...facts, weights }, this.#makeKernels);
     this.#machine = machine;
+    this.#fool = (before, change) => this.#fooledBy(machine, facts, before, change);
     return { ...facts, simd: machine.kernels.simd, filters: machine.filters, filterBias: machine.filterBias };
   }
 
@@ -108,7 +117,7 @@ export class Core {
           picture.length,
       );
     const surgery = new Surgery(interventions, config, donors, answer && config.global_pool !== "");
-    const changed = surgery.picture(picture);
+    const changed = surgery.picture(picture, this.#fool);
     const begins = this.#begins(changed, surgery);
     const before = begins.pass;
     let embedding = before?.embedding ?? null;
@@ -176,6 +185,19 @@ export class Core {
     if (!Object.hasOwn(EXPLAINERS, explainer)) throw new SelectionError("no_class", {});
     const made = EXPLAINERS[explainer](of, token);
     return "next" in made ? yield* made : made;
+  }
+
+  /** The picture after a `perturb`, of the intact model. Throws a SelectionError. */
+  #fooledBy(machine, { config, labels, outputs, details }, picture, change) {
+    if (!labels || !["", "one_of"].includes(outputs) || config.num_classes < 2)
+      throw new SelectionError("fool_classes");
+    const key = JSON.stringify(change);
+    const known = this.#fooled.find((one) => one.key === key && isEqual(one.picture, picture));
+    if (known) return known.after;
+    const temperature = Number(details.temperature ?? 1);
+    const after = fooled(machine, picture, change, new Surgery([], config), temperature);
+    this.#fooled = [{ picture, key, after }, ...this.#fooled].slice(0, MOST_FOOLED);
+    return after;
   }
 
   /**

@@ -178,6 +178,7 @@ export class Surgery {
       if (need && !need.fields.some((field) => config[field])) throw new SelectionError(need.error, { kind });
     }
     if (kind === "shuffle") this.#checkCells(intervention);
+    if (kind === "perturb") this.#checkRanges(intervention);
     if (kind === "transplant") this.#checkDonor(intervention, donor);
   }
 
@@ -185,6 +186,19 @@ export class Surgery {
     const { rows, cols } = this.config;
     const fits = cells > 0 && rows % cells === 0 && cols % cells === 0 && (rows !== cells || cols !== cells);
     if (!fits) throw new SelectionError("cells", { cells, rows, cols });
+  }
+
+  #checkRanges(intervention) {
+    const { num_classes, global_pool } = this.config;
+    if (num_classes === 0 || global_pool === "") throw new SelectionError("fool_classes");
+    for (const [what, least, most] of [
+      ["epsilon", 0, LIMITS.levels],
+      ["steps", 1, LIMITS.fooling_steps],
+    ]) {
+      const value = intervention[what];
+      if (!(value >= least && value <= most))
+        throw new SelectionError("fool_range", { what, least, most, value });
+    }
   }
 
   #checkDonor({ patches }, donor) {
@@ -258,9 +272,17 @@ export class Surgery {
 
   // --- changes of the pass ---
 
-  /** The picture after the interventions on its pixels. (h, w, C) bytes */
-  picture(picture) {
-    return this.interventions.reduce((before, item) => pictureWith(before, item, this.config), picture);
+  /**
+   * The picture after the interventions on its pixels. (h, w, C) bytes
+   * @param {Uint8Array} picture
+   * @param {(before: Uint8Array, change: Intervention) => Uint8Array} fool  the model's part, of perturb
+   */
+  picture(picture, fool) {
+    return this.interventions.reduce(
+      (before, item) =>
+        item.kind === "perturb" ? fool(before, item) : pictureWith(before, item, this.config),
+      picture,
+    );
   }
 
   /** Whether a kind of positions is off, alone (`part`) or with all others. */

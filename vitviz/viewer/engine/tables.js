@@ -44,6 +44,17 @@ export const KINDS = {
     ...KIND, touches: "pixels", example: "{\"kind\": \"swap\", \"patches\": [3, 77]}",
     fields: { patches: { ...FORM, shape: "list", of: "patches", count: 2 } },
   },
+  perturb: {
+    ...KIND, touches: "pixels",
+    example: "{\"kind\": \"perturb\", \"target\": \"away\", \"epsilon\": 4, \"steps\": 8}", told_by: "target",
+    same: [],
+    fields: {
+      target: { ...FORM, shape: "number", of: "classes", words: ["away", "random"], default: "away" },
+      epsilon: { ...FORM, shape: "number", of: "levels", default: 4 },
+      steps: { ...FORM, shape: "number", of: "steps", default: 8 },
+      seed: { ...FORM, shape: "number", of: "seeds", default: 0 },
+    },
+  },
   positions: {
     ...KIND, touches: "tokens", example: "{\"kind\": \"positions\", \"by\": \"off\"}", told_by: "by", same: [],
     fields: {
@@ -129,18 +140,22 @@ export const NEEDS = {
 };
 
 /** The field of a config that bounds the numbers of a field. @type {Record<string, string>} */
-export const COUNTS = { patches: "num_patches", tokens: "num_tokens", layers: "depth", heads: "num_heads" };
+export const COUNTS = {
+  patches: "num_patches", tokens: "num_tokens", layers: "depth", heads: "num_heads",
+  classes: "num_classes",
+};
 
 /**
  * Bounds. interventions: in a pass; pairs: of tokens in an intervention; number: each number in it;
- * named: patches in a caption; donor_side: pixels; config: of every size and count in a config;
- * parameters, tokens: of a model that runs in a page; kept: numbers that are kept of its pass;
- * rollout_tokens: of a model whose rollout a browser computes.
+ * named: patches in a caption; donor_side: pixels; levels, fooling_steps: of `perturb`, which ends
+ * at this lead of probability; config: of every size and count in a config; parameters, tokens: of
+ * a model that runs in a page; kept: numbers that are kept of its pass; rollout_tokens: of a model
+ * whose rollout a browser computes.
  */
 export const LIMITS = {
-  interventions: 64, pairs: 4096, number: 2147483647, named: 6, donor_side: 72, config: 65536,
-  parameters: 25000000, tokens: 1400, kept: 67108864, rollout_tokens: 400, photo_bytes: 33554432,
-  photo_pixels: 64000000,
+  interventions: 64, pairs: 4096, number: 2147483647, named: 6, donor_side: 72, levels: 8, fooling_steps: 32,
+  lead: 0.05, config: 65536, parameters: 25000000, tokens: 1400, kept: 67108864, rollout_tokens: 400,
+  photo_bytes: 33554432, photo_pixels: 64000000,
 };
 
 /**

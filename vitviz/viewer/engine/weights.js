@@ -12,7 +12,7 @@ import { LIMITS } from "./tables.js";
  * as vitviz/model/checkpoints.py wrote them.
  * @typedef {{config: import("./config.js").Config, preprocess: any, labels: string[]|null,
  *   details: Record<string, string>,
- *   words: any, unknown: string[], weights: Record<string, Float32Array>}} Model
+ *   words: any, outputs: string, unknown: string[], weights: Record<string, Float32Array>}} Model
  */
 
 /**
@@ -29,7 +29,7 @@ export function readModel(buffer) {
     );
   const meta = described(text);
   const config = readConfig(meta.config);
-  const { labels = null, details = {}, words = {}, preprocess } = meta;
+  const { labels = null, details = {}, words = {}, preprocess, outputs = "" } = meta;
   const why =
     preprocessingFault(preprocess, config) ??
     (labels === null ||
@@ -41,7 +41,7 @@ export function readModel(buffer) {
   if (why) throw new FormatError("the description inside the file is damaged: " + why);
   const unknown = unknownSwitches(config);
   const weights = unknown.length > 0 ? {} : parametersOf(buffer, config);
-  return { config, preprocess, labels, details, words, unknown, weights };
+  return { config, preprocess, labels, details, words, outputs, unknown, weights };
 }
 
 /** The fault of a checkpoint's preprocessing, as the end of a sentence; null: none. @returns {string|null} */

@@ -4,7 +4,16 @@
  */
 
 /** Uses of random numbers, in the order of Python: the index of a use is half of the key. */
-export const USES = ["shuffle", "positions", "scramble", "noise", "orders", "random map", "hidden patches"];
+export const USES = [
+  "shuffle",
+  "positions",
+  "scramble",
+  "noise",
+  "orders",
+  "random map",
+  "hidden patches",
+  "signs",
+];
 const WORDS = 2 ** 32;
 
 /** The upper half of the 64 bits of a * b; the parts stay below 2 ** 53. */

@@ -3,6 +3,7 @@
 import { createAnswerBars } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
 import { el, freshId, setText, show } from "../parts/dom.js";
+import { createFoolControls } from "./experiment/fool.js";
 import { createHeadTable } from "./experiment/headtable.js";
 import { createPhotoChoice } from "../parts/photochoice.js";
 import { allow, button, choice, slider, toggle } from "../parts/widgets.js";
@@ -44,6 +45,7 @@ function create(app) {
   const log = createLog(app);
   const brush = createBrushControls(app);
   const picture = createPictureControls(app);
+  const fool = createFoolControls(app);
   const model = createModelControls(app);
   const edges = createEdgeControls(app);
   const transplant = createTransplantControls(app);
@@ -54,6 +56,7 @@ function create(app) {
     intro,
     brush.root,
     log.root,
+    fool ? section("experimentFool", fool.root) : null,
     section("experimentPicture", picture.root),
     section("experimentModel", model.root),
     section("experimentEdges", edges.root),
@@ -65,7 +68,7 @@ function create(app) {
     root,
     render() {
       bench.follow();
-      for (const part of [answers, log, brush, picture, model, edges, transplant]) part?.render();
+      for (const part of [answers, log, brush, picture, fool, model, edges, transplant]) part?.render();
     },
   };
 

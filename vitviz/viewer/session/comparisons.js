@@ -4,7 +4,7 @@ import { readResults } from "../data/analysis.js";
 import { fetchChecked } from "../data/files.js";
 import { newestOf } from "../data/newest.js";
 import { KEPT, besidesOf } from "../state/besides.js";
-import { OPERATED, read, touches } from "../state/experiment.js";
+import { ITSELF, OPERATED, read, touches } from "../state/experiment.js";
 import { askedIn, askedOf } from "../state/photos.js";
 
 /** Files of the intact pass that a page may not be able to make of a changed one. */
@@ -33,7 +33,7 @@ export function createComparisons(app, backend, photos, fetchFile, render) {
         render();
         return photo.id;
       }),
-    /** The results after an experiment, for a lesson. */
+    /** The results after an experiment that is not shown. */
     results: backend.changes ? results : null,
     /** The analyses that can be put beside one. @param {import("../types.js").Manifest} manifest */
     besides: (manifest) => besidesOf(manifest, kept, backend.compares, backend.changes, photos.all),
@@ -59,7 +59,7 @@ export function createComparisons(app, backend, photos, fetchFile, render) {
       interventions,
       layer,
       token,
-      other: manifestOf,
+      other: async (key) => (key === ITSELF ? source.manifest : manifestOf(key)),
     });
     const buffer = await fetchChecked(fetchFile, files.first, new AbortController().signal);
     return readResults(buffer, { model, pass });

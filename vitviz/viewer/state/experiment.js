@@ -22,6 +22,9 @@ import { OWN_PHOTO } from "./photos.js";
 /** The key of the analysis that stands beside as the experiment changed it. */
 export const OPERATED = "experiment";
 
+/** The picture itself, whose clean tokens a transplant puts back; no link holds it. */
+export const ITSELF = "itself";
+
 /**
  * The longest text that stands in a link, the longest that a selection holds, and the most numbers that its
  * ranges stand for.
@@ -192,7 +195,7 @@ export function partsTouched(interventions, depth) {
 
 /** Whether an experiment takes something of another picture, which nobody has who knows this one alone. */
 export function takesFromOthers(interventions) {
-  return interventions.some(({ kind }) => fieldsOf(kind).some(([, { shape }]) => shape === "picture"));
+  return interventions.some(({ from }) => from !== undefined && from !== ITSELF);
 }
 
 /**

@@ -7,8 +7,9 @@ const SQUARES = 3; // at most this many squares are named; beyond that, only cou
 /**
  * @param {import("../state/experiment.js").Intervention} change  with all of its fields, as in a manifest
  * @param {(key: string, values?: any) => string} t
- * @param {{square: (patch: number) => string, token: (token: number) => string}|null} names  of squares and
- *   tokens on the page; null: by their numbers, as in Python
+ * @param {{square: (patch: number) => string, token: (token: number) => string,
+ *   label: (index: number) => string}|null} names  of squares, tokens and classes on the page; null: by
+ *   their numbers, as in Python
  * @returns {string}
  */
 export function changeText(change, t, names = null) {
@@ -16,6 +17,7 @@ export function changeText(change, t, names = null) {
   const { told_by: by, fields } = KINDS[change.kind];
   const values = { ...change };
   if (Array.isArray(change.patches)) values.patches = named(change.patches, say, names);
+  if (names && typeof change.target === "number") values.target = names.label(change.target);
   if (change.layers) values.where = where(change.layers, change.heads ?? "all", say);
   for (const [name, { shape }] of Object.entries(fields)) {
     if (shape === "pairs" && Array.isArray(change[name]))

@@ -178,8 +178,12 @@ export function changesOf(app) {
     .join(", ");
 }
 
-/** The names of a patch by its number in the grid, and of a token. */
+/** The names of a patch by its number in the grid, of a token, and of a class. */
 const namesOf = (app) => ({
+  label(index) {
+    const { model, pass } = app.source.manifest;
+    return labelName((model.labels ?? pass.labels)?.[index] ?? String(index), app);
+  },
   square: (patch) => tokenName(app.source.grid.prefix + patch, app),
   token: (token) => tokenName(token, app),
 });

@@ -25,6 +25,7 @@ from ...probe.analysis import Analysis, analyze
 from ...probe.capture.grid import PatchGrid
 from ...probe.explain import fairness
 from ...probe.explain.explainers import EXPLAINERS, chosen
+from ...probe.intervene import fooling, intervention
 from ..host import limits
 from ..store.files import file_name
 from .models import ModelSource
@@ -91,9 +92,10 @@ def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) ->
         photo = open_upload(order.photo, order.name, order.look.stretch)
     with stages("load"):
         loaded = models.get(order.model)
-    passes = 0
+    passes = _fooling(order)
     if order.selection and order.selection.explainer:
-        passes = chosen(order.selection.explainer).passes(PatchGrid.of(loaded.card.config))
+        passes += chosen(order.selection.explainer).passes(PatchGrid.of(loaded.card.config))
+    if passes:
         _check_work(loaded.card, passes, limits.EXPLAINING_WORK)
     with stages("wait"), _leaving_room(loaded.card, passes + 1), turn():
         with stages("pass"):
@@ -116,7 +118,9 @@ def _operated(order: OperateOrder, models: ModelSource, turn: Turn, stages: _Sta
     """
     with stages("open"):
         held = _held(order, models)
-    with stages("wait"), _leaving_room(held.card, 1), turn():
+        passes = _fooling(order)
+        _check_work(held.card, passes, limits.EXPLAINING_WORK)
+    with stages("wait"), _leaving_room(held.card, passes + 1), turn():
         with stages("pass"):
             analysis = held.operate(order.interventions)
         with stages("pack"):
@@ -124,6 +128,11 @@ def _operated(order: OperateOrder, models: ModelSource, turn: Turn, stages: _Sta
                 return Result(saved=analysis.to_bytes(), saved_name=_saved_name(analysis))
             payload = pack(analysis, whole=False, beside=True, first=order.first)
             return Result(manifest=payload.manifest, files=payload.files)
+
+
+def _fooling(order: Order | OperateOrder) -> int:
+    """Passes that its interventions take before the pass itself, to fool the model."""
+    return fooling.passes_of(intervention.read(order.interventions))
 
 
 def _late(order: LateOrder, models: ModelSource, turn: Turn, _stages: _Stages) -> Result:

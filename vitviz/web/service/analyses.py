@@ -44,6 +44,11 @@ class PassRef(NamedTuple):
         return cls(key, "" if changes == [] else json.dumps(changes, sort_keys=True))
 
     @property
+    def fools(self) -> bool:
+        """Whether it fools the model first, which takes many passes."""
+        return '"perturb"' in self.changes
+
+    @property
     def key(self) -> str:
         """A short name of the pass: its changes can cut thousands of edges."""
         return f"{self.id}/{hashlib.sha256(self.changes.encode()).hexdigest()}"

@@ -189,7 +189,8 @@ class Questions:
             case {"layer": int(layer), "token": int(token)}:
                 first = layer, token
         # A queue of its own: a class brushes at the same moment, and each pass is short.
-        with computing(self._operating[self._analyses.known(ref.id).heavy]):
+        heavy = self._analyses.known(ref.id).heavy or ref.fools
+        with computing(self._operating[heavy]):
             self._store.check_room()
             order = self._analyses.operation(ref, first=first)
             result = self._analyses.watched(order, 0, "page")

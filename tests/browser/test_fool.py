@@ -1,0 +1,103 @@
+"""Fool it, in the page: the picture of Python, noise, where it takes over, undo and links."""
+
+import base64
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from tests.browser.conftest import LAPTOP, PHONE
+from vitviz import analyze, load
+from vitviz.web.store.examples import FOLDER
+
+PANDA = FOLDER / "red-panda.jpg"
+FOOL = ".vv-experiment details:has(.vv-fool)"
+PICTURES = "nodes => nodes.map((node) => node.toDataURL('image/png'))"
+
+
+@pytest.fixture(scope="module")
+def fooled():
+    return analyze(load("photos"), PANDA).fool()
+
+
+def shown(page) -> list[np.ndarray]:
+    """The three pictures, as their canvases hold them."""
+    urls = page.locator(".vv-fool canvas").evaluate_all(PICTURES)
+    files = [io.BytesIO(base64.b64decode(url.split(",")[1])) for url in urls]
+    return [np.asarray(Image.open(file).convert("RGB")) for file in files]
+
+
+def fool(page, level: int) -> None:
+    page.locator(f"{FOOL} summary").click()
+    page.locator(f"{FOOL} input[type=range]").fill(str(level))
+
+
+def test_the_page_fools_the_model_as_python_does(visit, fooled) -> None:
+    seen = visit("?model=photos&panel=experiment")
+    page = seen.page
+    fool(page, 4)
+    said, noise = page.locator(f"{FOOL} .vv-reading").first, page.locator(f"{FOOL} .vv-note").nth(1)
+    before, after = "red panda", fooled.analysis.predictions(1)[0].label  # it has a shorter name
+    expect(said).to_contain_text(f"is now {after} instead of {before}")
+    photo, change, picture = shown(page)
+    assert np.array_equal(photo, fooled.clean.picture.numpy())
+    mine = fooled.analysis.picture.numpy()
+    assert (picture == mine).mean() >= 0.99
+    moved = picture.astype(int) - photo
+    assert np.array_equal(change, np.clip(128 + 16 * moved, 0, 255))
+    expect(said).to_contain_text(f"more than {abs(moved).max()} of 255")
+    assert not fooled.control_turned
+    expect(noise).to_have_text(f"Random noise of ±4: still {before}.")
+    # Where does it take over?
+    page.get_by_role("button", name="Where does it take over?").click()
+    found = page.locator(f"{FOOL} .vv-reading").nth(1)
+    patches, cls = (fooled.restored(part).returns.tolist() for part in ("patches", "cls"))
+    last = patches.index(False) - 1 if False in patches else len(patches) - 1
+    expect(found).to_contain_text(f"Clean patches bring {before} back up to layer {last}")
+    since = len(cls) - cls[::-1].index(False)
+    expect(found).to_contain_text(f"layer {since} on" if since < len(cls) else "never does")
+    # A link holds it, and undo takes it back.
+    assert "perturb_away_4_8_0" in page.url
+    page.get_by_role("button", name="Undo", exact=False).last.click()
+    expect(page.locator(".vv-fool")).to_be_hidden()
+    again = visit("?model=photos&panel=experiment&experiment=perturb_away_4_8_0&beside=experiment")
+    again.page.locator(f"{FOOL} summary").click()
+    expect(again.page.locator(f"{FOOL} .vv-reading").first).to_contain_text(f"is now {after}")
+    assert np.array_equal(shown(again.page)[2], picture)
+
+
+def test_a_target_is_chosen_and_level_0_is_the_photo(visit, fooled) -> None:
+    seen = visit("?model=photos&panel=experiment")
+    page = seen.page
+    near = fooled.clean.predictions(3)[2]
+    fool(page, 8)
+    page.locator(f"{FOOL} select").select_option(str(near.index))
+    expect(page.locator(f"{FOOL} .vv-reading").first).to_contain_text(f"is now {near.label}")
+    assert f"perturb_{near.index}_8_8_0" in page.url
+    page.locator(f"{FOOL} input[type=range]").fill("0")
+    expect(page.locator(".vv-fool")).to_be_hidden()
+    expect(page.locator(".vv-done li")).to_have_count(0)
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("size", ["laptop", "phone"])
+def test_it_fits_on_small_screens(visit, language: str, size: str) -> None:
+    """`SHOTS=FOLDER` keeps a picture of each."""
+    seen = visit(
+        f"?model=photos&panel=experiment&lang={language}",
+        **(LAPTOP if size == "laptop" else PHONE),
+    )
+    page = seen.page
+    fool(page, 4)
+    page.locator(".vv-fool").wait_for()
+    page.locator(f"{FOOL} .vv-pair button").nth(1).click()
+    page.locator(f"{FOOL} .vv-linechart").wait_for()
+    page.locator(".vv-fool").scroll_into_view_if_needed()
+    if folder := os.environ.get("SHOTS"):
+        page.screenshot(path=Path(folder) / f"fool-{size}-{language}.png")
+        page.locator(FOOL).screenshot(path=Path(folder) / f"fool-{size}-{language}-whole.png")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,209 @@
+/** Fool it: a change of the pixels that turns the answer, noise of the same size, and where it takes over. */
+
+import { pixelCanvas } from "../../parts/canvas.js";
+import { el, freshId, setText, show } from "../../parts/dom.js";
+import { download } from "../../parts/download.js";
+import { createLineChart } from "../../parts/linechart.js";
+import { button, slider } from "../../parts/widgets.js";
+import { toRgba } from "../../maths/colour.js";
+import { choosesOne } from "../../maths/outputs.js";
+import { takeOver } from "../../maths/takeover.js";
+import { ITSELF, OPERATED, withOne } from "../../state/experiment.js";
+import { className } from "../../text/explaining.js";
+import { LIMITS } from "../../engine/tables.js";
+
+const [STEPS, NEAREST, RESTS_MS, TIMES] = [8, 5, 150, 16];
+const bestOf = ({ predictions }) => predictions[0].index;
+
+/**
+ * The controls and what they show; null for a model whose classes do not exclude each other.
+ * @param {import("../../main.js").App} app
+ */
+export function createFoolControls(app) {
+  const { t, bench, source } = app;
+  const { model, pass } = source.manifest;
+  if (!choosesOne(source) || pass.predictions.length < 2) return null;
+  const { height, width, channels } = model.image;
+  const before = bestOf(pass);
+  const perturbed = () => bench.list().find(({ kind }) => kind === "perturb");
+  let [target, waits] = [/** @type {number|"away"} */ ("away"), 0];
+  /** The level under the hand, until its answer is asked for. @type {number|null} */
+  let held = null;
+  const id = freshId("fool");
+  const option = (index) => el("option", { value: String(index), text: className(index, app) });
+  const near = pass.predictions.slice(1, 1 + NEAREST).map(({ index }) => index);
+  const others = Object.keys(model.labels ?? [])
+    .map(Number)
+    .filter((index) => index !== before && !near.includes(index));
+  const menu = el(
+    "select",
+    {
+      id,
+      class: "vv-select",
+      onchange() {
+        target = menu.value === "away" ? "away" : Number(menu.value);
+        if (perturbed()) put(perturbed().epsilon);
+      },
+    },
+    el("option", { value: "away", text: t("experimentFoolAway") }),
+    el("optgroup", { label: t("explainProbable") }, ...near.map(option)),
+    others.length > 0 ? el("optgroup", { label: t("explainOthers") }, ...others.map(option)) : null,
+  );
+  const level = slider({
+    label: t("experimentFoolLevels"),
+    min: 0,
+    max: LIMITS.levels,
+    step: 1,
+    format: (epsilon) => t("experimentFoolLevel", { epsilon }),
+    onInput(epsilon) {
+      held = epsilon;
+      level.set(epsilon);
+      clearTimeout(waits);
+      waits = setTimeout(() => put(epsilon), RESTS_MS);
+    },
+  });
+  const pictures = ["before", "change", "after"].map((name) => ({
+    ...pixelCanvas(height, width, "vv-fool-picture"),
+    name: t("experimentFool_" + name, { times: TIMES }),
+  }));
+  const said = el("p", { class: "vv-reading", role: "status" });
+  const noise = el("p", { class: "vv-note" });
+  const save = button({
+    text: t("experimentFoolSave"),
+    onClick: () => pictures[2].canvas.toBlob((blob) => blob && download(blob, "fooled.png")),
+  });
+  const curve = createCurve(app, before);
+  const result = el(
+    "div",
+    { class: "vv-sections" },
+    el(
+      "div",
+      { class: "vv-fool" },
+      ...pictures.map(({ canvas, name }) =>
+        el("figure", { class: "vv-figure" }, el("figcaption", { text: name }), canvas),
+      ),
+    ),
+    said,
+    noise,
+    el("div", { class: "vv-pair" }, save),
+    curve.root,
+  );
+  const root = el(
+    "div",
+    { class: "vv-sections" },
+    el("p", { class: "vv-note", text: t("experimentFoolHint") }),
+    el("div", { class: "vv-pair" }, el("label", { for: id, text: t("experimentFoolTarget") }), menu),
+    level.root,
+    result,
+  );
+  let drawn = null;
+  return { root, render };
+
+  function put(epsilon) {
+    held = null;
+    const list = bench.list();
+    const change = { kind: "perturb", target, epsilon, steps: STEPS, seed: 0 };
+    bench.change(epsilon === 0 ? list.filter(({ kind }) => kind !== "perturb") : withOne(list, change));
+  }
+
+  function render() {
+    const change = perturbed();
+    if (change && change.target !== "random") ({ target } = change);
+    menu.value = String(target);
+    level.set(held ?? change?.epsilon ?? 0);
+    const { key, app: other, coming } = app.second;
+    const here = change && bench.list().length === 1 && key === OPERATED && other;
+    if (here && coming) return; // the last answer stays until the next is here
+    const sides = here ? [source, other.source].map(({ picture }) => picture.get()?.pixels) : [];
+    show(result, Boolean(sides[0] && sides[1]));
+    if (!sides[0] || !sides[1] || drawn === sides[1]) return;
+    drawn = sides[1];
+    const moved = sides[1].map((value, i) => Math.abs(value - sides[0][i]));
+    const change16 = Uint8Array.from(drawn, (value, i) =>
+      Math.min(Math.max(128 + TIMES * (value - sides[0][i]), 0), 255),
+    );
+    [sides[0], change16, drawn].forEach((one, at) => pictures[at].draw(toRgba(one, channels)));
+    const after = bestOf(other.source.manifest.pass);
+    const values = { before: className(before, app), after: className(after, app) };
+    const most = moved.reduce((all, one) => Math.max(all, one), 0);
+    setText(said, t(after === before ? "experimentFoolStill" : "experimentFoolTurned", { ...values, most }));
+    curve.of(change, after !== before && change.target !== "random");
+    compare(change);
+  }
+
+  /** Says what random signs of the same size do. */
+  async function compare(change) {
+    setText(noise, "");
+    if (change.target === "random") return;
+    const found = await app.comparisons.results([{ ...change, target: "random" }], source).catch(() => null);
+    const [now] = bench.list();
+    if (!found || now?.kind !== "perturb" || now.epsilon !== change.epsilon) return;
+    const name = className(bestOf(found), app);
+    const key = bestOf(found) === before ? "experimentFoolNoise" : "experimentFoolNoiseTurned";
+    setText(noise, t(key, { name, epsilon: change.epsilon }));
+  }
+}
+
+/** Where does it take over? A pass for each block, with clean tokens put back before it. */
+function createCurve(app, answer) {
+  const { t, source } = app;
+  const { depth, prefix_tokens: prefix, grid } = source.manifest.model;
+  const parts = ["patches", ...(prefix[0] === "cls_token" ? ["cls"] : [])];
+  const patches = Array.from({ length: grid.rows * grid.cols }, (_, patch) => patch);
+  const chart = createLineChart({
+    label: t("experimentFoolWhere"),
+    axis: t("experimentFoolAxis"),
+    columns: Array.from({ length: depth }, (_, layer) => String(layer)),
+    height: 10,
+    onChoose: (layer) => app.select({ layer }),
+  });
+  const said = el("p", { class: "vv-reading", role: "status" });
+  const ask = button({ text: t("experimentFoolWhere"), onClick: () => measure(change) });
+  const intro = el("p", {
+    class: "vv-note",
+    text: t("experimentFoolCurve", { name: className(answer, app) }),
+  });
+  const found = el("div", { class: "vv-sections" }, intro, chart.root, said);
+  const root = el("div", { class: "vv-sections" }, el("div", { class: "vv-pair" }, ask), found);
+  let change = null;
+  return {
+    root,
+    of(next, turned) {
+      change = next;
+      show(root, turned && app.backend.model(source.manifest.model)?.state === "here");
+      show(found, false);
+    },
+  };
+
+  async function measure(of) {
+    const isOld = () => of !== change;
+    ask.disabled = true;
+    const rows = { patches: [], cls: [] };
+    try {
+      for (const part of parts)
+        for (let layer = 0; layer < depth && !isOld(); layer++) {
+          const clean = { kind: "transplant", patches: part === "cls" ? part : patches, layer, from: ITSELF };
+          rows[part].push(await app.comparisons.results([of, clean], source));
+        }
+    } finally {
+      ask.disabled = false;
+    }
+    if (isOld()) return;
+    const lines = parts.map((part) => ({
+      name: t("experimentFoolClean_" + part),
+      title: t("experimentFoolClean_" + part),
+      values: rows[part].map(({ probabilities }) => probabilities[answer]),
+    }));
+    const returns = (part) => rows[part].map((one) => bestOf(one) === answer);
+    const { key, values } = takeOver(returns("patches"), parts[1] ? returns("cls") : null);
+    setText(said, t(key, { ...values, name: className(answer, app) }));
+    chart.render({
+      lines,
+      scale: { min: 0, max: 1 },
+      marked: app.selection.layer,
+      reading: said.textContent ?? "",
+      ticks: [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "%" })),
+    });
+    show(found, true);
+  }
+}
