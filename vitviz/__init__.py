@@ -46,6 +46,7 @@ __all__ = [
     "rollout",
     "rollout_matrix",
     "survey",
+    "with_head",
 ]
 _ROOMS = ("errors", "languages", "many", "model", "notebook", "probe")  # where these names are from
 

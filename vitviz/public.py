@@ -7,6 +7,7 @@ from .many.analyses import analyze_many
 from .many.pictures import BrokenPicture
 from .many.survey import Survey, survey
 from .model.config import ViTConfig
+from .model.head import with_head
 from .model.loaded import LoadedModel, ModelCard
 from .model.photo import Photo, open_photo
 from .model.preprocess import Preprocess
