@@ -4,6 +4,7 @@
 from .errors import CaptureError, ImageError, SelectionError, VitvizError, WeightsError
 from .many.ablation import Ablation, ablate
 from .many.analyses import analyze_many
+from .many.features import Features, cka, features
 from .many.pictures import BrokenPicture
 from .many.survey import Survey, survey
 from .model.config import ViTConfig
