@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -23,6 +24,7 @@ from .capture.selection import count_of
 from .capture.trace import Trace
 from .explain import explainers, fairness
 from .explain.case import Case
+from .explain.likeness import likened, likeness_in, vector_of
 from .forward import Pass, forward, trace_with_values
 from .intervene.intervention import Intervention
 from .intervene.intervention import read as read_interventions
@@ -54,7 +56,8 @@ from .summary import facts
 from .verify import is_of, verify
 
 Class = int | str | None  # number or name of a class; None: the model's answer
-Target = Class | tuple[Class, Class]
+# Of an explanation: a class, a pair of classes, or a vector (D,), to which the features are like.
+Target = Class | tuple[Class, Class] | Tensor | np.ndarray | list[float]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -305,7 +308,9 @@ class Analysis:
         token   the query token, for explainers that have one; 0 is CLS in most models. If an
                 attention pool gathers the answer (SigLIP), its query is used instead
         target  the class to explain, its number or name; None: the model's answer; two classes:
-                the difference of their logits, the first minus the second
+                the difference of their logits, the first minus the second; a vector (D,), such as
+                the pooled features of another picture: its cosine with those of this one, see
+                `likeness`
         loaded  the model, for an analysis read from a file, which does not hold it
         options `layer` and `head` of attention; `head_fusion`, `residual`, `first` and `last` of
                 rollout; `layer` of grad_cam; `baseline` and `steps` of integrated_gradients
@@ -320,22 +325,25 @@ class Analysis:
         self,
         *keys: str,
         token: int = 0,
-        target: int | str | None = None,
+        target: Class | Tensor | np.ndarray | list[float] = None,
         loaded: LoadedModel | None = None,
         **options: Any,
     ) -> fairness.Removal:
         """Whether these explainers (all but noise if none is named) order the patches of this
         picture better than random orders, and than the centre; see `fairness.removal`, which has
-        the options.
+        the options. `target`: a class, or a vector, whose likeness the curves then follow.
 
         Raises as `explain` does, and `CancelledError`.
         """
         keys = keys or tuple(key for key in explainers.EXPLAINERS if key != "random")
-        fairness.check_outputs(self.card.outputs)
-        index = self.class_index(target, "fair_test")
-        case = self.case(*keys, target=index, loaded=loaded)
-        model = self._model(loaded, "fair_test")
-        case = replace(case, vit=model.vit, target=index)
+        if (vector := vector_of(target)) is not None:
+            case = self.case(*keys, target=vector, loaded=loaded)
+        else:
+            fairness.check_outputs(self.card.outputs)
+            index = self.class_index(target, "fair_test")  # type: ignore[arg-type]
+            case = self.case(*keys, target=index, loaded=loaded)
+            model = self._model(loaded, "fair_test")
+            case = replace(case, vit=model.vit, target=index)
         maps = {key: explainers.EXPLAINERS[key](case, token) for key in keys}
         card = self.card
         return fairness.removal(
@@ -355,17 +363,15 @@ class Analysis:
         """
         requested = [explainers.chosen(key) for key in keys or explainers.EXPLAINERS]
         chosen = [explainer.within(self.card.config) for explainer in requested]
-        runs = any(explainer.runs_the_model for explainer in chosen)
+        vector = vector_of(target)
+        runs = vector is not None or any(explainer.runs_the_model for explainer in chosen)
         loaded = self._model(loaded, "explain") if runs else None
-        vit = loaded.vit if loaded else None
-        of_class = [explainer.key for explainer in chosen if "class" in explainer.needs]
-        both = target if isinstance(target, tuple) else (target, None)
-        if len(both) != 2:
-            raise SelectionError(f"target must be a class or two, got {short(both)}")
-        target, second = both
-        index = self.class_index(target, of_class[0]) if of_class else None
-        other = self.class_index(second, of_class[0]) if of_class and second is not None else None
-        trace = self.trace
+        trace, index, other = self.trace, None, None
+        if loaded and vector is not None:
+            loaded, index = likened(loaded, vector), 0
+            trace = replace(trace, logits=self._likeness(loaded))
+        elif of_class := [explainer.key for explainer in chosen if "class" in explainer.needs]:
+            index, other = self._classes(target, of_class[0])
         needs = frozenset().union(*(explainer.needs for explainer in chosen))
         if loaded and ("gradients" in needs or ("values" in needs and trace.v is None)):
             wanted = index if "gradients" in needs else None
@@ -379,12 +385,37 @@ class Analysis:
             trace=trace,
             grid=self.grid,
             pixels=self.pixels,
-            vit=vit,
+            vit=loaded.vit if loaded else None,
             target=index,
             other=other,
+            likeness=vector is not None,
             preprocess=self.preprocess,
             surgery=self.pass_.surgery,
         )
+
+    def likeness(self, vector: Any, loaded: LoadedModel | None = None) -> float:
+        """How like a vector the features of this pass are: their cosine, from -1 to 1.
+
+        vector  (D,), as wide as the pooled features behind the last norm (`vitviz.features`), or as
+                the outputs of a model that names no classes, such as those of CLIP: then a text's
+
+        An intervention that moves it moves what makes the pictures alike. Raises `SelectionError`
+        for a vector of another width, `VitvizError` if the model is not at hand.
+        """
+        if (found := vector_of(vector)) is None:
+            raise SelectionError(f"a vector is needed, got {short(vector)}")
+        return float(self._likeness(likened(self._model(loaded, "likeness"), found)))
+
+    def _likeness(self, model: LoadedModel) -> Tensor:
+        return likeness_in(self.trace.tokens[-1], self.pass_.surgery, model)
+
+    def _classes(self, target: Any, key: str) -> tuple[int, int | None]:
+        """The class to explain, and the one to subtract; None: none."""
+        if isinstance(target, tuple) and len(target) != 2:
+            raise SelectionError(f"target must be a class or two, got {short(target)}")
+        target, second = target if isinstance(target, tuple) else (target, None)
+        index = self.class_index(target, key)
+        return index, None if second is None else self.class_index(second, key)
 
     def class_index(self, target: int | str | None, key: str = "target") -> int:
         """The number of a class; None is the class that the model answers, the first of values.
