@@ -150,6 +150,16 @@ def test_without_patches_the_likeness_falls_as_occlusion_and_the_fair_test_say(n
     assert "random orders" in test.sentence("generic")
 
 
+def test_a_figure_of_a_vector_names_no_class() -> None:
+    analysis = vitviz.analyze(tiny("cls"), photo())
+    figure = vitviz.draw.explain(analysis, ["generic"], target=torch.ones(24))
+    said = " ".join(
+        text.get_text() for text in figure.findobj(lambda part: hasattr(part, "get_text"))
+    )
+    assert "How much each patch matters" in said
+    assert "class 0" not in said
+
+
 def test_a_vector_of_a_text_is_compared_with_the_projected_picture() -> None:
     clip = vitviz.load("tests/transformers_files/clip", device="cpu")
     assert clip.card.head == "embedding"

@@ -19,7 +19,7 @@ from .model.resize import settled
 from .model.weight_options import weight_options
 from .model.weights import load_key
 from .probe.analysis import Analysis, analyze
-from .probe.explain.explainers import EXPLAINERS
+from .probe.explain.explainers import EXPLAINERS, gap_sentence
 from .probe.intervene.intervention import read as read_interventions
 from .probe.measure.film import Film
 from .probe.measure.measurements import measurements_of
@@ -280,10 +280,16 @@ def relevance(
 ) -> dict[str, Any]:
     """The values of explainers for each token in JSON's types; patches row by row."""
     case = analysis.case(*keys, target=target)
+    values = {key: EXPLAINERS[key](case, token) for key in keys}
+    gaps = {key: gap(case, values[key]) for key in keys if (gap := EXPLAINERS[key].gap)}
+    for key in gaps:
+        if sentence := gap_sentence(EXPLAINERS[key], case, values[key]):
+            print(f"note: {sentence}", file=sys.stderr)
     return {
         "token": token,
         "target": case.target,
-        "values": {key: EXPLAINERS[key](case, token).tolist() for key in keys},
+        "values": {key: numbers.tolist() for key, numbers in values.items()},
+        **({"gaps": gaps} if gaps else {}),
     }
 
 

@@ -1,5 +1,6 @@
 """Analysis: a model, a photo, and the pass of the photo through the model; `analyze` makes it."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from . import saved
 from .capture.grid import PatchGrid
 from .capture.selection import count_of
 from .capture.trace import Trace
-from .explain import explainers, fairness
+from .explain import explainers, fairness, perturb
 from .explain.case import Case
 from .explain.likeness import likened, likeness_in, vector_of
 from .forward import Pass, forward, trace_with_values
@@ -55,6 +56,7 @@ from .measure.turning import Turn, turn_of
 from .summary import facts
 from .verify import is_of, verify
 
+log = logging.getLogger("vitviz.explain")
 Class = int | str | None  # number or name of a class; None: the model's answer
 # Of an explanation: a class, a pair of classes, or a vector (D,), to which the features are like.
 Target = Class | tuple[Class, Class] | Tensor | np.ndarray | list[float]
@@ -315,11 +317,33 @@ class Analysis:
         options `layer` and `head` of attention; `head_fusion`, `residual`, `first` and `last` of
                 rollout; `layer` of grad_cam; `baseline` and `steps` of integrated_gradients
 
+        Where integrated gradients do not add up to the rise of the score by more than 5 % of it,
+        this is logged as a warning, and `gap` gives the number.
         Raises `SelectionError` for what does not exist: an explainer, a token, a class, an option;
         and `VitvizError` if the model has to run and is not at hand.
         """
         explainer = explainers.chosen(key)
-        return explainer(self.case(key, target=target, loaded=loaded), token, **options)
+        case = self.case(key, target=target, loaded=loaded)
+        values = explainer(case, token, **options)
+        if sentence := explainers.gap_sentence(explainer, case, values, **options):
+            log.warning("%s", sentence)
+        return values
+
+    def gap(
+        self,
+        values: Tensor,
+        target: Target = None,
+        *,
+        loaded: LoadedModel | None = None,
+        **options: Any,
+    ) -> float:
+        """How far the values of integrated gradients, (N,), are from adding up to the rise of the
+        score from the baseline to the picture, as a share of that rise; 0 if they do.
+
+        target, loaded, options  those with which `explain` made the values
+        """
+        case = self.case("integrated_gradients", target=target, loaded=loaded)
+        return perturb.gap(case, values, **options)
 
     def fair_test(
         self,
