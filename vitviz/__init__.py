@@ -43,6 +43,7 @@ __all__ = [
     "compare",
     "features",
     "from_timm",
+    "from_transformers",
     "list_models",
     "load",
     "open_photo",

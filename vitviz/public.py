@@ -13,7 +13,7 @@ from .model.loaded import LoadedModel, ModelCard
 from .model.photo import Photo, open_photo
 from .model.preprocess import Preprocess
 from .model.vit import ViT
-from .model.weights import from_timm, list_models, load
+from .model.weights import from_timm, from_transformers, list_models, load
 from .notebook import both, cell
 from .probe.analysis import Analysis, analyze
 from .probe.capture.grid import PatchGrid

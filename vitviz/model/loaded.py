@@ -303,8 +303,8 @@ def check_loaded(loaded: object) -> None:
     """Raise `WeightsError` for a value that is no `LoadedModel`, such as the name of a model."""
     if not isinstance(loaded, LoadedModel):
         raise WeightsError(
-            "a model is what vitviz.load(name) or vitviz.from_timm(model) returns, "
-            f"got {type(loaded).__name__}"
+            "a model is what vitviz.load(name), vitviz.from_timm(model) or "
+            f"vitviz.from_transformers(model) returns, got {type(loaded).__name__}"
         )
 
 

@@ -1,6 +1,7 @@
 """`load`: turn a name, a file, a folder, a timm name or a hub id into a model."""
 
 import logging
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -33,6 +34,7 @@ from .transformers_files import (
     WEIGHTS,
     Find,
     check_is_no_adapter,
+    from_transformers,
     load_transformers,
     read_object,
     read_weights,
@@ -48,6 +50,7 @@ __all__ = [
     "LoadedModel",
     "ModelCard",
     "from_timm",
+    "from_transformers",
     "is_file",
     "list_models",
     "load",
@@ -115,6 +118,11 @@ def load(
 
     Raises `WeightsError`, whose sentence says what is missing, damaged or not supported.
     """
+    if not isinstance(source, str | os.PathLike):
+        raise WeightsError(
+            f"load takes a name or a path, got {type(source).__name__}; vitviz.from_timm(model) "
+            "and vitviz.from_transformers(model) take a model object"
+        )
     if head_pool is not None and head_file is None:
         raise WeightsError("head_pool is of a head_file, and none is given")
     of_head = head_file is not None
