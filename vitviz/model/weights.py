@@ -151,7 +151,8 @@ def load(
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        loaded.vit.to(device)
+        with torch.inference_mode(False):
+            loaded.vit.to(device)
     except (RuntimeError, AssertionError) as error:  # torch's own types for "not here"
         reason = str(error).splitlines()[0]
         raise WeightsError(f"the device {str(device)!r} cannot be used: {reason}") from error

@@ -53,9 +53,13 @@ from .measure.predictions import (
 )
 from .measure.shapes import Step, steps
 from .measure.turning import Turn, turn_of
+from .normalised import unnormalised
 from .summary import facts
 from .verify import is_of, verify
 
+# For functions whose tensors may take part in a backward pass: they run outside of the caller's
+# torch.inference_mode().
+OUTSIDE = torch.inference_mode(False)
 log = logging.getLogger("vitviz.explain")
 Class = int | str | None  # number or name of a class; None: the model's answer
 # Of an explanation: a class, a pair of classes, or a vector (D,), to which the features are like.
@@ -296,6 +300,7 @@ class Analysis:
         mixing = self.mixing(layer, self._model(loaded, "mix"))
         return mix(self.trace, mixing, layer, head, token)
 
+    @OUTSIDE
     def explain(
         self,
         key: str,
@@ -329,6 +334,7 @@ class Analysis:
             log.warning("%s", sentence)
         return values
 
+    @OUTSIDE
     def gap(
         self,
         values: Tensor,
@@ -345,6 +351,7 @@ class Analysis:
         case = self.case("integrated_gradients", target=target, loaded=loaded)
         return perturb.gap(case, values, **options)
 
+    @OUTSIDE
     def fair_test(
         self,
         *keys: str,
@@ -374,6 +381,7 @@ class Analysis:
             case, maps, temperature=card.temperature, outputs=card.outputs, **options
         )
 
+    @OUTSIDE
     def case(
         self,
         *keys: str,
@@ -417,6 +425,7 @@ class Analysis:
             surgery=self.pass_.surgery,
         )
 
+    @OUTSIDE
     def likeness(self, vector: Any, loaded: LoadedModel | None = None) -> float:
         """How like a vector the features of this pass are: their cosine, from -1 to 1.
 
@@ -452,6 +461,7 @@ class Analysis:
             return number
         return int(most_probable(self.trace.logits, 1, self.card.outputs))
 
+    @OUTSIDE
     def operate(
         self,
         interventions: Sequence[Intervention | Mapping[str, Any]],
@@ -468,7 +478,9 @@ class Analysis:
         if self.interventions:
             raise SelectionError(Message("experiments.changed_already"))
         loaded = self._model(loaded, "operate")
-        pass_ = forward(loaded, self.picture, surgery, values=self.trace.v is not None)
+        pass_ = forward(
+            loaded, self.picture, surgery, values=self.trace.v is not None, pixels=self.pixels
+        )
         seen = surgery.photograph(self.photograph)
         return replace(self, pass_=pass_, photograph=seen, loaded=loaded)
 
@@ -618,18 +630,29 @@ class Analysis:
         """The bytes that `save` writes, to be sent or kept elsewhere than on a disk."""
         return saved.to_bytes(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle` and `copy.deepcopy`: what `save` writes, so without the model's weights;
+        `explain(..., loaded=...)` takes the model then.
+        """
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __copy__(self) -> "Analysis":
+        return replace(self)
+
     @classmethod
     def from_bytes(cls, data: bytes) -> "Analysis":
         """Read what `to_bytes` returned or `save` wrote. Raises as `load` does."""
         return saved.from_bytes(cls, data)
 
 
+@OUTSIDE
 def analyze(
     loaded: LoadedModel,
     image: Any,
     *,
     invert: bool = False,
     stretch: bool = False,
+    normalised: bool = False,
     values: bool = False,
     interventions: Sequence[Intervention | Mapping[str, Any]] = (),
 ) -> Analysis:
@@ -637,9 +660,11 @@ def analyze(
 
     `image`: see `open_photo`. `invert` exchanges light and dark first, for a dark digit on paper
     in a model that was taught white on black, `stretch` spreads its levels over the whole range, as
-    for a dark X-ray (`open_photo`); the analysis notes both. `values`: the trace keeps v
-    beside q and k. `interventions`: changes to this pass (`intervention.py`), as values or in
-    JSON's types; patch numbers are places in the grid, and changes of pixels are applied in order.
+    for a dark X-ray (`open_photo`); the analysis notes both. `normalised`: the image is a tensor
+    (C, h, w) as it enters the model, such as one of a DataLoader; nothing is resized or rounded,
+    and the picture that is shown is made of it. `values`: the trace keeps v beside q and k.
+    `interventions`: changes to this pass (`intervention.py`), as values or in JSON's types; patch
+    numbers are places in the grid, and changes of pixels are applied in order.
 
     Raises `ImageError` if the image cannot be read, `SelectionError` for interventions that this
     model has no place for or that contradict each other, and `CaptureError` if the model computes
@@ -647,6 +672,13 @@ def analyze(
     """
     check_loaded(loaded)
     surgery = Surgery(read_interventions(interventions), loaded.card.config)
+    if normalised:
+        if invert or stretch:
+            raise ImageError("invert and stretch are for photos, not for normalised pixels")
+        shown, pixels = unnormalised(loaded, image)
+        around, _ = seen(loaded, open_photo(shown.numpy()), surgery)
+        pass_ = forward(loaded, shown, surgery, values=values, pixels=pixels)
+        return Analysis(**around | {"photograph": None, "notes": ()}, pass_=pass_)
     photo = open_photo(image, stretch=stretch)
     around, picture = seen(loaded, photo.invert() if invert else photo, surgery)
     return Analysis(**around, pass_=forward(loaded, picture, surgery, values=values))

@@ -12,7 +12,7 @@ from ...errors import SelectionError
 from ...languages import ENGLISH, Message, dictionary
 from ...model.config import ViTConfig
 from ..capture.grid import PatchGrid
-from ..capture.selection import choose
+from ..capture.selection import counted
 from ..capture.trace import Trace
 from ..intervene.chance import Chance
 from . import gradients, perturb
@@ -150,7 +150,7 @@ def _of_attention(
         if layer is not None:
             raise SelectionError(Message("experiments.pool_has_no_layer"))
         shares = case.pool.shares
-        return shares.mean(0) if head is None else shares[choose("head", head, len(shares))]
+        return shares.mean(0) if head is None else shares[counted("head", head, len(shares))]
     return attention(case.trace, token or 0, layer=layer, head=head)
 
 
@@ -265,6 +265,7 @@ class Explainer:
             parameter.name for parameter in found if parameter.kind is parameter.KEYWORD_ONLY
         )
 
+    @torch.inference_mode(False)  # gradients also where the caller needs none
     def __call__(self, case: Case, token: int = 0, **options: Any) -> Tensor:
         """The values of all tokens. (N,) `token` is ignored if the case has a pool.
 

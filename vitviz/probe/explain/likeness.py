@@ -37,7 +37,7 @@ def vector_of(target: Any) -> Tensor | None:
     if not isinstance(target, list) and target.ndim == 0:
         return None  # the number of a class
     try:
-        vector = torch.as_tensor(target).detach().float().cpu()
+        vector = torch.as_tensor(target).detach().float().cpu().clone()
     except (TypeError, ValueError, RuntimeError) as error:
         raise SelectionError("a vector as target must hold numbers") from error
     if vector.ndim != 1:
