@@ -184,6 +184,7 @@ def test_a_file_that_holds_no_head_is_refused(tmp_path) -> None:
 
 def test_a_model_with_a_head_is_served_and_written_as_a_checkpoint(tmp_path) -> None:
     """So that it stands on a site and in a page that computes, too."""
+    from vitviz.payload import in_page, page
     from vitviz.web.host.settings import Settings
 
     made = vitviz.with_head(bare(BARE["cls"]), numbers(2, 24), labels=["a", "b"])
@@ -199,5 +200,10 @@ def test_a_model_with_a_head_is_served_and_written_as_a_checkpoint(tmp_path) -> 
     )
     ours, theirs = (vitviz.analyze(m, photo()) for m in (vitviz.load(path, device="cpu"), made))
     assert torch.equal(ours.trace.logits, theirs.trace.logits)
+    for pool in ("token", "avg", "token_avg"):  # pages have its classes, also those that compute
+        width = 48 if pool == "token_avg" else 24
+        bees = vitviz.with_head(made, numbers(2, width), labels=["ant", "bumblebee"], pool=pool)
+        in_page.check(bees.card)
+        assert "bumblebee" in page(vitviz.analyze(bees, photo()), engine=True)
     settings = Settings.from_args(["--model", "x.pth", "--head-file", "h.pth"], {})
     assert settings.weights == {"x.pth": {"head_file": "h.pth"}}
