@@ -148,7 +148,8 @@ def _fair(order: FairOrder, models: ModelSource, turn: Turn, stages: _Stages) ->
     with _leaving_room(held.card, passes), turn(), stages("pass"):
         if missing := [key for key in keys if key not in maps]:
             token = choose("token", order.token, held.trace.num_tokens)
-            maps[missing[0]] = held.explain(missing[0], token, target).tolist()
+            case = held.case(missing[0], target=target)
+            maps[missing[0]] = chosen(missing[0])(case, token).tolist()
             return _step(maps, columns, len(keys) + fairness.STEPS)
         case = replace(held.case("centre"), vit=models.get(order.model).vit, target=target)
         plan = fairness.plan_of(case, {key: torch.tensor(maps[key]) for key in keys})
@@ -244,7 +245,7 @@ def _relevance(selection: Selection, analysis: Analysis) -> dict[str, Any]:
     if "class" in chosen(key).needs:
         index = analysis.class_index(target, key)  # refuses a vector, which Python alone takes
     token = choose("token", selection.token, analysis.trace.num_tokens)
-    values = analysis.explain(key, token, index)
+    values = chosen(key)(analysis.case(key, target=index), token)
     return {"relevance": {"explainer": key, "target": index, "values": values.tolist()}}
 
 
