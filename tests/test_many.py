@@ -151,7 +151,7 @@ def test_what_cannot_be_done_is_said_before_a_picture_is_opened(tiny_vit: Loaded
     ):
         vitviz.survey(tiny_vit, never(), labels=3)
     for ask in (vitviz.analyze, vitviz.analyze_many, vitviz.survey, vitviz.ablate):
-        with pytest.raises(WeightsError, match=r"from_timm\(model\) returns, got str"):
+        with pytest.raises(WeightsError, match=r"from_transformers\(model\) returns, got str"):
             ask("photos", never())
 
 
