@@ -1,7 +1,9 @@
 """analyze: one pass, checked against the model; saved and read back; bad selections refused."""
 
+import copy
 import json
 import math
+import pickle
 from copy import deepcopy
 from dataclasses import replace
 
@@ -12,7 +14,7 @@ from torch.testing import assert_close
 
 from tests.models import TINY, photo, spread, tiny, with_pass
 from vitviz import Analysis, SelectionError, ViT, ViTConfig, VitvizError, analyze, capture
-from vitviz.model.weights import LoadedModel
+from vitviz.model.weights import LoadedModel, load
 
 
 def without_positions() -> LoadedModel:
@@ -271,3 +273,21 @@ def test_summary_is_json(tmp_path) -> None:
     heads = analyze(tiny("distilled"), path).head_statistics()
     for name in ("entropy", "distance"):
         assert_close(torch.tensor(summary["heads"][name]), getattr(heads, name), rtol=1e-5, atol=0)
+
+
+def test_a_pickled_analysis_is_the_saved_one_without_the_weights() -> None:
+    loaded = load("photos", device="cpu")
+    analysis = analyze(
+        loaded, photo(), values=True, interventions=[{"kind": "keep", "patches": [3]}]
+    )
+    data = pickle.dumps(analysis)
+    assert len(data) < len(analysis.to_bytes()) + 10_000
+    again = pickle.loads(data)
+    assert again.loaded is None
+    assert again.to_bytes() == analysis.to_bytes()
+    expected = analysis.explain("generic", target=1)
+    assert torch.equal(again.explain("generic", target=1, loaded=loaded), expected)
+    with pytest.raises(VitvizError, match="does not hold its model"):
+        again.explain("generic", target=1)
+    assert copy.copy(analysis).loaded is loaded
+    assert copy.deepcopy(analysis).loaded is None

@@ -527,6 +527,26 @@ def test_changes_and_explainers_are_written_and_told(capsys, tmp_path, model, pi
     )
 
 
+def test_integrated_gradients_that_do_not_add_up_say_so(
+    capsys, tmp_path, model, picture, monkeypatch
+) -> None:
+    options = ["--explain", "integrated_gradients", "generic", "--target", "class 2"]
+    options += ["--no-figures", "--out", tmp_path / "out", "--model", model]
+    monkeypatch.setattr("vitviz.probe.explain.perturb.CONVERGED", -1.0)
+    code, _, err = call(capsys, picture, *options)
+    gaps = json.loads((tmp_path / "out" / "explain.json").read_text("utf-8"))["gaps"]
+    analysis = analyze(vitviz.load(model), picture)
+    values = analysis.explain("integrated_gradients", target=2)
+    assert gaps == {"integrated_gradients": pytest.approx(analysis.gap(values, 2))}
+    expected = f"add up to {100 * gaps['integrated_gradients']:.0f} % more or less than the score"
+    assert code == 0
+    assert err.startswith("note: the patches of integrated gradients")
+    assert expected in err
+    monkeypatch.undo()
+    assert gaps["integrated_gradients"] < 0.05
+    assert call(capsys, picture, *options)[2] == ""
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

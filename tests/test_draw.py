@@ -337,7 +337,7 @@ def test_saving_refuses_in_words(tmp_path, tiny_analysis: Analysis) -> None:
         lambda a: draw.attention(a, 3),
         lambda a: draw.attention(a, 0, 2),
         lambda a: draw.heads(a, 0, 17),
-        lambda a: draw.rollout(a, -1),
+        lambda a: draw.rollout(a, -18),
         lambda a: draw.position_similarity(a, 0),
         lambda a: draw.heads(a, 0, direction="up"),
         lambda a: draw.wall(a, 17),

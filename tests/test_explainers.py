@@ -327,6 +327,46 @@ def test_integrated_gradients_add_up_to_the_rise_of_the_logit(name: str) -> None
     assert found.sum().item() == pytest.approx(rise.item(), abs=0.02)
 
 
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_the_gap_is_the_share_of_the_rise_that_is_missing(name: str, caplog) -> None:
+    analysis, target = analysis_of(name), 1
+    vit = analysis.loaded.vit
+    for baseline in ("black", "mean", "own"):
+        start = baselines(analysis)[baseline]
+        given = start if baseline == "own" else baseline
+        rise = float(analysis.trace.logits[target] - vit(start[None])[0, target])
+        caplog.clear()
+        found = analysis.explain("integrated_gradients", target=target, baseline=given, steps=2)
+        gap = abs(float(found.sum()) - rise) / abs(rise)
+        assert analysis.gap(found, target, baseline=given) == pytest.approx(gap, rel=1e-3, abs=1e-4)
+        assert [record.levelname for record in caplog.records] == ["WARNING"] * (gap > 0.05)
+        if gap > 0.05:
+            assert f"add up to {100 * gap:.0f} % more or less than the score" in caplog.text
+    for changes in ([{"kind": "remove", "patches": [0, 1]}], [{"kind": "positions", "by": "off"}]):
+        changed = analysis.operate(changes)
+        found = changed.explain("integrated_gradients", target=target, steps=1024)
+        assert changed.gap(found, target) < 0.05
+
+
+def test_steps_are_doubled_until_the_map_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    analysis = analysis_of("cls")
+    monkeypatch.setattr("vitviz.probe.explain.perturb.STEPS", 1)
+    gaps = {}
+    for steps in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512):
+        found = analysis.explain("integrated_gradients", target=1, steps=steps)
+        gaps[steps] = analysis.gap(found, 1)
+    assert gaps[1] > 0.05
+    enough = next(steps for steps, gap in gaps.items() if gap <= 0.05)
+    auto = analysis.explain("integrated_gradients", target=1, steps="auto")
+    assert_close(auto, analysis.explain("integrated_gradients", target=1, steps=enough))
+    monkeypatch.setattr("vitviz.probe.explain.perturb.CONVERGED", -1.0)
+    monkeypatch.setattr("vitviz.probe.explain.perturb.MOST_STEPS", 4)
+    auto = analysis.explain("integrated_gradients", target=1, steps="auto")
+    assert_close(auto, analysis.explain("integrated_gradients", target=1, steps=4))
+    with pytest.raises(SelectionError, match="steps must be a whole number"):
+        analysis.explain("integrated_gradients", target=1, steps="many")
+
+
 def baselines(analysis: Analysis) -> dict[str, torch.Tensor]:
     """Pixels by the name of the baseline, made without the code that is tested."""
     shape, mean, std = analysis.pixels.shape, analysis.preprocess.mean, analysis.preprocess.std

@@ -40,7 +40,7 @@ def test_to_map_leaves_out_the_prefix_and_keeps_rows(prefix: int) -> None:
 
 def test_what_is_not_there_is_refused_with_the_range() -> None:
     grid = PatchGrid((6, 8), (2, 2), 1)
-    for token in (-1, 13, True, 1.5, "0"):
+    for token in (-14, 13, True, 1.5, "0"):
         with pytest.raises(SelectionError, match="from 0 to 12"):
             grid.check(token)
     with pytest.raises(SelectionError, match="prefix token and has no place"):

@@ -40,6 +40,16 @@ def close(ours: torch.Tensor, theirs: torch.Tensor) -> None:
     assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
+def test_a_survey_of_integrated_gradients_warns_of_no_single_map(caplog, monkeypatch) -> None:
+    monkeypatch.setattr("vitviz.probe.explain.perturb.CONVERGED", -1.0)
+    loaded, key = tiny("cls"), "integrated_gradients"
+    found = vitviz.survey(loaded, pictures(2), [key], progress=False)
+    assert not caplog.records
+    expected = analyze(loaded, pictures(2)[1]).explain(key)[1:].view(4, 4)
+    assert len(caplog.records) == 1
+    close(found.values[key][1], expected)
+
+
 @pytest.mark.parametrize("batch_size", [1, 2, None])
 def test_each_analysis_is_that_of_analyze(any_tiny_vit: LoadedModel, batch_size: int) -> None:
     changes = [
@@ -141,7 +151,7 @@ def test_what_cannot_be_done_is_said_before_a_picture_is_opened(tiny_vit: Loaded
     ):
         vitviz.survey(tiny_vit, never(), labels=3)
     for ask in (vitviz.analyze, vitviz.analyze_many, vitviz.survey, vitviz.ablate):
-        with pytest.raises(WeightsError, match=r"from_timm\(model\) returns, got str"):
+        with pytest.raises(WeightsError, match=r"from_transformers\(model\) returns, got str"):
             ask("photos", never())
 
 

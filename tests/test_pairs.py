@@ -66,7 +66,7 @@ def test_it_is_the_number_of_the_map(name: str) -> None:
         ((3, 0, 0, 0), "layer must be"),
         ((0, 2, 0, 0), "head must be"),
         ((0, 0, 17, 0), "token must be"),
-        ((0, 0, 0, -1), "token must be"),
+        ((0, 0, 0, -18), "token must be"),
     ],
 )
 def test_what_is_not_there_is_refused(selection: tuple, sentence: str) -> None:

@@ -9,7 +9,7 @@ import torch
 
 from tests import viewer_fixture
 from tests.models import tiny
-from vitviz import Analysis, SelectionError, draw
+from vitviz import Analysis, SelectionError, compare, draw
 from vitviz.probe.capture.selection import choose, count_of
 from vitviz.probe.explain import explainers
 from vitviz.probe.measure import features
@@ -98,6 +98,57 @@ def test_figures_take_every_kind_of_whole_number(name, tiny_analysis: Analysis) 
     expected = texts(FIGURES[name](tiny_analysis, int))
     for make in (np.uint8, torch.tensor):
         assert texts(FIGURES[name](tiny_analysis, make)) == expected
+
+
+COUNTS = {"layer": 3, "head": 2, "token": 17}  # of the tiny model "cls"
+FROM_THE_END: dict[str, Callable[[Analysis, int, int, int], Any]] = {
+    "attention": lambda a, layer, head, token: a.attention(layer, head, token, "to"),
+    "attention_matrix": lambda a, layer, head, _: a.attention_matrix(layer, head),
+    "rollout": lambda a, layer, _, token: a.rollout(token, layer),
+    "explain attention": lambda a, layer, head, token: a.explain(
+        "attention", token, layer=layer, head=head
+    ),
+    "explain generic": lambda a, _, __, token: a.explain("generic", token),
+    "explain grad_cam": lambda a, layer, *_: a.explain("grad_cam", layer=layer),
+    "mix": lambda a, layer, head, token: a.mix(layer, head, token).added,
+    "position_similarity": lambda a, _, __, token: a.position_similarity(token),
+    "features": lambda a, layer, _, token: features.similarity(
+        features.tokens_after(a.trace, layer), token
+    ),
+    "pair": lambda a, layer, head, token: pair(a.trace, layer, head, token, token).scores,
+    "trace.attention_from": lambda a, layer, _, token: a.trace.attention_from(layer, token),
+    "trace.rounded": lambda a, layer, *_: a.trace.rounded(layer).q,
+    "grid.row_col": lambda a, _, __, token: a.grid.row_col(token),
+    "compare": lambda a, layer, head, token: compare(a, a).attention(layer, head, token).first,
+}
+
+
+@pytest.mark.parametrize("name", FROM_THE_END)
+def test_negative_numbers_count_from_the_end_as_in_numpy(name: str, tiny_analysis) -> None:
+    ask = FROM_THE_END[name]
+    for layer, head, token in ((2, 1, 16), (0, 0, 1)):
+        expected = ask(tiny_analysis, layer, head, token)
+        found = ask(tiny_analysis, layer - 3, head - 2, token - 17)
+        assert torch.equal(torch.as_tensor(found), torch.as_tensor(expected))
+    if name != "explain grad_cam":  # which takes no token, and a layer alone
+        with pytest.raises(SelectionError, match="must be a whole number from 0 to"):
+            ask(tiny_analysis, -4, -3, -18)
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name != "predictions"])
+def test_figures_name_what_negative_numbers_stand_for(name: str, tiny_analysis) -> None:
+    def texts(make: Callable[[int], int]) -> list[str]:
+        figure = FIGURES[name](tiny_analysis, make)
+        return [text.get_text() for text in figure.findobj(lambda part: hasattr(part, "get_text"))]
+
+    # Layer, first and head 1 are -2 and -1; which of them is meant depends on the place.
+    negative = {1: -2 if name in ("features", "rollout", "heads") else -1, 6: -11, 7: -10}
+    if name in ("attention", "head_statistics", "matrix", "pair"):
+        calls = iter(["layer", "head", "token", "token"])
+        found = texts(lambda n: n - COUNTS[next(calls)])
+    else:
+        found = texts(lambda n: negative[n])
+    assert found == texts(int)
 
 
 def test_the_figure_of_a_training_does_too(tmp_path) -> None:

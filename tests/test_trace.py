@@ -239,8 +239,8 @@ def test_layers_heads_and_tokens_out_of_range_are_refused() -> None:
     for call in (trace.attention, trace.rounded, trace.rounding_error, trace.check_layer):
         with pytest.raises(SelectionError, match="layer must be a whole number from 0 to 2, got 3"):
             call(3)
-    with pytest.raises(SelectionError, match="layer must be a whole number from 0 to 2, got -1"):
-        trace.attention(-1)
+    with pytest.raises(SelectionError, match="layer must be a whole number from 0 to 2, got -4"):
+        trace.attention(-4)
     with pytest.raises(SelectionError, match="token must be a whole number from 0 to 16, got 17"):
         trace.attention_from(0, 17)
     with pytest.raises(SelectionError, match="head must be a whole number from 0 to 1, got True"):

@@ -20,6 +20,7 @@ __all__ = [
     "Analysis",
     "BrokenPicture",
     "CaptureError",
+    "Features",
     "ImageError",
     "LoadedModel",
     "ModelCard",
@@ -38,14 +39,18 @@ __all__ = [
     "analyze",
     "analyze_many",
     "capture",
+    "cka",
     "compare",
+    "features",
     "from_timm",
+    "from_transformers",
     "list_models",
     "load",
     "open_photo",
     "rollout",
     "rollout_matrix",
     "survey",
+    "with_head",
 ]
 _ROOMS = ("errors", "languages", "many", "model", "notebook", "probe")  # where these names are from
 

@@ -19,7 +19,8 @@ from .model.resize import settled
 from .model.weight_options import weight_options
 from .model.weights import load_key
 from .probe.analysis import Analysis, analyze
-from .probe.explain.explainers import EXPLAINERS
+from .probe.capture.selection import choose
+from .probe.explain.explainers import EXPLAINERS, gap_sentence
 from .probe.intervene.intervention import read as read_interventions
 from .probe.measure.film import Film
 from .probe.measure.measurements import measurements_of
@@ -185,7 +186,9 @@ class Wanted:
     def of(cls, analysis: Analysis, arguments: argparse.Namespace) -> "Wanted":
         """The selection of the arguments. Raises `VitvizError` if this analysis lacks something."""
         head = (
-            arguments.head if arguments.head is None else analysis.trace.check_head(arguments.head)
+            None
+            if arguments.head is None
+            else choose("head", arguments.head, analysis.trace.num_heads)
         )
         only = None if arguments.only is None else frozenset(arguments.only)
         return cls(
@@ -280,10 +283,16 @@ def relevance(
 ) -> dict[str, Any]:
     """The values of explainers for each token in JSON's types; patches row by row."""
     case = analysis.case(*keys, target=target)
+    values = {key: EXPLAINERS[key](case, token) for key in keys}
+    gaps = {key: gap(case, values[key]) for key in keys if (gap := EXPLAINERS[key].gap)}
+    for key in gaps:
+        if sentence := gap_sentence(EXPLAINERS[key], case, values[key]):
+            print(f"note: {sentence}", file=sys.stderr)
     return {
         "token": token,
         "target": case.target,
-        "values": {key: EXPLAINERS[key](case, token).tolist() for key in keys},
+        "values": {key: numbers.tolist() for key, numbers in values.items()},
+        **({"gaps": gaps} if gaps else {}),
     }
 
 
@@ -376,7 +385,7 @@ def choose_layer(analysis: Analysis, layer: int | None) -> int:
     """
     depth = analysis.trace.depth
     layer = depth - 1 if layer is None else layer
-    return analysis.trace.check_layer(layer + depth if -depth <= layer < 0 else layer)
+    return analysis.trace.check_layer(layer)
 
 
 def choose_token(analysis: Analysis, token: str | list[int] | None) -> int:
@@ -391,7 +400,9 @@ def choose_token(analysis: Analysis, token: str | list[int] | None) -> int:
         if "cls_token" not in names:
             raise VitvizError(f"{analysis.card.name} has no CLS token; name a patch: --token 0,0")
         return names.index("cls_token")
-    return grid.token(*token) if len(token) == 2 else grid.check(*token)
+    if len(token) == 2:
+        return grid.token(*token)
+    return choose("token", int(token[0]), grid.num_tokens)
 
 
 def choose_explainers(

@@ -4,14 +4,16 @@
 from .errors import CaptureError, ImageError, SelectionError, VitvizError, WeightsError
 from .many.ablation import Ablation, ablate
 from .many.analyses import analyze_many
+from .many.features import Features, cka, features
 from .many.pictures import BrokenPicture
 from .many.survey import Survey, survey
 from .model.config import ViTConfig
+from .model.head import with_head
 from .model.loaded import LoadedModel, ModelCard
 from .model.photo import Photo, open_photo
 from .model.preprocess import Preprocess
 from .model.vit import ViT
-from .model.weights import from_timm, list_models, load
+from .model.weights import from_timm, from_transformers, list_models, load
 from .notebook import both, cell
 from .probe.analysis import Analysis, analyze
 from .probe.capture.grid import PatchGrid

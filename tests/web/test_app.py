@@ -174,6 +174,8 @@ def test_a_bad_picture_gives_a_sentence_and_the_next_one_works(client, folder, p
         ({"model": "../weights/photos"}, "no model '../weights/photos'"),
         ({"token": -1}, "oken must be"),
         ({"layer": 3}, "ayer must be"),
+        ({"layer": -2}, "ayer must be"),  # -1 alone is the last one
+        ({"head": -2}, "ead must be"),
         ({"head": 2}, "ead must be"),
         ({"token": 0.5}, "must be a whole number"),
         ({"invert": "x"}, "must be true or false"),

@@ -209,6 +209,7 @@ MARK = {"meta": {"_type": "gradio.FileData"}}
         ({"token": 17}, "oken must be a whole number from 0 to 16, got 17"),
         ({"explainer": "magic"}, "magic"),
         ({"target": 99}, "has no class 99"),
+        ({"target": [0.5] * 24}, "has no class"),  # a vector as wide as its features
         ({"target": "no such class"}, "has no class 'no such class'"),
         ({"untrained": "no"}, "Untrained must be true or false, got 'no'"),
         ({"untrained": 1}, "Untrained must be true or false"),

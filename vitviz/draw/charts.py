@@ -67,8 +67,10 @@ def pair(analysis: Analysis, layer: int, head: int, query: int, key: int | None 
     `key` None: the token that the query attends to most. Raises `SelectionError` for a
     layer, head or token that the model does not have.
     """
+    layer, head = analysis.trace.check_layer(layer), analysis.trace.check_head(head)
     if key is None:
-        key = int(analysis.attention(layer, analysis.trace.check_head(head), query).argmax())
+        key = int(analysis.attention(layer, head, query).argmax())
+    query, key = analysis.grid.check(query), analysis.grid.check(key)
     found = take_apart(analysis.trace, layer, head, query, key)
     grid, count = analysis.grid, analysis.trace.num_tokens
     figure = sheet(

@@ -42,7 +42,7 @@ def explain(
     keys = [chosen(key).key for key in (EXPLAINERS if keys is None else keys)]
     case = analysis.case(*keys, target=target, loaded=loaded)
     values = {key: EXPLAINERS[key](case, token) for key in keys}
-    of = case.target
+    of = None if case.likeness else case.target  # a vector has no name
     if of is not None and case.other is not None:
         return explained(analysis, values, token, (of, case.other))
     return explained(analysis, values, token, of)

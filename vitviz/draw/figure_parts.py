@@ -321,7 +321,9 @@ def attention_label(analysis: Analysis) -> str:
 
 
 def head_name(analysis: Analysis, head: int | None) -> str:
-    return f"mean of {analysis.trace.num_heads} heads" if head is None else f"head {head}"
+    if head is None:
+        return f"mean of {analysis.trace.num_heads} heads"
+    return f"head {analysis.trace.check_head(head)}"
 
 
 def token_name(analysis: Analysis, token: int) -> str:
@@ -329,7 +331,7 @@ def token_name(analysis: Analysis, token: int) -> str:
     if analysis.grid.is_patch(token):
         row, col = analysis.grid.row_col(token)
         return f"patch (row {row}, col {col})"
-    return analysis.card.config.prefix_names[token]
+    return analysis.card.config.prefix_names[analysis.grid.check(token)]
 
 
 def fonts() -> list[str]:

@@ -68,6 +68,7 @@ def attention(
     there, in place of a figure. Raises `SelectionError` for a layer, head or token that the model
     does not have.
     """
+    layer = analysis.trace.check_layer(layer)
     values = np.asarray(analysis.attention(layer, head, token, direction))
     top = top_of(patch_map(analysis, values), vmax, analysis.trace.num_tokens)
 
@@ -121,7 +122,7 @@ def heads(
     that the model does not have.
     """
     check_scale(scale, "shared", "own")
-    count = analysis.trace.num_heads
+    count, layer = analysis.trace.num_heads, analysis.trace.check_layer(layer)
     rows = [np.asarray(analysis.attention(layer, head, token, direction)) for head in range(count)]
     figure, axes = panels(analysis, count, size=2.2, paper=f"{VIT}, equation 6")
     maps = np.stack([patch_map(analysis, values) for values in rows])
@@ -272,6 +273,7 @@ def matrix(
     `ax`: draw there, in place of a figure of its own.
     Raises `SelectionError` for a layer or head that the model does not have.
     """
+    layer = analysis.trace.check_layer(layer)
     values = np.asarray(analysis.attention_matrix(layer, head))
     grid, prefix = analysis.grid, analysis.grid.num_prefix_tokens
     top = (
@@ -331,7 +333,8 @@ def rollout(
     The layers before `first` are left out. Raises `SelectionError` for a token, layer or option
     that does not exist.
     """
-    layers = range(analysis.trace.check_layer(first), analysis.trace.depth)
+    first = analysis.trace.check_layer(first)
+    layers = range(first, analysis.trace.depth)
     rows = [
         np.asarray(
             analysis.rollout(token, layer, head_fusion=head_fusion, residual=residual, first=first)

@@ -53,6 +53,7 @@ def patch(analysis: Analysis, token: int) -> Figure:
     `VitvizError` for an analysis that was saved without filters.
     """
     grid, embedding = analysis.grid, analysis.embedding
+    token = grid.check(token)
     row, col = grid.row_col(token)
     if embedding is None:
         raise VitvizError("this analysis was saved by an older vitviz, without filters")

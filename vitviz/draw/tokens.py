@@ -64,7 +64,7 @@ def features(analysis: Analysis, layer: int, token: int = 0) -> Figure:
     Raises `SelectionError` for a layer or token that the model does not have.
     """
     grid = analysis.grid
-    token = grid.check(token)
+    token, layer = grid.check(token), analysis.trace.check_layer(layer)
     tokens = tokens_after(analysis.trace, layer)
     found = principal(grid.patches(tokens.T).T)
     alike, lengths = np.asarray(similarity(tokens, token)), norms(tokens)

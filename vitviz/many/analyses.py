@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
+import torch
 from tqdm import tqdm
 
 from ..errors import CaptureError, VitvizError
@@ -89,6 +90,7 @@ def made_of(
     return made
 
 
+@torch.inference_mode(False)  # as `analyze`
 def labelled(
     loaded: LoadedModel,
     batches: Iterable[list[Picture]],

@@ -58,7 +58,8 @@ def _explained(key: str) -> Measure:
         config = analysis.card.config
         if "token" in explainer.within(config).needs and not config.class_token:
             raise SelectionError(f"{analysis.card.name} has no CLS token, from which {key} is seen")
-        return analysis.grid.to_map(analysis.explain(key))
+        # The values of `Analysis.explain`, without its warning for each picture.
+        return analysis.grid.to_map(explainer(analysis.case(key)))
 
     return Measure(f"the map of the explainer {key}, (rows, cols)", of, 1.0)
 

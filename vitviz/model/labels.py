@@ -18,6 +18,11 @@ def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
     """
     if labels is None:
         return None
+    if not num_classes:
+        raise WeightsError(
+            "labels are given, and this model has no classes to name: vitviz.with_head, or "
+            "head_file (--head-file), gives it a linear head"
+        )
     if labels == IMAGENET:
         names = imagenet_labels(num_classes)
         if names is None:

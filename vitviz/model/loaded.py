@@ -323,8 +323,8 @@ def check_loaded(loaded: object) -> None:
     """Raise `WeightsError` for a value that is no `LoadedModel`, such as the name of a model."""
     if not isinstance(loaded, LoadedModel):
         raise WeightsError(
-            "a model is what vitviz.load(name) or vitviz.from_timm(model) returns, "
-            f"got {type(loaded).__name__}"
+            "a model is what vitviz.load(name), vitviz.from_timm(model) or "
+            f"vitviz.from_transformers(model) returns, got {type(loaded).__name__}"
         )
 
 
@@ -387,6 +387,7 @@ def _is_pixels(sentence: str) -> bool:
     return getattr(sentence, "key", "") in ("models.assumed_pixels", "models.assumed_processor")
 
 
+@torch.inference_mode(False)  # a model that is loaded in inference mode can be explained, too
 def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) -> LoadedModel:
     """Put weights into a ViT. They must be exactly its parameters, with the same shapes.
 
@@ -403,7 +404,8 @@ def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) 
             f"the weights of {card.name} are damaged: {bad[0]} holds values that are not finite, "
             "or lacks some"
         )
-    whole = {key: value.float() for key, value in state.items()}
+    own = {key: value.clone() if value.is_inference() else value for key, value in state.items()}
+    whole = {key: value.float() for key, value in own.items()}
     vit.load_state_dict(whole, strict=True, assign=True)
     vit.eval().requires_grad_(False)
     num_parameters = sum(parameter.numel() for parameter in vit.parameters())

@@ -1,5 +1,6 @@
 """Read ViTs of Hugging Face transformers from their files, without the library."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from ..languages import Message
 from .config import Rotary, ViTConfig, check_channels, sides_of
 from .fold import folded
 from .json_values import is_number, parse, short
-from .labels import names_of
+from .labels import Labels, names_of
 from .loaded import (
     LoadedModel,
     LoadOptions,
@@ -28,7 +29,7 @@ from .loaded import (
     with_outputs,
 )
 from .outputs import outputs_in
-from .preprocess import Preprocess
+from .preprocess import Preprocess, as_preprocess
 from .resize import resized
 from .state_dicts import check_no_adapter, read_any, unwrapped
 from .transformers_pixels import preprocess_of, switch
@@ -199,8 +200,99 @@ def load_transformers(
 
     Raises `WeightsError` that says which file, value or parameter is not understood.
     """
+
+    def state() -> dict[str, Tensor]:
+        file = weights.name if weights else "it"
+        return unwrapped(read_weights(find, weights), file, options.key, options.without)
+
+    return _assembled(
+        _Parts(
+            config=lambda: read_object(_needed(find, CONFIG)),
+            state=state,
+            processor=lambda: _processor(find),
+        ),
+        name,
+        options,
+    )
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Readers of the parts of a model; each may raise `WeightsError`.
+
+    config     config.json as a dictionary
+    state      the state dict
+    processor  the settings of its image processor; None: there are none
+    """
+
+    config: Callable[[], dict[str, Any]]
+    state: Callable[[], dict[str, Tensor]]
+    processor: Callable[[], Mapping[str, Any] | None]
+
+
+def from_transformers(
+    model: Any,
+    processor: Any = None,
+    *,
+    name: str | None = None,
+    labels: Labels = None,
+    preprocess: Preprocess | Mapping[str, Any] | None = None,
+    outputs: str | None = None,
+    image_size: int | tuple[int, int] | None = None,
+) -> LoadedModel:
+    """A model object of Hugging Face transformers in vitviz's own ViT, on the device of the model.
+
+    It is equal to `load` of the folder that `model.save_pretrained` and
+    `processor.save_pretrained` would write. The weights are copied: the model is not changed, and
+    later training of it changes nothing here.
+
+    processor  its image processor, or a processor with `image_processor`; None: the default of its
+               family, which is said to be assumed
+
+    The other parameters are those of `load`. Raises `WeightsError` for another object, and as
+    `load` does.
+    """
+    config = getattr(model, "config", None)
+    if not (callable(getattr(model, "state_dict", None)) and hasattr(config, "to_dict")):
+        raise WeightsError(
+            "from_transformers takes a model object of Hugging Face transformers, got "
+            f"{type(model).__name__}"
+        )
+    settings = getattr(processor, "image_processor", processor)
+    if settings is not None and not hasattr(settings, "to_dict"):
+        raise WeightsError(
+            f"processor must be an image processor of transformers, got {type(processor).__name__}"
+        )
+    name = name or getattr(config, "_name_or_path", "") or type(model).__name__
+    held = {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
+    parts = _Parts(
+        config=lambda: _as_json(config),
+        state=lambda: unwrapped(held, str(name), None),
+        processor=lambda: None if settings is None else _as_json(settings),
+    )
+    loaded = _assembled(
+        parts,
+        str(name),
+        LoadOptions(
+            labels=labels,
+            preprocess=as_preprocess(preprocess),
+            outputs=outputs,
+            image_size=image_size,
+        ),
+    )
+    loaded.vit.to(next(iter(model.state_dict().values())).device)
+    return loaded
+
+
+def _as_json(described: Any) -> dict[str, Any]:
+    """What `to_dict` of transformers returns, as its JSON file has it: keys are texts."""
+    return parse(json.dumps(described.to_dict(), default=str))
+
+
+def _assembled(parts: _Parts, name: str, options: LoadOptions) -> LoadedModel:
+    """The model of its parts. Raises as `load_transformers` does."""
     try:
-        hf_config = read_object(_needed(find, CONFIG))
+        hf_config = parts.config()
         kind = str(hf_config.get("model_type"))
         if kind in TOWERS:
             vision = hf_config.get("vision_config")
@@ -216,8 +308,7 @@ def load_transformers(
             )
         check_channels(_value(hf_config, "num_channels", 3), "the model")
         size = sides_of("image_size", _value(hf_config, "image_size", 224))
-        state = read_weights(find, weights)
-        state = unwrapped(state, weights.name if weights else "it", options.key, options.without)
+        state = parts.state()
         classifier = any(key.startswith(("classifier.", "cls_classifier.")) for key in state)
         state = renamed(state)
         config = _config(hf_config, family, size, state, classifier)
@@ -230,7 +321,7 @@ def load_transformers(
             outputs = outputs_in(hf_config, config.num_classes)
         shown, assumed = options.preprocess, ()  # type: Any, tuple[str, ...]
         if shown is None:
-            shown, assumed = _preprocess(find, family, config.in_chans, size)
+            shown, assumed = _preprocess(parts.processor(), family, config.in_chans, size)
     except WeightsError as error:
         raise WeightsError(f"{name} cannot be loaded: {error}") from error
     source = Message("models.of_transformers", name=name)
@@ -461,17 +552,22 @@ def _id2label(id2label: Any, num_classes: int) -> tuple[str, ...]:
     return tuple(map(str, found))
 
 
-def _preprocess(
-    find: Find, family: Family, channels: int, size: tuple[int, int]
-) -> tuple[Preprocess, tuple[str, ...]]:
-    """The preprocessing from the model's own file; or else the default of its family, for pictures
-    of the size of its config unless it takes any size, and the sentence that this is assumed.
-    """
-    processor: Any = None
+def _processor(find: Find) -> Any:
+    """The settings in the file of the model's image processor; None if there is no file."""
     if (path := find("preprocessor_config.json")) is not None:
-        processor = read_object(path)
-    elif (path := find("processor_config.json")) is not None:
-        processor = read_object(path).get("image_processor") or {}
+        return read_object(path)
+    if (path := find("processor_config.json")) is not None:
+        return read_object(path).get("image_processor") or {}
+    return None
+
+
+def _preprocess(
+    processor: Any, family: Family, channels: int, size: tuple[int, int]
+) -> tuple[Preprocess, tuple[str, ...]]:
+    """The preprocessing of the model's own processor; or else the default of its family, for
+    pictures of the size of its config unless it takes any size, and the sentence that this is
+    assumed.
+    """
     if not isinstance(processor, dict | None):
         raise WeightsError(f"image_processor must be a JSON object, got {short(processor)}")
     made = preprocess_of(processor or {}, family.processor, channels)

@@ -8,6 +8,8 @@ from .json_values import parse
 from .labels import IMAGENET
 from .outputs import OUTPUTS
 
+POOLS = ("token", "avg", "token_avg")  # those of head.py, which imports torch
+
 
 def add_weight_options(options: Any, action: str | type[argparse.Action] = "store") -> None:
     """Add the options to a parser or a group of it; `action`: argparse's action for each value."""
@@ -53,6 +55,7 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
         help="what the outputs mean: one class is true, several can be, one score, or values "
         "(default: what the files say)",
     )
+    _add_head_options(add, action)
     add(
         "--preprocess",
         type=json_value,
@@ -62,10 +65,27 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
     )
 
 
+def _add_head_options(add: Any, action: str | type[argparse.Action]) -> None:
+    add(
+        "--head-file",
+        metavar="FILE",
+        action=action,
+        help="the weight and bias of a linear head of your own, for a model without classes: a "
+        "state dict of one layer (.safetensors, .pth), or arrays (.npz)",
+    )
+    add(
+        "--head-pool",
+        choices=POOLS,
+        action=action,
+        help="what this head reads: CLS (token), the mean of the patches (avg), or both side by "
+        "side (default: as the model pools, or by the width of its weight)",
+    )
+
+
 def weight_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options as keyword arguments of `load`; None for those that were not given."""
     names = ("arch", "labels", "key", "without", "positions_like", "outputs", "preprocess")
-    return {name: getattr(arguments, name) for name in names}
+    return {name: getattr(arguments, name) for name in (*names, "head_file", "head_pool")}
 
 
 def _lines(text: str) -> Any:

@@ -1,6 +1,7 @@
 """`load`: turn a name, a file, a folder, a timm name or a hub id into a model."""
 
 import logging
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from ..languages import Message
 from . import hub
 from .checkpoints import CHECKPOINT_SUFFIXES, load_own, save_checkpoint
 from .foreign import check_has_weights
+from .head import Pool, with_head_of
 from .json_values import short
 from .key import ModelKey
 from .labels import Labels
@@ -32,6 +34,7 @@ from .transformers_files import (
     WEIGHTS,
     Find,
     check_is_no_adapter,
+    from_transformers,
     load_transformers,
     read_object,
     read_weights,
@@ -47,6 +50,7 @@ __all__ = [
     "LoadedModel",
     "ModelCard",
     "from_timm",
+    "from_transformers",
     "is_file",
     "list_models",
     "load",
@@ -72,6 +76,8 @@ def load(
     without: str | Sequence[str] | None = None,
     positions_like: Library | None = None,
     outputs: Outputs | None = None,
+    head_file: str | Path | None = None,
+    head_pool: Pool | None = None,
     pretrained: bool = True,
     image_size: int | tuple[int, int] | None = None,
     device: str | torch.device | None = None,
@@ -92,6 +98,9 @@ def load(
     or "value" (numbers, as of a regression); the default is what the files say, else a score of
     one output and one class of several.
 
+    `head_file` holds the weight and bias of a linear head of your own (`read_head`), which reads
+    what `head_pool` says; `labels` and `outputs` are then those of this head (`with_head`).
+
     `pretrained=False` gives the untrained twin, always the same one. The twin of a vitviz
     checkpoint has exactly the random weights that its training began with; where the training went
     on from a run of another config, they are drawn for the checkpoint's own config. The twin of any
@@ -109,21 +118,31 @@ def load(
 
     Raises `WeightsError`, whose sentence says what is missing, damaged or not supported.
     """
+    if not isinstance(source, str | os.PathLike):
+        raise WeightsError(
+            f"load takes a name or a path, got {type(source).__name__}; vitviz.from_timm(model) "
+            "and vitviz.from_transformers(model) take a model object"
+        )
+    if head_pool is not None and head_file is None:
+        raise WeightsError("head_pool is of a head_file, and none is given")
+    of_head = head_file is not None
     options = LoadOptions(
         arch=arch,
         key=key,
-        labels=labels,
+        labels=None if of_head else labels,
         preprocess=as_preprocess(preprocess),
         pretrained=pretrained,
         image_size=image_size,
         positions_like=positions_like,
-        outputs=outputs,
+        outputs=None if of_head else outputs,
         without=tuple(without.split(",") if isinstance(without, str) else without or ()),
     )
     loaded = _opened(source, options)
     if positions_like is not None and positions_like != loaded.resampling.like:
         loaded = replace(loaded, resampling=Resampling.of(positions_like))
-    if not pretrained and loaded.card.trained:
+    if head_file is not None:
+        loaded = with_head_of(loaded, head_file, labels, head_pool, outputs)
+    if not pretrained and (loaded.card.trained or of_head):
         loaded = twin(loaded)
     if image_size is not None:
         loaded = resized(loaded, image_size)
@@ -132,7 +151,8 @@ def load(
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        loaded.vit.to(device)
+        with torch.inference_mode(False):
+            loaded.vit.to(device)
     except (RuntimeError, AssertionError) as error:  # torch's own types for "not here"
         reason = str(error).splitlines()[0]
         raise WeightsError(f"the device {str(device)!r} cannot be used: {reason}") from error

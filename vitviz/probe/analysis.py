@@ -1,10 +1,12 @@
 """Analysis: a model, a photo, and the pass of the photo through the model; `analyze` makes it."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,8 +23,9 @@ from . import saved
 from .capture.grid import PatchGrid
 from .capture.selection import count_of
 from .capture.trace import Trace
-from .explain import explainers, fairness
+from .explain import explainers, fairness, perturb
 from .explain.case import Case
+from .explain.likeness import likened, likeness_in, vector_of
 from .fooled import Fooled
 from .forward import Pass, forward, trace_with_values
 from .intervene import fooling
@@ -52,11 +55,17 @@ from .measure.predictions import (
 )
 from .measure.shapes import Step, steps
 from .measure.turning import Turn, turn_of
+from .normalised import unnormalised
 from .summary import facts
 from .verify import is_of, verify
 
+# For functions whose tensors may take part in a backward pass: they run outside of the caller's
+# torch.inference_mode().
+OUTSIDE = torch.inference_mode(False)
+log = logging.getLogger("vitviz.explain")
 Class = int | str | None  # number or name of a class; None: the model's answer
-Target = Class | tuple[Class, Class]
+# Of an explanation: a class, a pair of classes, or a vector (D,), to which the features are like.
+Target = Class | tuple[Class, Class] | Tensor | np.ndarray | list[float]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -293,6 +302,7 @@ class Analysis:
         mixing = self.mixing(layer, self._model(loaded, "mix"))
         return mix(self.trace, mixing, layer, head, token)
 
+    @OUTSIDE
     def explain(
         self,
         key: str,
@@ -307,43 +317,73 @@ class Analysis:
         token   the query token, for explainers that have one; 0 is CLS in most models. If an
                 attention pool gathers the answer (SigLIP), its query is used instead
         target  the class to explain, its number or name; None: the model's answer; two classes:
-                the difference of their logits, the first minus the second
+                the difference of their logits, the first minus the second; a vector (D,), such as
+                the pooled features of another picture: its cosine with those of this one, see
+                `likeness`
         loaded  the model, for an analysis read from a file, which does not hold it
         options `layer` and `head` of attention; `head_fusion`, `residual`, `first` and `last` of
                 rollout; `layer` of grad_cam; `baseline` and `steps` of integrated_gradients
 
+        Where integrated gradients do not add up to the rise of the score by more than 5 % of it,
+        this is logged as a warning, and `gap` gives the number.
         Raises `SelectionError` for what does not exist: an explainer, a token, a class, an option;
         and `VitvizError` if the model has to run and is not at hand.
         """
         explainer = explainers.chosen(key)
-        return explainer(self.case(key, target=target, loaded=loaded), token, **options)
+        case = self.case(key, target=target, loaded=loaded)
+        values = explainer(case, token, **options)
+        if sentence := explainers.gap_sentence(explainer, case, values, **options):
+            log.warning("%s", sentence)
+        return values
 
+    @OUTSIDE
+    def gap(
+        self,
+        values: Tensor,
+        target: Target = None,
+        *,
+        loaded: LoadedModel | None = None,
+        **options: Any,
+    ) -> float:
+        """How far the values of integrated gradients, (N,), are from adding up to the rise of the
+        score from the baseline to the picture, as a share of that rise; 0 if they do.
+
+        target, loaded, options  those with which `explain` made the values
+        """
+        case = self.case("integrated_gradients", target=target, loaded=loaded)
+        return perturb.gap(case, values, **options)
+
+    @OUTSIDE
     def fair_test(
         self,
         *keys: str,
         token: int = 0,
-        target: int | str | None = None,
+        target: Class | Tensor | np.ndarray | list[float] = None,
         loaded: LoadedModel | None = None,
         **options: Any,
     ) -> fairness.Removal:
         """Whether these explainers (all but noise if none is named) order the patches of this
         picture better than random orders, and than the centre; see `fairness.removal`, which has
-        the options.
+        the options. `target`: a class, or a vector, whose likeness the curves then follow.
 
         Raises as `explain` does, and `CancelledError`.
         """
         keys = keys or tuple(key for key in explainers.EXPLAINERS if key != "random")
-        fairness.check_outputs(self.card.outputs)
-        index = self.class_index(target, "fair_test")
-        case = self.case(*keys, target=index, loaded=loaded)
-        model = self._model(loaded, "fair_test")
-        case = replace(case, vit=model.vit, target=index)
+        if (vector := vector_of(target)) is not None:
+            case = self.case(*keys, target=vector, loaded=loaded)
+        else:
+            fairness.check_outputs(self.card.outputs)
+            index = self.class_index(target, "fair_test")  # type: ignore[arg-type]
+            case = self.case(*keys, target=index, loaded=loaded)
+            model = self._model(loaded, "fair_test")
+            case = replace(case, vit=model.vit, target=index)
         maps = {key: explainers.EXPLAINERS[key](case, token) for key in keys}
         card = self.card
         return fairness.removal(
             case, maps, temperature=card.temperature, outputs=card.outputs, **options
         )
 
+    @OUTSIDE
     def case(
         self,
         *keys: str,
@@ -357,17 +397,15 @@ class Analysis:
         """
         requested = [explainers.chosen(key) for key in keys or explainers.EXPLAINERS]
         chosen = [explainer.within(self.card.config) for explainer in requested]
-        runs = any(explainer.runs_the_model for explainer in chosen)
+        vector = vector_of(target)
+        runs = vector is not None or any(explainer.runs_the_model for explainer in chosen)
         loaded = self._model(loaded, "explain") if runs else None
-        vit = loaded.vit if loaded else None
-        of_class = [explainer.key for explainer in chosen if "class" in explainer.needs]
-        both = target if isinstance(target, tuple) else (target, None)
-        if len(both) != 2:
-            raise SelectionError(f"target must be a class or two, got {short(both)}")
-        target, second = both
-        index = self.class_index(target, of_class[0]) if of_class else None
-        other = self.class_index(second, of_class[0]) if of_class and second is not None else None
-        trace = self.trace
+        trace, index, other = self.trace, None, None
+        if loaded and vector is not None:
+            loaded, index = likened(loaded, vector), 0
+            trace = replace(trace, logits=self._likeness(loaded))
+        elif of_class := [explainer.key for explainer in chosen if "class" in explainer.needs]:
+            index, other = self._classes(target, of_class[0])
         needs = frozenset().union(*(explainer.needs for explainer in chosen))
         if loaded and ("gradients" in needs or ("values" in needs and trace.v is None)):
             wanted = index if "gradients" in needs else None
@@ -381,12 +419,38 @@ class Analysis:
             trace=trace,
             grid=self.grid,
             pixels=self.pixels,
-            vit=vit,
+            vit=loaded.vit if loaded else None,
             target=index,
             other=other,
+            likeness=vector is not None,
             preprocess=self.preprocess,
             surgery=self.pass_.surgery,
         )
+
+    @OUTSIDE
+    def likeness(self, vector: Any, loaded: LoadedModel | None = None) -> float:
+        """How like a vector the features of this pass are: their cosine, from -1 to 1.
+
+        vector  (D,), as wide as the pooled features behind the last norm (`vitviz.features`), or as
+                the outputs of a model that names no classes, such as those of CLIP: then a text's
+
+        An intervention that moves it moves what makes the pictures alike. Raises `SelectionError`
+        for a vector of another width, `VitvizError` if the model is not at hand.
+        """
+        if (found := vector_of(vector)) is None:
+            raise SelectionError(f"a vector is needed, got {short(vector)}")
+        return float(self._likeness(likened(self._model(loaded, "likeness"), found)))
+
+    def _likeness(self, model: LoadedModel) -> Tensor:
+        return likeness_in(self.trace.tokens[-1], self.pass_.surgery, model)
+
+    def _classes(self, target: Any, key: str) -> tuple[int, int | None]:
+        """The class to explain, and the one to subtract; None: none."""
+        if isinstance(target, tuple) and len(target) != 2:
+            raise SelectionError(f"target must be a class or two, got {short(target)}")
+        target, second = target if isinstance(target, tuple) else (target, None)
+        index = self.class_index(target, key)
+        return index, None if second is None else self.class_index(second, key)
 
     def class_index(self, target: int | str | None, key: str = "target") -> int:
         """The number of a class; None is the class that the model answers, the first of values.
@@ -399,6 +463,7 @@ class Analysis:
             return number
         return int(most_probable(self.trace.logits, 1, self.card.outputs))
 
+    @OUTSIDE
     def operate(
         self,
         interventions: Sequence[Intervention | Mapping[str, Any]],
@@ -415,10 +480,13 @@ class Analysis:
         if self.interventions:
             raise SelectionError(Message("experiments.changed_already"))
         loaded = self._model(loaded, "operate")
-        pass_ = forward(loaded, self.picture, surgery, values=self.trace.v is not None)
+        pass_ = forward(
+            loaded, self.picture, surgery, values=self.trace.v is not None, pixels=self.pixels
+        )
         seen = surgery.photograph(self.photograph)
         return replace(self, pass_=pass_, photograph=seen, loaded=loaded)
 
+    @OUTSIDE
     def fool(
         self,
         target: Class = None,
@@ -600,18 +668,29 @@ class Analysis:
         """The bytes that `save` writes, to be sent or kept elsewhere than on a disk."""
         return saved.to_bytes(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `pickle` and `copy.deepcopy`: what `save` writes, so without the model's weights;
+        `explain(..., loaded=...)` takes the model then.
+        """
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __copy__(self) -> "Analysis":
+        return replace(self)
+
     @classmethod
     def from_bytes(cls, data: bytes) -> "Analysis":
         """Read what `to_bytes` returned or `save` wrote. Raises as `load` does."""
         return saved.from_bytes(cls, data)
 
 
+@OUTSIDE
 def analyze(
     loaded: LoadedModel,
     image: Any,
     *,
     invert: bool = False,
     stretch: bool = False,
+    normalised: bool = False,
     values: bool = False,
     interventions: Sequence[Intervention | Mapping[str, Any]] = (),
 ) -> Analysis:
@@ -619,9 +698,11 @@ def analyze(
 
     `image`: see `open_photo`. `invert` exchanges light and dark first, for a dark digit on paper
     in a model that was taught white on black, `stretch` spreads its levels over the whole range, as
-    for a dark X-ray (`open_photo`); the analysis notes both. `values`: the trace keeps v
-    beside q and k. `interventions`: changes to this pass (`intervention.py`), as values or in
-    JSON's types; patch numbers are places in the grid, and changes of pixels are applied in order.
+    for a dark X-ray (`open_photo`); the analysis notes both. `normalised`: the image is a tensor
+    (C, h, w) as it enters the model, such as one of a DataLoader; nothing is resized or rounded,
+    and the picture that is shown is made of it. `values`: the trace keeps v beside q and k.
+    `interventions`: changes to this pass (`intervention.py`), as values or in JSON's types; patch
+    numbers are places in the grid, and changes of pixels are applied in order.
 
     Raises `ImageError` if the image cannot be read, `SelectionError` for interventions that this
     model has no place for or that contradict each other, and `CaptureError` if the model computes
@@ -629,6 +710,13 @@ def analyze(
     """
     check_loaded(loaded)
     surgery = Surgery(read_interventions(interventions), loaded.card.config)
+    if normalised:
+        if invert or stretch:
+            raise ImageError("invert and stretch are for photos, not for normalised pixels")
+        shown, pixels = unnormalised(loaded, image)
+        around, _ = seen(loaded, open_photo(shown.numpy()), surgery)
+        pass_ = forward(loaded, shown, surgery, values=values, pixels=pixels)
+        return Analysis(**around | {"photograph": None, "notes": ()}, pass_=pass_)
     photo = open_photo(image, stretch=stretch)
     around, picture = seen(loaded, photo.invert() if invert else photo, surgery)
     return Analysis(**around, pass_=forward(loaded, picture, surgery, values=values))

@@ -77,6 +77,7 @@ class Comparison:
         token.
         """
         ours, theirs = self.first.grid, self.second.grid
+        token = ours.check(token)
         if ours.is_patch(token):
             row, col = ours.row_col(token)
             return theirs.token(

@@ -37,13 +37,21 @@ class Pass:
     lens: Tensor | None = None
 
 
-def forward(loaded: LoadedModel, picture: Tensor, surgery: Surgery, *, values: bool) -> Pass:
+def forward(
+    loaded: LoadedModel,
+    picture: Tensor,
+    surgery: Surgery,
+    *,
+    values: bool,
+    pixels: Tensor | None = None,
+) -> Pass:
     """Run a model once on a picture, (h, w, C) uint8, with the interventions of a surgery.
 
-    `values`: the trace keeps v. Raises `CaptureError` if the model computes numbers that are not
-    finite.
+    `pixels`: (C, h, w), what the picture is normalised to, if they are finer than its levels; where
+    an intervention changes the picture, its levels count. `values`: the trace keeps v. Raises
+    `CaptureError` if the model computes numbers that are not finite.
     """
-    (pass_,) = forwards(loaded, [picture], surgery, values=values)
+    (pass_,) = forwards(loaded, [picture], surgery, values=values, pixels=pixels)
     return sound(pass_, loaded)
 
 
@@ -57,14 +65,24 @@ def sound(pass_: Pass, loaded: LoadedModel) -> Pass:
 
 
 def forwards(
-    loaded: LoadedModel, pictures: Sequence[Tensor], surgery: Surgery, *, values: bool
+    loaded: LoadedModel,
+    pictures: Sequence[Tensor],
+    surgery: Surgery,
+    *,
+    values: bool,
+    pixels: Tensor | None = None,
 ) -> Iterator[Pass]:
     """Run a model on a batch of pictures; yield a pass for each, not checked yet (`sound`).
 
-    Each pass of several has its own memory, so that keeping one does not keep the others.
+    `pixels`: of a single picture, see `forward`. Each pass of several has its own memory, so that
+    keeping one does not keep the others.
     """
+    before, given = pictures, pixels
     pictures = [surgery.picture(picture, loaded) for picture in pictures]
     pixels = torch.cat([loaded.preprocess.pixels(picture) for picture in pictures])
+    if given is not None:
+        same = (pictures[0] == before[0]).permute(2, 0, 1)
+        pixels = torch.where(same, given, pixels)
     embedded: list[Tensor] = []
     with (
         torch.inference_mode(),

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ...errors import SelectionError
 from ...model.config import ViTConfig
-from .selection import choose, whole
+from .selection import counted, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,8 +52,8 @@ class PatchGrid:
         return self.check(token) >= self.num_prefix_tokens
 
     def check(self, token: int) -> int:
-        """The token as an int, if the sequence has it; else `SelectionError`."""
-        return choose("token", token, self.num_tokens)
+        """The token as an int, -1 being the last, if there is one; else `SelectionError`."""
+        return counted("token", token, self.num_tokens)
 
     def token(self, row: int, col: int) -> int:
         """The token of the patch at (row, col). Raises `SelectionError` outside the grid."""

@@ -15,6 +15,17 @@ def choose(what: str, value: SupportsIndex, count: int) -> int:
     return number
 
 
+def counted(what: str, value: SupportsIndex, count: int) -> int:
+    """`choose`, where a negative number counts from the end, as in NumPy: -1 is the last one.
+
+    For functions of Python alone: pages, links and the HTTP API count from 0.
+    """
+    number = whole(value)
+    if number is not None and -count <= number < 0:
+        return number + count
+    return choose(what, value, count)
+
+
 def count_of(value: SupportsIndex, what: str = "k", least: int = 1) -> int:
     """The value as an int, if it is at least `least`; else `SelectionError` about `what`."""
     if (number := whole(value)) is None or number < least:

@@ -11,7 +11,7 @@ from ...languages import Message
 from .bias import Bias
 from .cuts import Cuts
 from .score import scores
-from .selection import choose
+from .selection import counted
 
 LARGEST = 1e15  # bound of a sound model's values; float32 ends at 3.4e38
 
@@ -224,16 +224,16 @@ class Trace:
                 yield slice(head, head + together), slice(row, row + height)
 
     def check_layer(self, layer: int) -> int:
-        """The layer as an int, if the model has it; else `SelectionError`."""
-        return choose("layer", layer, self.depth)
+        """The layer as an int, -1 being the last, if the model has it; else `SelectionError`."""
+        return counted("layer", layer, self.depth)
 
     def check_head(self, head: int) -> int:
-        """The head as an int, if the layers have it; else `SelectionError`."""
-        return choose("head", head, self.num_heads)
+        """The head as an int, -1 being the last, if a layer has it; else `SelectionError`."""
+        return counted("head", head, self.num_heads)
 
     def check_token(self, token: int) -> int:
-        """The token as an int, if the sequence has it; else `SelectionError`."""
-        return choose("token", token, self.num_tokens)
+        """The token as an int, -1 being the last, if there is one; else `SelectionError`."""
+        return counted("token", token, self.num_tokens)
 
 
 def is_sound(values: Tensor) -> bool:

@@ -34,6 +34,7 @@ class Case:
     pixels  (C, h, w), what entered the model
     target  the class that is explained; None for explainers that know no class
     other   another class, to explain the difference of both logits, target minus other
+    likeness  whether the only output of `vit` is the likeness to a vector (likeness.py)
     preprocess  converts pictures to pixels, for baselines; None for explainers without a baseline
     surgery the interventions of the pass; None: none
     seed    seed of the random map. It is 0 for every picture that a page shows: a seed made of
@@ -49,6 +50,7 @@ class Case:
     preprocess: Preprocess | None = None
     surgery: Surgery | None = None
     seed: int = 0
+    likeness: bool = False
 
     @property
     def model(self) -> ViT:

@@ -12,7 +12,7 @@ from ...errors import SelectionError
 from ...languages import ENGLISH, Message, dictionary
 from ...model.config import ViTConfig
 from ..capture.grid import PatchGrid
-from ..capture.selection import choose
+from ..capture.selection import counted
 from ..capture.trace import Trace
 from ..intervene.chance import Chance
 from . import gradients, perturb
@@ -150,7 +150,7 @@ def _of_attention(
         if layer is not None:
             raise SelectionError(Message("experiments.pool_has_no_layer"))
         shares = case.pool.shares
-        return shares.mean(0) if head is None else shares[choose("head", head, len(shares))]
+        return shares.mean(0) if head is None else shares[counted("head", head, len(shares))]
     return attention(case.trace, token or 0, layer=layer, head=head)
 
 
@@ -207,6 +207,8 @@ class Explainer:
               `within`); "class": a class; "values", "gradients": v, or v and g, in the trace of the
               case; "pass": one pass of the model, forward and back; "passes": many passes, so it
               costs as much as many analyses
+    gap       (case, values, *, options) -> how far the values are from adding up as they should, as
+              a share; None: they add up to nothing, or always do
     runs      number of forward passes if it needs "passes"; a backward pass counts as two
     signed    whether values can be negative: they then speak against the class
     baseline  whether the map ignores the picture: other maps have to be better
@@ -220,6 +222,7 @@ class Explainer:
     baseline: bool = False
     paper: str = ""
     runs: Callable[[PatchGrid], int] | None = None
+    gap: Callable[..., float] | None = None
 
     @property
     def name(self) -> Message:
@@ -262,6 +265,7 @@ class Explainer:
             parameter.name for parameter in found if parameter.kind is parameter.KEYWORD_ONLY
         )
 
+    @torch.inference_mode(False)  # gradients also where the caller needs none
     def __call__(self, case: Case, token: int = 0, **options: Any) -> Tensor:
         """The values of all tokens. (N,) `token` is ignored if the case has a pool.
 
@@ -336,6 +340,7 @@ EXPLAINERS: dict[str, Explainer] = {
             function=perturb.integrated_gradients,
             needs=_needs("class", "passes"),
             runs=lambda _grid: 3 * perturb.STEPS,
+            gap=perturb.gap,
             signed=True,
             paper="arXiv:1703.01365",
         ),
@@ -343,6 +348,14 @@ EXPLAINERS: dict[str, Explainer] = {
         Explainer(key="random", function=random, baseline=True),
     )
 }
+
+
+def gap_sentence(explainer: Explainer, case: Case, values: Tensor, **options: Any) -> str | None:
+    """A sentence about a map that does not add up (`Explainer.gap`); None if it does."""
+    gap = 0.0 if explainer.gap is None else explainer.gap(case, values, **options)
+    if gap <= perturb.CONVERGED:
+        return None
+    return Message("experiments.gap", name=explainer.name, gap=f"{100 * gap:.0f} %")
 
 
 def chosen(key: str) -> Explainer:

@@ -43,11 +43,12 @@ def explained(
     analysis: "Analysis", key: str, token: int = 0, target: int | str | None = None
 ) -> Explanation:
     """The same values as `Analysis.explain`, with their cost. Raises the same errors."""
-    runs = chosen(key).within(analysis.card.config).runs_the_model
+    explainer = chosen(key)
+    runs = explainer.within(analysis.card.config).runs_the_model
     vit = analysis.loaded.vit if analysis.loaded and runs else None
     with _counting(vit, analysis.grid.num_tokens) as count:
         began = time.perf_counter()
-        values = analysis.explain(key, token, target)
+        values = explainer(analysis.case(key, target=target), token)  # without asking for a gap
         seconds = time.perf_counter() - began
     return Explanation(
         values=values, forward=count.forward, backward=count.backward, seconds=seconds

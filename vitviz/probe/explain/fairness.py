@@ -32,6 +32,9 @@ Progress = Callable[[int, int], None]
 class Removal:
     """Probabilities of the class while patches are taken out of the sequence, in several orders.
 
+    With a vector as target they are its likeness to the features, from -1 to 1, and `target` is
+    None.
+
     removed  (S,)          the share of patches that is gone at each step, from 0
     first    {key: (S,)}   probability of the class, the most important patches gone first
     last     {key: (S,)}   the same, the least important gone first
@@ -39,7 +42,7 @@ class Removal:
     saco     {key: float}  {} without groups; see `saco_of`
     """
 
-    target: int
+    target: int | None
     removed: Tensor
     first: Mapping[str, Tensor]
     last: Mapping[str, Tensor]
@@ -220,7 +223,7 @@ class Plan:
         """The result, from the columns of all steps."""
         curves, names = torch.stack(list(columns), dim=1), len(self.names)
         return Removal(
-            target=case.class_index,
+            target=None if case.likeness else case.class_index,
             removed=torch.tensor(self.counts) / len(case.patches),
             first=dict(zip(self.names, curves[:names], strict=True)),
             last=dict(zip(self.names, curves[names : 2 * names], strict=True)),
@@ -271,10 +274,13 @@ def _probabilities(case: Case, kept: Tensor, temperature: float, outputs: str) -
 
 
 def _probability(case: Case, logits: Tensor, temperature: float, outputs: str) -> Tensor:
-    """The probability of the class: of "one_of" its share, else its own sigmoid. (..., C) -> (...)
+    """The probability of the class: of "one_of" its share, else its own sigmoid; the likeness to a
+    vector as it is. (..., C) -> (...)
 
     Raises `SelectionError` for values.
     """
+    if case.likeness:
+        return logits[..., case.class_index]
     check_outputs(outputs)
     found = probabilities_of(logits, outputs, temperature)
     assert found is not None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..capture.selection import choose
+from ..capture.selection import counted
 from ..capture.trace import Trace
 from .positions import unit_rows
 
@@ -54,7 +54,7 @@ def similarity(tokens: Tensor, token: int) -> Tensor:
     values can be high; compare them with each other.
     """
     rows = unit_rows(tokens)
-    return rows @ rows[choose("token", token, len(rows))]
+    return rows @ rows[counted("token", token, len(rows))]
 
 
 def norms(tokens: Tensor) -> Tensor:

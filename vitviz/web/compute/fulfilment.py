@@ -23,8 +23,9 @@ from ...payload.explanations import passes_of
 from ...payload.payload import late_file, late_path, pack
 from ...probe.analysis import Analysis, analyze
 from ...probe.capture.grid import PatchGrid
+from ...probe.capture.selection import choose
 from ...probe.explain import fairness
-from ...probe.explain.explainers import EXPLAINERS, chosen
+from ...probe.explain.explainers import chosen
 from ...probe.intervene import fooling, intervention
 from ..host import limits
 from ..store.files import file_name
@@ -155,7 +156,9 @@ def _fair(order: FairOrder, models: ModelSource, turn: Turn, stages: _Stages) ->
     target = held.class_index(order.target, "fair_test")
     with _leaving_room(held.card, passes), turn(), stages("pass"):
         if missing := [key for key in keys if key not in maps]:
-            maps[missing[0]] = held.explain(missing[0], order.token, target).tolist()
+            token = choose("token", order.token, held.trace.num_tokens)
+            case = held.case(missing[0], target=target)
+            maps[missing[0]] = chosen(missing[0])(case, token).tolist()
             return _step(maps, columns, len(keys) + fairness.STEPS)
         case = replace(held.case("centre"), vit=models.get(order.model).vit, target=target)
         plan = fairness.plan_of(case, {key: torch.tensor(maps[key]) for key in keys})
@@ -247,21 +250,20 @@ def _relevance(selection: Selection, analysis: Analysis) -> dict[str, Any]:
     if not selection.explainer:
         return {}
     target = None if selection.target == -1 else selection.target
-    values = analysis.explain(selection.explainer, selection.token, target)
-    of_class = "class" in EXPLAINERS[selection.explainer].needs
-    return {
-        "relevance": {
-            "explainer": selection.explainer,
-            "target": analysis.class_index(target) if of_class else None,
-            "values": values.tolist(),
-        }
-    }
+    key, index = selection.explainer, None
+    if "class" in chosen(key).needs:
+        index = analysis.class_index(target, key)  # refuses a vector, which Python alone takes
+    token = choose("token", selection.token, analysis.trace.num_tokens)
+    values = chosen(key)(analysis.case(key, target=index), token)
+    return {"relevance": {"explainer": key, "target": index, "values": values.tolist()}}
 
 
 def _for_program(selection: Selection, analysis: Analysis, relevance: Mapping[str, Any]) -> Result:
-    token = selection.token
-    layer = analysis.trace.depth - 1 if selection.layer == -1 else selection.layer
-    head = None if selection.head == -1 else selection.head
+    trace = analysis.trace
+    token = choose("token", selection.token, trace.num_tokens)
+    layer = trace.depth - 1 if selection.layer == -1 else selection.layer
+    layer = choose("layer", layer, trace.depth)
+    head = None if selection.head == -1 else choose("head", selection.head, trace.num_heads)
     attention, rollout = analysis.attention(layer, head, token), analysis.rollout(token, layer)
     summary = analysis.summary(limits.TOP_CLASSES)
     summary["selection"] = {

@@ -11,6 +11,7 @@ from torch import Tensor
 from ...errors import SelectionError, VitvizError, WeightsError
 from ...languages import Message
 from ...probe.analysis import Analysis
+from ...probe.capture.selection import choose
 from ...probe.explain.explainers import EXPLAINERS, chosen
 from ...probe.measure.film import Film
 
@@ -88,12 +89,27 @@ class WantedFigure:
 
         Raises `VitvizError` if the analysis or its model lacks what the figure shows.
         """
+        head = 0 if self.head is None else self.head
+        numbers = {"token": self.token, "layer": self.layer, "first": self.first, "head": head}
+        check_numbers(
+            analysis, **numbers | ({"partner": self.partner} if self.kind == "pair" else {})
+        )
         from ... import draw  # matplotlib takes a second to import, and few visitors need it
 
         with TemporaryDirectory() as folder:
             path = Path(folder) / f"figure.{self.format}"
             draw.save(FIGURES[self.kind](draw, analysis, self, given), path)
             return path.read_bytes()
+
+
+def check_numbers(analysis: Analysis, **numbers: int) -> None:
+    """Raise `SelectionError` for a number that counts from the end, as only Python's do."""
+    trace = analysis.trace
+    counts = {"layer": trace.depth, "first": trace.depth, "head": trace.num_heads}
+    for name, number in numbers.items():
+        if number < 0:
+            what = {"first": "layer", "partner": "token"}.get(name, name)
+            choose(what, number, counts.get(name, trace.num_tokens))
 
 
 def _more(question: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from ...model.key import ModelKey, read_size
 from ...model.photo import MAX_BYTES, MAX_PIXELS
 from ...model.photo_levels import AS_IT_IS, Look
 from ...probe.analysis import Analysis
+from ...probe.capture.selection import choose
 from ...probe.compare import compare
 from ...probe.explain.explainers import EXPLAINERS
 from ...probe.intervene.intervention import KINDS
@@ -208,6 +209,8 @@ class Programs:
         both = compare(*(Analysis.from_bytes(result.saved) for result in results))
         if layer == -1:
             layer = min(both.first.trace.depth, both.second.trace.depth) - 1
+        layer = choose("layer", layer, both.first.trace.depth)
+        token = choose("token", token, both.first.trace.num_tokens)
         attention, rollout = both.attention(layer, None, token), both.rollout(token)
         classes = both.first.card.head == both.second.card.head == "classes"
         facts: dict[str, Any] = {"same_grid": both.same_grid, "token": token, "layer": layer}

@@ -22,7 +22,7 @@ from ..store.store import Store
 from .analyses import Analyses, PassRef
 from .beside import picked
 from .fair_tests import BusyError, FairTests, WantedTest
-from .figures import Given, WantedFigure
+from .figures import Given, WantedFigure, check_numbers
 from .replies import with_places
 
 # The methods of `Questions`, as a viewer names them.
@@ -65,7 +65,9 @@ class Questions:
                 raise SelectionError("id, token, layer, first, residual, head_fusion are needed")
         saved = self._analyses.saved(ref)
         with computing(self._asking):
-            values = Analysis.from_bytes(saved).rollout(
+            analysis = Analysis.from_bytes(saved)
+            check_numbers(analysis, token=token, layer=layer, first=first)
+            values = analysis.rollout(
                 token, layer, first=first, residual=residual, head_fusion=fused
             )
         return {"values": values.tolist()}

@@ -1,0 +1,125 @@
+"""Features of many pictures are those of plain torch, and CKA is three lines of NumPy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch.testing import assert_close
+
+import vitviz
+from tests.models import TINY, photo, tiny
+from tests.test_head import BARE, bare, plain
+from vitviz import SelectionError, VitvizError, WeightsError
+
+
+def pictures(count: int = 5) -> list[np.ndarray]:
+    return [np.roll(photo(40 + 6 * i, 60 - 4 * i), 9 * i, axis=1) for i in range(count)]
+
+
+@pytest.mark.parametrize("pool", ["token", "avg", "token_avg"])
+@pytest.mark.parametrize("name", BARE)
+def test_features_are_those_of_plain_torch(name: str, pool: str) -> None:
+    loaded = bare(BARE[name])
+    if name == "no_cls" and pool != "avg":
+        with pytest.raises(WeightsError):
+            vitviz.features(loaded, pictures(), pool=pool)
+        return
+    found = vitviz.features(loaded, pictures(), pool=pool, batch_size=2)
+    pixels = torch.stack([vitviz.analyze(loaded, one).pixels for one in pictures()])
+    expected = plain(loaded, pixels, pool)
+    assert found.values.dtype == np.float32
+    assert_close(torch.from_numpy(found.values), expected, rtol=1e-5, atol=1e-5)
+    weight = torch.randn(3, expected.shape[1])
+    made = vitviz.with_head(loaded, weight, pool=pool)
+    logits = vitviz.analyze(made, pictures()[1]).trace.logits
+    assert_close(logits, torch.from_numpy(found.values[1]) @ weight.T, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["cls", "distilled", "registers", "map"])
+def test_after_any_layer_with_and_without_the_norm(name: str) -> None:
+    loaded = bare(BARE[name])
+    depth = loaded.card.config.depth
+    trace = vitviz.analyze(loaded, pictures()[2]).trace
+    for normed in (False, True):
+        found = vitviz.features(loaded, pictures(), [0, -1], "token", normed=normed)
+        assert found.values.shape == (5, 2, loaded.card.config.embed_dim)
+        for place, layer in enumerate((0, depth - 1)):
+            token = trace.tokens[layer + 1][:1]
+            token = loaded.vit.norm(token) if normed else token
+            ours = torch.from_numpy(found.values[2, place])
+            assert_close(ours, token[0], rtol=1e-5, atol=1e-5)
+        one = vitviz.features(loaded, pictures(), -depth, "token", normed=normed)
+        assert np.array_equal(one.values, found.values[:, 0])
+
+
+def test_without_a_pool_they_are_what_the_model_pools() -> None:
+    """Also those of a model with classes, in front of its head."""
+    loaded = tiny("token_avg")
+    found = vitviz.features(loaded, pictures())
+    logits = torch.stack([vitviz.analyze(loaded, one).trace.logits for one in pictures()])
+    ours = torch.from_numpy(found.values) @ loaded.vit.head.weight.T + loaded.vit.head.bias
+    assert_close(ours, logits, rtol=1e-5, atol=1e-5)
+    with pytest.raises(SelectionError, match="does not pool its tokens; pool must be one of token"):
+        vitviz.features(tiny("no_pool"), pictures())
+    assert vitviz.features(tiny("no_pool"), pictures(), pool="avg").values.shape == (5, 16)
+
+
+def test_broken_pictures_are_told_and_labels_stay_beside_theirs(tmp_path) -> None:
+    for place, array in enumerate(pictures(3)):
+        path = tmp_path / ("cat", "dog", "cat")[place] / f"{place}.png"
+        path.parent.mkdir(exist_ok=True)
+        Image.fromarray(array).save(path)
+    (tmp_path / "cat" / "broken.jpg").write_bytes(b"no picture")
+    found = vitviz.features(tiny("cls"), tmp_path, labels="folders", progress=False)
+    assert found.labels == ("cat", "cat", "dog")
+    assert [name.rpartition("/")[2] for name in found.names] == ["0.png", "2.png", "1.png"]
+    assert [one.name.rpartition("/")[2] for one in found.broken] == ["broken.jpg"]
+    assert repr(found) == "Features((3, 24), 1 broken)"
+    none = vitviz.features(tiny("cls"), [b"no picture"])
+    assert (none.values.shape, len(none.broken)) == ((0, 24), 1)
+
+
+@pytest.mark.parametrize("layer", [3, -4, "last", [], [0, 9], 1.0, True])
+def test_a_layer_that_is_not_there_is_refused(layer) -> None:
+    with pytest.raises(SelectionError, match="layer must be"):
+        vitviz.features(tiny("cls"), pictures(), layer)
+    with pytest.raises(VitvizError, match="no pictures"):
+        vitviz.features(tiny("cls"), [])
+
+
+def plain_cka(x: np.ndarray, y: np.ndarray) -> float:
+    x, y = x - x.mean(0), y - y.mean(0)
+    norm = np.linalg.norm
+    return norm(y.T @ x) ** 2 / (norm(x.T @ x) * norm(y.T @ y))
+
+
+@pytest.mark.parametrize("other", [None, "registers"])
+@pytest.mark.parametrize("pool", ["token", "avg"])
+def test_cka_is_three_lines_of_numpy(other: str | None, pool: str) -> None:
+    loaded, second = tiny("cls"), None if other is None else bare(TINY[other])
+    shown = [*pictures(9), b"no picture"]
+    found = vitviz.cka(loaded, shown, second, pool)
+    models = [loaded, second or loaded]
+    x, y = (
+        vitviz.features(m, shown, range(m.card.config.depth), pool, normed=False).values.astype(
+            float
+        )
+        for m in models
+    )
+    expected = [[plain_cka(x[:, i], y[:, j]) for j in range(y.shape[1])] for i in range(x.shape[1])]
+    assert_close(found, torch.tensor(expected).float(), rtol=1e-5, atol=1e-6)
+    if other is None:
+        assert_close(found.diagonal(), torch.ones(3))
+    with pytest.raises(SelectionError, match="three pictures or more, and 2 can be used"):
+        vitviz.cka(loaded, pictures(2))
+
+
+def test_cka_leaves_out_what_either_model_cannot_read() -> None:
+    """A model whose numbers grow without bounds finds all pictures broken."""
+    loaded = tiny("cls")
+    wild = bare(replace(TINY["cls"], num_classes=0))
+    wild.vit.norm.weight.data.fill_(1e30)
+    with pytest.raises(SelectionError, match="0 can be used"):
+        vitviz.cka(loaded, pictures(), wild, normed=True)

@@ -1,0 +1,88 @@
+"""A vector as target: the explained score is how like it the features of the picture are."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ...errors import SelectionError
+from ...model.head import without_head
+from ...model.loaded import LoadedModel, build
+from ..intervene.surgery import Surgery
+
+
+class Likeness(nn.Module):
+    """The cosine of each vector with one fixed vector, as the only output. (..., D) -> (..., 1)"""
+
+    vector: Tensor
+
+    def __init__(self, vector: Tensor) -> None:
+        super().__init__()
+        self.register_buffer("vector", vector)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.cosine_similarity(x, self.vector, dim=-1)[..., None]
+
+
+def vector_of(target: Any) -> Tensor | None:
+    """The vector that a target is, (D,) float32; None for a class or a pair of classes.
+
+    Raises `SelectionError` for an array that is no vector of finite numbers, or zero.
+    """
+    if not isinstance(target, list | Tensor | np.ndarray):
+        return None
+    if not isinstance(target, list) and target.ndim == 0:
+        return None  # the number of a class
+    try:
+        vector = torch.as_tensor(target).detach().float().cpu().clone()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise SelectionError("a vector as target must hold numbers") from error
+    if vector.ndim != 1:
+        raise SelectionError(
+            f"a vector as target must have one axis, (width,), got {tuple(vector.shape)}"
+        )
+    if not vector.isfinite().all() or not vector.any():
+        raise SelectionError("a vector as target must hold finite numbers, not all of them 0")
+    return vector
+
+
+def likened(loaded: LoadedModel, vector: Tensor) -> LoadedModel:
+    """The model with `Likeness` to a vector as its only output; its weights are shared.
+
+    The vector is as wide as the pooled features (behind the last norm), or as the outputs of a
+    model without class names, such as CLIP's projection. Where both widths are equal, it is
+    compared with these outputs. Raises `SelectionError` for another width.
+    """
+    config = loaded.card.config
+    projects = loaded.card.head == "embedding" and not config.dist_token
+    widths = [config.num_classes] * projects
+    if config.global_pool:
+        widths.append(config.pooled_dim)
+    if len(vector) not in widths:
+        allowed = " or ".join(f"({width},)" for width in dict.fromkeys(widths))
+        raise SelectionError(
+            f"a vector as target must have shape {allowed}, as the features of "
+            f"{loaded.card.name}, got ({len(vector)},)"
+            if widths
+            else f"{loaded.card.name} does not pool its tokens: no vector is like its answer"
+        )
+    model = without_head(loaded)
+    likeness: nn.Module = Likeness(vector.to(loaded.device))
+    if projects and len(vector) == config.num_classes:
+        model = build(loaded.vit.state_dict(), loaded.card, loaded.preprocess)
+        likeness = nn.Sequential(model.vit.head, likeness)
+    model.vit.head = likeness.eval()  # type: ignore[assignment]
+    return replace(model, resampling=loaded.resampling)
+
+
+@torch.inference_mode()
+def likeness_in(tokens: Tensor, surgery: Surgery, model: LoadedModel) -> Tensor:
+    """The likeness in a pass with these interventions, from its last tokens, (N, D), by a model
+    that `likened` made. (1,)
+    """
+    with surgery.applied(model.vit):
+        x = model.vit.norm(tokens[None].to(model.device))
+        return model.vit.forward_head(x)[0].float().cpu()
