@@ -33,8 +33,10 @@ def phrase(answer: Answer, card: ModelCard, language: str = ENGLISH) -> Message:
     if answer.level == "not_sure":
         return Message("viewer.notSure")
     name = named(answer, card, language)
-    key = "viewer.maybe" if answer.level == "maybe" else "viewer.answer"
-    return Message(key, name=name, share=percents([answer.number])[0])
+    share = percents([answer.number])[0]
+    if answer.level == "maybe":
+        return Message("viewer.maybe", name=name, share=share)
+    return Message("viewer.answer", name=name, share=share)
 
 
 def named(answer: Answer, card: ModelCard, language: str = ENGLISH) -> str:
