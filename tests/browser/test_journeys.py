@@ -129,14 +129,16 @@ def test_the_whole_journey(visit, pictures, ours, folder):
     seen.is_(panel="patches")
     top, left, height, width = grid.box(token)
     patch = analysis.pixels[:, top : top + height, left : left + width].permute(1, 2, 0).flatten()
-    page.wait_for_function(
-        """count => document.querySelector('.vv-numbers').textContent.split("\\n")
-            .map((line) => line.split("│")[1] ?? "").join(" ")
-            .trim().split(/\\s+/).length >= count""",
+    # They are written part by part, and again: what was counted is what is compared.
+    written = page.wait_for_function(
+        """count => {
+            const text = document.querySelector('.vv-numbers').textContent.split("\\n")
+                .map((line) => line.split("│")[1] ?? "").join(" ").trim();
+            return text.split(/\\s+/).length >= count && text;
+        }""",
         arg=len(patch),
     )
-    lines = [line.split("│")[1] for line in seen.text(".vv-numbers").splitlines()]
-    shown = np.array(plain(" ".join(lines)).split(), dtype=float)
+    shown = np.array(plain(written.json_value()).split(), dtype=float)
     np.testing.assert_allclose(shown, patch, atol=0.0051)
 
     # Positions: cosine similarity to every other position.
