@@ -86,7 +86,7 @@ def test_no_value_moves_further_than_it_may(name: str) -> None:
 
 
 def test_it_goes_on_until_the_new_answer_leads_and_no_further() -> None:
-    """Of a path of steps, the first picture whose new answer leads by 0.05 is the last one."""
+    """The steps end with the first picture whose new answer leads by 0.05."""
     analysis = clean("cls")
     whole = analysis.fool(epsilon=8, steps=8)
     assert whole.turned

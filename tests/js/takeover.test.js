@@ -12,5 +12,5 @@ test("it is named by the last block for patches, and the first from which CLS al
   assert.deepEqual(both, { key: "experimentFoolFoundBoth", values: { last: 2, since: 4 } });
   const patches = takeOver(row("xxxxxx"), row(".x...."));
   assert.deepEqual(patches, { key: "experimentFoolFoundPatches", values: { last: 5, since: 6 } });
-  assert.equal(takeOver(row("xx.x"), null).values.last, 1);
+  assert.equal(takeOver(row("xx.x"), row("...x")).values.last, 1);
 });

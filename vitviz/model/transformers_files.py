@@ -285,7 +285,7 @@ def from_transformers(
 
 
 def _as_json(described: Any) -> dict[str, Any]:
-    """What `to_dict` of transformers returns, as its JSON file has it: keys are texts."""
+    """The dictionary of `to_dict` as transformers writes it to a JSON file: its keys are texts."""
     return parse(json.dumps(described.to_dict(), default=str))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Restored:
-    """What clean tokens do, put back before each block of a pass on a fooled picture.
+    """The answer of a fooled picture with clean tokens put back before each block in turn.
 
     probability  of the clean answer. (L,) float64 in [0, 1]
     returns      whether the model answers as on the clean picture. (L,) bool
@@ -61,7 +61,8 @@ class Fooled:
         change take over? It still sits in the tokens that bring the answer back; see `Restored`.
 
         Activation patching (Meng et al. 2022, arXiv:2202.05262), with one pass of the model for
-        each block. Raises `SelectionError` for another part, and for CLS of a model without.
+        each block. Where the patches are all tokens, putting them back restores the whole pass.
+        Raises `SelectionError` for another part, and for CLS of a model without.
         """
         if part not in ("patches", "cls"):
             raise SelectionError(f'part must be "patches" or "cls", got {part!r:.40}')

@@ -194,7 +194,7 @@ def on_plain(known: Tensor, right: Tensor, strangers: Tensor) -> dict[str, float
 
 
 def in_words(found: dict[str, Any]) -> str:
-    """The part "photographs" of a report, in sentences."""
+    """The part "photographs" of a report, in a sentence."""
     left_out = ""
     if "left_out" in found:
         left_out = f" ({found['left_out']:.1%}, if each has no part in the threshold)"

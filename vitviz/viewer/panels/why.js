@@ -111,11 +111,15 @@ function createDares(app) {
     () => app.select({ beside: "untrained" }),
     ".vv-beside",
   );
-  const bright = createDare(
-    t("dareBright"),
-    name ? t("dareBrightWhy", { name, count: ERASED }) : t("dareBrightAny", { count: ERASED }),
-    (button) => eraseBright(app, button),
-  );
+  const asked = t(name ? "dareBrightWhy" : "dareBrightAny", { name, count: ERASED });
+  const bright = createDare(t("dareBright"), asked, async (button) => {
+    const text = /** @type {HTMLElement} */ (button.lastChild);
+    setText(text, asked);
+    button.setAttribute("aria-busy", "true");
+    const done = await eraseBright(app);
+    button.removeAttribute("aria-busy");
+    if (!done) setText(text, t("missing_explainFailed"));
+  });
   return {
     root: el("div", { class: "vv-dares" }, bright, erase, shuffle, before),
     render() {
@@ -137,24 +141,20 @@ function fileOfBright({ source: { explanations, manifest } }) {
 }
 
 /**
- * Takes out the squares that count most, as soon as it is known which.
- * @param {import("../main.js").App} app @param {HTMLElement} button  where a failure is said
+ * Takes out the squares that count most, as soon as it is known which; whether that is known.
+ * @param {import("../main.js").App} app
  */
-async function eraseBright(app, button) {
+async function eraseBright(app) {
   const { bench, source } = app;
   const file = fileOfBright(app);
-  button.setAttribute("aria-busy", "true");
+  if (file.error) file.retry();
   await file.fetch();
-  button.removeAttribute("aria-busy");
   const found = file.here;
-  if (app.source !== source) return;
-  if (!found) {
-    setText(/** @type {HTMLElement} */ (button.lastChild), app.t("missing_explainFailed"));
-    return;
-  }
+  if (!found || app.source !== source) return found !== null;
   const patches = strongest(found.values.subarray(source.grid.prefix), ERASED).sort((a, b) => a - b);
   bench.use({ erasing: true, on: true, tool: "remove" });
   bench.change([{ kind: "remove", patches }]);
+  return true;
 }
 
 /**

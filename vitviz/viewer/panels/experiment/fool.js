@@ -10,9 +10,11 @@ import { choosesOne } from "../../maths/outputs.js";
 import { takeOver } from "../../maths/takeover.js";
 import { ITSELF, OPERATED, withOne } from "../../state/experiment.js";
 import { className } from "../../text/explaining.js";
+import { reasonOf } from "../../text/refusal.js";
 import { LIMITS } from "../../engine/tables.js";
 
 const [STEPS, NEAREST, RESTS_MS, TIMES] = [8, 5, 150, 16];
+const PARTS = ["patches", "cls"];
 const bestOf = ({ predictions }) => predictions[0].index;
 
 /**
@@ -135,20 +137,22 @@ export function createFoolControls(app) {
   async function compare(change) {
     setText(noise, "");
     if (change.target === "random") return;
-    const found = await app.comparisons.results([{ ...change, target: "random" }], source).catch(() => null);
+    const text = await app.comparisons.results([{ ...change, target: "random" }], source).then(
+      (found) => {
+        const key = bestOf(found) === before ? "experimentFoolNoise" : "experimentFoolNoiseTurned";
+        return t(key, { name: className(bestOf(found), app), epsilon: change.epsilon });
+      },
+      (error) => t("fairFailed", { reason: reasonOf(error, app.language) }),
+    );
     const [now] = bench.list();
-    if (!found || now?.kind !== "perturb" || now.epsilon !== change.epsilon) return;
-    const name = className(bestOf(found), app);
-    const key = bestOf(found) === before ? "experimentFoolNoise" : "experimentFoolNoiseTurned";
-    setText(noise, t(key, { name, epsilon: change.epsilon }));
+    if (now?.kind === "perturb" && now.epsilon === change.epsilon) setText(noise, text);
   }
 }
 
-/** Where does it take over? A pass for each block, with clean tokens put back before it. */
+/** The curve of where the change takes over: a pass for each block, with clean tokens put back before it. */
 function createCurve(app, answer) {
   const { t, source } = app;
   const { depth, prefix_tokens: prefix, grid } = source.manifest.model;
-  const parts = ["patches", ...(prefix[0] === "cls_token" ? ["cls"] : [])];
   const patches = Array.from({ length: grid.rows * grid.cols }, (_, patch) => patch);
   const chart = createLineChart({
     label: t("experimentFoolWhere"),
@@ -163,15 +167,18 @@ function createCurve(app, answer) {
     class: "vv-note",
     text: t("experimentFoolCurve", { name: className(answer, app) }),
   });
-  const found = el("div", { class: "vv-sections" }, intro, chart.root, said);
-  const root = el("div", { class: "vv-sections" }, el("div", { class: "vv-pair" }, ask), found);
+  const found = el("div", { class: "vv-sections" }, intro, chart.root);
+  const root = el("div", { class: "vv-sections" }, el("div", { class: "vv-pair" }, ask), found, said);
   let change = null;
   return {
     root,
+    /** Nothing is learned without CLS: clean patches are then all tokens, or nearly all. */
     of(next, turned) {
       change = next;
-      show(root, turned && app.backend.model(source.manifest.model)?.state === "here");
+      const asks = turned && prefix[0] === "cls_token";
+      show(root, asks && app.backend.model(source.manifest.model)?.state === "here");
       show(found, false);
+      setText(said, "");
     },
   };
 
@@ -180,22 +187,25 @@ function createCurve(app, answer) {
     ask.disabled = true;
     const rows = { patches: [], cls: [] };
     try {
-      for (const part of parts)
+      for (const part of PARTS)
         for (let layer = 0; layer < depth && !isOld(); layer++) {
           const clean = { kind: "transplant", patches: part === "cls" ? part : patches, layer, from: ITSELF };
           rows[part].push(await app.comparisons.results([of, clean], source));
         }
+    } catch (error) {
+      if (!isOld()) setText(said, t("fairFailed", { reason: reasonOf(error, app.language) }));
+      return;
     } finally {
       ask.disabled = false;
     }
     if (isOld()) return;
-    const lines = parts.map((part) => ({
+    const lines = PARTS.map((part) => ({
       name: t("experimentFoolClean_" + part),
       title: t("experimentFoolClean_" + part),
       values: rows[part].map(({ probabilities }) => probabilities[answer]),
     }));
     const returns = (part) => rows[part].map((one) => bestOf(one) === answer);
-    const { key, values } = takeOver(returns("patches"), parts[1] ? returns("cls") : null);
+    const { key, values } = takeOver(returns("patches"), returns("cls"));
     setText(said, t(key, { ...values, name: className(answer, app) }));
     chart.render({
       lines,
