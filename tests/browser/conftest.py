@@ -153,6 +153,14 @@ def tabs_of(page) -> list:
     return page.get_by_role("tab").all()[1:]
 
 
+def open_panel(page, name: str) -> None:
+    """Chooses a panel; on a narrow page in the grid, which the tab of the open one unfolds."""
+    wanted = page.get_by_role("tab", name=name, exact=True)
+    if not wanted.is_visible():
+        page.locator("[role=tab][aria-selected=true]").click()
+    wanted.click()
+
+
 def unfold(page) -> None:
     """Open what is folded in the panels."""
     page.evaluate("for (const one of document.querySelectorAll('.vv-second')) one.open = true")

@@ -193,6 +193,30 @@ def test_all_panels_are_one_press_away_and_remembered(visit):
     seen.is_(panel="why")
 
 
+def test_a_phone_shows_all_panels_as_a_grid_which_closes_when_one_is_chosen(visit):
+    seen = visit("?model=photos", first=True, **PHONE)
+    page, shown = seen.page, seen.page.locator("[role=tab]:visible")
+    page.get_by_role("button", name="All panels").tap()
+    seen.is_(panel="attention")
+    assert shown.count() == 13
+    page.locator(".vv-tabs").scroll_into_view_if_needed()
+    boxes = [tab.bounding_box() for tab in shown.all()]
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
+    assert min(box["height"] for box in boxes) >= 40
+    assert page.locator(".vv-tab-group-name:visible").all_inner_texts() == ["See", "Why", "Try"]
+    page.get_by_role("tab", name="Rollout").tap()
+    seen.is_(panel="rollout")
+    assert shown.all_inner_texts() == ["Rollout"]
+    assert shown.get_attribute("aria-expanded") == "false"
+    shown.tap()
+    assert shown.count() == 13
+    page.locator(".vv-picture").first.tap()
+    page.wait_for_function("!document.querySelector('.vv-tabs.vv-unfolded')")
+    shown.press("ArrowRight")
+    seen.is_(panel="qk")
+    assert page.evaluate("document.activeElement.textContent") == "Query · key"
+
+
 def test_links_lessons_and_the_wall_begin_as_before(visit):
     seen = visit("?model=photos&layer=3", first=True)
     seen.is_(panel="attention", layer=3)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held
+from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held, open_panel
 from tests.browser.test_experiment import brush
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
@@ -181,7 +181,7 @@ def test_tabs_and_picture_stay_where_they_are_whatever_the_answer(open_page):
     tab.set_viewport_size(PHONE["viewport"])
     tab.locator(".vitviz[data-size=narrow]").wait_for()
     for panel in ("Attention", "Rollout", "Features"):
-        tab.get_by_role("tab", name=panel, exact=True).click()
+        open_panel(tab, panel)
         expect(tab.locator(".vv-panel:visible .vv-legend:visible").first).to_be_visible()
         expect(tab.locator(".vv-stage .vv-legend")).to_be_hidden()  # until its options are opened
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import middle, stop_time, tabs_of, unfold
+from tests.browser.conftest import middle, open_panel, stop_time, tabs_of, unfold
 from tests.models import photo, tiny, with_pass
 from tests.viewer_fixture import film
 from vitviz import Analysis, PatchGrid, analyze
@@ -229,7 +229,7 @@ COVERED = """async () => {
 def no_control_is_hidden_under_what_stays(tab) -> None:
     """Going back with the Tab key from the last control of two long panels."""
     for panel, last in (("Patches", ".vv-ledger button"), ("Attention", ".vv-head")):
-        tab.get_by_role("tab", name=panel).click()
+        open_panel(tab, panel)
         if panel == "Patches":
             unfold(tab)
         tab.locator(last).last.focus()
@@ -303,7 +303,7 @@ def test_a_phone_has_picture_controls_and_words_in_sight_and_the_theme_of_its_sy
     # The picture stays while panels pass under it.
     tab.set_viewport_size({"width": 390, "height": 844})
     tab.wait_for_selector('.vitviz[data-size="narrow"]')
-    tab.get_by_role("tab", name="Patches").click()
+    open_panel(tab, "Patches")
     unfold(tab)
     tab.locator(".vv-ledger tr").last.scroll_into_view_if_needed()
     assert tab.evaluate("scrollY") > 300
@@ -324,9 +324,9 @@ def test_a_phone_has_picture_controls_and_words_in_sight_and_the_theme_of_its_sy
     tab.set_viewport_size({"width": 360, "height": 740})
     panels = ("Patches", "Positions", "Attention", "Query · key", "Rollout", "Features")
     for panel in (*panels, "Predictions", "Training", "Model"):
-        tab.get_by_role("tab", name=panel).click()
+        open_panel(tab, panel)
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360, panel
-    tab.get_by_role("tab", name="Attention").click()
+    open_panel(tab, "Attention")
     for shown in ("all layers and heads", "whole map", "range of every head"):
         tab.get_by_role("radio", name=shown).check()
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360, shown

@@ -94,6 +94,14 @@ test("panels differ in their ids and in their own fields, and each has a name", 
   for (const name of fields) assert.ok(!(name in common), name);
 });
 
+test("the panels of a group stand together, and each group has a name", () => {
+  const groups = PANELS.map(({ group }) => group);
+  const runs = groups.filter((group, at) => at === 0 || group !== groups[at - 1]);
+  assert.deepEqual(runs, [undefined, "see", "why", "try"]);
+  for (const group of runs.slice(1))
+    for (const texts of Object.values(STRINGS)) assert.ok(texts["group_" + group], group);
+});
+
 test("a panel is named in its own file, and asked of by nobody", () => {
   const files = readdirSync(VIEWER, { recursive: true }).filter(
     (name) => name.endsWith(".js") && name !== "text/strings.js",

@@ -29,6 +29,7 @@ const GALLERIES = ["layer", "all", "matrix", "dots"];
 /** @type {import("../state/panels.js").PanelDescription} */
 export const attention = {
   id: "attention",
+  group: "see",
   first: true,
   overlay: "attention",
   needs: "layer",

@@ -17,6 +17,7 @@ import { besideName, changeName, headName, tokenName } from "../text/words.js";
 /** @type {import("../state/panels.js").PanelDescription} */
 export const experiment = {
   id: "experiment",
+  group: "try",
   whole: true,
   alone: true,
   paints: true,

@@ -19,6 +19,7 @@ import { tokenName } from "../text/words.js";
 /** @type {import("../state/panels.js").PanelDescription} */
 export const explain = {
   id: "explain",
+  group: "why",
   overlay: "explain",
   whole: true,
   selects: FIELDS,

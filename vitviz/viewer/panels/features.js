@@ -26,6 +26,7 @@ const PAINTED = ["colours", "similarity"];
 /** @type {import("../state/panels.js").PanelDescription} */
 export const features = {
   id: "features",
+  group: "see",
   overlay: "features",
   prefers: { painted: oneOf(PAINTED) },
   painting,

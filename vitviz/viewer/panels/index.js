@@ -1,4 +1,4 @@
-/** The panels, in the order of their tabs. A new panel is a file and two lines here. */
+/** The panels, in the order of their tabs, group by group. A new panel is a file and two lines here. */
 
 import { attention } from "./attention.js";
 import { experiment } from "./experiment.js";
@@ -20,13 +20,13 @@ export const PANELS = [
   patches,
   positions,
   attention,
-  qk,
-  rollout,
-  explain,
   features,
+  explain,
+  rollout,
+  qk,
   predictions,
   experiment,
-  training,
   many,
+  training,
   model,
 ];

@@ -7,7 +7,16 @@ import { el, setText } from "../parts/dom.js";
 import { codeOf } from "../text/python.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const many = { id: "many", alone: true, whole: true, lights: () => [], create, saves, code };
+export const many = {
+  id: "many",
+  group: "try",
+  alone: true,
+  whole: true,
+  lights: () => [],
+  create,
+  saves,
+  code,
+};
 
 /** How far each head looks, on the mean of all pictures, in the model as it is. */
 function code(selection, { manifest }) {

@@ -12,7 +12,7 @@ import { codeOf } from "../text/python.js";
 import { groupName, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const model = { id: "model", whole: true, lights: () => [], create, saves, code };
+export const model = { id: "model", group: "try", whole: true, lights: () => [], create, saves, code };
 
 /** Facts that are not in the list, because they stand elsewhere or are numbers for programs. */
 const ELSEWHERE = [

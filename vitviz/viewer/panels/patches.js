@@ -19,6 +19,7 @@ import { tokenTitle } from "../text/words.js";
 /** @type {import("../state/panels.js").PanelDescription} */
 export const patches = {
   id: "patches",
+  group: "see",
   overlay: "none",
   rests: middleToken,
   prefers: { order: oneOf(ORDERS), units: oneOf(UNITS) },

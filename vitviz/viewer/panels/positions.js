@@ -29,6 +29,7 @@ const MOSAICS = ["trained", "untrained"];
 /** @type {import("../state/panels.js").PanelDescription} */
 export const positions = {
   id: "positions",
+  group: "see",
   overlay: "positions",
   rests: middleToken,
   selects: { mosaic: oneOf(MOSAICS) },

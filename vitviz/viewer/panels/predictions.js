@@ -16,6 +16,7 @@ import { groupName, labelName, translated } from "../text/words.js";
 /** @type {import("../state/panels.js").PanelDescription} */
 export const predictions = {
   id: "predictions",
+  group: "why",
   whole: true,
   prefers: { lens: oneOf(LENSES) },
   both: createAnswerBars,

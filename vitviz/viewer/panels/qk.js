@@ -20,6 +20,7 @@ import { headName, tokenName } from "../text/words.js";
 /** @type {import("../state/panels.js").PanelDescription} */
 export const qk = {
   id: "qk",
+  group: "why",
   overlay: "attention",
   needs: "layer",
   pairs: true,

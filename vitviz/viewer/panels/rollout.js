@@ -24,6 +24,7 @@ import { tokenName, tokenTitle } from "../text/words.js";
 /** @type {import("../state/panels.js").PanelDescription} */
 export const rollout = {
   id: "rollout",
+  group: "why",
   overlay: "rollout",
   link: ["first", "residual", "fusion"],
   lights: ({ selection: { first, layer } }) => layersFrom(first, layer),

@@ -25,6 +25,7 @@ const MOMENT = {
 /** @type {import("../state/panels.js").PanelDescription} */
 export const training = {
   id: "training",
+  group: "try",
   alone: true,
   whole: true,
   note: stageNote,

@@ -46,7 +46,13 @@ export function createBoard(app) {
   const note = el("p", { class: "vv-stage-note" });
   picture.append(rulers.root, note);
   const projecting = createProjecting(app, picture);
-  const bar = createTitleBar(app, saving.button, () => help.showModal(), projecting.root);
+  const bar = createTitleBar(
+    app,
+    saving.button,
+    () => help.showModal(),
+    projecting.root,
+    () => tabs.unfold(true),
+  );
   const glossary = createGlossary(app, () => [
     root.querySelector(".vv-left"),
     root.querySelector(".vv-right"),
@@ -176,6 +182,7 @@ export function createBoard(app) {
     (wall ? bar.notes : place === "wide" ? line.root : stage.root)[wall ? "before" : "after"](tabs.list);
     if (place !== "wide") tabs.list.after(line.root);
     bar.arrange(place, options, plain);
+    tabs.arrange(place);
     stage.arrange(place);
     if (place === "wide") stage.root.after(steering.root);
     else {

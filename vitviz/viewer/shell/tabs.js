@@ -12,7 +12,8 @@ import { sideNames } from "../text/words.js";
 export function createTabs(app) {
   const { t } = app;
   const made = new Map();
-  const pages = app.panels.map(({ id }) => {
+  let narrow = false;
+  const pages = app.panels.map(({ id, group = "" }) => {
     const [tabId, pageId] = [freshId("tab"), freshId("panel")];
     const tab = el("button", {
       type: "button",
@@ -21,6 +22,7 @@ export function createTabs(app) {
       "aria-controls": pageId,
       text: t("panel_" + id),
       onclick: () => {
+        unfold(id === app.selection.panel && !list.classList.contains("vv-unfolded"));
         if (panelOf(app.panels, id).plain) app.prefer({ all: false });
         visit(id);
       },
@@ -30,12 +32,18 @@ export function createTabs(app) {
       { role: "tabpanel", id: pageId, "aria-labelledby": tabId, class: "vv-panel" },
       el("h3", { class: "vv-heard", text: t("panel_" + id) }),
     ); // the headings of a panel stand below its name
-    return { id, tab, page };
+    return { id, group, tab, page };
   });
   const list = el(
     "div",
-    { role: "tablist", class: "vv-tabs", "aria-label": t("panels"), onkeydown: moveTab },
-    ...pages.map(({ tab }) => tab),
+    {
+      role: "tablist",
+      class: "vv-tabs",
+      "aria-label": t("panels"),
+      onkeydown: moveTab,
+      onfocusout: ({ relatedTarget }) => relatedTarget && !list.contains(relatedTarget) && unfold(false),
+    },
+    ...[...new Set(pages.map(({ group }) => group))].flatMap(groupOf),
   );
   return {
     list,
@@ -48,13 +56,20 @@ export function createTabs(app) {
           tab.setAttribute("aria-selected", String(open));
           tab.tabIndex = open ? 0 : -1;
           page.hidden = !open;
-          // The row of tabs scrolls on a narrow screen; the open tab must be visible.
+          tell();
+          // The row scrolls where the columns are narrow; the open tab must be visible.
           if (open) list.scrollLeft = tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
         }
         if (!open) continue;
         if (!made.has(id)) made.set(id, createTabPanel(app, page));
         made.get(id).render(view, second);
       }
+    },
+    unfold,
+    /** @param {string} place  "wide" or "narrow" */
+    arrange(place) {
+      narrow = place === "narrow";
+      tell();
     },
     /** The panel that is shown. */
     open() {
@@ -65,6 +80,34 @@ export function createTabs(app) {
       for (const page of made.values()) page.destroy();
     },
   };
+
+  /**
+   * The tabs of one group after its name, which is for the eye: a tab says all by itself.
+   * @returns {HTMLElement[]}
+   */
+  function groupOf(name) {
+    const tabs = pages.filter(({ group }) => group === name).map(({ tab }) => tab);
+    if (!name) return tabs;
+    const heading = el("span", {
+      class: "vv-tab-group-name",
+      "aria-hidden": "true",
+      text: t("group_" + name),
+    });
+    return [el("div", { role: "presentation", class: "vv-tab-group" }, heading, ...tabs)];
+  }
+
+  /** On a narrow page only the open tab stands there: it opens and closes the grid of all. */
+  function unfold(whether) {
+    list.classList.toggle("vv-unfolded", whether);
+    tell();
+  }
+
+  function tell() {
+    for (const { tab } of pages) tab.removeAttribute("aria-expanded");
+    if (!narrow) return;
+    const { tab } = pages.find(({ id }) => id === app.selection.panel);
+    tab.setAttribute("aria-expanded", String(list.classList.contains("vv-unfolded")));
+  }
 
   /** Opens a panel, and scrolls to its beginning if the page was scrolled down in another. */
   function visit(id) {
@@ -83,6 +126,7 @@ export function createTabs(app) {
     const stops = pages.filter(({ id }) => !panelOf(app.panels, id).plain);
     const at = stops.findIndex(({ tab }) => tab === event.target);
     const next = stops[(at + step + stops.length) % stops.length];
+    unfold(true);
     visit(next.id);
     next.tab.focus({ preventScroll: true });
     event.preventDefault();

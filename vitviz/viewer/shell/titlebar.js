@@ -16,7 +16,7 @@ import { translated } from "../text/words.js";
  * @param {() => void} openHelp
  * @param {HTMLElement} projecting  the tools of projector mode
  */
-export function createTitleBar(app, save, openHelp, projecting) {
+export function createTitleBar(app, save, openHelp, projecting, unfold) {
   const { t } = app;
   const { manifest } = app.source;
   const undo = button({ text: "↶", title: t("undo"), onClick: () => app.undo() });
@@ -44,6 +44,7 @@ export function createTitleBar(app, save, openHelp, projecting) {
     onClick() {
       app.prefer({ all: true });
       app.select(visitPanel(app.panels.find(({ first }) => first).id, app.selection, app.shape()));
+      unfold();
     },
   });
   all.classList.add("vv-all");

@@ -12,7 +12,7 @@ import { startToken } from "../maths/geometry.js";
  * @typedef {{
  *   id: string,
  *   create: (app: import("../main.js").App) => import("../types.js").Panel,
- *   first?: boolean, plain?: boolean, overlay?: string, needs?: "layer", pairs?: boolean,
+ *   group?: "see"|"why"|"try", first?: boolean, plain?: boolean, overlay?: string, needs?: "layer", pairs?: boolean,
  *   rests?: (grid: import("../maths/geometry.js").Grid) => number,
  *   borrows?: (selection: import("./state.js").Selection) => any,
  *   selects?: Record<string, Field>, prefers?: Record<string, Field>, link?: string[],
@@ -25,6 +25,7 @@ import { startToken } from "../maths/geometry.js";
  *   code: (selection: any, source: import("../data/source.js").Source, taste: any, done?: any[]|null) =>
  *     import("../text/python.js").Code|null,
  * }} PanelDescription
+ *   group: the tabs that it stands among, under one name; the first look has none
  *   first: it is open at the start, if neither a link nor the page chooses another
  *   plain: the screen leaves out tabs, line, read-out and most tools while it is open
  *   overlay: the overlay that it opens with; by default the overlay stays as it is
