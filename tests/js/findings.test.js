@@ -298,39 +298,54 @@ test("maps agree on so many of the tenth of the squares that matters most in eac
   assert.equal(say(), "");
 });
 
-test("a fair test is won by whose order takes the answer away first, if chance and the middle do not", () => {
-  const result = (curves) => ({
-    target: 0,
-    removed: [0, 0.26, 0.5, 1],
-    band: [
-      [0.9, 0.6, 0.3, 0],
-      [0.9, 0.8, 0.5, 0],
-    ],
-    orders: 20,
-    maps: Object.fromEntries(Object.entries(curves).map(([key, at]) => [key, { first: [0.9, at, 0.1, 0] }])),
-  });
+test("a fair test is won by the largest gain, if it is no tie and chance and the middle are worse", () => {
   const maps = [
     { key: "a", name: "map a" },
     { key: "b", name: "map b" },
     { key: "centre", name: "the middle" },
   ];
   const { app: of } = answering({ logits: [3, 0, 0] });
-  const say = (curves) => fairFinding(of, /** @type {any} */ (result(curves)), maps);
+  /** By map: gain, what is left at a quarter, random orders beaten. */
+  const say = (curves) =>
+    fairFinding(
+      of,
+      /** @type {any} */ ({
+        target: 0,
+        removed: [0, 0.26, 0.5, 1],
+        orders: 20,
+        maps: Object.fromEntries(
+          Object.entries(curves).map(([key, [gain, left, beaten]]) => [
+            key,
+            { gain, beaten, first: [0.9, left, 0.1, 0] },
+          ]),
+        ),
+      }),
+      maps,
+    );
   assert.equal(quarterOf([0, 0.1, 0.2, 0.32]), 2);
   assert.equal(
-    say({ a: 0.8, b: 0.05, centre: 0.57 }),
-    "“map b” finds what matters first: with 26% of the squares out in its order “cat” falls from 90% to 5%; the middle 57%, map a 80%.",
+    say({ a: [0.1, 0.8, 20], b: [0.4, 0.05, 20], centre: [0.3, 0.57, 20] }),
+    "“map b” orders the squares best: with 26% of them out in its order “cat” falls from 90% to 5%; the middle 57%, map a 80%.",
+  );
+  // What is left at a quarter is lowest for map a; the whole curves say the opposite.
+  assert.match(
+    say({ a: [0.1, 0.01, 20], b: [0.4, 0.05, 20], centre: [0.3, 0.57, 20] }),
+    /^“map b” orders the squares best: /,
   );
   assert.match(
-    say({ a: 0.8, b: 0.55, centre: 0.5 }),
-    /^Nothing here finds what matters sooner than “the middle”, which knows nothing: .* from 90% to 50%; map b 55%, map a 80%\.$/,
+    say({ a: [0.395, 0.01, 20], b: [0.4, 0.05, 20], centre: [0.3, 0.57, 20] }),
+    /^map b, map a order the squares equally well: .* in the order of “map b” “cat” falls from 90% to 5%; map a 1%, the middle 57%\.$/,
   );
   assert.match(
-    say({ a: 0.8, b: 0.6, centre: 0.7 }),
-    /^Nothing here is better than chance: with 26% of the squares out “map b” leaves 60% of “cat”, .* leave 60% to 80%; /,
+    say({ a: [0.1, 0.8, 20], b: [0.4, 0.55, 20], centre: [0.395, 0.5, 20] }),
+    /^No map orders the squares better than “the middle”, which knows nothing: .* from 90% to 50%; map b 55%, map a 80%\.$/,
   );
   assert.match(
-    say({ a: 0.99, b: 0.95, centre: 0.99 }),
+    say({ a: [0.1, 0.8, 12], b: [0.2, 0.6, 18], centre: [0.15, 0.7, 13] }),
+    /^Nothing here is better than chance: “map b” is better than 18 of 20 random orders\. With 26% .* 60% of “cat” are left; /,
+  );
+  assert.match(
+    say({ a: [0.1, 0.99, 20], b: [0.4, 0.95, 20], centre: [0, 0.99, 20] }),
     /^Nothing here takes “cat” away: with 26% .* order of “map b” it has 95%, and had 90%; /,
   );
 });

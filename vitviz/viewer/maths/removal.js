@@ -28,14 +28,13 @@ export function quarterOf(removed) {
 }
 
 /**
- * Maps sorted by the probability that is left when a quarter of the patches is removed in their order, lowest
- * first.
+ * Maps sorted by their gain (area under the curve of the least important first, minus that of the most
+ * important first), largest first.
  * @template {{key: string}} One
- * @param {{removed: number[], maps: Record<string, {first: number[]}>}} result
+ * @param {{maps: Record<string, {gain: number}>}} result
  * @param {One[]} maps
  * @returns {One[]}
  */
-export function byFall({ removed, maps: curves }, maps) {
-  const at = quarterOf(removed);
-  return [...maps].sort((a, b) => curves[a.key].first[at] - curves[b.key].first[at]);
+export function byGain({ maps: curves }, maps) {
+  return [...maps].sort((a, b) => curves[b.key].gain - curves[a.key].gain);
 }

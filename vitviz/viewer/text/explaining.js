@@ -63,7 +63,7 @@ export function costText(explainer, found, t) {
 }
 
 /** A map that beats fewer of the random orders is no better than chance. */
-const SURE = 0.95;
+export const SURE = 0.95;
 
 /**
  * A sentence about one map of a fair test, from its figures; see `Removal.sentence` in Python.

@@ -10,11 +10,11 @@ import { linesOf } from "../maths/marginals.js";
 import { multiple, percent, signed } from "../maths/numbers.js";
 import { choosesOne } from "../maths/outputs.js";
 import { firstAfter } from "../maths/predictions.js";
-import { byFall, quarterOf } from "../maths/removal.js";
+import { byGain, quarterOf } from "../maths/removal.js";
 import { LEAST_TIMES } from "../maths/scales.js";
 import { waveSimilarity } from "../maths/waves.js";
 import { answerOf, isAnswer, nameOf, rivalsOf } from "./answer.js";
-import { className, explainerName } from "./explaining.js";
+import { SURE, className, explainerName } from "./explaining.js";
 import { labelName, tokenName } from "./words.js";
 
 /**
@@ -22,6 +22,9 @@ import { labelName, tokenName } from "./words.js";
  * which positions count as learned.
  */
 const LEARNED = 0.05;
+
+/** Difference of gains (areas under curves of probabilities) below which two maps count as equally good. */
+const TIED = 0.01;
 
 /** Largest error of positions sent in half precision, compared with the formula. */
 const ROUNDED = 0.005;
@@ -248,39 +251,41 @@ export function explainFinding(app, maps) {
 }
 
 /**
- * The verdict of a fair test: whose order takes the answer away first, if it is better than the middle and
- * than chance.
+ * The verdict of a fair test: whose order has the largest gain, if it is better than the middle and than chance;
+ * its numbers are the probabilities when a quarter of the squares is out.
  * @param {import("../main.js").App} app
  * @param {import("../data/fairtest.js").Result} result
  * @param {{key: string, name: string}[]} maps  the centre last
  */
 export function fairFinding(app, result, maps) {
-  const { target, removed, band, maps: curves } = result;
+  const { target, removed, orders, maps: curves } = result;
   const at = quarterOf(removed);
-  const order = byFall(result, maps);
-  const nameAndShare = ({ key, name }) => name + " " + roughly(curves[key].first[at]);
-  const [best] = order;
+  const centre = maps[maps.length - 1];
+  const [first, ...rest] = byGain(result, maps);
+  const tied = [first, ...rest.filter(({ key }) => curves[first.key].gain - curves[key].gain < TIED)];
+  // Who knows nothing wins a tie: a map must do better than that.
+  const best = tied.includes(centre) ? centre : first;
+  const { beaten } = curves[best.key];
   const { [0]: whole, [at]: left } = curves[best.key].first;
+  const nameAndShare = ({ key, name }) => name + " " + roughly(curves[key].first[at]);
   const words = {
     name: best.name,
+    names: tied.map(({ name }) => name).join(", "),
     label: className(target, app),
     gone: roughly(removed[at]),
     whole: roughly(whole),
     left: roughly(left),
-    others: order.slice(1).map(nameAndShare).join(", "),
-    low: roughly(band[0][at]),
-    high: roughly(band[1][at]),
+    others: [first, ...rest]
+      .filter((map) => map !== best)
+      .map(nameAndShare)
+      .join(", "),
+    beaten,
+    orders,
   };
-  const centre = maps[maps.length - 1];
-  const key =
-    left >= whole
-      ? "fairStays"
-      : left >= band[0][at]
-        ? "fairChance"
-        : best === centre
-          ? "fairMiddle"
-          : "fairBest";
-  return app.t(key, words);
+  if (left >= whole) return app.t("fairStays", words);
+  if (beaten < SURE * orders) return app.t("fairChance", words);
+  if (best === centre) return app.t("fairMiddle", words);
+  return app.t(tied.length > 1 ? "fairTied" : "fairBest", words);
 }
 
 /**

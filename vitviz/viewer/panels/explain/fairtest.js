@@ -7,7 +7,7 @@ import { questionOf, shownExplainers } from "../../state/explaining.js";
 import { className, explainerName, fairSentence, timeText } from "../../text/explaining.js";
 import { reasonOf } from "../../text/refusal.js";
 import { el, setText, show } from "../../parts/dom.js";
-import { byFall, quarterOf } from "../../maths/removal.js";
+import { byGain, quarterOf } from "../../maths/removal.js";
 import { fairFinding } from "../../text/findings.js";
 import { createRemovalChart } from "./removalchart.js";
 import { createVanishing } from "./vanishing.js";
@@ -141,7 +141,7 @@ export function createFairTest(app) {
       },
       format: (step) => t("fairStep", { gone: Math.round(result.removed[step] * all), all }),
     });
-    shown = { best: byFall(result, lines.slice(0, -1))[0], step: quarterOf(result.removed), steps };
+    shown = { best: byGain(result, lines.slice(0, -1))[0], step: quarterOf(result.removed), steps };
     knob.replaceChildren(steps.root);
     sentences.replaceChildren(
       ...lines.map(({ key, name, series }) =>
