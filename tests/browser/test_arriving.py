@@ -91,11 +91,26 @@ def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_pla
         assert page.evaluate(SHIFTED) < 0.05
 
 
+# What Gradio shows of its waiting while the picture of the document stands there.
+SPINNERS = """window.spinners = new Set();
+setInterval(() => {
+    if (!document.querySelector(".vv-first")) return;
+    for (const node of document.querySelectorAll("[data-testid=status-tracker]"))
+        if (node.checkVisibility({ visibilityProperty: true }) && node.innerText.trim())
+            window.spinners.add(node.className + ": " + node.innerText);
+}, 10);"""
+
+
 def test_the_answer_of_the_document_stays_until_that_of_the_viewer_is_seen(visit):
     """The viewer is not seen before the strip above it, which comes with a file of its own."""
     (row,) = [one.name for one in SCRIPTS.glob("*.js") if "equal_height" in one.read_text("utf-8")]
     rows = Held()
-    seen = visit(wait_for="", before=lambda page: page.route(f"**/{row}", rows.hold), fresh=True)
+
+    def before(page) -> None:
+        page.route(f"**/{row}", rows.hold)
+        page.add_init_script(SPINNERS)
+
+    seen = visit(wait_for="", before=before, fresh=True)
     page = seen.page
     page.locator(".vv-place[data-state=ready]").wait_for(state="attached")
     assert page.locator("#vv-viewer").is_hidden()
@@ -104,6 +119,7 @@ def test_the_answer_of_the_document_stays_until_that_of_the_viewer_is_seen(visit
     seen.ready("red-panda.jpg")
     assert page.locator(".vv-title h2").is_visible()
     assert page.locator(".vv-first").count() == 0
+    assert page.evaluate("[...window.spinners]") == []
 
 
 def test_the_viewer_draws_what_the_document_brings_and_does_not_draw_it_again(visit):

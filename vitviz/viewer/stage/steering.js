@@ -40,7 +40,10 @@ export function createSteering(app) {
   const overlay = choice({
     label: t("overlay"),
     options: OVERLAYS.map(({ id }) => ({ value: id, text: t("overlay_" + id) })),
-    onChoose: (value) => app.select({ overlay: value }),
+    onChoose(value) {
+      app.select({ overlay: value });
+      look(app);
+    },
   });
   const beside = createBesideChoice(app);
   const drawing = createDrawing(app);
@@ -85,6 +88,11 @@ export function createSteering(app) {
   };
 }
 
+/** Ends the erasing, which hides what lies over the picture: who chooses that wants to see it. */
+function look({ bench }) {
+  if (bench.marks()) bench.use({ erasing: false, on: false });
+}
+
 /** The choice of colours or of the spotlight, and what that falls on. */
 function createDrawing(app) {
   const { t } = app;
@@ -94,7 +102,10 @@ function createDrawing(app) {
       { value: SPOTLIGHT, text: t("spotlight"), title: t("spotlightTitle") },
       ...COLOUR_MAPS.map((value) => ({ value, text: value, title: t("coloursTitle") })),
     ],
-    onChoose: (value) => app.prefer({ colours: value }),
+    onChoose(value) {
+      app.prefer({ colours: value });
+      look(app);
+    },
   });
   const sight = choice({
     label: t("sight"),

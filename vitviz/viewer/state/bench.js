@@ -40,9 +40,9 @@ export function createBench(app, render) {
     /** The key of a sentence about the last stroke, where it changed nothing. */
     said: "",
     /** Whether strokes on the picture are strokes of the brush. */
-    paints: () => bench.on && bench.marks() && !app.course.takes(),
-    /** Whether the experiment is marked on the picture. */
-    marks: () => bench.erases() || (app.backend.changes && Boolean(app.panel().paints)),
+    paints: () => bench.marks() && !app.course.takes(),
+    /** Whether the experiment is marked on the picture, in place of what lies over it. */
+    marks: () => bench.on && (bench.erases() || (app.backend.changes && Boolean(app.panel().paints))),
     /** Whether one erases; a lesson has its own questions to the picture. */
     erases: () => app.backend.changes && bench.erasing && !app.course.lesson(),
     underWay: () => begun !== null,
