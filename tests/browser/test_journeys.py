@@ -340,6 +340,17 @@ def test_pasting_the_camera_dropping_and_a_picture_no_browser_can_show(visit, pi
     page.get_by_role("button", name="Paste a picture").click()
     seen.ready("clipboard.png")
     assert "Transparent parts shown on white" in seen.text(".vv-photo-note")
+    # Pasted words are no picture, and that is said; so is a browser that refuses.
+    missing = "There is no picture on the clipboard: copy one first."
+    page.evaluate("() => navigator.clipboard.writeText('words')")
+    page.get_by_role("button", name="Paste a picture").click()
+    page.locator("#vv-said", has_text=missing).wait_for()
+    page.context.clear_permissions()
+    page.get_by_role("button", name="Paste a picture").click()
+    page.locator("#vv-said", has_text="does not let this page read the clipboard").wait_for()
+    drop(page.locator("body"), b"", pasted=True)
+    page.locator("#vv-said", has_text=missing).wait_for()
+    page.context.grant_permissions(["camera"])
     page.get_by_role("button", name="Take a photo with the camera").click()
     page.get_by_text("Click to Access Webcam").click()
     page.wait_for_function(  # before the camera runs, there is nothing to take

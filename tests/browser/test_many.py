@@ -104,6 +104,12 @@ def test_the_examples_stand_on_the_sheet_and_beside_the_photo(visit, files) -> N
     sheet = page.locator(".vv-takes-photos:visible:has(.vv-sheet)")
     drop(sheet, files[1].read_bytes(), "dropped.jpg")
     expect(page.locator(TILES)).to_have_count(count + 1)
+    # Beside the sheet, too: only what falls on the picture is the photo of the page.
+    drop(page.locator("body"), files[2].read_bytes(), "beside.jpg")
+    expect(page.locator(TILES)).to_have_count(count + 2)
+    drop(page.locator("body"), files[3].read_bytes(), "pasted.jpg", pasted=True)
+    expect(page.locator(TILES)).to_have_count(count + 3)
+    assert "cat.jpg" in seen.text(".vv-names")
     page.locator(".vv-sheet-tile").nth(1).click()
     beside = page.locator(".vv-beside-choice option[value^='example-']").first
     address_says(page, beside=beside.get_attribute("value"))

@@ -18,7 +18,15 @@ from ..model.untrained import draws, twin
 MOST_PARAMETERS = 25_000_000
 MOST_TOKENS = 1400
 MOST_KEPT = 2**26  # numbers that are kept of a pass
-PAGE_TEXTS = ("examples", "model", "photo", "draw", "play", "only")  # shared with the app
+PAGE_TEXTS = (
+    "examples",
+    "model",
+    "photo",
+    "draw",
+    "play",
+    "only",
+    "nothing_pasted",
+)  # shared with the app
 # Names of the payload's files that a page makes from its own pass, as in `filesOf` of data/made.js.
 MADE = re.compile(r"(layer|tokens|mixing)-\d+|statistics|features|embedding|lens")
 # Names of the files that the page makes for an untrained twin, or that the twin does not need.

@@ -1,11 +1,14 @@
 /** Drops: a photo can be dropped, and pasted, anywhere on a page. */
 
+import { giveToPart } from "../parts/drops.js";
+
 /**
- * Parts of the viewer that take files themselves (parts/drops.js) are left alone; nobody else hears of the
- * others. While files are above the page it has the class "vv-dropping-on-page".
+ * What comes to a part of the viewer that takes files itself (parts/drops.js) goes there; nobody else hears of
+ * the rest. While files are above the page it has the class "vv-dropping-on-page".
  * @param {(files: FileList) => void} take
+ * @param {() => void} nothing  something was pasted that is no file
  */
-export function takesPhotos(take) {
+export function takesPhotos(take, nothing) {
   const root = document.documentElement;
   const over = (is) => root.classList.toggle("vv-dropping-on-page", is);
   for (const type of ["dragover", "drop"]) {
@@ -21,7 +24,7 @@ export function takesPhotos(take) {
         event.preventDefault();
         event.stopPropagation();
         over(type === "dragover");
-        if (type === "drop" && dataTransfer.files[0]) take(dataTransfer.files);
+        if (type === "drop" && dataTransfer.files[0]) give(target, dataTransfer.files);
       },
       true,
     );
@@ -30,7 +33,12 @@ export function takesPhotos(take) {
     if (!relatedTarget) over(false);
   });
   document.addEventListener("paste", ({ target, clipboardData }) => {
-    const written = /** @type {Element} */ (target).closest?.("input, textarea");
-    if (!written && clipboardData?.files[0]) take(clipboardData.files);
+    if (/** @type {Element} */ (target).closest?.("input, textarea")) return;
+    if (clipboardData?.files[0]) give(target, clipboardData.files);
+    else nothing();
   });
+
+  function give(target, files) {
+    if (!giveToPart(target, files)) take(files);
+  }
 }

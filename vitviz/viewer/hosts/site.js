@@ -379,10 +379,13 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
     taste.theme ? taste.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches,
   );
   new MutationObserver(speak).observe(page, { attributeFilter: ["lang"] });
-  takesPhotos(async (files) => {
-    const file = photoAmong(files);
-    if ((await take(file)) && files.length > 1) tell("only", { name: file.name, count: files.length });
-  });
+  takesPhotos(
+    async (files) => {
+      const file = photoAmong(files);
+      if ((await take(file)) && files.length > 1) tell("only", { name: file.name, count: files.length });
+    },
+    () => tell("nothing_pasted"),
+  );
   dress();
   speak();
   return {

@@ -82,6 +82,7 @@ export function createMany(app, runner) {
     ),
     take,
   );
+  root.classList.add("vv-takes-all");
   order.set(sorted);
   album.changed = draw;
   draw();

@@ -45,6 +45,25 @@ export function listenToDialogs(opened) {
  */
 export const photoAmong = (files) => [...files].find(({ type }) => type.startsWith("image/")) ?? files[0];
 
+/** The event that hands files to a part. The code of a part may come in another file than its host's. */
+const FILES = "vv-files";
+
+/**
+ * Gives files that came to a place of the page to the part at that place, or to a visible one that takes all
+ * that does not fall on the picture.
+ * @param {Element} place
+ * @param {FileList} files
+ * @returns {boolean}  whether a part has them; else they are for the page
+ */
+export function giveToPart(place, files) {
+  const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".vv-takes-all")]);
+  const part =
+    place.closest?.(".vv-takes-photos") ??
+    (place.closest?.(".vv-frame") ? null : all.find(({ offsetParent }) => offsetParent !== null));
+  part?.dispatchEvent(new CustomEvent(FILES, { detail: files }));
+  return Boolean(part);
+}
+
 /**
  * @template {HTMLElement} T
  * @param {T} node
@@ -53,6 +72,7 @@ export const photoAmong = (files) => [...files].find(({ type }) => type.startsWi
  */
 export function takesDrops(node, take) {
   node.classList.add("vv-takes-photos");
+  node.addEventListener(FILES, (event) => take(/** @type {CustomEvent} */ (event).detail));
   for (const type of ["dragover", "dragleave", "drop"]) {
     node.addEventListener(type, (event) => {
       const { dataTransfer, relatedTarget } = /** @type {DragEvent} */ (event);

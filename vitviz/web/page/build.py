@@ -209,7 +209,7 @@ def _build_page(
     choices = [(titles.get(title, title), key) for title, key in service.menu.choices]
     photo = PhotoInput(
         label=TEXTS("vv_photo"),
-        sources=["upload", "webcam", "clipboard"],
+        sources=["upload", "webcam"],
         height=300,
         buttons=[],
         elem_id="vv-photo",
@@ -257,7 +257,8 @@ def _build_page(
     view.photo(draw, chosen[1:], **once, trigger_mode="multiple").then(None, js=OVER)
     view.resize(resize, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest, js=LEFT)
-    demo.load(open_, [photo, model, shown], **once, js=FROM_HISTORY)
+    # The first picture is there already, and the viewer says itself what it waits for.
+    demo.load(open_, [photo, model, shown], **once, show_progress="hidden", js=FROM_HISTORY)
     demo.load(None, js=_script(examples))
 
 

@@ -18,8 +18,7 @@
   // Gradio's picture input is hidden except while the camera is on. These buttons operate it.
   const sources = () => document.querySelectorAll("#vv-photo [data-testid=source-select] button");
   const UPLOAD = 0,
-    CAMERA = 1,
-    CLIPBOARD = 2;
+    CAMERA = 1;
   async function fileInput() {
     const input = () => find("#vv-photo input[type=file]");
     if (!input()) {
@@ -73,9 +72,9 @@
     },
     "vv-paste": async () => {
       camera(false);
-      const file = takes() && (await pasted());
+      const { file, why } = await pasted();
       if (file) give(file);
-      else sources()[CLIPBOARD].click();
+      else say(texts[language()][why]);
     },
     "vv-draw": () => {
       camera(false);
@@ -101,17 +100,18 @@
     },
     true,
   );
-  /** The picture on the clipboard; null if there is none, or the browser refuses to read it. */
+  /** The picture on the clipboard, or why there is none: the key of a text. */
   async function pasted() {
     try {
       for (const item of await navigator.clipboard.read()) {
         const type = item.types.find((name) => name.startsWith("image/"));
-        if (type) return new File([await item.getType(type)], "pasted." + type.slice(6), { type });
+        if (type)
+          return { file: new File([await item.getType(type)], "clipboard." + type.slice(6), { type }) };
       }
+      return { why: "nothing_pasted" };
     } catch {
-      // Gradio says why
+      return { why: "paste_refused" }; // by browser or visitor, or not over HTTPS
     }
-    return null;
   }
   /** Hide the camera when its picture has arrived; Gradio ends the stream. */
   function taken() {
@@ -151,7 +151,7 @@
     else sayOnly();
   });
 
-  window.vitviz.takesPhotos(takeOne);
+  window.vitviz.takesPhotos(takeOne, () => say(texts[language()].nothing_pasted));
 
   // The first stop of the Tab key is a link past the strip to the picture.
   const skip = make("a", {
