@@ -115,6 +115,12 @@ def test_the_answer_follows_the_hand_a_stroke_is_one_step_and_modes_say_what_it_
     page.get_by_role("tab", name="Attention").click()
     overlay = page.locator(".vv-stage canvas.vv-overlay")
     assert overlay.evaluate("node => node.style.opacity") == "0"
+    # Who chooses what lies over the picture wants to see it.
+    page.locator("[data-control=overlay]").get_by_role("radio", name="rollout").check()
+    page.wait_for_function(
+        "document.querySelector('.vv-stage canvas.vv-overlay').style.opacity !== '0'"
+    )
+    assert page.locator(".vv-modes .vv-option input").first.is_checked()
 
 
 def test_how_few_patches_were_enough_is_kept_on_this_device(visit) -> None:

@@ -8,6 +8,9 @@ import { inSlices } from "../../vitviz/viewer/data/idle.js";
 import { LayerStore, MOST_BYTES } from "../../vitviz/viewer/data/layers.js";
 import { LazyFile } from "../../vitviz/viewer/data/lazyfile.js";
 import { Relevance, readRollouts } from "../../vitviz/viewer/data/relevance.js";
+import { reasonText } from "../../vitviz/viewer/parts/waiting.js";
+import { refusalOf } from "../../vitviz/viewer/text/refusal.js";
+import { translator } from "../../vitviz/viewer/text/words.js";
 import { assertClose, fixtureOf, until, withFacts } from "./fixture.js";
 
 const { manifest, buffers, expected } = fixtureOf("registers");
@@ -106,6 +109,28 @@ test("gone, unreachable and damaged are told apart", async () => {
     );
   }
   assert.equal(explainFailure(new TypeError("x")).key, "error_broken");
+});
+
+test("a reason is said in the language of the page, and no browser's English is", async () => {
+  const signal = new AbortController().signal;
+  const reasonIn = async (language, file, error) => {
+    const fails = async () => {
+      throw error;
+    };
+    const failed = await fetchChecked(fails, file(fails), signal).catch((found) => found);
+    return reasonText({ t: translator(language), language }, explainFailure(failed));
+  };
+  const [fetched, made] = [() => ({}), (make) => ({ make })];
+  const offline = new TypeError("Failed to fetch http://127.0.0.1/a.js");
+  assert.equal(await reasonIn("en", fetched, offline), "the server does not answer");
+  assert.equal(await reasonIn("ko", fetched, offline), "서버가 응답하지 않습니다");
+  const refused = refusalOf({ error: "too many", errors: { ko: "너무 많습니다" } });
+  assert.equal(await reasonIn("en", fetched, refused), "too many");
+  assert.equal(await reasonIn("ko", fetched, refused), "너무 많습니다");
+  // What this page makes itself fails for its own reasons.
+  assert.equal(await reasonIn("en", made, new RangeError("out of memory")), "out of memory");
+  const lost = Object.assign(new Error("the model did not come"), { modelLost: true });
+  assert.equal(await reasonIn("ko", made, lost), "서버가 응답하지 않습니다");
 });
 
 test("after the end nothing arrives", async () => {

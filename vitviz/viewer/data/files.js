@@ -117,18 +117,21 @@ async function fetchOnce(fetchFile, file, signal) {
     return await (file.make ? file.make(signal) : fetchFile(file, signal));
   } catch (error) {
     if (signal?.aborted || error?.name === "AbortError") throw error;
-    const kind = KINDS[error?.status] ?? (isGone(error) ? "expired" : "network");
+    const failed = file.make && !error?.modelLost ? "made" : "network";
+    const kind = KINDS[error?.status] ?? (isGone(error) ? "expired" : failed);
     throw Object.assign(new FileError(kind, error.message), { cause: error });
   }
 }
 
 /**
  * The key of the sentence about a failure, with the reason to insert.
- * @param {Error} error
- * @returns {{key: string, reason: string}}  key: error_expired, error_left_out, error_no_host, error_broken
- *   or error_network
+ * @typedef {{key: string, reason: string, reasons: Record<string, string>|null}} Failure
+ *   key: error_expired, error_left_out, error_no_host, error_broken, error_made (this page could not make the
+ *   file) or error_network; reasons: the host's own, by language
+ * @param {any} error
+ * @returns {Failure}
  */
 export function explainFailure(error) {
   const kind = error instanceof FileError ? error.kind : "broken";
-  return { key: "error_" + kind, reason: error.message };
+  return { key: "error_" + kind, reason: error.message, reasons: error.cause?.reasons ?? null };
 }

@@ -26,7 +26,7 @@ export class LayerStore {
     this.pending = new Map(); // layer -> Promise<Layer>
     this.looked = -1; // the selected layer
     this.wanted = -1; // the layer that `want` is fetching
-    /** @type {{layer: number, key: string, reason: string}|null} */
+    /** @type {({layer: number} & import("./files.js").Failure)|null} */
     this.failure = null; // of the selected layer
     const sizes = Array.from(
       { length: manifest.model.depth },

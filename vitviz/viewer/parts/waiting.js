@@ -1,6 +1,7 @@
 /** A line about a file that is loading or has failed, with a button to try again. */
 
 import { explainFailure } from "../data/files.js";
+import { languageOf } from "../text/language.js";
 import { el, setText, show } from "./dom.js";
 
 /**
@@ -61,7 +62,7 @@ export function createFileWaiting(app, fileOf, loading, { none = "", lost = "", 
       const found = fileOf().get();
       const { exists, error } = fileOf();
       render(
-        found ? "" : !exists ? none && t(none) : error ? lostText(t, error, lost) : t(loading),
+        found ? "" : !exists ? none && t(none) : error ? lostText(app, error, lost) : t(loading),
         !found && error !== null,
       );
       return found;
@@ -101,26 +102,44 @@ export function createFileView(app, root, fileOf, loading, create, of) {
 }
 
 /** The sentence about a file that could not be fetched. */
-function lostText(t, error, otherwise = "") {
-  const { key, reason } = explainFailure(error);
-  return t(["error_expired", "error_no_host"].includes(key) ? key : otherwise || key, { reason });
+function lostText(app, error, otherwise = "") {
+  const failure = explainFailure(error);
+  const { key } = failure;
+  const own = key === "error_expired" || key === "error_no_host";
+  return app.t(own ? key : otherwise || key, { reason: reasonText(app, failure) });
+}
+
+/**
+ * The reason of a failure, in the language of the page: what a browser says of its network is English.
+ * @param {{t: (key: string) => string, language: string}} app
+ * @param {import("../data/files.js").Failure} failure
+ */
+export function reasonText({ t, language }, { key, reason, reasons }) {
+  return reasons?.[languageOf(language)] ?? (key === "error_network" ? t("noReply") : reason);
 }
 
 /** The sentence about the selected layer: it is loading, or has failed. */
-export function layerText({ t, selection, source: { failure } }) {
-  if (!failure) return t("layerLoading", { layer: selection.layer });
+export function layerText(app) {
+  const {
+    t,
+    selection: { layer },
+    source: { failure },
+  } = app;
+  if (!failure) return t("layerLoading", { layer });
   if (failure.key === "error_expired") return t("error_expired");
-  return t("error_layer", { layer: selection.layer, reason: failure.reason });
+  return t("error_layer", { layer, reason: reasonText(app, failure) });
 }
 
 /** The sentence about the position embedding: it is loading, or has failed. */
-export function positionsText({ t, source: { positions, inside } }) {
+export function positionsText(app) {
+  const { positions, inside } = app.source;
   const { error } = positions.exists ? positions : inside;
-  return error ? lostText(t, error) : t("positionsLoading");
+  return error ? lostText(app, error) : app.t("positionsLoading");
 }
 
 /** The sentence about the tokens of the selected layer: they are loading, or have failed. */
-export function tokensText({ t, selection, source: { features } }) {
-  if (!features.error) return t("tokensLoading", { layer: selection.layer });
-  return lostText(t, features.error);
+export function tokensText(app) {
+  const { features } = app.source;
+  if (!features.error) return app.t("tokensLoading", { layer: app.selection.layer });
+  return lostText(app, features.error);
 }

@@ -223,7 +223,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     let files = /** @type {Promise<Record<string, import("../types.js").PayloadFile>>|null} */ (null);
     const intact = async () => {
       const model = await come(manifest.model);
-      if (!model) throw new Error("the model did not come");
+      if (!model) throw Object.assign(new Error("the model did not come"), { modelLost: true });
       return local.files(model, manifest);
     };
     const make = (name) => async (signal) => {

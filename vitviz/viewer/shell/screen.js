@@ -59,7 +59,7 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
         await opening();
         tell("");
       } catch (error) {
-        tell(app.t("partLost", { reason: error.message }));
+        tell(app.t("partLost"));
         throw error;
       } finally {
         clearTimeout(late);

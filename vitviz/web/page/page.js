@@ -183,14 +183,14 @@
     [/exceed the maximum/, (t) => t.too_large],
     [/^Invalid file type/, (t) => t.no_picture],
     [/^Connection errored/, (t) => t.unreachable],
-    [/^Connection to the server/, (t) => t.reconnecting],
+    [/^Connection to the server/, (t) => t.reconnecting, true], // Gradio shows it until it is over
   ];
   function translate(message) {
     const t = texts[language()];
-    const [, ours] = GRADIOS.find(([words]) => words.test(message.textContent)) ?? [];
+    const [, ours, stays] = GRADIOS.find(([words]) => words.test(message.textContent)) ?? [];
     if (ours) message.textContent = ours(t);
     message.closest(".toast-body").querySelector("button").setAttribute("aria-label", t.close);
-    say(...message.cloneNode(true).childNodes);
+    if (!stays) say(...message.cloneNode(true).childNodes);
     document.dispatchEvent(new Event("vitviz-over")); // Gradio sends no end if its queue was full
   }
   function say(...nodes) {

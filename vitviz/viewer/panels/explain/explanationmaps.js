@@ -5,12 +5,12 @@ import { drawnBy } from "../../state/overlays.js";
 import { digits } from "../../maths/numbers.js";
 import { mainExplainer, questionOf, shownExplainers, toggled } from "../../state/explaining.js";
 import { costText, explainerName } from "../../text/explaining.js";
-import { reasonOf } from "../../text/refusal.js";
 import { tokenName } from "../../text/words.js";
 import { el, setText, show } from "../../parts/dom.js";
 import { createLegend } from "../../parts/legend.js";
 import { createPicture } from "../../stage/picture.js";
 import { explore } from "../../parts/pointing.js";
+import { reasonText } from "../../parts/waiting.js";
 import { button } from "../../parts/widgets.js";
 
 /**
@@ -126,11 +126,8 @@ function createFigure(app, explainer) {
 
   /** The reason why the file did not come: the host's own, in the language of the page, if it gave one. */
   function reason(error) {
-    const { key, reason: why } = explainFailure(error);
-    return ["error_expired", "error_no_host"].includes(key)
-      ? t(key)
-      : error.cause
-        ? reasonOf(error.cause, app.language)
-        : why;
+    const failure = explainFailure(error);
+    const own = ["error_expired", "error_no_host"].includes(failure.key);
+    return own ? t(failure.key) : reasonText(app, failure);
   }
 }
