@@ -127,6 +127,8 @@ def test_each_dare_does_what_it_says_and_can_be_taken_back(visit):
     page = seen.page
     dare = page.locator(".vv-dare")
     picture = box(page, ".vv-picture")
+    shown = '() => document.querySelector(".vv-layer-picture .vv-pixels").toDataURL()'
+    intact = page.evaluate(shown)
     dare.filter(has_text="Shuffle it").click()
     page.wait_for_function(
         "document.querySelector('.vv-was').checkVisibility()"
@@ -134,6 +136,8 @@ def test_each_dare_does_what_it_says_and_can_be_taken_back(visit):
     )
     assert "after: picture shuffled" in seen.text(".vv-says")
     assert box(page, ".vv-picture") == picture, "the picture stays where it is"
+    page.wait_for_function("!document.querySelector('.vv-layer-picture.vv-stale')")
+    assert page.evaluate(shown) != intact, "each layer shows the picture that it saw"
     # While one points, the picture is as it was, and the shuffled one stands beside it.
     beside = page.locator(".vv-beside")
     expect(beside).to_be_hidden()
@@ -142,6 +146,7 @@ def test_each_dare_does_what_it_says_and_can_be_taken_back(visit):
     undo = page.locator(".vv-undo")
     undo.click()
     page.locator(".vv-was").wait_for(state="hidden")
+    assert page.evaluate(shown) == intact
     dare.filter(has_text="Erase it").click()
     page.mouse.move(picture["x"] + 130, picture["y"] + 130)
     page.mouse.down()

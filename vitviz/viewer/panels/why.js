@@ -5,6 +5,7 @@ import { patchCanvas, pixelCanvas } from "../parts/canvas.js";
 import { el, setText, show } from "../parts/dom.js";
 import { percent } from "../maths/numbers.js";
 import { cellsOf } from "../state/bench.js";
+import { OPERATED } from "../state/experiment.js";
 import { attention } from "./attention.js";
 import { createKnown } from "./model.js";
 import { answerOf, isAnswer, nameOf } from "../text/answer.js";
@@ -55,19 +56,26 @@ function create(app) {
 
   function render({ token }) {
     const { layer, head, direction } = app.selection;
-    const { maps, grid, picture, photograph } = app.source;
+    const shown = shownApp(app);
+    const { maps, grid, picture, photograph } = shown.source;
     const values = maps.head(layer, token, direction, head);
     dares.render();
     show(list, values !== null);
     if (!values) return;
-    setText(found, attentionFinding(app, values, token, t("whyFirst")));
+    setText(found, attentionFinding(shown, values, token, t("whyFirst")));
     const best = strongest(values.subarray(grid.prefix), SQUARES);
     pixels.draw(picture.get()?.rgba);
-    const seen = (photograph.exists && photograph.get()) || pixels.canvas;
+    const seen = (shown === app && photograph.exists && photograph.get()) || pixels.canvas;
     squares.forEach((square, at) =>
       square.render(seen, grid.prefix + best[at], values[grid.prefix + best[at]]),
     );
   }
+}
+
+/** What the picture shows: the intact analysis, or while one erases the changed one. */
+function shownApp(app) {
+  const { bench, second } = app;
+  return bench.marks() && bench.shows === "after" && second.key === OPERATED && second.app ? second.app : app;
 }
 
 /** A square of the picture, cut out, with its share. */

@@ -33,6 +33,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
   let of = ""; // what is wanted: the key, the id of the first analysis, the experiment
   let source = null; // what is shown
   let coming = null; // what is loading
+  const fetched = new WeakSet(); // the stores whose layers are all fetched ahead
   let stop = new AbortController(); // of the last one that was opened
   return { follow, close };
 
@@ -120,9 +121,17 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
     store.want(() => {
       if (store !== source?.store) return;
       render();
-      if (!store.failure && now.key !== OPERATED)
-        store.prefetch(layer, () => store === source?.store && render());
+      if (!store.failure && now.key !== OPERATED) fetchAll(store, layer);
     });
+    // The first look shows every layer, once the hand rests.
+    if (now.key === OPERATED && app.panel().plain && !app.bench.underWay() && store.get(layer))
+      fetchAll(store, layer);
+  }
+
+  function fetchAll(store, layer) {
+    if (fetched.has(store)) return;
+    fetched.add(store);
+    store.prefetch(layer, () => store === source?.store && render());
   }
 
   function drop() {

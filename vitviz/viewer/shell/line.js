@@ -76,10 +76,12 @@ export function createLine(app) {
 
   function render({ token }) {
     const { layer } = app.selection;
-    if (app.panel().plain) for (const one of layers) one.draw(token);
     const lit = app.panel().lights(app);
     const changed = app.selection.beside === OPERATED && !app.second.error;
     const of = changed ? app.second.app : app;
+    // While the hand still moves the answer alone follows it.
+    if (app.panel().plain && !app.bench.underWay())
+      for (const one of layers) one.draw(token, (of ?? app).source);
     const lens = lensOf(of);
     root.classList.toggle("vv-coming", changed && (!of || app.second.coming || !lens));
     for (const { part, node } of stations) light(node, part);
@@ -164,10 +166,10 @@ function createLayer(app, name, layer, onChoose) {
   );
   return {
     root,
-    /** Draws where a token looks in this layer, by the mean of its heads. */
-    draw(token) {
+    /** Draws where a token looks in this layer of an analysis, by the mean of its heads. */
+    draw(token, source) {
       if (!picture) answer.before((picture = createLayerPicture(app, layer)).root);
-      picture.draw(token);
+      picture.draw(token, source);
     },
     choose(chosen) {
       if (chosen && !input.checked) input.checked = true;
@@ -183,8 +185,7 @@ function createLayer(app, name, layer, onChoose) {
 
 /** The picture with the light of a layer. */
 function createLayerPicture(app, layer) {
-  const { source } = app;
-  const { grid, manifest } = source;
+  const { grid, manifest } = app.source;
   const { height, width } = manifest.model.image;
   const pixels = pixelCanvas(height, width, "vv-pixels");
   const light = lightCanvas(grid.rows, grid.cols);
@@ -192,7 +193,7 @@ function createLayerPicture(app, layer) {
   root.style.aspectRatio = width + " / " + height;
   return {
     root,
-    draw(token) {
+    draw(token, source) {
       pixels.draw(source.picture.get()?.rgba);
       const values = source.maps.head(layer, token, app.selection.direction, "mean");
       root.classList.toggle("vv-stale", !values); // its layer is not here yet
