@@ -222,6 +222,19 @@ def test_a_phone_shows_all_panels_as_a_grid_which_closes_when_one_is_chosen(visi
     assert page.evaluate("document.activeElement.textContent") == "Query · key"
 
 
+def test_half_a_low_screen_is_not_empty(visit):
+    """A laptop at 200 %, a phone on its side."""
+    for width, height in ((683, 384), (844, 390)):
+        page = visit(first=True, viewport={"width": width, "height": height}).page
+        picture, question, layers = (
+            box(page, place) for place in (".vv-picture", ".vv-title h2", ".vv-layers")
+        )
+        for beside in (question, layers):
+            assert picture["x"] + picture["width"] <= beside["x"]
+            assert beside["y"] < height - 80
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_links_lessons_and_the_wall_begin_as_before(visit):
     seen = visit("?model=photos&layer=3", first=True)
     seen.is_(panel="attention", layer=3)
