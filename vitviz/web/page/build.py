@@ -257,7 +257,6 @@ def _build_page(
     view.photo(draw, chosen[1:], **once, trigger_mode="multiple").then(None, js=OVER)
     view.resize(resize, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest, js=LEFT)
-    # The first picture is there already, and the viewer says itself what it waits for.
     demo.load(open_, [photo, model, shown], **once, show_progress="hidden", js=FROM_HISTORY)
     demo.load(None, js=_script(examples))
 
