@@ -218,7 +218,8 @@ def _photo(language: str) -> dict[str, str]:
 def _play(language: str) -> dict[str, str]:
     """Texts of the playground."""
     viewer = dictionary(language, "viewer").items()
-    return dictionary(language, "play") | {key: text for key, text in viewer if SHARED.match(key)}
+    ours = dictionary(language, "play") | dictionary(language, "own")
+    return ours | {key: text for key, text in viewer if SHARED.match(key)}
 
 
 def _strings(spoken: Collection[str] | None = None) -> str:

@@ -6,7 +6,7 @@
 import { softmax } from "./outputs.js";
 
 /** Weight of the squares of the head, against the mean cross-entropy; as in vitviz/many/teach.py. */
-export const PENALTY = 0.01;
+export const PENALTY = 0.03;
 const STEEPEST = 1e-7; // largest entry of the gradient at which a fit ends
 const MOST_STEPS = 2000;
 const REMEMBERED = 12; // steps that L-BFGS looks back
