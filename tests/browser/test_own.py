@@ -8,7 +8,8 @@ import torch
 from PIL import Image
 
 from tests.browser.conftest import address_says, drop
-from vitviz import Analysis, analyze, load
+from vitviz import Analysis, analyze, features, load
+from vitviz.many import linear
 from vitviz.web.store.examples import FOLDER
 
 ROW = ".vv-own .vv-signs-kind"
@@ -51,6 +52,15 @@ def call(page, at: int, name: str) -> None:
     field.press("Tab")
 
 
+def fitted(files: list[Path], labels: list[int]) -> linear.Linear:
+    """The head that Python fits to these pictures and their mirror images."""
+    loaded = load("photos")
+    pixels = [analyze(loaded, file).picture.numpy() for file in files]
+    both = [*pixels, *(one[:, ::-1].copy() for one in pixels)]
+    rows = torch.from_numpy(features(loaded, both).values)
+    return linear.fit(rows, torch.tensor(labels * 2), 2)
+
+
 def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     visit, things, tmp_path
 ) -> None:
@@ -81,8 +91,17 @@ def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     coming.value.save_as(file)
     mine = load(file)
     assert mine.card.labels == ("cup", "dog")
+    taught = mine.card.taught
+    assert (taught.base, taught.pictures, taught.confusions) == ("photos", (6, 6), ((6, 0), (0, 6)))
+    head = fitted([*things["coffee"], *things["dog"]], [0] * 6 + [1] * 6)
+    vector = torch.from_numpy(features(load("photos"), [trial]).values)
+    expected = head.probabilities(vector)[0]
     ours = analyze(mine, trial)
     best = ours.predictions()[0]
+    assert abs(best.probability - float(expected.max())) < 1e-4
+    known = ours.known_or_not()
+    word = best.label if known.known else "None of these"
+    assert page.locator(".vv-own-word").inner_text() == word
     said = page.locator(".vv-signs-answers .vv-best").inner_text()
     assert said.split() == [best.label, best.number_text]
     page.get_by_role("button", name="Open in all panels").click()

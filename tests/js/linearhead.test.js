@@ -1,9 +1,11 @@
 /** The linear head: worked examples, the slope at its minimum, and pictures that are left out. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { PENALTY, best, fitted, foldsOf, learned, sharesOf } from "../../vitviz/viewer/maths/linearhead.js";
+import { best, fitted, foldsOf, learned, sharesOf } from "../../vitviz/viewer/learn/linearhead.js";
+import { PENALTY } from "../../vitviz/viewer/engine/tables.js";
 import { serving } from "../../vitviz/viewer/learn/serving.js";
 
 /** Numbers that look random and are the same each time. @param {number} seed */
@@ -13,7 +15,7 @@ function chance(seed) {
   return () => next() + next() + next();
 }
 
-/** Pictures of classes around a middle each. @returns {import("../../vitviz/viewer/maths/linearhead.js").Taught} */
+/** Pictures of classes around a middle each. @returns {import("../../vitviz/viewer/learn/linearhead.js").Taught} */
 function pictures({ classes, each, dim, noise, seed = 1 }) {
   const random = chance(seed);
   const row = (make) => Float32Array.from({ length: dim }, (_, i) => make(i));
@@ -173,4 +175,31 @@ test("the worker answers with the same numbers, and tells how far it is", () => 
     told.map((event) => "taught" in event),
     [true, true, true, true, true],
   );
+});
+
+test("head, folds, answers and figures are those of Python", () => {
+  const file = new URL("fixture/teach/teach.json", import.meta.url);
+  const cases = Object.entries(JSON.parse(readFileSync(file, "utf8")));
+  assert.ok(cases.length > 2);
+  for (const [name, of] of cases) {
+    assert.equal(of.penalty, PENALTY);
+    const vectors = of.vectors.map((vector, at) => [vector, of.mirrored[at]]);
+    const { labels, groups, classes } = of;
+    const { value } = run(learned({ vectors, labels, groups, classes }));
+    assert.deepEqual(
+      foldsOf({ labels, groups }),
+      of.folds.map((fold) => (fold < 0 ? null : fold)),
+      name,
+    );
+    value.head.weight.forEach((x, at) => near(x, of.weight.flat()[at], 1e-4));
+    value.head.bias.forEach((x, at) => near(x, of.bias[at], 1e-4));
+    value.shares.forEach((shares, at) => {
+      if (shares === null) assert.equal(of.left_out[at], null);
+      else shares.forEach((share, k) => near(share, of.left_out[at][k], 1e-4));
+    });
+    assert.deepEqual(value.confusions, of.confusions);
+    const sum = (counts) => counts.reduce((total, count) => total + count, 0);
+    assert.deepEqual([sum(value.right), sum(value.count)], [of.right, of.of]);
+    near(value.threshold ?? 0, of.threshold, 1e-4);
+  }
 });

@@ -6,9 +6,10 @@ import test from "node:test";
 
 import { Core } from "../../vitviz/viewer/engine/core.js";
 import { readModel } from "../../vitviz/viewer/engine/weights.js";
-import { sharesOf } from "../../vitviz/viewer/maths/linearhead.js";
+import { sharesOf } from "../../vitviz/viewer/learn/linearhead.js";
 import { parseSafetensors, readMetadata, toFloat32 } from "../../vitviz/viewer/maths/safetensors.js";
 import { softmax } from "../../vitviz/viewer/maths/outputs.js";
+import { cardOf } from "../../vitviz/viewer/play/owncard.js";
 import { checkpointOf, mirrored } from "../../vitviz/viewer/play/ownmodel.js";
 import { MOST_PICTURES, MOST_THINGS, OwnSet } from "../../vitviz/viewer/play/ownset.js";
 
@@ -19,7 +20,8 @@ const known = () => ({
   described: JSON.parse(readMetadata(buffer).vitviz),
   tensors: parseSafetensors(buffer),
 });
-const picture = (group = 0) => ({ group, pixels: new Uint8Array(3), file: null });
+let made = 0;
+const picture = (group = 0) => ({ group, pixels: Uint8Array.from([++made, made >> 8, 0]), file: null });
 
 /** @param {OwnSet} set @param {number} thing @param {number} count */
 function fill(set, thing, count) {
@@ -72,6 +74,15 @@ test("an empty row is no class, and a picture of a thing that was taken away com
   assert.equal(set.add(gone, picture()), false);
 });
 
+test("the same picture twice in a thing is one group, and in another thing it is its own", () => {
+  const set = new OwnSet();
+  const [one, other] = set.things;
+  const same = picture(set.group());
+  for (const thing of [one, one, other]) set.add(thing, { ...same, group: set.group() });
+  const groups = set.content().pictures.map(({ group }) => group);
+  assert.ok(groups[0] === groups[1] && groups[0] !== groups[2]);
+});
+
 test("a mirror image has each row from right to left, and its colours as they were", () => {
   const pixels = Uint8Array.from([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]); // 2 rows, 2 columns, 3 colours
   assert.deepEqual([...mirrored(pixels, 2, 3)], [4, 5, 6, 1, 2, 3, 10, 11, 12, 7, 8, 9]);
@@ -104,4 +115,38 @@ test("without its head the trunk gives the vector, and the file with the new hea
   const answers = softmax(core.run({ picture: seen, answer: true }).logits, 1);
   sharesOf(head, vector).forEach((share, at) => assert.ok(Math.abs(share - answers[at]) < 1e-5));
   assert.ok(made.byteLength < buffer.byteLength + 1000); // the trunk keeps its 16 bits
+});
+
+test("the card has the counts, the threshold, and the pictures that were taken for another thing", () => {
+  const set = new OwnSet();
+  fill(set, 0, 2);
+  fill(set, 1, 2);
+  /** @type {any} */
+  const found = {
+    ...set.content(),
+    shares: [[0.9, 0.1], [0.2, 0.8], null, [0.4, 0.6]],
+    confusions: [
+      [1, 1],
+      [0, 1],
+    ],
+    threshold: 0.6,
+    pair: { classes: [0, 1], times: 1, pictures: [1, 3] },
+  };
+  const details = cardOf(found, ["cup", "pen"], "photos");
+  assert.equal(details.title, "cup, pen");
+  assert.deepEqual(JSON.parse(details.others), { score: "largest probability", threshold: 0.6 });
+  assert.deepEqual(JSON.parse(details.taught), {
+    base: "photos",
+    pictures: [2, 2],
+    penalty: 0.03,
+    confusions: found.confusions,
+    confused: [{ picture: "cup 2", label: 0, answer: 1, probability: 0.8 }],
+    pair: [
+      { picture: "cup 2", label: 0, answer: 1, probability: 0.8 },
+      { picture: "pen 2", label: 1, answer: 0, probability: 0.4 },
+    ],
+  });
+  const none = cardOf({ ...found, threshold: null, pair: null }, ["cup", "pen"], "photos");
+  assert.equal("others" in none, false);
+  assert.deepEqual(JSON.parse(none.taught).pair, []);
 });

@@ -24,8 +24,8 @@ import { WORKER } from "./workertext.js";
  *   measure: (count?: number) => Promise<import("./trainer.js").Measured>,
  *   weights: () => Promise<ArrayBuffer>,
  *   apart: (index: number, name?: string) => Promise<ReturnType<import("./trainer.js").Trainer["apart"]>>,
- *   teach: (taught: import("../maths/linearhead.js").Taught) =>
- *     Promise<import("../maths/linearhead.js").Learned>,
+ *   teach: (taught: import("./linearhead.js").Taught) =>
+ *     Promise<import("./linearhead.js").Learned>,
  *   where: () => "worker"|"page", stop: () => void,
  * }} Learner
  *   begin: start a run in place of the previous one, or continue one that was kept; rejected with a

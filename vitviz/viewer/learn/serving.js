@@ -3,7 +3,7 @@
  */
 
 import { bestKernels } from "../engine/kernels.js";
-import { learned } from "../maths/linearhead.js";
+import { learned } from "./linearhead.js";
 import { Trainer, USUAL, isMeasured } from "./trainer.js";
 
 /** Interval between reports of the progress while a run plays. */

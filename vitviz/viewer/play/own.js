@@ -11,9 +11,7 @@ import { MOST_PICTURES, MOST_THINGS, OwnSet } from "./ownset.js";
 import { createTaking } from "./owntaking.js";
 import { createRow } from "./ownrow.js";
 import { cardOf, templateOf } from "./owncard.js";
-import { sayingIn } from "./saying.js";
 import { seenName } from "./signs.js";
-import { TEXTS } from "./playtexts.js";
 import { fileOf } from "./thumbnails.js";
 
 const TITLES = {
@@ -191,7 +189,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     if (!works || !found) return null;
     const { trunk } = works;
     const labels = found.things.map(nameOf);
-    const details = cardOf(found, labels);
+    const details = cardOf(found, labels, trunk.template.model.key.name);
     return {
       ...works,
       found,
@@ -214,9 +212,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
         key: "own-" + ++opened,
         labels,
         details,
-        names: Object.fromEntries(
-          Object.keys(TEXTS).map((tag) => [tag, sayingIn(tag)("ownModel", { names: labels.join(", ") })]),
-        ),
+        threshold: found.threshold,
       }),
       buffer,
       photo: { file: shown.file ?? (await fileOf(shown.pixels, template.model.image, name)), name },

@@ -1,29 +1,63 @@
 /** Own card: what a model of a visitor's own things says of itself, in its file and in the viewer. */
 
+import { PENALTY } from "../engine/tables.js";
+import { best } from "../learn/linearhead.js";
+import { LARGEST } from "../maths/predictions.js";
+
+const MOST_CONFUSED = 20; // pictures that are kept by name
 /** Files of an analysis that say nothing of its head or its training. */
 const OF_TRUNK = ["positions", "untrained", "filters", "inside"];
 
 /**
- * The details of the file.
+ * The details of the file, as vitviz/model/taught.py reads them. Pictures go by their thing and place, since
+ * names of files may say more than their owner would.
  * @param {import("./ownmodel.js").Found} found
  * @param {string[]} labels
+ * @param {string} base  the name of the trunk
  * @returns {Record<string, string>}
  */
-export function cardOf(found, labels) {
-  return { title: labels.join(", "), pictures: String(found.pictures.length) };
+export function cardOf(
+  { things, pictures, labels: classes, shares, confusions, threshold, pair },
+  labels,
+  base,
+) {
+  const named = (at, answer) => ({
+    picture: labels[classes[at]] + " " + (1 + things[classes[at]].pictures.indexOf(pictures[at])),
+    label: classes[at],
+    answer,
+    probability: /** @type {number[]} */ (shares[at])[answer],
+  });
+  const answers = shares.map((found) => found && best(found));
+  const confused = answers
+    .flatMap((answer, at) => (answer !== null && answer !== classes[at] ? [named(at, answer)] : []))
+    .sort((one, other) => other.probability - one.probability)
+    .slice(0, MOST_CONFUSED);
+  const taught = {
+    base,
+    pictures: things.map((_, label) => classes.filter((one) => one === label).length),
+    penalty: PENALTY,
+    confusions,
+    confused,
+    pair: (pair?.pictures ?? []).flatMap((at, side) =>
+      at < 0 ? [] : [named(at, /** @type {any} */ (pair).classes[1 - side])],
+    ),
+  };
+  return {
+    title: labels.join(", "),
+    taught: JSON.stringify(taught),
+    ...(threshold === null ? {} : { others: JSON.stringify({ score: LARGEST, threshold }) }),
+  };
 }
 
 /**
  * The manifest of the trunk with the new head, without a picture, for `analysed` of data/analysed.js.
  * @param {import("../types.js").Manifest} template
- * @param {{key: string, labels: string[], details: Record<string, string>, names: Record<string, string>}} own
- *   names: of the model, by language
+ * @param {{key: string, labels: string[], details: Record<string, string>, threshold: number|null}} own
  * @returns {import("../types.js").Manifest}
  */
-export function templateOf({ version, model, pass, files }, { key, labels, details, names }) {
-  const { en: title, ...others } = names;
+export function templateOf({ version, model, pass, files }, { key, labels, details, threshold }) {
+  const { title } = details;
   const [classes, width] = [labels.length, model.embed_dim * (model.pool === "token_avg" ? 2 : 1)];
-  const texts = Object.entries(others).map(([language, name]) => [language, { texts: { [title]: name } }]);
   return /** @type {any} */ ({
     version,
     model: {
@@ -32,7 +66,7 @@ export function templateOf({ version, model, pass, files }, { key, labels, detai
       key: { name: key, untrained: false, image_size: null },
       source: title,
       title,
-      details: { ...details, title },
+      details,
       num_parameters: model.num_parameters + (classes - model.num_classes) * (width + 1),
       head: "classes",
       outputs: "one_of",
@@ -42,14 +76,15 @@ export function templateOf({ version, model, pass, files }, { key, labels, detai
       groups: null,
       temperature: 1,
       calibrated: false,
-      threshold: null,
+      threshold,
+      known_by: LARGEST,
       certain: null,
       explainers: model.explainers.map((one) => ({ ...one, measured: null })),
       tested: null,
       sizes: [],
       num_classes: classes,
       steps: model.steps.map((step) => (step.name === "logits" ? { ...step, shape: [1, classes] } : step)),
-      words: Object.fromEntries(texts),
+      words: {},
     },
     photo: null,
     pass: { id: pass.id, changes: [], removed: [] },

@@ -1,7 +1,7 @@
 /** Own live: the camera or one picture, with the answer of the present head. */
 
 import { Overtaken } from "../engine/client.js";
-import { best } from "../maths/linearhead.js";
+import { best } from "../learn/linearhead.js";
 import { inChannels, pictureOf } from "../maths/pixels.js";
 import { el, setText, show } from "../parts/dom.js";
 import { button } from "../parts/widgets.js";

@@ -5,7 +5,7 @@
 
 import { createEngine } from "../engine/client.js";
 import { createLearner } from "../learn/client.js";
-import { sharesOf } from "../maths/linearhead.js";
+import { sharesOf } from "../learn/linearhead.js";
 import { writeSafetensors } from "../maths/safetensors.js";
 
 const REST_MS = 250; // of a hand that adds and removes pictures
@@ -15,13 +15,13 @@ const REST_MS = 250; // of a hand that adds and removes pictures
  * @typedef {{template: import("../types.js").Manifest, known: import("../data/made.js").Known,
  *   tools: import("../localengine.js").LocalEngine}} Trunk
  * What was learned last, of these things and pictures.
- * @typedef {import("../maths/linearhead.js").Learned & ReturnType<import("./ownset.js").OwnSet["content"]>} Found
+ * @typedef {import("../learn/linearhead.js").Learned & ReturnType<import("./ownset.js").OwnSet["content"]>} Found
  */
 
 /**
  * A checkpoint with another head, or without one.
  * @param {import("../data/made.js").Known} known
- * @param {{head: import("../maths/linearhead.js").Head, labels: string[], details: Record<string, string>}|null} own
+ * @param {{head: import("../learn/linearhead.js").Head, labels: string[], details: Record<string, string>}|null} own
  */
 export function checkpointOf({ described, tensors }, own) {
   const kept = Object.fromEntries(Object.entries(tensors).filter(([name]) => !name.startsWith("head.")));

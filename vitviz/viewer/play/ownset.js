@@ -33,13 +33,15 @@ export class OwnSet {
   }
 
   /**
-   * Adds a picture, if there is room and the thing was not taken away meanwhile; whether it did.
+   * Adds a picture, if there is room and the thing was not taken away meanwhile; whether it did. One that is there
+   * already is of the same group: a head that has seen its copy has seen it.
    * @param {Thing} thing
    * @param {Omit<Picture, "vectors">} picture
    */
   add(thing, picture) {
     const fits = this.room > 0 && this.things.includes(thing);
-    if (fits) thing.pictures.push({ ...picture, vectors: null });
+    const { group } = thing.pictures.find(({ pixels }) => isEqual(pixels, picture.pixels)) ?? picture;
+    if (fits) thing.pictures.push({ ...picture, group, vectors: null });
     return fits;
   }
 
@@ -111,3 +113,6 @@ export class OwnSet {
     };
   }
 }
+
+/** @param {Uint8Array} pixels @param {Uint8Array} others */
+const isEqual = (pixels, others) => pixels.every((value, at) => value === others[at]);

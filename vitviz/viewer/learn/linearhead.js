@@ -1,17 +1,15 @@
 /**
  * Linear head: multinomial logistic regression on vectors of pictures, and how good it is on pictures that it
- * has not seen; as in vitviz/many/teach.py.
+ * has not seen; as in vitviz/many/linear.py.
  */
 
-import { softmax } from "./outputs.js";
+import { FOLDS, PENALTY } from "../engine/tables.js";
+import { softmax } from "../maths/outputs.js";
 
-/** Weight of the squares of the head, against the mean cross-entropy; as in vitviz/many/teach.py. */
-export const PENALTY = 0.03;
 const STEEPEST = 1e-7; // largest entry of the gradient at which a fit ends
 const MOST_STEPS = 2000;
 const REMEMBERED = 12; // steps that L-BFGS looks back
 const NARROWEST = 1e-6; // least deviation of a column that is divided by it
-const MOST_FOLDS = 10;
 const LOST = 0.05; // share of the pictures left out that the threshold may refuse
 
 /**
@@ -189,16 +187,18 @@ export function foldsOf({ labels, groups }) {
   });
   return labels.map((label, at) => {
     const order = orders.get(label);
-    return order.length < 2 ? null : order.indexOf(groups[at]) % MOST_FOLDS;
+    return order.length < 2 ? null : order.indexOf(groups[at]) % FOLDS;
   });
 }
 
 /**
- * A head, and how good it is. right, count: of the pictures left out, for each class; shares: the answer to each
+ * A head, and how good it is. confusions: the number of pictures of each class, left out, with each answer; right,
+ * count: of these, for each class; shares: the answer to each
  * picture by a head that has not seen it, null where it cannot be left out; threshold: the least probability
  * of an answer that is not "none of these", null where nothing was left out; pair: the two classes that are
  * taken for each other most often, how often, and the picture of each that looks most like the other.
- * @typedef {{head: Head, right: number[], count: number[], shares: (number[]|null)[], threshold: number|null,
+ * @typedef {{head: Head, confusions: number[][], right: number[], count: number[], shares: (number[]|null)[],
+ *   threshold: number|null,
  *   pair: {classes: [number, number], times: number, pictures: [number, number]}|null}} Learned
  */
 
@@ -229,19 +229,18 @@ export function* learned(taught) {
       if (one === fold) shares[at] = [...sharesOf(without, vectors[at][0])];
     });
   }
-  const [right, count] = [new Array(classes).fill(0), new Array(classes).fill(0)];
+  const confusions = Array.from({ length: classes }, () => new Array(classes).fill(0));
   shares.forEach((found, at) => {
-    if (!found) return;
-    count[labels[at]] += 1;
-    right[labels[at]] += Number(best(found) === labels[at]);
+    if (found) confusions[labels[at]][best(found)] += 1;
   });
   return {
     head,
-    right,
-    count,
+    confusions,
+    right: confusions.map((row, label) => row[label]),
+    count: confusions.map((row) => row.reduce((sum, times) => sum + times, 0)),
     shares,
     threshold: thresholdOf(shares),
-    pair: pairOf(shares, labels, classes),
+    pair: pairOf(shares, labels, confusions),
   };
 }
 
@@ -256,19 +255,15 @@ function thresholdOf(shares) {
 }
 
 /** @returns {Learned["pair"]} */
-function pairOf(shares, labels, classes) {
-  const times = new Float64Array(classes * classes);
-  shares.forEach((found, at) => {
-    if (found && best(found) !== labels[at]) times[labels[at] * classes + best(found)] += 1;
-  });
+function pairOf(shares, labels, confusions) {
   let pair = /** @type {Learned["pair"]} */ (null);
-  for (let one = 0; one < classes; one++) {
-    for (let other = one + 1; other < classes; other++) {
-      const count = times[one * classes + other] + times[other * classes + one];
-      if (count <= (pair?.times ?? 0)) continue;
-      pair = { classes: [one, other], times: count, pictures: [nearest(one, other), nearest(other, one)] };
+  confusions.forEach((row, one) => {
+    for (let other = one + 1; other < row.length; other++) {
+      const times = row[other] + confusions[other][one];
+      if (times > (pair?.times ?? 0))
+        pair = { classes: [one, other], times, pictures: [nearest(one, other), nearest(other, one)] };
     }
-  }
+  });
   return pair;
 
   /** The picture of a class that looks most like another; -1 if none was left out. */
