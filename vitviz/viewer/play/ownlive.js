@@ -2,6 +2,7 @@
 
 import { Overtaken } from "../engine/client.js";
 import { best } from "../learn/linearhead.js";
+import { percents } from "../maths/numbers.js";
 import { inChannels, pictureOf } from "../maths/pixels.js";
 import { el, setText, show } from "../parts/dom.js";
 import { button } from "../parts/widgets.js";
@@ -30,9 +31,10 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
   let still = /** @type {{pixels: Uint8Array, file: Blob|null}|null} */ (null);
   const spoken = { say: /** @type {import("./saying.js").Say} */ ((key) => key), language: "en" };
   const buttons = /** @type {Record<string, HTMLButtonElement>} */ ({});
-  const [view, word, answers, note, heard] = [
+  const [view, word, why, answers, note, heard] = [
     el("div", { class: "vv-own-view" }),
     el("p", { class: "vv-own-word" }),
+    el("p", { class: "vv-note" }),
     el("ol", { class: "vv-signs-answers" }),
     el("p", { class: "vv-note", role: "status" }),
     el("p", { class: "vv-live", role: "status" }),
@@ -93,6 +95,7 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
       note,
       word,
       answers,
+      why,
       heard,
     );
   }
@@ -132,8 +135,7 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
   function again() {
     if (!stream.isOn() && still) tell(still.pixels);
     if (model.found()) return;
-    word.replaceChildren();
-    answers.replaceChildren();
+    for (const node of [word, why, answers]) node.replaceChildren();
   }
 
   /** @param {Uint8Array} pixels */
@@ -147,6 +149,8 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
     const first = best(shares);
     const none = of.threshold !== null && shares[first] < of.threshold;
     setText(word, none ? spoken.say("ownNone") : nameOf(of.things[first]));
+    const [share, least] = percents([shares[first], of.threshold ?? 0]);
+    setText(why, none && share !== least ? spoken.say("ownNoneWhy", { share, least }) : "");
     answers.replaceChildren(
       ...answerRows(of.things.map((thing, at) => ({ name: nameOf(thing), share: shares[at] }))),
     );
