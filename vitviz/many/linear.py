@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from ..probe.measure.predictions import KEPT
 
@@ -140,6 +141,7 @@ def left_out(
     classes: int,
     penalty: float = PENALTY,
     start: Linear | None = None,
+    progress: bool = False,
 ) -> Tensor:
     """The probabilities of each picture from a head that was fitted without its fold.
 
@@ -147,7 +149,8 @@ def left_out(
     (n,) as of `folds_of` -> (n, C) float64, nan for pictures of fold -1
     """
     result = x.new_full((len(x), classes), torch.nan, dtype=torch.float64)
-    for fold in range(int(folds.max()) + 1):
+    disable = None if progress else True  # tqdm's None: a bar on a terminal alone
+    for fold in tqdm(range(int(folds.max()) + 1), unit=" folds", leave=False, disable=disable):
         out, rest = folds == fold, folds != fold
         rows = torch.cat([x[rest], mirrored[rest]])
         head = fit(rows, y[rest].repeat(2), classes, penalty, start)
@@ -163,6 +166,23 @@ def threshold_of(probabilities: Tensor) -> float | None:
         return None
     most = probabilities.amax(1).sort().values
     return float(most[int(round((1 - KEPT) * len(most), 9))])
+
+
+def worst_pair(probabilities: Tensor, y: Tensor) -> tuple[int, int] | None:
+    """The pictures to look at of the two classes i < j that are confused most: that of i with the
+    highest probability of j, and that of j with the highest of i. (n, C), (n,) -> their places
+
+    Of equal counts the first pair is taken; None if no picture has a wrong answer.
+    """
+    confusions = confusions_of(probabilities, y)
+    both = (confusions + confusions.T).triu(diagonal=1)
+    if not both.any():
+        return None
+    i, j = divmod(int(both.flatten().argmax()), len(both))
+    first, second = (
+        probabilities[:, other].where(y == own, -1).argmax() for own, other in ((i, j), (j, i))
+    )
+    return int(first), int(second)
 
 
 def confusions_of(probabilities: Tensor, y: Tensor) -> Tensor:

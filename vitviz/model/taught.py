@@ -34,6 +34,8 @@ class Taught:
     confusions  the number of left-out pictures of each class with each answer, (C, C). A class
                 whose pictures could not be left out has a row of zeros
     confused    those with a wrong answer, the most probable first, at most `MOST_CONFUSED`
+    pair        of the two classes i < j that are confused most, the left-out picture of i with the
+                highest probability of j, and that of j with the highest of i; () if none is wrong
     """
 
     base: str
@@ -41,6 +43,7 @@ class Taught:
     penalty: float
     confusions: tuple[tuple[int, ...], ...]
     confused: tuple[Confused, ...] = ()
+    pair: tuple[Confused, ...] = ()
 
     @property
     def right(self) -> int:
@@ -78,9 +81,10 @@ def _checked(values: Any, classes: int) -> Taught:
     if not is_number(values["penalty"], 0, 1e9) or not isinstance(values["base"], str):
         raise ValueError("its base must be a text and its penalty a number")
     confused = tuple(Confused(**each) for each in values["confused"][:MOST_CONFUSED])
-    for each in confused:
+    pair = tuple(Confused(**each) for each in values.get("pair", ())[:2])
+    for each in (*confused, *pair):
         places = all(is_whole(at) and 0 <= at < classes for at in (each.label, each.answer))
         named = isinstance(each.picture, str)
         if not (places and named and is_number(each.probability, 0, 1)):
             raise ValueError("a picture must have a name, two classes and a probability")
-    return Taught(values["base"], pictures, float(values["penalty"]), confusions, confused)
+    return Taught(values["base"], pictures, float(values["penalty"]), confusions, confused, pair)
