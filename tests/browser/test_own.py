@@ -8,8 +8,8 @@ import torch
 from PIL import Image
 
 from tests.browser.conftest import address_says, drop
-from vitviz import Analysis, analyze, features, load
-from vitviz.many import linear
+from vitviz import Analysis, analyze, load, teach
+from vitviz.languages import say
 from vitviz.web.store.examples import FOLDER
 
 ROW = ".vv-own .vv-signs-kind"
@@ -52,15 +52,6 @@ def call(page, at: int, name: str) -> None:
     field.press("Tab")
 
 
-def fitted(files: list[Path], labels: list[int]) -> linear.Linear:
-    """The head that Python fits to these pictures and their mirror images."""
-    loaded = load("photos")
-    pixels = [analyze(loaded, file).picture.numpy() for file in files]
-    both = [*pixels, *(one[:, ::-1].copy() for one in pixels)]
-    rows = torch.from_numpy(features(loaded, both).values)
-    return linear.fit(rows, torch.tensor(labels * 2), 2)
-
-
 def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     visit, things, tmp_path
 ) -> None:
@@ -93,12 +84,16 @@ def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     assert mine.card.labels == ("cup", "dog")
     taught = mine.card.taught
     assert (taught.base, taught.pictures, taught.confusions) == ("photos", (6, 6), ((6, 0), (0, 6)))
-    head = fitted([*things["coffee"], *things["dog"]], [0] * 6 + [1] * 6)
-    vector = torch.from_numpy(features(load("photos"), [trial]).values)
-    expected = head.probabilities(vector)[0]
+    theirs = teach(load("photos"), {"cup": things["coffee"], "dog": things["dog"]}, progress=False)
+    assert taught.confusions == theirs.card.taught.confusions
+    assert mine.card.details["accuracy"] == theirs.card.details["accuracy"]
+    assert say(mine.card.details["accuracy"], "ko") == say(theirs.card.details["accuracy"], "ko")
+    assert mine.card.threshold == pytest.approx(theirs.card.threshold, abs=1e-4)
+    expected = analyze(theirs, trial).predictions()[0]
     ours = analyze(mine, trial)
     best = ours.predictions()[0]
-    assert abs(best.probability - float(expected.max())) < 1e-4
+    assert best.label == expected.label
+    assert best.probability == pytest.approx(expected.probability, abs=1e-4)
     known = ours.known_or_not()
     word = best.label if known.known else "None of these"
     assert page.locator(".vv-own-word").inner_text() == word

@@ -135,6 +135,7 @@ test("the card has the counts, the threshold, and the pictures that were taken f
   const details = cardOf(found, ["cup", "pen"], "photos");
   assert.equal(details.title, "cup, pen");
   assert.deepEqual(JSON.parse(details.others), { score: "largest probability", threshold: 0.6 });
+  assert.equal(details.accuracy, "2 of 3 pictures right, each answered by a head that had not seen it");
   assert.deepEqual(JSON.parse(details.taught), {
     base: "photos",
     pictures: [2, 2],
@@ -147,6 +148,6 @@ test("the card has the counts, the threshold, and the pictures that were taken f
     ],
   });
   const none = cardOf({ ...found, threshold: null, pair: null }, ["cup", "pen"], "photos");
-  assert.equal("others" in none, false);
+  assert.ok(!("others" in none) && !("accuracy" in none));
   assert.deepEqual(JSON.parse(none.taught).pair, []);
 });

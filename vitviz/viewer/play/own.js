@@ -10,7 +10,7 @@ import { createOwnResult } from "./ownresult.js";
 import { MOST_PICTURES, MOST_THINGS, OwnSet } from "./ownset.js";
 import { createTaking } from "./owntaking.js";
 import { createRow } from "./ownrow.js";
-import { cardOf, templateOf } from "./owncard.js";
+import { cardOf, countsOf, templateOf } from "./owncard.js";
 import { seenName } from "./signs.js";
 import { fileOf } from "./thumbnails.js";
 
@@ -195,7 +195,12 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       found,
       labels,
       details,
-      buffer: checkpointOf(trunk.known, { head: found.head, labels, details }),
+      buffer: checkpointOf(trunk.known, {
+        head: found.head,
+        labels,
+        details,
+        counts: countsOf(found.confusions),
+      }),
     };
   }
 
@@ -212,7 +217,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
         key: "own-" + ++opened,
         labels,
         details,
-        threshold: found.threshold,
+        found,
       }),
       buffer,
       photo: { file: shown.file ?? (await fileOf(shown.pixels, template.model.image, name)), name },

@@ -3,6 +3,8 @@
 import { PENALTY } from "../engine/tables.js";
 import { best } from "../learn/linearhead.js";
 import { LARGEST } from "../maths/predictions.js";
+import { TEXTS } from "./playtexts.js";
+import { sayingIn } from "./saying.js";
 
 const MOST_CONFUSED = 20; // pictures that are kept by name
 /** Files of an analysis that say nothing of its head or its training. */
@@ -45,18 +47,31 @@ export function cardOf(
   return {
     title: labels.join(", "),
     taught: JSON.stringify(taught),
-    ...(threshold === null ? {} : { others: JSON.stringify({ score: LARGEST, threshold }) }),
+    ...(threshold === null
+      ? {}
+      : { others: JSON.stringify({ score: LARGEST, threshold }), accuracy: leftOut("en", confusions) }),
   };
 }
+
+/** The counts of pictures left out. @param {number[][]} confusions */
+export const countsOf = (confusions) => ({
+  right: confusions.reduce((sum, row, label) => sum + row[label], 0),
+  of: confusions.flat().reduce((sum, count) => sum + count, 0),
+});
+
+/** How good it is, in a sentence. @param {string} language @param {number[][]} confusions */
+const leftOut = (language, confusions) => sayingIn(language)("left_out", countsOf(confusions));
 
 /**
  * The manifest of the trunk with the new head, without a picture, for `analysed` of data/analysed.js.
  * @param {import("../types.js").Manifest} template
- * @param {{key: string, labels: string[], details: Record<string, string>, threshold: number|null}} own
+ * @param {{key: string, labels: string[], details: Record<string, string>, found: import("./ownmodel.js").Found}} own
  * @returns {import("../types.js").Manifest}
  */
-export function templateOf({ version, model, pass, files }, { key, labels, details, threshold }) {
-  const { title } = details;
+export function templateOf({ version, model, pass, files }, { key, labels, details, found }) {
+  const { title, accuracy } = details;
+  const { threshold, confusions } = found;
+  const texts = Object.keys(TEXTS).map((tag) => [tag, { texts: { [accuracy]: leftOut(tag, confusions) } }]);
   const [classes, width] = [labels.length, model.embed_dim * (model.pool === "token_avg" ? 2 : 1)];
   return /** @type {any} */ ({
     version,
@@ -84,7 +99,7 @@ export function templateOf({ version, model, pass, files }, { key, labels, detai
       sizes: [],
       num_classes: classes,
       steps: model.steps.map((step) => (step.name === "logits" ? { ...step, shape: [1, classes] } : step)),
-      words: {},
+      words: accuracy ? Object.fromEntries(texts) : {},
     },
     photo: null,
     pass: { id: pass.id, changes: [], removed: [] },

@@ -21,7 +21,8 @@ const REST_MS = 250; // of a hand that adds and removes pictures
 /**
  * A checkpoint with another head, or without one.
  * @param {import("../data/made.js").Known} known
- * @param {{head: import("../learn/linearhead.js").Head, labels: string[], details: Record<string, string>}|null} own
+ * @param {{head: import("../learn/linearhead.js").Head, labels: string[], details: Record<string, string>,
+ *   counts?: {right: number, of: number}}|null} own
  */
 export function checkpointOf({ described, tensors }, own) {
   const kept = Object.fromEntries(Object.entries(tensors).filter(([name]) => !name.startsWith("head.")));
@@ -39,6 +40,9 @@ export function checkpointOf({ described, tensors }, own) {
     preprocess,
     labels: own?.labels ?? null,
     details: own?.details ?? {},
+    ...(own?.details.accuracy
+      ? { messages: { [own.details.accuracy]: { key: "models.left_out", values: own.counts } } }
+      : {}),
   };
   return writeSafetensors(kept, { vitviz: JSON.stringify(told) });
 }
