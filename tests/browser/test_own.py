@@ -8,8 +8,11 @@ import torch
 from PIL import Image
 
 from tests.browser.conftest import address_says, drop
+from tests.browser.test_accessibility import RUN, faults, needs_axe
+from tests.models import photo
 from vitviz import Analysis, analyze, load, teach
 from vitviz.languages import say
+from vitviz.payload import page as one_file
 from vitviz.web.store.examples import FOLDER
 
 ROW = ".vv-own .vv-signs-kind"
@@ -194,3 +197,44 @@ def test_a_burst_of_the_camera_is_one_group_and_the_camera_goes_off(visit) -> No
     assert page.evaluate(live)
     page.keyboard.press("Escape")
     page.wait_for_function("!document.querySelector('.vv-own-view video')")
+
+
+def test_a_picture_that_it_does_not_know_leads_there(visit, tmp_path) -> None:
+    pattern = tmp_path / "pattern.png"
+    Image.fromarray(photo()).save(pattern)
+    assert analyze(load("photos"), pattern).answer().level == "maybe"
+    seen = visit("?model=photos&example=dog", first=True, wait_for="dog.jpg")
+    page = seen.page
+    teach_it = page.get_by_role("button", name=re.compile("^Teach it yours"))
+    assert teach_it.count() == 0 or teach_it.is_hidden()
+    seen.bring(pattern)
+    assert page.locator(".vv-dare:not([hidden])").first.inner_text().startswith("Teach it yours")
+    teach_it.click()
+    page.locator(".vv-own-columns").wait_for()
+    address_says(page, teach="")
+    # The picture is there to be tried, and to be taught.
+    page.locator(".vv-own-view canvas").wait_for()
+    page.locator(ROW).first.get_by_text("From the page").click()
+    page.locator(f"{ROW} .vv-signs-drawing").wait_for()
+
+
+@needs_axe
+def test_the_page_of_one_file_has_it_and_axe_finds_no_fault(open_page, things) -> None:
+    html = one_file(analyze(load("photos"), things["dog"][0]), engine=True)
+    run = RUN.replace(".vitviz", ".vv-play")
+    for locale, scheme, only, name, own in (
+        ("en-US", "light", None, "Playground", "your own things"),
+        ("ko-KR", "dark", None, "직접 학습시키기", "내 물건"),
+    ):
+        page = open_page(html, locale=locale, color_scheme=scheme)
+        page.get_by_role("button", name=name, exact=True).click()
+        page.get_by_role("radio", name=own).check(force=True)
+        give(page, 0, things["coffee"][:3], 3)
+        page.locator(f"{ROW} button").nth(2).click()  # from the page
+        give(page, 1, things["dog"][1:3], 2)
+        page.locator(f"{RESULT} li").nth(1).wait_for()
+        page.wait_for_function("location.hash.includes('teach=')")
+        assert faults(page, only, run) == [], (locale, scheme)
+        page.locator(f"{RESULT} .vv-play-player").click()
+        page.wait_for_function("!document.querySelector('.vv-play').open")
+        page.wait_for_function("document.querySelector('.vv-names').textContent.includes(', ')")

@@ -209,8 +209,10 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     if (!learned) return;
     const { labels, details, buffer, found, live, trunk } = learned;
     const { template } = trunk;
+    const frame = await live.take();
     const shown = live.shown() ?? found.pictures[0];
     const name = labels.join("-") + ".png";
+    const file = frame ?? shown.file ?? (await fileOf(shown.pixels, template.model.image, name));
     close();
     await adopt({
       template: templateOf(template, {
@@ -220,7 +222,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
         found,
       }),
       buffer,
-      photo: { file: shown.file ?? (await fileOf(shown.pixels, template.model.image, name)), name },
+      photo: { file, name },
     });
   }
 

@@ -85,7 +85,6 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
       "section",
       { class: "vv-own-try", "aria-label": say("ownTry") },
       el("h3", { text: say("ownTry") }),
-      view,
       el(
         "div",
         { class: "vv-play-buttons" },
@@ -93,8 +92,7 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
         press("ownTest", "ownTestTitle", choose),
       ),
       note,
-      word,
-      answers,
+      el("div", { class: "vv-own-now" }, view, el("div", {}, word, answers)),
       why,
       heard,
     );

@@ -66,7 +66,7 @@ export function createOwnModel({ template, known }, set, changed) {
   const engine = createEngine();
   const learner = createLearner({
     taught(share) {
-      state.share = share;
+      state.share = (1 + share) / 2;
       changed();
     },
   });
@@ -76,7 +76,7 @@ export function createOwnModel({ template, known }, set, changed) {
   return {
     /** Learned from the set, or from an earlier one while that is under way. */
     found: () => state.found,
-    /** working: not all is learned yet; since: when that began; share: of the head that is done */
+    /** working: not all is learned yet; since: when that began; share: that is done: half of it is what the trunk sees, half the heads */
     state: () => ({ ...state, working: wanted !== done }),
     touch() {
       wanted += 1;
@@ -116,7 +116,8 @@ export function createOwnModel({ template, known }, set, changed) {
         const mine = wanted;
         const content = set.content();
         changed();
-        for (const picture of content.pictures) {
+        for (const [at, picture] of content.pictures.entries()) {
+          state.share = at / content.pictures.length / 2;
           picture.vectors ??= [
             await vectorOf(picture.pixels, "learned"),
             await vectorOf(mirrored(picture.pixels, width, channels), "learned"),

@@ -33,7 +33,7 @@ export function createOwnResult({ say, nameOf, image }) {
         state.failed
           ? say("ownFailed", { why: state.failed })
           : long
-            ? say("ownLearning", { share: percent(state.share) })
+            ? say("ownLearning", { share: Math.floor(100 * state.share) + "%" })
             : "",
       );
       setText(missing, missingIn(found, set));
