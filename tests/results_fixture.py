@@ -8,7 +8,7 @@ import torch
 
 from vitviz.languages import languages, say
 from vitviz.model.config import ViTConfig
-from vitviz.model.loaded import ModelCard
+from vitviz.model.loaded import LARGEST, ModelCard
 from vitviz.model.outputs import OUTPUTS
 from vitviz.payload.payload import MOST_CLASSES
 from vitviz.probe.measure.lens import lines
@@ -131,6 +131,16 @@ EXAMPLES: dict[str, tuple[Classes, list[float], dict[str, Any]]] = {
         Classes(LETTERS, groups=("x", "x", "y", "y"), threshold=5.0),
         [4.0, 4.0, -20.0, -20.0],
         {"groups": ["x", "y"], "answer": ["group", "x", None, False], "known": [4.6931472, False]},
+    ),
+    "a largest probability at exactly the threshold is known": (
+        Classes(LETTERS, threshold=0.25, known_by=LARGEST),
+        [-3.0] * 4,
+        {"answer": ["class", "a", None, True], "known": [0.25, True]},
+    ),
+    "a largest probability below it is not, whatever the temperature": (
+        Classes(("a", "b"), threshold=0.91, known_by=LARGEST, temperature=0.1),
+        [LN9, 0.0],
+        {"answer": ["class", "a", None, False], "known": [0.9, False]},
     ),
     "large logits do not overflow": (
         Classes(("a", "b"), threshold=-999.0),

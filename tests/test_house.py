@@ -37,7 +37,7 @@ GROUPS = {
 }
 # "" is vitviz/__init__.py, which hands out the public names.
 ROOMS |= {"web": 9, "look": 9, "layers": 9, "surveys": 10, "site": 10, "exercise": 10}
-ROOMS |= {"cli": 11, "__main__": 12}
+ROOMS |= {"teaching": 10, "cli": 11, "__main__": 12}
 # Answers are computed without Gradio; these files show them on the page.
 GRADIO = ("web/page/",)
 # Which files may import a package that is slow, or that only one room should know.

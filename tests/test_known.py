@@ -141,9 +141,11 @@ def test_the_score_is_one_more_class_with_logit_0() -> None:
         "null",
         *map(others, (None, True, "1.5", [], {}, float("nan"), float("inf"), 1e300, -(10**400))),
         others(1.5, score="largest probability"),
+        others(0.5, score="largest logit"),
         others(1.5, score=None),
+        others(1.5, score=[]),
     ],
-    ids=range(17),
+    ids=range(19),
 )
 def test_a_damaged_threshold_is_refused_in_a_sentence(
     text: str, checkpoint: Path, tmp_path: Path

@@ -284,7 +284,9 @@ def test_the_python_examples_run(
         "vitviz/probe/README.md": {"photo.safetensors"},
         "vitviz/draw/README.md": {"heads.svg"},
         "vitviz/exercise/README.md": set(),
-        "vitviz/many/README.md": {"survey.jsonl", "figure7.svg", "ablation.png"},
+        "vitviz/many/README.md": {
+            *("survey.jsonl", "figure7.svg", "ablation.png", "mine.safetensors"),
+        },
         "vitviz/model/README.md": {"best.pth"},
         "vitviz/viewer/README.md": {"photo.html", "both.html"},
         "vitviz/payload/README.md": set(),

@@ -140,7 +140,7 @@ def test_a_checkpoint_of_ours_sees_more_of_the_same_patches() -> None:
 
 def test_what_was_measured_at_another_size_is_not_claimed() -> None:
     own, loaded = load("photos", device="cpu").card, load("photos", image_size=(72, 96)).card
-    assert set(MEASURED) < set(own.details)
+    assert set(MEASURED) - {"taught"} < set(own.details)  # of heads by `vitviz.teach` alone
     assert not set(MEASURED) & set(loaded.details)
     assert set(own.details) - set(MEASURED) < set(loaded.details)
     assert (own.temperature != 1, loaded.temperature) == (True, 1)

@@ -16,7 +16,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests import engine_fixture, explained_fixture, gradients_fixture, learner_fixture
+from tests import (
+    engine_fixture,
+    explained_fixture,
+    gradients_fixture,
+    learner_fixture,
+    teach_fixture,
+)
 from tests.chance_fixture import draws
 from tests.models import TINY, as_sent, photo, tiny
 from tests.operated_fixture import CASES, operated
@@ -201,6 +207,7 @@ def write_viewer(folder: Path) -> None:
     _write(folder / "chance" / "draws", draws(), exact=True)
     _write(folder / "results" / "examples", examples(), exact=True)
     _write(folder / "pixels" / "pictures", pixels(), exact=True)
+    _write(folder / "teach" / "teach", teach_fixture.table())
     for name in CASES:
         _write(folder / "operated" / name, operated(name))
     for name in NAMES:

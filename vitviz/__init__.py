@@ -30,6 +30,7 @@ __all__ = [
     "Preprocess",
     "SelectionError",
     "Survey",
+    "Taught",
     "Trace",
     "ViT",
     "ViTConfig",
@@ -49,7 +50,9 @@ __all__ = [
     "open_photo",
     "rollout",
     "rollout_matrix",
+    "save",
     "survey",
+    "teach",
     "with_head",
 ]
 _ROOMS = ("errors", "languages", "many", "model", "notebook", "probe")  # where these names are from

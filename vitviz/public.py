@@ -7,11 +7,14 @@ from .many.analyses import analyze_many
 from .many.features import Features, cka, features
 from .many.pictures import BrokenPicture
 from .many.survey import Survey, survey
+from .many.teach import teach
+from .model.checkpoints import save
 from .model.config import ViTConfig
 from .model.head import with_head
 from .model.loaded import LoadedModel, ModelCard
 from .model.photo import Photo, open_photo
 from .model.preprocess import Preprocess
+from .model.taught import Taught
 from .model.vit import ViT
 from .model.weights import from_timm, from_transformers, list_models, load
 from .notebook import both, cell

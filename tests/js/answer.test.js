@@ -99,6 +99,15 @@ test("score, threshold and figures are those of Python", () => {
   assert.equal(knownTexts(appOf({ manifest: manifestOf("distilled"), t: translator("en") })), null);
 });
 
+test("the threshold of a taught head is one of its largest probability", () => {
+  const manifest = withFacts(manifestOf("cls"), { model: { known_by: "largest probability" } });
+  const said = (manifest, language) =>
+    knownTexts(appOf({ manifest, t: translator(language) })).about.join(" ");
+  assert.match(said(manifest, "en"), /The score is the largest of the probabilities/);
+  assert.match(said(manifest, "ko"), /확률 가운데 가장 큰 값/);
+  assert.match(said(manifestOf("cls"), "en"), /log-sum-exp/);
+});
+
 test("score and threshold have as many decimals as tell them apart", () => {
   const manifest = withFacts(manifestOf("cls"), {
     pass: { known_or_not: { score: -1.23446, threshold: -1.23431, known: false, kept: 0.95 } },

@@ -78,7 +78,7 @@ def features(
     """
     check_loaded(loaded)
     layers = _layers(layer, loaded.card.config.depth)
-    plain = _plain(loaded, pool)
+    plain = pooling(loaded, pool)
     found = pictures_of(pictures, labels)
     if progress and (note := others_in(pictures)):
         tqdm.write(f"note: {note}", file=sys.stderr)
@@ -87,7 +87,7 @@ def features(
     return made if isinstance(layer, Sequence) else replace(made, values=made.values[:, 0])
 
 
-def _plain(loaded: LoadedModel, pool: Pool | None) -> LoadedModel:
+def pooling(loaded: LoadedModel, pool: Pool | None) -> LoadedModel:
     """The model that answers with pooled features. Raises `SelectionError` if it does not pool."""
     plain = without_head(loaded, pool)
     if not plain.card.config.global_pool:
@@ -114,7 +114,7 @@ def _features(
             batch, look, lambda photo: plain.preprocess.pixels(picture_of(plain, photo))
         )
         pixels = [each[0] for each in opened if not isinstance(each, BrokenPicture)]
-        computed = iter(_vectors(plain.vit, torch.cat(pixels), layers, normed) if pixels else ())
+        computed = iter(pooled(plain.vit, torch.cat(pixels), layers, normed) if pixels else ())
         for picture, each in zip(batch, opened, strict=True):
             if isinstance(each, BrokenPicture):
                 broken.append(each)
@@ -139,16 +139,16 @@ def _layers(layer: int | Sequence[int] | None, depth: int) -> list[int]:
 
 
 @torch.inference_mode()
-def _vectors(vit: ViT, pixels: Tensor, layers: list[int], normed: bool) -> Tensor:
+def pooled(vit: ViT, pixels: Tensor, layers: list[int], normed: bool) -> Tensor:
     """Pooled tokens after some blocks, of a model without a head. (B, C, h, w) -> (B, L, D)"""
     with fast_products():
         x = vit.norm_pre(vit.embed(pixels.to(next(vit.parameters()).device)))
-        pooled: dict[int, Tensor] = {}
+        after: dict[int, Tensor] = {}
         for at, block in enumerate(vit.blocks[: max(layers) + 1]):
             x = block(x, None)
             if at in layers:
-                pooled[at] = vit.forward_head(vit.norm(x)) if normed else vit.pool(x)
-    return torch.stack([pooled[at] for at in layers], dim=1).float().cpu()
+                after[at] = vit.forward_head(vit.norm(x)) if normed else vit.pool(x)
+    return torch.stack([after[at] for at in layers], dim=1).float().cpu()
 
 
 def cka(
@@ -182,7 +182,7 @@ def cka(
     for model in models:
         layers = _layers(range(model.card.config.depth), model.card.config.depth)
         batches = in_batches(watched(found, progress), size_of(batch_size, model))
-        made.append(_features(_plain(model, pool), batches, layers, normed, Look()))
+        made.append(_features(pooling(model, pool), batches, layers, normed, Look()))
     return _cka(*_shared(made[0], made[-1]))
 
 

@@ -115,10 +115,13 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
     if isinstance(found, list) and len(found) != len(given):
         raise VitvizError(f"{len(found)} pictures need as many labels, got {len(given)}")
     pairs = zip(found, given, strict=True)
-    labelled = (
-        replace(picture, take=partial(_labelled, picture, label)) for picture, label in pairs
-    )
+    labelled = (with_label(picture, label) for picture, label in pairs)
     return list(labelled) if isinstance(found, list) else labelled
+
+
+def with_label(picture: Picture, label: Label) -> Picture:
+    """The same picture, of this class."""
+    return replace(picture, take=partial(_labelled, picture, label))
 
 
 def others_in(source: Any) -> Message | None:

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from ..errors import WeightsError
 from ..languages import Message, from_file, to_file
-from ..whole import write_text
+from ..whole import at_home, write_text
 from .config import ViTConfig
 from .json_values import parse, short
-from .loaded import LoadedModel, ModelCard, build, head_of
+from .loaded import LoadedModel, ModelCard, build, check_loaded, head_of
 from .menu import FILM_SUFFIX
 from .preprocess import Preprocess
 from .state_dicts import read_safetensors
@@ -49,6 +49,32 @@ def save_checkpoint(
     text = describe(config, preprocess, labels, details, words, outputs)
     tensors = {name: tensor.detach().to("cpu", dtype) for name, tensor in state_dict.items()}
     write_tensors(path, tensors, {FORMAT: text})
+
+
+def save(loaded: LoadedModel, path: str | Path) -> None:
+    """Write a model as a .safetensors file that `load` opens: weights in float32, architecture,
+    preprocessing, classes and details of its card. A file of that name is replaced.
+
+    Raises `WeightsError` for another ending, or if the file cannot be written.
+    """
+    check_loaded(loaded)
+    card, file = loaded.card, at_home(path)
+    if file.suffix != ".safetensors":
+        raise WeightsError(f"the file of a model must end in .safetensors, got {file.name!r}")
+    try:
+        save_checkpoint(
+            file,
+            loaded.vit.state_dict(),
+            config=card.config,
+            preprocess=loaded.preprocess,
+            labels=card.labels,
+            details=card.details,
+            words=card.words,
+            outputs=card.outputs,
+            dtype=torch.float32,
+        )
+    except OSError as error:
+        raise WeightsError(f"{file} cannot be written: {error.strerror or error}") from error
 
 
 def describe(

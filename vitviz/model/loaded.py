@@ -16,16 +16,19 @@ from .key import ModelKey
 from .labels import Labels, names_of
 from .outputs import by_number, check_outputs
 from .preprocess import Preprocess
+from .taught import Taught, read_taught
 from .vit import ViT
 
 HeadKind = Literal["classes", "embedding", "tokens", "none"]
 HEADS = get_args(HeadKind)
 Library = Literal["timm", "transformers"]
 LIBRARIES = get_args(Library)
-# Name of the score that a checkpoint's threshold is for: `probe.predictions.known_or_not`.
+# Names of the scores that a checkpoint's threshold can be for: `probe.predictions.known_or_not` of
+# models that were trained to tell, and the largest of the softmax's probabilities of taught heads.
 KNOWN_OR_NOT = "logsumexp of the logits"
+LARGEST = "largest probability"
+KNOWN_BY = {KNOWN_OR_NOT: (-1e4, 1e4), LARGEST: (0, 1)}  # bounds of their thresholds
 SHOWN_NAMES = 5  # of the classes, in one line
-MOST_SCORE = 1e4  # bound of a threshold; a log-sum-exp of logits lies far within
 
 
 def head_of(labels: tuple[str, ...] | None, config: ViTConfig) -> HeadKind:
@@ -99,7 +102,7 @@ class ModelCard:
                 raise WeightsError(f"the {name} of a model must be {kind}, got {value}")
         if self.resized_from is not None:
             replace(self.config, image_size=self.resized_from)  # raises for a wrong size
-        _ = self.threshold, self.certain  # raise for a wrong one
+        _ = self.threshold, self.certain, self.taught  # raise for a wrong one
         if self.head == "classes" and head_of(self.labels, self.config) != "classes":
             raise WeightsError(
                 f"{self.name} has no labels for classes, or no answer to the picture"
@@ -122,23 +125,47 @@ class ModelCard:
 
         Raises `WeightsError` if "others" is damaged, or its threshold is for another score.
         """
-        if "others" not in self.details:
+        others = self._others()
+        if "threshold" not in others:  # no pictures were held out to set it with
             return None
+        threshold, score = others["threshold"], others.get("score")
+        bounds = KNOWN_BY.get(score) if isinstance(score, str) else None
+        if bounds is None or not is_number(threshold, *bounds):
+            allowed = (
+                f"from {low:g} to {high:g} for the {by}" for by, (low, high) in KNOWN_BY.items()
+            )
+            raise WeightsError(
+                f"the threshold of a model must be a number {', or '.join(allowed)}, got "
+                f"{short(threshold)} for {short(score)}"
+            )
+        return float(threshold)
+
+    @property
+    def known_by(self) -> str:
+        """The score that `threshold` is for, one of `KNOWN_BY`; `KNOWN_OR_NOT` without one."""
+        return KNOWN_OR_NOT if self.threshold is None else self._others()["score"]
+
+    def _others(self) -> Mapping[str, Any]:
+        """The "others" in `details`, {} if there are none. Raises `WeightsError` if damaged."""
+        if "others" not in self.details:
+            return {}
         try:
             others = parse(self.details["others"])
         except ValueError as error:
             raise WeightsError(f"the others of a model must be JSON: {error}") from error
         if not isinstance(others, Mapping):
             raise WeightsError(f"the others of a model must be a JSON object, got {short(others)}")
-        if "threshold" not in others:  # no pictures were held out to set it with
-            return None
-        threshold, score = others["threshold"], others.get("score")
-        if not is_number(threshold, -MOST_SCORE, MOST_SCORE) or score != KNOWN_OR_NOT:
-            raise WeightsError(
-                f"the threshold of a model must be a number of at most {MOST_SCORE:g} for the "
-                f"{KNOWN_OR_NOT}, got {short(threshold)} for {short(score)}"
-            )
-        return float(threshold)
+        return others
+
+    @property
+    def taught(self) -> Taught | None:
+        """What `vitviz.teach` says of its head, from "taught" in `details`; None for another head.
+
+        Raises `WeightsError` if it is damaged, or of another number of classes.
+        """
+        return (
+            read_taught(self.details["taught"], self.labels) if "taught" in self.details else None
+        )
 
     @property
     def certain(self) -> float | None:

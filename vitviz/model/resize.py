@@ -18,7 +18,7 @@ from .loaded import LoadedModel, Resampling, build
 
 TIMM = Resampling()
 # Details that were measured at the image size of the training, and do not hold at another.
-MEASURED = ("accuracy", "evaluation", "temperature", "others", "certain", "explainers")
+MEASURED = ("accuracy", "evaluation", "temperature", "others", "certain", "explainers", "taught")
 
 # Heights and widths that the menu offers, as shares of those of the training.
 SHARES = ((1 / 2, 1 / 2), (1, 1), (3 / 2, 3 / 2), (2, 2), (1, 4 / 3), (4 / 3, 1))

@@ -40,6 +40,8 @@ CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
 # Keys of texts of the viewer that the playground shares: the drawing field, several files.
 SHARED = re.compile(r"draw(Field|Help|Undo|Clear|Width|Ink|Pen)|photoOnly$")
 
+LEFT_OUT = "left_out"  # of the models: how good a taught head is
+
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(
     r"^export (async function\*?|function\*?|const|class) +([A-Za-z_$][\w$]*)", re.MULTILINE
@@ -218,7 +220,9 @@ def _photo(language: str) -> dict[str, str]:
 def _play(language: str) -> dict[str, str]:
     """Texts of the playground."""
     viewer = dictionary(language, "viewer").items()
-    return dictionary(language, "play") | {key: text for key, text in viewer if SHARED.match(key)}
+    ours = dictionary(language, "play") | dictionary(language, "own")
+    ours |= {key: text for key, text in dictionary(language, "models").items() if key == LEFT_OUT}
+    return ours | {key: text for key, text in viewer if SHARED.match(key)}
 
 
 def _strings(spoken: Collection[str] | None = None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import MISSING, Field, asdict, fields
 from textwrap import indent
 from typing import Any
 
+from ..many import linear
 from ..model import config, photo, photo_kinds
 from ..probe.intervene import fooling, forms, intervention
 from ..probe.intervene.forms import COUNTS, NEEDS
@@ -99,6 +100,12 @@ export const ROTARY = {ROTARY};
 /** The explainers that this engine computes (explain.js). @type {string[]} */
 export const EXPLAINER_KEYS = {EXPLAINERS};
 
+/** Strength of the L2 penalty of a head that is taught (vitviz/many/linear.py). */
+export const PENALTY = {PENALTY};
+
+/** Most groups of pictures that are left out of it in turn. */
+export const FOLDS = {FOLDS};
+
 /**
  * Kinds of files that are no picture (vitviz/model/photo_kinds.py), with the ends of their keys in
  * photo.json. head: bytes that are looked at; placed: place, from the end if negative, and bytes
@@ -122,6 +129,8 @@ def text() -> str:
         "SUPPORTED": in_page.SUPPORTED,
         "EXPLAINERS": in_page.EXPLAINERS,
         "CONFIG": {field.name: _setting(field) for field in fields(config.ViTConfig)},
+        "PENALTY": linear.PENALTY,
+        "FOLDS": linear.FOLDS,
         "FILE_KINDS": {
             "head": photo_kinds.HEAD,
             "placed": [[at, _letters(start), what] for at, start, what in photo_kinds.PLACED],

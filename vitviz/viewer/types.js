@@ -35,7 +35,7 @@
  *     others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},
  *   outputs: Outputs, labels: string[]|null, groups: string[]|null, calibrated: boolean, threshold: number|null,
- *     kept: number, certain: number|null, not_sure: number, true: number, named: number,
+ *     known_by?: string, kept: number, certain: number|null, not_sure: number, true: number, named: number,
  *   holds_its_group: number, light_ink_only: boolean, taught_place: TaughtPlace|null,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},

@@ -9,7 +9,7 @@ from torch import Tensor
 from ...errors import SelectionError
 from ...languages import Message
 from ...model.json_values import parse
-from ...model.loaded import ModelCard
+from ...model.loaded import KNOWN_OR_NOT, LARGEST, ModelCard
 from ..capture.selection import whole
 from .numbers import digits, percent
 
@@ -43,8 +43,8 @@ class Classes:
     a word for each, or is None. `outputs`: their meaning, one of `model.outputs.OUTPUTS`; groups
     and a threshold are of "one_of" alone. `calibrated`: whether `temperature` was fitted.
     `threshold`: least score of a picture that counts as known; None for a model that was not
-    trained for that. `certain`: least probability of an answer that is told plainly; None where
-    nobody measured it.
+    trained for that. `known_by`: that score, one of `model.loaded.KNOWN_BY`. `certain`: least
+    probability of an answer that is told plainly; None where nobody measured it.
     """
 
     labels: tuple[str, ...]
@@ -53,6 +53,7 @@ class Classes:
     temperature: float = 1.0
     calibrated: bool = False
     threshold: float | None = None
+    known_by: str = KNOWN_OR_NOT
     kept: float = KEPT
     certain: float | None = None
     not_sure: float = NOT_SURE
@@ -135,7 +136,8 @@ class Answer:
 class KnownOrNot:
     """Whether a picture shows one of the classes at all, as its model was trained to tell.
 
-    score      the score of the picture, see `known_or_not`
+    score      the score of the picture, see `known_or_not`; of a taught head the largest of its
+               probabilities, without temperature
     threshold  the model's; the picture counts as known from it on
     known      whether the score reaches the threshold
     kept       the share of pictures of the classes that the threshold was set to keep
@@ -178,6 +180,7 @@ def classes_of(card: ModelCard) -> Classes:
         temperature=card.temperature,
         calibrated="temperature" in card.details,
         threshold=card.threshold if named and one_of else None,
+        known_by=card.known_by,
         certain=card.certain if named and one_of else None,
     )
 
@@ -248,7 +251,9 @@ def results_of(logits: Tensor, classes: Classes, k: int = 5) -> Results:
     groups = _groups(probabilities, classes.groups or ())
     known = None
     if classes.threshold is not None:
-        score = float(known_or_not(logits.double()))
+        exact = logits.double()
+        largest = classes.known_by == LARGEST
+        score = float(exact.softmax(-1).amax() if largest else known_or_not(exact))
         known = KnownOrNot(score, classes.threshold, score >= classes.threshold, classes.kept)
     return Results(
         predictions[:k], groups[:k], _answer(predictions[0], groups[:1], known, classes), known

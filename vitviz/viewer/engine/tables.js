@@ -216,6 +216,12 @@ export const EXPLAINER_KEYS = [
   "occlusion", "integrated_gradients", "centre", "random",
 ];
 
+/** Strength of the L2 penalty of a head that is taught (vitviz/many/linear.py). */
+export const PENALTY = 0.03;
+
+/** Most groups of pictures that are left out of it in turn. */
+export const FOLDS = 10;
+
 /**
  * Kinds of files that are no picture (vitviz/model/photo_kinds.py), with the ends of their keys in
  * photo.json. head: bytes that are looked at; placed: place, from the end if negative, and bytes

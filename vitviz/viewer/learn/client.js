@@ -24,6 +24,8 @@ import { WORKER } from "./workertext.js";
  *   measure: (count?: number) => Promise<import("./trainer.js").Measured>,
  *   weights: () => Promise<ArrayBuffer>,
  *   apart: (index: number, name?: string) => Promise<ReturnType<import("./trainer.js").Trainer["apart"]>>,
+ *   teach: (taught: import("./linearhead.js").Taught) =>
+ *     Promise<import("./linearhead.js").Learned>,
  *   where: () => "worker"|"page", stop: () => void,
  * }} Learner
  *   begin: start a run in place of the previous one, or continue one that was kept; rejected with a
@@ -36,21 +38,23 @@ import { WORKER } from "./workertext.js";
  *   the mean loss, and the probabilities, (count, classes)
  *   weights: a .safetensors file that `vitviz.load` and engine/client.js read
  *   apart: the parts of a training step for one digit, without taking it; see trainer.js
+ *   teach: a head for vectors of pictures, and how good it is; no run needs to have begun
  *   where: who computes; stop: end the learner, and reject all waiting and later requests
  */
 
 /**
  * @param {{told?: (told: Told) => void, measured?: (found: import("./trainer.js").Measured) => void,
- *   worker?: string, ports?: import("../engine/port.js").Ports}} [options]
+ *   taught?: (share: number) => void, worker?: string, ports?: import("../engine/port.js").Ports}} [options]
  *   told: called with the progress of the run, about ten times a second while it plays, and whenever it
  *   begins to play, pauses, steps, ends or stops; measured: called with the result on the test digits, after
- *   the same steps in each run of the same settings; see `isMeasured` of trainer.js; worker: its source text,
- *   "" for none
+ *   the same steps in each run of the same settings; see `isMeasured` of trainer.js; taught: called with the
+ *   share of a head that is done; worker: its source text, "" for none
  * @returns {Learner}
  */
 export function createLearner({
   told: report = () => {},
   measured = () => {},
+  taught = () => {},
   worker = WORKER,
   ports = { worker: workerPort, page: pagePort(serving) },
 } = {}) {
@@ -78,6 +82,7 @@ export function createLearner({
     if (isOver) return;
     if (reply.told) say(reply.told);
     if (reply.measured) measured(reply.measured);
+    if (reply.taught) taught(reply.taught);
     const request = waiting.get(reply.id);
     if (!request) return;
     waiting.delete(reply.id);
@@ -131,6 +136,7 @@ export function createLearner({
     measure: (some) => ask("measure", { count: some }),
     weights: () => ask("weights"),
     apart: (index, name) => ask("apart", { index, name }),
+    teach: (wanted) => ask("teach", wanted),
     where: port.where,
     stop: () => end("the learner of this page has stopped"),
   };

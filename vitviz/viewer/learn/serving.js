@@ -3,6 +3,7 @@
  */
 
 import { bestKernels } from "../engine/kernels.js";
+import { learned } from "./linearhead.js";
 import { Trainer, USUAL, isMeasured } from "./trainer.js";
 
 /** Interval between reports of the progress while a run plays. */
@@ -17,9 +18,9 @@ const TELL_MS = 100;
 
 /**
  * Make a function that answers questions, {id, what, of}.
- * @param {(event: {told: Told} | {measured: import("./trainer.js").Measured}) => void} tell  called with
- *   progress, and with results on the test digits, after the steps of `isMeasured`, or after each step of a
- *   slowed run
+ * @param {(event: {told: Told} | {measured: import("./trainer.js").Measured} | {taught: number}) => void} tell
+ *   called with progress, and with results on the test digits, after the steps of `isMeasured`, or after each
+ *   step of a slowed run; taught: the share of a head that is done
  * @param {(run: () => void, wait?: number) => void} later  runs a function after those that wait already, or
  *   after so many milliseconds
  */
@@ -130,6 +131,12 @@ export function serving(tell, later) {
     },
     weights: () => known().weights(),
     apart: ({ index, name }) => known().apart(index, name),
+    teach(taught) {
+      const learning = learned(taught);
+      let next = learning.next();
+      for (; !next.done; next = learning.next()) tell({ taught: /** @type {number} */ (next.value) });
+      return next.value;
+    },
   };
   return ({ id, what, of }) => {
     try {

@@ -13,11 +13,13 @@ import { probabilitiesOf } from "./outputs.js";
  *   answer: import("../types.js").Answer|null, known_or_not: import("../types.js").KnownOrNot|null}} Results
  * @typedef
  *   {Pick<import("../types.js").Model,
- *   "labels"|"groups"|"outputs"|"temperature"|"calibrated"|"threshold"|"kept"|"certain"|"not_sure"
- *   |"holds_its_group"|"true"|"named">} Classes
+ *   "labels"|"groups"|"outputs"|"temperature"|"calibrated"|"threshold"|"known_by"|"kept"|"certain"
+ *   |"not_sure"|"holds_its_group"|"true"|"named">} Classes
  * @typedef {Record<number, string>} Labels  names by class, at least of those that are listed
  */
 
+/** The score of a taught head; the other one is the log-sum-exp of the logits. */
+export const LARGEST = "largest probability";
 const MOST_LISTED = 10;
 const MOST_FOLLOWED = 5;
 const MOST_NAMES = 120;
@@ -122,10 +124,13 @@ function groupsOf(probabilities, words) {
   return [...groups.values()].sort((a, b) => b.probability - a.probability);
 }
 
-/** @returns {import("../types.js").KnownOrNot|null} */
-function knownOrNot(logits, { threshold, kept }) {
+/** @param {ArrayLike<number>} logits @param {Classes} classes @returns {import("../types.js").KnownOrNot|null} */
+function knownOrNot(logits, { threshold, known_by, kept, outputs }) {
   if (threshold === null) return null;
-  const score = logSumExp(Array.from(logits));
+  const score =
+    known_by === LARGEST
+      ? Math.max(.../** @type {number[]} */ (probabilitiesOf(logits, outputs, 1)))
+      : logSumExp(Array.from(logits));
   return { score, threshold, known: score >= threshold, kept };
 }
 

@@ -180,8 +180,8 @@ export function joined(parts) {
 }
 
 /**
- * The bytes of a file with these tensors.
- * @param {Record<string, {shape: number[], data: Uint8Array|Uint8ClampedArray|Float32Array}>} tensors
+ * The bytes of a file with these tensors; 16-bit words are those of F16.
+ * @param {Record<string, {shape: number[], data: Uint8Array|Uint8ClampedArray|Uint16Array|Float32Array}>} tensors
  * @param {Record<string, string>|null} metadata
  * @returns {ArrayBuffer}
  */
@@ -195,7 +195,7 @@ export function writeSafetensors(tensors, metadata = null) {
   let end = 0;
   for (const [name, { shape, data }] of all) {
     header[name] = {
-      dtype: data instanceof Float32Array ? "F32" : "U8",
+      dtype: { 1: "U8", 2: "F16", 4: "F32" }[data.BYTES_PER_ELEMENT],
       shape,
       data_offsets: [end, (end += data.byteLength)],
     };

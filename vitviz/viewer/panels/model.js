@@ -22,6 +22,7 @@ const ELSEWHERE = [
   "others",
   "certain",
   "explainers",
+  "taught",
   "data",
   "terms",
   "groups",

@@ -97,7 +97,13 @@ function createSquare(grid) {
 /** Whether the picture is a photo of the visitor's own. @param {import("../data/source.js").Source} source */
 const isOwn = ({ manifest: { upload, template } }) => Boolean(upload ?? template);
 
-/** Three experiments, each done by one press, and undone by another. */
+/** Whether a trained model of photos does not tell an answer plainly. @param {import("../data/source.js").Source} source */
+const isUnsure = ({ manifest: { model, pass } }) =>
+  model.trained &&
+  model.image.channels === 3 &&
+  ["none", "not_sure", "maybe"].includes(pass.answer?.level ?? "");
+
+/** Experiments, each done by one press, and undone by another. */
 function createDares(app) {
   const {
     t,
@@ -119,6 +125,8 @@ function createDares(app) {
     () => app.select({ beside: "untrained" }),
     ".vv-beside",
   );
+  // what it does not know it can be taught
+  const teach = createDare(t("dareTeach"), t("dareTeachWhy"), () => app.page.play?.("own"));
   const asked = t(name ? "dareBrightWhy" : "dareBrightAny", { name, count: ERASED });
   const bright = createDare(t("dareBright"), asked, async (button) => {
     const text = /** @type {HTMLElement} */ (button.lastChild);
@@ -129,9 +137,10 @@ function createDares(app) {
     if (!done) setText(text, t("missing_explainFailed"));
   });
   return {
-    root: el("div", { class: "vv-dares" }, bright, erase, shuffle, before),
+    root: el("div", { class: "vv-dares" }, teach, bright, erase, shuffle, before),
     render() {
       const asks = isOwn(app.source) && fileOfBright(app) !== null;
+      show(teach, app.page.play !== null && isUnsure(app.source));
       show(bright, asks && app.backend.changes);
       show(erase, app.backend.changes && answerOf(app) !== null);
       show(shuffle, app.backend.changes && sides.length > 0);

@@ -67,7 +67,7 @@ export function giveToPart(place, files) {
 /**
  * @template {HTMLElement} T
  * @param {T} node
- * @param {(files: FileList) => void} take
+ * @param {(files: FileList, on: Node) => void} take  on: the part of the node on which they were dropped
  * @returns {T}
  */
 export function takesDrops(node, take) {
@@ -80,7 +80,7 @@ export function takesDrops(node, take) {
       event.preventDefault();
       const inside = type === "dragleave" && node.contains(/** @type {any} */ (relatedTarget));
       node.classList.toggle("vv-dropping", type === "dragover" || inside);
-      if (type === "drop") take(dataTransfer.files);
+      if (type === "drop") take(dataTransfer.files, /** @type {Node} */ (event.target));
     });
   }
   return node;

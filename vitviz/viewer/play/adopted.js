@@ -47,6 +47,7 @@ export function templateOf({ facts, tensors }, { key, names, right, pictures }) 
     temperature: 1,
     calibrated: false,
     threshold: null,
+    known_by: "logsumexp of the logits",
     kept: 0.95,
     certain: null,
     not_sure: 0.25,

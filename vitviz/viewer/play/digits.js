@@ -1,7 +1,6 @@
 /** Digits: the sheets of vitviz/train/digits as pixels. */
 
-import { toRgba } from "../maths/colour.js";
-import { pictureCanvas } from "../parts/canvas.js";
+import { fileOf as pictureFile, thumbnailOf } from "./thumbnails.js";
 
 const SIDE = 28;
 const CLASSES = 10;
@@ -63,16 +62,10 @@ async function pixelsOf(file) {
 /** One digit, (28 * 28). @param {Digits} digits @param {number} at */
 export const digitAt = ({ pixels }, at) => pixels.subarray(at * SIDE * SIDE, (at + 1) * SIDE * SIDE);
 
-/** A digit as a PNG file. @param {Uint8Array} pixels @param {string} name @returns {Promise<File>} */
-export async function fileOf(pixels, name) {
-  const canvas = pictureOf(pixels);
-  const blob = /** @type {Blob} */ (
-    await new Promise((done) => {
-      canvas.toBlob(done, "image/png");
-    })
-  );
-  return new File([blob], name, { type: "image/png" });
-}
+const IMAGE = { height: SIDE, width: SIDE, channels: 1 };
+
+/** A digit as a PNG file. @param {Uint8Array} pixels @param {string} name */
+export const fileOf = (pixels, name) => pictureFile(pixels, IMAGE, name);
 
 /** @param {Uint8Array} pixels */
-export const pictureOf = (pixels) => pictureCanvas(toRgba(pixels, 1), SIDE, SIDE, "vv-play-digit");
+export const pictureOf = (pixels) => thumbnailOf(pixels, IMAGE);

@@ -8,6 +8,7 @@ import { watchSurroundings } from "../parts/surroundings.js";
 import { button, choice } from "../parts/widgets.js";
 import { digitAt, readDigits } from "./digits.js";
 import { createLot } from "./lot.js";
+import { createOwn } from "./own.js";
 import { createPage } from "./page.js";
 import { STYLE } from "./playstyle.js";
 import { sayingIn } from "./saying.js";
@@ -15,13 +16,15 @@ import { read, written } from "./settings.js";
 import { createSigning } from "./signing.js";
 import { setOf } from "./signs.js";
 
-/** @typedef {Awaited<ReturnType<typeof readDigits>>} Digits @typedef {"digits"|"signs"} Subject */
+/** @typedef {Awaited<ReturnType<typeof readDigits>>} Digits @typedef {"digits"|"signs"|"own"} Subject */
 
 const NEWS_MS = 120; // pause between two drawings of progress
 const SPOKEN_MS = 10_000; // pause between two progress messages for screen readers
 const MOST_SAID = 300; // letters of a reason, which can quote the file
 const PLAY = "play"; // of the address
 const SIGNS = "signs"; // there, and what is learned
+const OWN = "own"; // what a trained model is taught
+const TEACH = "teach"; // of the address, for that
 const SIGNS_EPOCHS = 20; // of the pictures that are made of drawings; a second or two
 // Gradio puts selectors of its own before the viewer's rules, and with an id these are above them all the
 // same.
@@ -30,28 +33,34 @@ const RULES = STYLE.replaceAll(".vitviz", ".vitviz:not(#vv)");
 /**
  * address: of the page; fetchDigits: the sheets of digits, as PNG files; adopt: shows a model and a digit in
  * the viewer.
- * @typedef {{element: HTMLElement, address: import("../types.js").Address|null,
- *   fetchDigits: () => Promise<{train: ArrayBuffer, test: ArrayBuffer}>,
- *   adopt: (model: import("../session/playing.js").Adopted) => Promise<any>}} Place
+ * @typedef {import("./own.js").Around & {element: HTMLElement, address: import("../types.js").Address|null,
+ *   fetchDigits: () => Promise<{train: ArrayBuffer, test: ArrayBuffer}>}} Place
  */
 
 /** @param {Place} place @returns {{open: (wanted?: string) => void, destroy: () => void}} */
-export function createPlayground({ element, address, fetchDigits, adopt }) {
+export function createPlayground({ element, address, fetchDigits, ...around }) {
+  const { adopt } = around;
   const { later, soon } = inFrames(() => render());
   const dialog = takesDrops(
     el("dialog", {
       class: "vitviz vv-play",
       onclose: leave,
       onkeydown: (event) => onKey(event, lot()),
+      onpaste: (event) => paste(event),
       onscroll: later,
     }),
-    (files) => take(files),
+    (files, on) => (subject === OWN ? own.take(files, on) : take(files)),
   );
   element.append(dialog);
   const digits = once(() => fetchDigits().then(readDigits));
   const lotOf = (pictures, settings) =>
     createLot(pictures, settings, { adopt, changed: soon, request: later });
-  const lots = /** @type {Record<Subject, import("./lot.js").Lot|null>} */ ({ digits: null, signs: null });
+  const lots = /** @type {Record<Subject, import("./lot.js").Lot|null>} */ ({
+    digits: null,
+    signs: null,
+    own: null,
+  });
+  const own = createOwn({ ...around, close: () => dialog.close() });
   let subject = /** @type {Subject} */ ("digits");
   const [lot, take] = [
     () => lots[subject],
@@ -89,7 +98,8 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
   }
 
   /**
-   * Opens with settings in the form of a link; without any, with the present ones or those of the address.
+   * Opens with settings in the form of a link, or with one of the other subjects; without any, as it was or
+   * as the address says.
    * @param {string} [wanted]
    */
   async function open(wanted) {
@@ -97,24 +107,34 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     dialog.showModal();
     document.documentElement.classList.add("vv-plays");
     render();
-    if (lots.digits) {
-      if (wanted === undefined) return;
-      turn("digits");
-      if (written(lots.digits.runs.current.settings) !== wanted) lots.digits.start(read(wanted));
+    const asked = address && new URL(address.read()).searchParams;
+    const request = wanted ?? (asked?.has(TEACH) ? OWN : asked?.get(PLAY));
+    if (request === OWN || ((request ?? null) === null && subject === OWN)) {
+      turn(OWN);
       return;
     }
+    if (subject === OWN) subject = "digits";
+    if (wanted !== undefined && lots.digits) {
+      turn("digits");
+      if (written(lots.digits.runs.current.settings) !== wanted) lots.digits.start(read(wanted));
+    } else await bring(request ?? "");
+  }
+
+  /** Fetches the digits, unless they are here, and begins with settings as a link has them. */
+  async function bring(request = "") {
+    if (lots.digits) return;
     failure = ""; // of the last time
     build();
-    const request = wanted ?? (address && new URL(address.read()).searchParams.get(PLAY));
     try {
       const pictures = await digits();
       if (gone.signal.aborted) return;
-      lots.digits ??= lotOf(pictures, read(request ?? ""));
+      lots.digits ??= lotOf(pictures, read(request));
     } catch (error) {
       failure = error.message;
       build();
       return;
     }
+    if (subject === OWN) return; // chosen meanwhile
     turn(request === SIGNS ? SIGNS : "digits");
     dialog.querySelector(".vv-play-player").focus(); // what had the focus while the digits came is gone
   }
@@ -122,6 +142,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
   /** Goes back to the viewer; the runs stay. */
   function leave() {
     lot()?.runs.pause();
+    own.leave();
     document.documentElement.classList.remove("vv-plays");
     tell(address, (linked = null));
   }
@@ -129,6 +150,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
   function destroy() {
     gone.abort();
     surroundings.stop();
+    own.destroy();
     for (const running of Object.values(lots)) running?.stop();
     Object.assign(lots, { digits: null, signs: null });
     dialog.close();
@@ -136,7 +158,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
   }
 
   function build() {
-    say = sayingIn(dialog.lang, subject === SIGNS);
+    say = sayingIn(dialog.lang, { signs: SIGNS, own: OWN }[subject]);
     dialog.setAttribute("aria-label", say("title"));
     const current = lot();
     page =
@@ -164,9 +186,14 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
       role: "status",
       text: failure ? say("lost", { why: failure }) : say("coming"),
     });
-    const parts = lots.digits
-      ? [subjects(say, subject, turn), subject === SIGNS ? signing.build(say) : null, page?.root]
-      : [waiting];
+    if (subject === OWN) own.build(say, dialog.lang);
+    const shown =
+      subject === OWN
+        ? [own.root]
+        : lots.digits
+          ? [subject === SIGNS ? signing.build(say) : null, page?.root]
+          : [waiting];
+    const parts = [subjects(say, subject, turn), ...shown];
     dialog.replaceChildren(
       el("style", { text: RULES }),
       headOf(say, () => dialog.close()),
@@ -178,8 +205,18 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
   /** Switches to another data set; the runs of the former one stay. @param {Subject} other */
   function turn(other) {
     lot()?.runs.pause();
+    own.leave();
     [subject, chosen] = [other, 0];
     build();
+    if (subject !== OWN) bring(subject);
+  }
+
+  /** Pictures that are pasted are taught. */
+  function paste(event) {
+    const { files } = event.clipboardData ?? {};
+    if (subject !== OWN || !files?.[0]) return;
+    event.stopPropagation();
+    own.take(files, event.target);
   }
 
   /**
@@ -200,8 +237,8 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     if (!dialog.open) return;
     const current = lot();
     const run = current?.runs.current;
-    const name = subject === SIGNS ? SIGNS : run?.name === null ? written(run.settings) : null;
-    if (lots.digits && name !== linked) tell(address, (linked = name));
+    const name = subject !== "digits" ? subject : run?.name === null ? written(run.settings) : null;
+    if ((lots.digits || subject === OWN) && name !== linked) tell(address, (linked = name));
     if (!page || !run) return;
     page.render({ run, chosen, hidden: current.hidden() });
     const shown = picture();
@@ -329,6 +366,7 @@ function subjects(say, subject, turn) {
     options: [
       { value: "digits", text: say("subjectDigits") },
       { value: SIGNS, text: say("subjectSigns") },
+      { value: OWN, text: say("subjectOwn") },
     ],
     onChoose: turn,
   });
@@ -358,9 +396,13 @@ function onKey(event, lot) {
 function tell(address, text) {
   if (!address) return;
   const url = new URL(address.read());
-  if (url.searchParams.get(PLAY) === text) return;
-  if (text === null) url.searchParams.delete(PLAY);
-  else url.searchParams.set(PLAY, text);
+  const before = url.href;
+  const told = { [PLAY]: text === OWN ? null : text, [TEACH]: text === OWN ? "" : null };
+  for (const [name, value] of Object.entries(told)) {
+    if (value === null) url.searchParams.delete(name);
+    else if (url.searchParams.get(name) !== value) url.searchParams.set(name, value);
+  }
+  if (url.href === before) return;
   address.write(url.href, /** @type {any} */ (address.view?.() ?? null), false);
 }
 

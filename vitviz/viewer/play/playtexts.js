@@ -1,5 +1,5 @@
 /**
- * The texts of the playground, by language: all of `play.json`, and a few of `viewer.json`; bundle.py
+ * The texts of the playground, by language: all of `play.json` and `own.json`, and a few of `models.json` and `viewer.json`; bundle.py
  * replaces this module.
  */
 
@@ -10,5 +10,7 @@ const SHARED = /^draw(Field|Help|Undo|Clear|Width|Ink|Pen)|^photoOnly$/; // as i
 /** @type {Record<string, Record<string, string>>} */
 export const TEXTS = byLanguage((name) => ({
   ...dictionary(name, "play"),
+  ...dictionary(name, "own"),
+  ...prefixed("", dictionary(name, "models"), /^left_out$/),
   ...prefixed("", dictionary(name, "viewer"), SHARED),
 }));

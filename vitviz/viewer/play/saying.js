@@ -8,15 +8,17 @@ import { TEXTS } from "./playtexts.js";
  * @typedef {(key: string, values?: Record<string, any>) => string} Say
  */
 
-/** Suffix of the keys of texts that differ where the pictures are a visitor's own. */
-const OWN = "_signs";
-
-/** @param {string} language @param {boolean} [signs]  the pictures are drawn by a visitor @returns {Say} */
-export function sayingIn(language, signs = false) {
+/**
+ * @param {string} language
+ * @param {"signs"|"own"} [subject]  whose texts differ: the key of one ends in "_signs" or "_own"
+ * @returns {Say}
+ */
+export function sayingIn(language, subject) {
   const texts = { ...TEXTS.en, ...TEXTS[language] };
   return (key, values = {}) => {
     if (!Object.hasOwn(texts, key)) throw new Error("no text named " + key);
-    const text = texts[signs && Object.hasOwn(texts, key + OWN) ? key + OWN : key];
+    const special = key + "_" + subject;
+    const text = texts[Object.hasOwn(texts, special) ? special : key];
     return withParticles(text.replace(/\{(\w+)\}/g, (_, name) => String(values[name])));
   };
 }

@@ -2,12 +2,12 @@
  * Signing: a visitor draws kinds of signs, gives them names, and draws another one for the model to answer.
  */
 
-import { percent } from "../maths/numbers.js";
 import { download } from "../parts/download.js";
 import { el, setText, show } from "../parts/dom.js";
 import { fileField } from "../parts/drops.js";
 import { allow, button } from "../parts/widgets.js";
 import { createPenField } from "../stage/penfield.js";
+import { answerRows } from "./answerrows.js";
 import { pictureOf } from "./digits.js";
 import { createKinds } from "./kinds.js";
 import {
@@ -238,20 +238,4 @@ export function createSigning({ learn, request }) {
       el("div", { class: "vv-signs-drawings" }, ...shownDrawings),
     );
   }
-}
-
-/** Each kind with how sure the model is of it. @param {{name: string, share: number}[]} found */
-function answerRows(found) {
-  const best = Math.max(...found.map(({ share }) => share));
-  return found.map(({ name, share }) => {
-    const fill = el("i");
-    fill.style.width = 100 * share + "%";
-    return el(
-      "li",
-      { class: share === best ? "vv-best" : "" },
-      el("span", { text: name }),
-      el("span", { class: "vv-play-sure", "aria-hidden": "true" }, fill),
-      el("b", { text: percent(share) }),
-    );
-  });
 }

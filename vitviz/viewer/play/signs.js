@@ -197,8 +197,15 @@ export function readFile(text) {
   });
 }
 
-/** A name as it can be shown: without what cannot be seen. @param {any} name */
+/** A name as it can be shown. @param {any} name */
 export function nameIn(name) {
+  const seen = seenName(name);
+  if (seen === "") throw new SignsError("signsUnnamed");
+  return seen;
+}
+
+/** A name without what cannot be seen, and not too long; "" if nothing is left. @param {any} name */
+export function seenName(name) {
   const seen =
     typeof name === "string"
       ? name
@@ -206,7 +213,6 @@ export function nameIn(name) {
           .replace(/[\p{C}\p{Z}]+/gu, " ")
           .trim()
       : "";
-  if (seen === "") throw new SignsError("signsUnnamed");
   return [...seen].slice(0, LONGEST_NAME).join("");
 }
 

@@ -1,4 +1,10 @@
-/** Playing: opens the playground, which comes as a file of its own, and shows what has learned there. */
+/**
+ * Playing: opens the playground, which comes as a file of its own, with what it needs of the page, and shows what
+ * has learned there.
+ */
+
+const POOLS = ["token", "avg", "token_avg"]; // one vector for a picture, that a head reads
+const LOOK_MS = 100; // between two looks whether the first analysis has come
 
 /**
  * A model from the playground.
@@ -21,7 +27,8 @@ export function createPlaying(app, { element, address = null, playing, digitsOf,
   /** @type {Promise<{open: (settings?: string) => void, destroy: () => void}>|null} */
   let coming = null;
   let ours = /** @type {import("../types.js").Manifest|null} */ (null);
-  if (playing && address && new URL(address.read()).searchParams.has("play")) open();
+  const asked = address && new URL(address.read()).searchParams;
+  if (playing && (asked?.has("play") || asked?.has("teach"))) open();
   return {
     open,
     draw:
@@ -53,6 +60,8 @@ export function createPlaying(app, { element, address = null, playing, digitsOf,
       element,
       address,
       adopt,
+      trunk,
+      picture,
       fetchDigits: async () => {
         const [train, test] = await Promise.all([digitsOf("train"), digitsOf("test")]);
         return { train, test };
@@ -66,4 +75,55 @@ export function createPlaying(app, { element, address = null, playing, digitsOf,
     ours = template;
     return show(template, photo);
   }
+
+  /**
+   * A trained model of this page that a visitor's own things can be taught: the one that is shown, or the first of
+   * colours; null where there is none.
+   */
+  async function trunk() {
+    while (!app.source) await new Promise((done) => setTimeout(done, LOOK_MS));
+    const { manifest } = app.source;
+    const others = app.comparisons
+      .besides()
+      .filter(({ key, kind }) => kind === "model" && Object.hasOwn(weights, key.replace("model-", "")));
+    const makers = [
+      async () => manifest.template ?? manifest,
+      ...others.map(
+        ({ key }) =>
+          () =>
+            app.comparisons.manifestOf(key),
+      ),
+    ];
+    let grey = null;
+    for (const make of makers) {
+      const template = await make();
+      const found = isTrunk(template.model) ? await runs(template.template ?? template) : null;
+      if (found && template.model.image.channels === 3) return found;
+      grey ??= found;
+    }
+    return grey;
+  }
+
+  /** @param {import("../types.js").Manifest} template */
+  async function runs(template) {
+    const model = app.backend.prepare(template.model, true);
+    await model?.ready;
+    return model?.state === "here" ? { template, known: model.known, tools: model.tools } : null;
+  }
+
+  /** The picture that is shown, as a model sees it; null where another one sees it otherwise. */
+  async function picture({ template: { model } }) {
+    const { source } = app;
+    if (!source || JSON.stringify(seenBy(model)) !== JSON.stringify(seenBy(source.manifest.model)))
+      return null;
+    await source.picture.fetch();
+    return source.picture.here && { pixels: source.picture.here.pixels, file: null };
+  }
 }
+
+/** What decides how a model sees a photo. @param {import("../types.js").Model} model */
+const seenBy = ({ image, mean, std }) => [image, mean, std];
+
+/** Whether a head can be put on a model. @param {import("../types.js").Model} model */
+const isTrunk = ({ trained, pool, key, prefix_tokens: prefix }) =>
+  trained && !key.untrained && !key.image_size && POOLS.includes(pool) && !prefix.includes("dist_token");

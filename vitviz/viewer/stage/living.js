@@ -20,7 +20,7 @@ import { el, setText, show } from "../parts/dom.js";
 import { button, choice } from "../parts/widgets.js";
 import { createMarks } from "./marks.js";
 import { placeBox } from "./picture.js";
-import { createStream } from "./stream.js";
+import { createShutter, createStream } from "./stream.js";
 
 /** Pause between two answers for screen readers, and between two counts of pictures per second. */
 const TELL_MS = 2000;
@@ -227,8 +227,7 @@ function createField(app, say, changed) {
     manifest: { model },
   } = app.source;
   // of the last answer; of the next one
-  const [view, shot] = [el("canvas", { class: "vv-pixels" }), el("canvas")];
-  const pen = shot.getContext("2d", { willReadFrequently: true });
+  const [view, shutter] = [el("canvas", { class: "vv-pixels" }), createShutter(model.image)];
   const map = mapCanvas(grid.rows, grid.cols, "vv-overlay");
   const marks = createMarks(grid);
   const cursor = el("div", { class: "vv-box vv-pointed" });
@@ -285,25 +284,17 @@ function createField(app, say, changed) {
     return seen.root;
   }
 
-  /**
-   * The present frame, cropped to the shape of the model's pictures, because scaling the rest would take
-   * time. Null before the first frame.
-   * @param {HTMLVideoElement} video
-   */
+  /** The present frame; null before the first. @param {HTMLVideoElement} video */
   function shoot(video) {
-    const { videoWidth: across, videoHeight: down } = video;
-    if (across === 0 || video.readyState < video.HAVE_CURRENT_DATA) return null;
-    const scale = Math.min(across / model.image.width, down / model.image.height);
-    const [width, height] = [Math.floor(scale * model.image.width), Math.floor(scale * model.image.height)];
-    for (const canvas of [shot, view])
-      if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
-    pen.drawImage(video, Math.floor((width - across) / 2), Math.floor((height - down) / 2));
-    return pen.getImageData(0, 0, width, height);
+    const frame = shutter.shoot(video);
+    if (frame && (view.width !== frame.width || view.height !== frame.height))
+      Object.assign(view, { width: frame.width, height: frame.height });
+    return frame;
   }
 
   /** @param {import("../engine/core.js").Pass} pass  of the last frame */
   function draw(pass) {
-    view.getContext("2d").drawImage(shot, 0, 0);
+    view.getContext("2d").drawImage(shutter.canvas, 0, 0);
     marks.draw(pass.removed);
     const values = mapOf(pass);
     const { colours, opacity } = app.taste;

@@ -89,6 +89,29 @@ export function createStream(report) {
   }
 }
 
+/**
+ * Takes frames of a video, cropped to the shape of a model's pictures, because scaling the rest would take time.
+ * @param {{width: number, height: number}} image  the model's pictures
+ * @returns {{canvas: HTMLCanvasElement, shoot: (video: HTMLVideoElement) => ImageData|null}}
+ *   canvas: has the last frame; shoot: null before the first one
+ */
+export function createShutter(image) {
+  const canvas = document.createElement("canvas");
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  return {
+    canvas,
+    shoot(video) {
+      const { videoWidth: across, videoHeight: down } = video;
+      if (across === 0 || video.readyState < video.HAVE_CURRENT_DATA) return null;
+      const scale = Math.min(across / image.width, down / image.height);
+      const [width, height] = [Math.floor(scale * image.width), Math.floor(scale * image.height)];
+      if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+      pen.drawImage(video, Math.floor((width - across) / 2), Math.floor((height - down) / 2));
+      return pen.getImageData(0, 0, width, height);
+    },
+  };
+}
+
 /** @param {MediaStream|null} stream */
 function close(stream) {
   stream?.getTracks().forEach((track) => track.stop());

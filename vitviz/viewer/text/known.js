@@ -1,6 +1,7 @@
 /** Whether a picture shows one of the classes at all, in words: score, threshold, and how good both are. */
 
 import { grouped, percent, signed } from "../maths/numbers.js";
+import { LARGEST } from "../maths/predictions.js";
 
 /** Decimals of score and threshold: so many that both differ, if any do. */
 const DECIMALS = [2, 3, 4, 5];
@@ -21,7 +22,7 @@ export function knownTexts({ t, source: { manifest } }) {
       t("knownKeeps", { kept: whole(result.kept) }),
       measured ? catches(others, t) : "",
       photographs ? t("knownPhotographs", inTexts(photographs)) : "",
-      t("knownScore"),
+      t(manifest.model.known_by === LARGEST ? "knownLargest" : "knownScore"),
     ].filter(Boolean),
   };
 }

@@ -1,0 +1,240 @@
+"""A visitor's own things: a trained model is taught them in the page, and Python answers alike."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+
+from tests.browser.conftest import address_says, drop
+from tests.browser.test_accessibility import RUN, faults, needs_axe
+from tests.models import photo
+from vitviz import Analysis, analyze, load, teach
+from vitviz.languages import say
+from vitviz.payload import page as one_file
+from vitviz.web.store.examples import FOLDER
+
+ROW = ".vv-own .vv-signs-kind"
+RESULT = ".vv-own-result"
+
+
+@pytest.fixture(scope="module")
+def things(tmp_path_factory) -> dict[str, list[Path]]:
+    """Six pictures each of a cup and a dog: squares of the examples, each another one."""
+    folder = tmp_path_factory.mktemp("things")
+    found = {}
+    for name in ("coffee", "dog"):
+        with Image.open(FOLDER / f"{name}.jpg") as photo:
+            side = min(photo.size) * 3 // 4
+            for at in range(6):
+                left, top = (at * 29) % (photo.width - side), (at * 17) % (photo.height - side)
+                square = photo.convert("RGB").crop((left, top, left + side, top + side))
+                path = folder / f"{name}-{at}.png"
+                square.resize((160, 160)).save(path)
+                found.setdefault(name, []).append(path)
+    return found
+
+
+def opened(visit, query: str = "?teach", **options):
+    seen = visit(query, wait_for="", **options)
+    seen.page.locator(".vv-own-columns").wait_for()
+    return seen
+
+
+def give(page, at: int, files: list[Path], count: int) -> None:
+    """Choose files for a thing, and wait until it has so many pictures."""
+    row = page.locator(ROW).nth(at)
+    row.locator("input[type=file]").set_input_files(files)
+    row.locator(f".vv-signs-drawing:nth-child({count})").wait_for()
+
+
+def call(page, at: int, name: str) -> None:
+    field = page.locator(f"{ROW} .vv-signs-name").nth(at)
+    field.fill(name)
+    field.press("Tab")
+
+
+def test_two_things_are_taught_opened_saved_and_python_answers_alike(
+    visit, things, tmp_path
+) -> None:
+    seen = opened(visit)
+    page = seen.page
+    address_says(page, teach="", play=None)
+    page.get_by_text("Nothing leaves this page").wait_for()
+    page.get_by_text("It learns as soon as two things have a picture.").wait_for()
+    call(page, 0, "cup")
+    give(page, 0, things["coffee"], 6)
+    give(page, 1, things["dog"][:1], 1)
+    call(page, 1, "dog")
+    page.get_by_text("Nobody can say yet how well it knows dog").wait_for()
+    give(page, 1, things["dog"][1:], 6)
+    page.locator(RESULT).get_by_text("12 of 12").wait_for()
+    assert page.locator(f"{RESULT} li").all_inner_texts() == ["cup\n6 of 6", "dog\n6 of 6"]
+    page.get_by_text("None of these pictures was taken for another thing.").wait_for()
+    # A picture that it has not learned is answered, by the model that is saved.
+    trial = tmp_path / "trial.png"
+    with Image.open(FOLDER / "coffee.jpg") as photo:
+        photo.resize((200, 150)).save(trial)
+    page.locator(".vv-own-side > * > input[type=file]").set_input_files(trial)
+    page.wait_for_function("document.querySelector('.vv-own-word').textContent !== ''")
+    with page.expect_download() as coming:
+        page.get_by_role("button", name="Save the model").click()
+    assert coming.value.suggested_filename == "own-cup-dog.safetensors"
+    file = tmp_path / "mine.safetensors"
+    coming.value.save_as(file)
+    mine = load(file)
+    assert mine.card.labels == ("cup", "dog")
+    taught = mine.card.taught
+    assert (taught.base, taught.pictures, taught.confusions) == ("photos", (6, 6), ((6, 0), (0, 6)))
+    theirs = teach(load("photos"), {"cup": things["coffee"], "dog": things["dog"]}, progress=False)
+    assert taught.confusions == theirs.card.taught.confusions
+    assert mine.card.details["accuracy"] == theirs.card.details["accuracy"]
+    assert say(mine.card.details["accuracy"], "ko") == say(theirs.card.details["accuracy"], "ko")
+    assert mine.card.threshold == pytest.approx(theirs.card.threshold, abs=1e-4)
+    expected = analyze(theirs, trial).predictions()[0]
+    ours = analyze(mine, trial)
+    best = ours.predictions()[0]
+    assert best.label == expected.label
+    assert best.probability == pytest.approx(expected.probability, abs=1e-4)
+    known = ours.known_or_not()
+    word = best.label if known.known else "None of these"
+    assert page.locator(".vv-own-word").inner_text() == word
+    said = page.locator(".vv-signs-answers .vv-best").inner_text()
+    assert said.split() == [best.label, best.number_text]
+    page.get_by_role("button", name="Open in all panels").click()
+    seen.ready("cup-dog.png")
+    address_says(page, teach=None)
+    with page.expect_download() as coming:
+        page.locator("button", has_text="Save").first.click()
+        page.locator(".vv-save-items button", has_text="safetensors").first.click()
+    page.keyboard.press("Escape")
+    theirs = Analysis.load(coming.value.path())
+    assert torch.equal(theirs.picture, ours.picture)
+    shares = [one.trace.logits.double().softmax(0) for one in (theirs, ours)]
+    assert (shares[0] - shares[1]).abs().max() < 1e-4
+    for panel in ("Predictions", "Patches", "Explanations", "Experiment", "Model"):
+        seen.open_panel(panel)
+        seen.is_(state="ready")
+    # What was taught is still there, and its trunk too.
+    page.get_by_role("button", name="Playground").click()
+    assert page.locator(f"{ROW} .vv-signs-drawing").count() == 12
+    page.get_by_role("radio", name="handwritten digits").check(force=True)
+    page.locator(".vv-play-page[data-state=ready]").wait_for()
+    address_says(page, teach=None, play="standard")
+
+
+def test_what_cannot_be_learned_is_said_and_what_was_taken_away_comes_back(
+    visit, things, pictures, tmp_path
+) -> None:
+    page = opened(visit, "?model=photos&example=dog&teach").page
+    call(page, 0, "cup")
+    call(page, 1, " cup ")
+    give(page, 0, [pictures["text"], *things["coffee"][:3], pictures["empty"]], 3)
+    message = page.locator(".vv-own-side > .vv-play-note")
+    message.get_by_text("So it is with 1 more files.").wait_for()
+    assert "not a <b>photo.jpg" in message.inner_text()
+    labels = page.locator(ROW).evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
+    assert labels == ["cup", "cup 2"]
+    # Pasted and dropped pictures go to the thing on which they fall.
+    bytes_ = things["dog"][0].read_bytes()
+    second = page.locator(ROW).nth(1)
+    drop(second, bytes_, "a.png")
+    second.locator(".vv-signs-drawing:nth-child(1)").wait_for()
+    second.locator(".vv-signs-name").focus()
+    drop(second.locator("button").last, bytes_, "b.png", pasted=True)
+    second.locator(".vv-signs-drawing:nth-child(2)").wait_for()
+    second.get_by_role("button", name=re.compile("^From the page")).click()
+    second.locator(".vv-signs-drawing:nth-child(3)").wait_for()
+    page.locator(RESULT).get_by_text(re.compile(r"^\d of 6$")).first.wait_for()
+    undo = page.get_by_role("button", name="Undo: what was taken away")
+    assert undo.get_attribute("aria-disabled") == "true"
+    second.locator(".vv-signs-drawing").nth(1).click()
+    page.locator(RESULT).get_by_text(re.compile(r"^\d of 5$")).first.wait_for()
+    page.get_by_role("button", name="Take away cup with its pictures").click()
+    page.get_by_text("It learns as soon as two things have a picture.").wait_for()
+    undo.click()
+    page.locator(RESULT).get_by_text(re.compile(r"^\d of 5$")).first.wait_for()
+    # At most 100 pictures, said before and after.
+    page.get_by_text("5 of at most 100 pictures.").wait_for()
+    small = tmp_path / "small.png"
+    Image.new("RGB", (8, 8), "red").save(small)
+    give(page, 1, [small] * 97, 97)
+    page.get_by_text("There is room for 100 pictures in all: 2 more were not taken.").wait_for()
+    page.get_by_text("100 of at most 100 pictures.").wait_for()
+
+
+def test_a_burst_of_the_camera_is_one_group_and_the_camera_goes_off(visit) -> None:
+    page = opened(visit).page
+    page.get_by_role("button", name=re.compile("^Camera: ")).click()
+    holds = page.get_by_role("button", name=re.compile("^Hold to take"))
+    holds.nth(1).wait_for()
+    for at in (0, 1):
+        row = page.locator(ROW).nth(at)
+        box = holds.nth(at).bounding_box()
+        page.mouse.move(box["x"] + 9, box["y"] + 9)
+        page.mouse.down()
+        row.locator(".vv-signs-drawing:nth-child(3)").wait_for()
+        page.mouse.up()
+    # One go of each: it answers, and says nothing of how good it is.
+    page.get_by_text("Nobody can say yet how well it knows Thing 1, Thing 2").wait_for()
+    page.wait_for_function("document.querySelector('.vv-own-word').textContent !== ''")
+    for at in (0, 1):
+        row = page.locator(ROW).nth(at)
+        before = row.locator(".vv-signs-drawing").count()
+        holds.nth(at).focus()
+        page.keyboard.down("Space")
+        row.locator(f".vv-signs-drawing:nth-child({before + 2})").wait_for()
+        page.keyboard.up("Space")
+    page.wait_for_function(
+        """() => {
+            const count = document.querySelectorAll(".vv-own .vv-signs-drawing").length;
+            const big = document.querySelector(".vv-own .vv-play-big");
+            return big.textContent.endsWith(" of " + count);
+        }"""
+    )
+    live = "document.querySelector('.vv-own-view video')?.srcObject?.active ?? false"
+    assert page.evaluate(live)
+    page.keyboard.press("Escape")
+    page.wait_for_function("!document.querySelector('.vv-own-view video')")
+
+
+def test_a_picture_that_it_does_not_know_leads_there(visit, tmp_path) -> None:
+    pattern = tmp_path / "pattern.png"
+    Image.fromarray(photo()).save(pattern)
+    assert analyze(load("photos"), pattern).answer().level == "maybe"
+    seen = visit("?model=photos&example=dog", first=True, wait_for="dog.jpg")
+    page = seen.page
+    teach_it = page.get_by_role("button", name=re.compile("^Teach it yours"))
+    assert teach_it.count() == 0 or teach_it.is_hidden()
+    seen.bring(pattern)
+    assert page.locator(".vv-dare:not([hidden])").first.inner_text().startswith("Teach it yours")
+    teach_it.click()
+    page.locator(".vv-own-columns").wait_for()
+    address_says(page, teach="")
+    # The picture is there to be tried, and to be taught.
+    page.locator(".vv-own-view canvas").wait_for()
+    page.locator(ROW).first.get_by_text("From the page").click()
+    page.locator(f"{ROW} .vv-signs-drawing").wait_for()
+
+
+@needs_axe
+def test_the_page_of_one_file_has_it_and_axe_finds_no_fault(open_page, things) -> None:
+    html = one_file(analyze(load("photos"), things["dog"][0]), engine=True)
+    run = RUN.replace(".vitviz", ".vv-play")
+    for locale, scheme, only, name, own in (
+        ("en-US", "light", None, "Playground", "your own things"),
+        ("ko-KR", "dark", None, "직접 학습시키기", "내 물건"),
+    ):
+        page = open_page(html, locale=locale, color_scheme=scheme)
+        page.get_by_role("button", name=name, exact=True).click()
+        page.get_by_role("radio", name=own).check(force=True)
+        give(page, 0, things["coffee"][:3], 3)
+        page.locator(f"{ROW} button").nth(2).click()  # from the page
+        give(page, 1, things["dog"][1:3], 2)
+        page.locator(f"{RESULT} li").nth(1).wait_for()
+        page.wait_for_function("location.hash.includes('teach=')")
+        assert faults(page, only, run) == [], (locale, scheme)
+        page.locator(f"{RESULT} .vv-play-player").click()
+        page.wait_for_function("!document.querySelector('.vv-play').open")
+        page.wait_for_function("document.querySelector('.vv-names').textContent.includes(', ')")

@@ -1,0 +1,153 @@
+/** A visitor's own things: the set of pictures, and the file of the model that learned them. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+
+import { Core } from "../../vitviz/viewer/engine/core.js";
+import { readModel } from "../../vitviz/viewer/engine/weights.js";
+import { sharesOf } from "../../vitviz/viewer/learn/linearhead.js";
+import { parseSafetensors, readMetadata, toFloat32 } from "../../vitviz/viewer/maths/safetensors.js";
+import { softmax } from "../../vitviz/viewer/maths/outputs.js";
+import { cardOf } from "../../vitviz/viewer/play/owncard.js";
+import { checkpointOf, mirrored } from "../../vitviz/viewer/play/ownmodel.js";
+import { MOST_PICTURES, MOST_THINGS, OwnSet } from "../../vitviz/viewer/play/ownset.js";
+
+const file = new Uint8Array(readFileSync(new URL("../../weights/photos.safetensors", import.meta.url)));
+const buffer = file.buffer.slice(file.byteOffset, file.byteOffset + file.length);
+const known = () => ({
+  facts: /** @type {any} */ (null),
+  described: JSON.parse(readMetadata(buffer).vitviz),
+  tensors: parseSafetensors(buffer),
+});
+let made = 0;
+const picture = (group = 0) => ({ group, pixels: Uint8Array.from([++made, made >> 8, 0]), file: null });
+
+/** @param {OwnSet} set @param {number} thing @param {number} count */
+function fill(set, thing, count) {
+  for (let at = 0; at < count; at++) set.add(set.things[thing], picture(set.group()));
+}
+
+test("a set begins with two things without names, and takes as many pictures as there is room for", () => {
+  const set = new OwnSet();
+  const unnamed = (place) => "Thing " + place;
+  assert.deepEqual(set.names(unnamed), ["Thing 1", "Thing 2"]);
+  fill(set, 0, MOST_PICTURES + 3);
+  assert.deepEqual([set.count, set.room], [MOST_PICTURES, 0]);
+  for (let at = 0; at < 9; at++) set.more();
+  assert.equal(set.things.length, MOST_THINGS);
+  set.things[1].name = set.things[3].name = "cup";
+  set.things[4].name = "Thing 1";
+  assert.deepEqual(set.names(unnamed), ["Thing 1", "cup", "Thing 3", "cup 2", "Thing 1 2"]);
+});
+
+test("what was taken away last comes back to its place, while there is room", () => {
+  const set = new OwnSet();
+  fill(set, 0, 3);
+  const [first, second] = set.things;
+  const [, middle] = first.pictures;
+  set.drop(first, middle);
+  assert.equal(set.count, 2);
+  assert.ok(set.canUndo && set.undo());
+  assert.equal(first.pictures[1], middle);
+  assert.ok(!set.canUndo && !set.undo());
+  set.remove(first); // two rows always stay
+  assert.deepEqual([set.things.length, set.things[1], set.count], [2, second, 0]);
+  fill(set, 1, MOST_PICTURES - 2);
+  assert.ok(!set.undo()); // 98 + 3
+  set.more();
+  set.remove(set.things[2]);
+  assert.equal(set.things.length, 2);
+  assert.ok(set.undo());
+  assert.equal(set.things.length, 3);
+});
+
+test("an empty row is no class, and a picture of a thing that was taken away comes too late", () => {
+  const set = new OwnSet();
+  set.more();
+  fill(set, 0, 1);
+  fill(set, 2, 2);
+  const { things, labels, pictures } = set.content();
+  assert.deepEqual([things, labels, pictures.length], [[set.things[0], set.things[2]], [0, 1, 1], 3]);
+  const [gone] = set.things;
+  set.remove(gone);
+  assert.equal(set.add(gone, picture()), false);
+});
+
+test("the same picture twice in a thing is one group, and in another thing it is its own", () => {
+  const set = new OwnSet();
+  const [one, other] = set.things;
+  const same = picture(set.group());
+  for (const thing of [one, one, other]) set.add(thing, { ...same, group: set.group() });
+  const groups = set.content().pictures.map(({ group }) => group);
+  assert.ok(groups[0] === groups[1] && groups[0] !== groups[2]);
+});
+
+test("a mirror image has each row from right to left, and its colours as they were", () => {
+  const pixels = Uint8Array.from([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]); // 2 rows, 2 columns, 3 colours
+  assert.deepEqual([...mirrored(pixels, 2, 3)], [4, 5, 6, 1, 2, 3, 10, 11, 12, 7, 8, 9]);
+  assert.deepEqual(mirrored(mirrored(pixels, 2, 3), 2, 3), pixels);
+});
+
+test("without its head the trunk gives the vector, and the file with the new head answers as the head does", () => {
+  const core = new Core();
+  const trunk = core.load(checkpointOf(known(), null));
+  assert.deepEqual([trunk.config.num_classes, trunk.labels, trunk.unknown], [0, null, []]);
+  const seen = Uint8Array.from({ length: 72 * 72 * 3 }, (_, at) => (at * 37) % 256);
+  const vector = core.run({ picture: seen, answer: true }).logits;
+  assert.equal(vector.length, 192);
+  // The head that the model came with reads this vector.
+  const { logits } = (core.load(buffer), core.run({ picture: seen, answer: true }));
+  const { tensors } = known();
+  const [weight, bias] = ["head.weight", "head.bias"].map((name) => toFloat32(tensors[name]));
+  logits.forEach((logit, k) => {
+    const sum = vector.reduce((total, x, i) => total + x * weight[k * 192 + i], bias[k]);
+    assert.ok(Math.abs(sum - logit) < 1e-4);
+  });
+  const head = {
+    weight: Float64Array.from({ length: 2 * 192 }, (_, at) => Math.sin(at)),
+    bias: Float64Array.from([0.5, -0.5]),
+  };
+  const labels = ["cup", "연필"];
+  const made = checkpointOf(known(), { head, labels, details: { title: "cup" } });
+  assert.deepEqual(readModel(made).labels, labels);
+  core.load(made);
+  const answers = softmax(core.run({ picture: seen, answer: true }).logits, 1);
+  sharesOf(head, vector).forEach((share, at) => assert.ok(Math.abs(share - answers[at]) < 1e-5));
+  assert.ok(made.byteLength < buffer.byteLength + 1000); // the trunk keeps its 16 bits
+});
+
+test("the card has the counts, the threshold, and the pictures that were taken for another thing", () => {
+  const set = new OwnSet();
+  fill(set, 0, 2);
+  fill(set, 1, 2);
+  /** @type {any} */
+  const found = {
+    ...set.content(),
+    shares: [[0.9, 0.1], [0.2, 0.8], null, [0.4, 0.6]],
+    confusions: [
+      [1, 1],
+      [0, 1],
+    ],
+    threshold: 0.6,
+    pair: { classes: [0, 1], times: 1, pictures: [1, 3] },
+  };
+  const details = cardOf(found, ["cup", "pen"], "photos");
+  assert.equal(details.title, "cup, pen");
+  assert.deepEqual(JSON.parse(details.others), { score: "largest probability", threshold: 0.6 });
+  assert.equal(details.accuracy, "2 of 3 pictures right, each answered by a head that had not seen it");
+  assert.deepEqual(JSON.parse(details.taught), {
+    base: "photos",
+    pictures: [2, 2],
+    penalty: 0.03,
+    confusions: found.confusions,
+    confused: [{ picture: "cup 2", label: 0, answer: 1, probability: 0.8 }],
+    pair: [
+      { picture: "cup 2", label: 0, answer: 1, probability: 0.8 },
+      { picture: "pen 2", label: 1, answer: 0, probability: 0.4 },
+    ],
+  });
+  const none = cardOf({ ...found, threshold: null, pair: null }, ["cup", "pen"], "photos");
+  assert.ok(!("others" in none) && !("accuracy" in none));
+  assert.deepEqual(JSON.parse(none.taught).pair, []);
+});

@@ -1,0 +1,281 @@
+"""teach: a linear head for classes of one's own, from some pictures of each."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from ..errors import SelectionError, VitvizError
+from ..languages import Message
+from ..model.head import Pool, with_head
+from ..model.json_values import is_number, short
+from ..model.loaded import LARGEST, LoadedModel, check_loaded
+from ..model.photo_levels import Look
+from ..model.taught import MOST_CONFUSED, Confused, Taught
+from ..probe.analysis import picture_of
+from ..probe.capture.trace import is_sound
+from .analyses import in_batches, made_of, size_of
+from .features import pooled, pooling
+from .linear import (
+    PENALTY,
+    Linear,
+    confusions_of,
+    fit,
+    folds_of,
+    left_out,
+    threshold_of,
+    worst_pair,
+)
+from .pictures import BrokenPicture, Picture, is_folder, pictures_of, watched, with_label
+
+Penalty = float | Literal["cv"] | None
+CHOICES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # that "cv" chooses among
+BOUNDS = 1e-6, 1e6  # of a penalty
+MOST_CLASSES = 1000
+NAMED = 5  # classes in the title of a model
+
+
+def teach(
+    loaded: LoadedModel,
+    pictures: Any,
+    penalty: Penalty = None,
+    *,
+    pool: Pool | None = None,
+    batch_size: int | None = None,
+    invert: bool = False,
+    stretch: bool = False,
+    progress: bool = True,
+) -> LoadedModel:
+    """The model with a head for classes of your own: a linear probe, and how good it is.
+
+    pictures  {"cup": [...], "pen": [...]}, each as `pictures_of` takes them, or a folder with a
+              folder for each class; from 2 to `MOST_CLASSES` classes, one picture of each at least
+    penalty   strength of the L2 penalty, see `many.linear.fit`; None: `PENALTY`, as in the page;
+              "cv": that of `CHOICES` with the least log loss of left-out pictures
+    pool, batch_size, invert, stretch, progress  as of `features`
+
+    One forward pass for each picture and one for its mirror image give the pooled vectors that a
+    head of `with_head` reads, after the last norm. On these, logistic regression is fitted.
+
+    Then each picture is answered by a head that was fitted without it and its mirror image: the
+    pictures of a class, in their order, are dealt to ten folds (`many.linear.FOLDS`) which are left
+    out in turn. Copies of a picture stay together; the only picture of a class is not left out.
+    `card.taught` has the counts, and the wrong answers by name; `card.threshold` is the largest
+    probability that 95 % of the left-out pictures reach, below which `Analysis.known_or_not` says
+    that a picture shows none of the classes. `vitviz.save` keeps all of it.
+
+    Pictures that cannot be read are passed over, and named on stderr if `progress`. Raises
+    `VitvizError` for fewer or more classes, names that are empty or alike, a class without
+    pictures, or a picture that is in two classes, by the pixels that the model sees;
+    `SelectionError` for another penalty, and as `features` does.
+    """
+    made, broken = teach_all(
+        loaded, pictures, penalty, pool, batch_size, Look(invert, stretch), progress
+    )
+    for picture in broken if progress else ():
+        tqdm.write(f"note: {' '.join(picture.sentence.splitlines())}", file=sys.stderr)
+    return made
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rows:
+    """The pictures to learn from: features x (n, D) and those of the mirror images, classes y (n,),
+    names, fingerprints of what the model sees, and the pictures that were passed over.
+    """
+
+    x: Tensor
+    mirrored: Tensor
+    y: Tensor
+    names: tuple[str, ...]
+    prints: tuple[bytes, ...]
+    broken: tuple[BrokenPicture, ...]
+
+
+def teach_all(
+    loaded: LoadedModel,
+    pictures: Any,
+    penalty: Penalty,
+    pool: Pool | None,
+    batch_size: int | None,
+    look: Look,
+    progress: bool,
+) -> tuple[LoadedModel, tuple[BrokenPicture, ...]]:
+    """`teach`, and the pictures that were passed over."""
+    check_loaded(loaded)
+    _check_penalty(penalty)
+    plain, size, classes = pooling(loaded, pool), size_of(batch_size, loaded), classes_in(pictures)
+    labels = tuple(classes)
+    rows = _rows(plain, classes, size, look, progress)
+    _check(rows, labels)
+    places = {print_: place for place, print_ in reversed([*enumerate(rows.prints)])}
+    groups = [places[print_] for print_ in rows.prints]
+    folds = torch.tensor(folds_of(rows.y.tolist(), groups))
+    chosen, head, answers = _answered(rows, folds, len(labels), penalty, progress)
+    made = with_head(loaded, head.weight, head.bias, labels, pool)
+    facts = _facts(loaded.card.name, labels, rows, chosen, answers)
+    card = replace(made.card, details={**made.card.details, **facts})
+    return replace(made, card=card), rows.broken
+
+
+def _check_penalty(penalty: Penalty) -> None:
+    if penalty not in (None, "cv") and not is_number(penalty, *BOUNDS):
+        raise SelectionError(
+            f'penalty must be a number from {BOUNDS[0]:g} to {BOUNDS[1]:g} or "cv", '
+            f"got {short(penalty)}"
+        )
+
+
+def classes_in(pictures: Any) -> dict[str, list[Picture]]:
+    """The pictures of each class, by its trimmed name. Raises `VitvizError` for what `teach` does
+    not take.
+    """
+    if isinstance(pictures, str | Path):
+        pictures = _folders(pictures)
+    if not isinstance(pictures, Mapping):
+        raise VitvizError(
+            'classes must be {"cup": [...], "pen": [...]} or a folder with a folder for each '
+            f"class, got {type(pictures).__name__}"
+        )
+    found: dict[str, list[Picture]] = {}
+    for given, some in pictures.items():
+        name = given.strip() if isinstance(given, str) else ""
+        if not name:
+            raise VitvizError(
+                f"the name of a class must be a text that is not empty, got {given!r}"
+            )
+        if name in found:
+            raise VitvizError(f"two classes are named {name!r}, apart from spaces around it")
+        if isinstance(some, list | tuple) and not some:
+            raise VitvizError(f"the class {name!r} has no pictures")
+        try:
+            found[name] = list(pictures_of(some))
+        except VitvizError as error:
+            raise VitvizError(f"the class {name!r} has no pictures: {error}") from error
+    if not 2 <= len(found) <= MOST_CLASSES:
+        names = ": " + ", ".join(map(repr, found)) if len(found) == 1 else ""
+        raise VitvizError(
+            f"a head is taught from 2 to {MOST_CLASSES:,} classes, and {len(found):,} came{names}"
+        )
+    return found
+
+
+def _folders(folder: str | Path) -> dict[str, Path]:
+    """The folders in a folder, without hidden ones, by their names in order."""
+    if not is_folder(folder):
+        raise VitvizError(f"there is no folder {str(folder)!r}")
+    inside = sorted(Path(folder).expanduser().iterdir())
+    return {each.name: each for each in inside if each.is_dir() and not each.name.startswith(".")}
+
+
+@torch.inference_mode()
+def _rows(
+    plain: LoadedModel, classes: Mapping[str, list[Picture]], size: int, look: Look, progress: bool
+) -> Rows:
+    """The features of all pictures that can be read, and of their mirror images.
+
+    A mirror image is the picture that the model sees with its columns in reverse order.
+    """
+    found = [with_label(one, at) for at, some in enumerate(classes.values()) for one in some]
+    last = [plain.card.config.depth - 1]
+    rows: list[Tensor] = []
+    about: list[tuple[int, str, bytes]] = []
+    broken: list[BrokenPicture] = []
+    for batch in in_batches(watched(found, progress), size):
+        opened = made_of(
+            batch, look, lambda photo: plain.preprocess.pixels(picture_of(plain, photo))
+        )
+        whole = [each[0] for each in opened if not isinstance(each, BrokenPicture)]
+        both = [torch.cat(whole), torch.cat(whole).flip(-1)] if whole else []
+        vectors = [pooled(plain.vit, pixels, last, True)[:, 0] for pixels in both]
+        computed = iter(torch.stack(vectors, dim=1) if whole else ())
+        for picture, each in zip(batch, opened, strict=True):
+            if isinstance(each, BrokenPicture):
+                broken.append(each)
+            elif is_sound(pair := next(computed)):
+                rows.append(pair)
+                seen = hashlib.blake2b(each[0].numpy().tobytes(), digest_size=16)
+                about.append((int(each[1] or 0), _short_name(picture), seen.digest()))
+            else:
+                sentence = str(Message("models.without_bounds", name=plain.card.name))
+                broken.append(BrokenPicture(picture.name, sentence))
+    x = torch.stack(rows, dim=1) if rows else torch.empty(2, 0, plain.card.config.pooled_dim)
+    y, names, prints = zip(*about, strict=True) if about else ((), (), ())
+    return Rows(x[0], x[1], torch.tensor(y, dtype=torch.long), names, prints, tuple(broken))
+
+
+def _short_name(picture: Picture) -> str:
+    """The name for the card of a model, which may be shared: of a path the last two parts."""
+    return "/".join(picture.file.parts[-2:]) if picture.file else picture.name
+
+
+def _check(rows: Rows, labels: Sequence[str]) -> None:
+    """Raise `VitvizError` for a class without pictures, or a picture in two classes."""
+    counts = rows.y.bincount(minlength=len(labels)).tolist()
+    if 0 in counts:
+        why = f": {rows.broken[0].sentence}" if rows.broken else ""
+        raise VitvizError(f"no picture of {labels[counts.index(0)]!r} can be used{why}")
+    first: dict[bytes, int] = {}
+    for place, print_ in enumerate(rows.prints):
+        other = first.setdefault(print_, place)
+        if rows.y[other] != rows.y[place]:
+            pair = f"{rows.names[other]} and {rows.names[place]}"
+            both = " and ".join(repr(labels[int(rows.y[at])]) for at in (other, place))
+            raise VitvizError(f"{pair} are the same picture to the model, in two classes: {both}")
+
+
+def _answered(
+    rows: Rows, folds: Tensor, classes: int, penalty: Penalty, progress: bool
+) -> tuple[float, Linear, Tensor]:
+    """The penalty, the head, and its answers to left-out pictures, (n, C)."""
+    both, twice = torch.cat([rows.x, rows.mirrored]), rows.y.repeat(2)
+    results = []
+    for each in CHOICES if penalty == "cv" else (PENALTY if penalty is None else penalty,):
+        head = fit(both, twice, classes, each)
+        answers = left_out(
+            rows.x, rows.mirrored, rows.y, folds, classes, each, head, progress=progress
+        )
+        right = answers.gather(1, rows.y[:, None])[folds >= 0]
+        # the penalty of the page where no picture can be left out, and so all means are nan
+        loss = float(-right.log().mean()) if len(right) else abs(each - PENALTY)
+        results.append((loss, each, head, answers))
+    return min(results, key=lambda result: result[0])[1:]
+
+
+def _facts(
+    base: str, labels: Sequence[str], rows: Rows, penalty: float, answers: Tensor
+) -> dict[str, str]:
+    """The details of the card: title, "taught", and where pictures were left out their figures."""
+    classes, counted = len(labels), ~answers[:, 0].isnan()
+    answers, y = answers[counted], rows.y[counted]
+    names = [name for name, each in zip(rows.names, counted.tolist(), strict=True) if each]
+    shares, said = answers.max(dim=1) if len(answers) else (torch.empty(0), y)
+    pair = worst_pair(answers, y) or ()
+    wrong = sorted((said != y).nonzero()[:, 0].tolist(), key=lambda at: -float(shares[at]))
+    taught = Taught(
+        base=base,
+        pictures=tuple(rows.y.bincount(minlength=classes).tolist()),
+        penalty=float(penalty),
+        confusions=tuple(map(tuple, confusions_of(answers, y).tolist())),
+        confused=tuple(
+            Confused(names[at], int(y[at]), int(said[at]), float(shares[at]))
+            for at in wrong[:MOST_CONFUSED]
+        ),
+        pair=tuple(
+            Confused(names[at], int(y[at]), int(y[other]), float(answers[at, y[other]]))
+            for at, other in zip(pair, reversed(pair), strict=True)
+        ),
+    )
+    more = ["..."] if classes > NAMED else []
+    facts = {"title": ", ".join([*labels[:NAMED], *more]), "taught": taught.to_json()}
+    if taught.of:
+        others = {"score": LARGEST, "threshold": threshold_of(answers)}
+        accuracy = Message("models.left_out", right=taught.right, of=taught.of)
+        facts |= {"others": json.dumps(others), "accuracy": accuracy}
+    return facts

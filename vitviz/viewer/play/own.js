@@ -1,0 +1,235 @@
+/** Own: the page on which a visitor teaches a trained model things of their own. */
+
+import { download } from "../parts/download.js";
+import { el, setText } from "../parts/dom.js";
+import { fileField } from "../parts/drops.js";
+import { allow, button } from "../parts/widgets.js";
+import { createOwnLive } from "./ownlive.js";
+import { checkpointOf, createOwnModel } from "./ownmodel.js";
+import { createOwnResult } from "./ownresult.js";
+import { MOST_PICTURES, MOST_THINGS, OwnSet } from "./ownset.js";
+import { createTaking } from "./owntaking.js";
+import { createRow } from "./ownrow.js";
+import { cardOf, countsOf, templateOf } from "./owncard.js";
+import { seenName } from "./signs.js";
+import { fileOf } from "./thumbnails.js";
+
+const TITLES = {
+  ownMore: "ownMoreTitle",
+  ownUndo: "ownUndoTitle",
+  ownShow: "ownShowTitle",
+  ownSave: "ownSaveTitle",
+};
+let opened = 0; // number of models that were opened in the viewer
+
+/**
+ * What the viewer gives to this page. trunk: a model of the page; null where it has none; picture: what the
+ * page shows, as that model sees it; null where another model does; adopt: shows a model and a picture.
+ * @typedef {{trunk: () => Promise<import("./ownmodel.js").Trunk|null>,
+ *   picture: (trunk: import("./ownmodel.js").Trunk) => Promise<{pixels: Uint8Array, file: Blob|null}|null>,
+ *   adopt: (model: import("../session/playing.js").Adopted) => Promise<any>}} Around
+ */
+
+/** @param {Around & {close: () => void}} around  close: the viewer is to be seen */
+export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
+  const set = new OwnSet();
+  const spoken = { say: /** @type {import("./saying.js").Say} */ ((key) => key), language: "en", note: "" };
+  const say = (key, values) => spoken.say(key, values);
+  const place = el("div", { class: "vv-own" });
+  let works = /** @type {Awaited<ReturnType<typeof come>>} */ (null); // what the page runs, once the model has come
+  let coming = /** @type {Promise<any>|null} */ (null);
+  let parts = /** @type {any} */ (null);
+  let chosen = set.things[0];
+  const names = () => set.names((at) => say("ownUnnamed", { place: at }));
+  const nameOf = (thing) => names()[set.things.indexOf(thing)] ?? thing.name;
+  return {
+    root: place,
+    build,
+    /** Takes files that were dropped, or pasted. @param {Iterable<File>} files @param {Node} on */
+    take(files, on) {
+      const row = parts?.rows.find(({ root }) => root.contains(on));
+      return works?.taking.files(row?.thing ?? chosen, [...files]);
+    },
+    /** Nobody sees it any more. */
+    leave: () => works?.live.off(),
+    destroy() {
+      works?.live.end();
+      works?.model.stop();
+    },
+  };
+
+  /** Makes all anew, in a language. @param {import("./saying.js").Say} newSay @param {string} newLanguage */
+  function build(newSay, newLanguage) {
+    Object.assign(spoken, { say: newSay, language: newLanguage });
+    if (!works) {
+      place.replaceChildren(el("p", { role: "status", text: say("ownComing") }));
+      coming ??= begin();
+      return;
+    }
+    const { live, taking, trunk } = works;
+    const test = fileField("image/*", ([file]) => taking.tryFile(file));
+    const press = (key, onClick, values = {}) =>
+      button({ text: say(key), title: say(TITLES[key], values), onClick });
+    parts = {
+      rows: [],
+      list: el("div", { class: "vv-own-things", role: "group", "aria-label": say("ownThings") }),
+      more: press("ownMore", () => change(() => set.more()), { most: MOST_THINGS }),
+      undo: press("ownUndo", () => change(() => (spoken.note = set.undo() ? "" : say("ownNoUndo")))),
+      count: el("p", { class: "vv-note" }),
+      message: el("p", { class: "vv-play-note", role: "status" }),
+      result: createOwnResult({ say, nameOf, image: trunk.template.model.image }),
+      open: press("ownShow", openIt),
+      save: press("ownSave", saveIt),
+    };
+    parts.open.classList.add("vv-play-player");
+    place.replaceChildren(
+      el("p", { text: say("ownGoal") }),
+      el("p", { class: "vv-note", text: say("ownPrivate") }),
+      el(
+        "div",
+        { class: "vv-own-columns" },
+        live.build(say, newLanguage, () => test.click()),
+        el(
+          "section",
+          { class: "vv-own-side", "aria-label": say("ownThings") },
+          parts.list,
+          el("div", { class: "vv-play-buttons" }, parts.more, parts.undo, test),
+          parts.count,
+          parts.message,
+        ),
+        el(
+          "section",
+          { class: "vv-own-result", "aria-label": say("ownGood") },
+          parts.result.root,
+          el("div", { class: "vv-play-buttons" }, parts.open, parts.save),
+        ),
+      ),
+    );
+    render();
+  }
+
+  async function begin() {
+    try {
+      works = await come();
+    } finally {
+      coming = null; // it can be asked for again
+      if (works) build(spoken.say, spoken.language);
+      else place.replaceChildren(el("p", { role: "status", text: say("ownNoModel") }));
+    }
+    const shown = works && (await picture(works.trunk));
+    if (shown) works?.live.try(shown);
+  }
+
+  async function come() {
+    const trunk = await fetchTrunk();
+    if (!trunk) return null;
+    const model = createOwnModel(trunk, set, () => {
+      render();
+      live.again();
+    });
+    const live = createOwnLive({ trunk, model, nameOf, changed: render });
+    const language = () => spoken.language;
+    const taking = createTaking({ trunk, set, model, live, picture, say, language, hear, change });
+    return { trunk, model, live, taking };
+  }
+
+  /** Does something to the set, from which is learned anew. @param {() => void} task */
+  function change(task) {
+    spoken.note = "";
+    task();
+    works?.model.touch();
+    render();
+  }
+
+  /** @param {string} text */
+  function hear(text) {
+    spoken.note = text;
+    render();
+    parts?.message.scrollIntoView({ block: "nearest" });
+  }
+
+  function render() {
+    if (!parts || !works) return;
+    const { model, live, taking, trunk } = works;
+    const { rows, list, more, undo, count, result, open, save } = parts;
+    parts.rows = set.things.map(
+      (thing) =>
+        rows.find((row) => row.thing === thing) ??
+        createRow({
+          thing,
+          set,
+          say,
+          image: trunk.template.model.image,
+          on: {
+            choose: () => (chosen = thing),
+            rename: (name) => change(() => (thing.name = seenName(name))),
+            files: (files) => taking.files(thing, files),
+            shoot: (group) => taking.shoot(thing, group),
+            screen: () => taking.screen(thing),
+            drop: (one) => change(() => set.drop(thing, one)),
+            remove: () => change(() => set.remove(thing)),
+          },
+        }),
+    );
+    const roots = parts.rows.map(({ root }) => root);
+    if (roots.some((root, at) => list.children[at] !== root) || list.children.length !== roots.length)
+      list.replaceChildren(...roots);
+    parts.rows.forEach((row, at) => row.render({ name: names()[at], place: at + 1, films: live.isOn() }));
+    allow(more, set.things.length < MOST_THINGS);
+    allow(undo, set.canUndo);
+    setText(count, say("ownRoom", { count: set.count, most: MOST_PICTURES }));
+    result.render({ found: model.found(), state: model.state(), set });
+    for (const press of [open, save]) allow(press, model.found() !== null);
+    setText(parts.message, spoken.note);
+  }
+
+  /** The model as it is now: its file, and what is known of it; null while nothing is learned. */
+  function made() {
+    const found = works?.model.found();
+    if (!works || !found) return null;
+    const { trunk } = works;
+    const labels = found.things.map(nameOf);
+    const details = cardOf(found, labels, trunk.template.model.key.name);
+    return {
+      ...works,
+      found,
+      labels,
+      details,
+      buffer: checkpointOf(trunk.known, {
+        head: found.head,
+        labels,
+        details,
+        counts: countsOf(found.confusions),
+      }),
+    };
+  }
+
+  async function openIt() {
+    const learned = made();
+    if (!learned) return;
+    const { labels, details, buffer, found, live, trunk } = learned;
+    const { template } = trunk;
+    const frame = await live.take();
+    const shown = live.shown() ?? found.pictures[0];
+    const name = labels.join("-") + ".png";
+    const file = frame ?? shown.file ?? (await fileOf(shown.pixels, template.model.image, name));
+    close();
+    await adopt({
+      template: templateOf(template, {
+        key: "own-" + ++opened,
+        labels,
+        details,
+        found,
+      }),
+      buffer,
+      photo: { file, name },
+    });
+  }
+
+  function saveIt() {
+    const learned = made();
+    if (!learned) return;
+    const stem = learned.labels.join("-").replace(/[^\p{L}\p{N}-]+/gu, "_");
+    download(new Blob([learned.buffer]), "own-" + stem + ".safetensors");
+  }
+}

@@ -1,0 +1,108 @@
+/** Own card: what a model of a visitor's own things says of itself, in its file and in the viewer. */
+
+import { PENALTY } from "../engine/tables.js";
+import { best } from "../learn/linearhead.js";
+import { LARGEST } from "../maths/predictions.js";
+import { TEXTS } from "./playtexts.js";
+import { sayingIn } from "./saying.js";
+
+const MOST_CONFUSED = 20; // pictures that are kept by name
+/** Files of an analysis that say nothing of its head or its training. */
+const OF_TRUNK = ["positions", "untrained", "filters", "inside"];
+
+/**
+ * The details of the file, as vitviz/model/taught.py reads them. Pictures go by their thing and place, since
+ * names of files may say more than their owner would.
+ * @param {import("./ownmodel.js").Found} found
+ * @param {string[]} labels
+ * @param {string} base  the name of the trunk
+ * @returns {Record<string, string>}
+ */
+export function cardOf(
+  { things, pictures, labels: classes, shares, confusions, threshold, pair },
+  labels,
+  base,
+) {
+  const named = (at, answer) => ({
+    picture: labels[classes[at]] + " " + (1 + things[classes[at]].pictures.indexOf(pictures[at])),
+    label: classes[at],
+    answer,
+    probability: /** @type {number[]} */ (shares[at])[answer],
+  });
+  const answers = shares.map((found) => found && best(found));
+  const confused = answers
+    .flatMap((answer, at) => (answer !== null && answer !== classes[at] ? [named(at, answer)] : []))
+    .sort((one, other) => other.probability - one.probability)
+    .slice(0, MOST_CONFUSED);
+  const taught = {
+    base,
+    pictures: things.map((_, label) => classes.filter((one) => one === label).length),
+    penalty: PENALTY,
+    confusions,
+    confused,
+    pair: (pair?.pictures ?? []).flatMap((at, side) =>
+      at < 0 ? [] : [named(at, /** @type {any} */ (pair).classes[1 - side])],
+    ),
+  };
+  return {
+    title: labels.join(", "),
+    taught: JSON.stringify(taught),
+    ...(threshold === null
+      ? {}
+      : { others: JSON.stringify({ score: LARGEST, threshold }), accuracy: leftOut("en", confusions) }),
+  };
+}
+
+/** The counts of pictures left out. @param {number[][]} confusions */
+export const countsOf = (confusions) => ({
+  right: confusions.reduce((sum, row, label) => sum + row[label], 0),
+  of: confusions.flat().reduce((sum, count) => sum + count, 0),
+});
+
+/** How good it is, in a sentence. @param {string} language @param {number[][]} confusions */
+const leftOut = (language, confusions) => sayingIn(language)("left_out", countsOf(confusions));
+
+/**
+ * The manifest of the trunk with the new head, without a picture, for `analysed` of data/analysed.js.
+ * @param {import("../types.js").Manifest} template
+ * @param {{key: string, labels: string[], details: Record<string, string>, found: import("./ownmodel.js").Found}} own
+ * @returns {import("../types.js").Manifest}
+ */
+export function templateOf({ version, model, pass, files }, { key, labels, details, found }) {
+  const { title, accuracy } = details;
+  const { threshold, confusions } = found;
+  const texts = Object.keys(TEXTS).map((tag) => [tag, { texts: { [accuracy]: leftOut(tag, confusions) } }]);
+  const [classes, width] = [labels.length, model.embed_dim * (model.pool === "token_avg" ? 2 : 1)];
+  return /** @type {any} */ ({
+    version,
+    model: {
+      ...model,
+      name: key,
+      key: { name: key, untrained: false, image_size: null },
+      source: title,
+      title,
+      details,
+      num_parameters: model.num_parameters + (classes - model.num_classes) * (width + 1),
+      head: "classes",
+      outputs: "one_of",
+      assumed: [],
+      measurements: {},
+      labels,
+      groups: null,
+      temperature: 1,
+      calibrated: false,
+      threshold,
+      known_by: LARGEST,
+      certain: null,
+      explainers: model.explainers.map((one) => ({ ...one, measured: null })),
+      tested: null,
+      sizes: [],
+      num_classes: classes,
+      steps: model.steps.map((step) => (step.name === "logits" ? { ...step, shape: [1, classes] } : step)),
+      words: accuracy ? Object.fromEntries(texts) : {},
+    },
+    photo: null,
+    pass: { id: pass.id, changes: [], removed: [] },
+    files: Object.fromEntries(Object.entries(files).filter(([name]) => OF_TRUNK.includes(name))),
+  });
+}

@@ -1,0 +1,150 @@
+/**
+ * Own model: the trunk of a trained model with a head for a visitor's own things, which is fitted anew after each
+ * change.
+ */
+
+import { createEngine } from "../engine/client.js";
+import { createLearner } from "../learn/client.js";
+import { sharesOf } from "../learn/linearhead.js";
+import { writeSafetensors } from "../maths/safetensors.js";
+
+const REST_MS = 250; // of a hand that adds and removes pictures
+
+/**
+ * A trained model of this page. template: a manifest of it; tools: of the engine.
+ * @typedef {{template: import("../types.js").Manifest, known: import("../data/made.js").Known,
+ *   tools: import("../localengine.js").LocalEngine}} Trunk
+ * What was learned last, of these things and pictures.
+ * @typedef {import("../learn/linearhead.js").Learned & ReturnType<import("./ownset.js").OwnSet["content"]>} Found
+ */
+
+/**
+ * A checkpoint with another head, or without one.
+ * @param {import("../data/made.js").Known} known
+ * @param {{head: import("../learn/linearhead.js").Head, labels: string[], details: Record<string, string>,
+ *   counts?: {right: number, of: number}}|null} own
+ */
+export function checkpointOf({ described, tensors }, own) {
+  const kept = Object.fromEntries(Object.entries(tensors).filter(([name]) => !name.startsWith("head.")));
+  const classes = own?.labels.length ?? 0;
+  if (own) {
+    const [weight, bias] = [Float32Array.from(own.head.weight), Float32Array.from(own.head.bias)];
+    Object.assign(kept, {
+      "head.weight": { shape: [classes, weight.length / classes], data: weight },
+      "head.bias": { shape: [classes], data: bias },
+    });
+  }
+  const { config, preprocess } = described;
+  const told = {
+    config: { ...config, num_classes: classes },
+    preprocess,
+    labels: own?.labels ?? null,
+    details: own?.details ?? {},
+    ...(own?.details.accuracy
+      ? { messages: { [own.details.accuracy]: { key: "models.left_out", values: own.counts } } }
+      : {}),
+  };
+  return writeSafetensors(kept, { vitviz: JSON.stringify(told) });
+}
+
+/** A picture with left and right exchanged. @param {Uint8Array} pixels  (h, w, C) */
+export function mirrored(pixels, width, channels) {
+  const row = width * channels;
+  return pixels.map((_, at, all) => {
+    const [from, channel] = [Math.floor((at % row) / channels), at % channels];
+    return all[at - (at % row) + (width - 1 - from) * channels + channel];
+  });
+}
+
+/**
+ * @param {Trunk} trunk
+ * @param {import("./ownset.js").OwnSet} set
+ * @param {() => void} changed  something new is known
+ */
+export function createOwnModel({ template, known }, set, changed) {
+  const { width, channels } = template.model.image;
+  const engine = createEngine();
+  const learner = createLearner({
+    taught(share) {
+      state.share = (1 + share) / 2;
+      changed();
+    },
+  });
+  const ready = engine.load(checkpointOf(known, null));
+  const state = { found: /** @type {Found|null} */ (null), working: false, since: 0, share: 0, failed: "" };
+  let [wanted, done, timer] = [0, 0, 0];
+  return {
+    /** Learned from the set, or from an earlier one while that is under way. */
+    found: () => state.found,
+    /** working: not all is learned yet; since: when that began; share: that is done: half of it is what the trunk sees, half the heads */
+    state: () => ({ ...state, working: wanted !== done }),
+    touch() {
+      wanted += 1;
+      clearTimeout(timer);
+      timer = setTimeout(() => work(), REST_MS);
+    },
+    /** The picture of a photo, as the model sees it. @param {ImageBitmap} bitmap */
+    async see(bitmap) {
+      await ready;
+      const { seen } = await engine.see({ bitmap, preprocess: known.facts.preprocess });
+      return new Uint8Array(seen.data);
+    },
+    /** The probabilities of the things that are learned; null while there are none. @param {Uint8Array} pixels */
+    async answer(pixels) {
+      if (!state.found) return null;
+      const vector = await vectorOf(pixels, "shown");
+      const of = state.found;
+      return of && { shares: sharesOf(of.head, vector), of };
+    },
+    stop() {
+      clearTimeout(timer);
+      engine.stop();
+      learner.stop();
+    },
+  };
+
+  async function vectorOf(pixels, lane) {
+    await ready;
+    return (await engine.run({ picture: pixels, answer: true, lane })).logits;
+  }
+
+  async function work() {
+    if (state.working) return;
+    Object.assign(state, { working: true, since: performance.now(), share: 0, failed: "" });
+    try {
+      while (wanted !== done) {
+        const mine = wanted;
+        const content = set.content();
+        changed();
+        for (const [at, picture] of content.pictures.entries()) {
+          state.share = at / content.pictures.length / 2;
+          picture.vectors ??= [
+            await vectorOf(picture.pixels, "learned"),
+            await vectorOf(mirrored(picture.pixels, width, channels), "learned"),
+          ];
+        }
+        if (mine !== wanted) continue;
+        const classes = content.things.length;
+        const { pictures, labels } = content;
+        const learned =
+          classes < 2
+            ? null
+            : await learner.teach({
+                vectors: pictures.map(({ vectors }) => /** @type {Float32Array[]} */ (vectors)),
+                labels,
+                groups: pictures.map(({ group }) => group),
+                classes,
+              });
+        state.found = learned && { ...learned, ...content };
+        done = mine;
+      }
+    } catch (error) {
+      done = wanted;
+      state.failed = error.message;
+      throw error;
+    } finally {
+      state.working = false;
+      changed();
+    }
+  }
+}

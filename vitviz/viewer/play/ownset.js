@@ -1,0 +1,118 @@
+/** Own set: a visitor's own things, each a name and pictures. No document in here. */
+
+const FEWEST_THINGS = 2;
+export const MOST_THINGS = 5;
+export const MOST_PICTURES = 100; // of all things: as many as a phone holds and a page of thumbnails shows
+
+/**
+ * A picture of a thing. group: those of one go of the camera have the same; pixels: as the model sees it, (h, w, C);
+ * vectors: what the trunk makes of it and of its mirror image, null until that is computed; file: the whole
+ * photo, where this page has it.
+ * @typedef {{group: number, pixels: Uint8Array, vectors: Float32Array[]|null, file: Blob|null}} Picture
+ * @typedef {{name: string, pictures: Picture[]}} Thing
+ */
+
+export class OwnSet {
+  /** @type {Thing[]} */
+  things = Array.from({ length: FEWEST_THINGS }, () => ({ name: "", pictures: [] }));
+  #groups = 0;
+  /** @type {(() => boolean)|null} */
+  #undo = null;
+
+  get count() {
+    return this.things.reduce((sum, { pictures }) => sum + pictures.length, 0);
+  }
+
+  get room() {
+    return MOST_PICTURES - this.count;
+  }
+
+  /** A new group of pictures, which are left out together. */
+  group() {
+    return ++this.#groups;
+  }
+
+  /**
+   * Adds a picture, if there is room and the thing was not taken away meanwhile; whether it did. One that is there
+   * already is of the same group: a head that has seen its copy has seen it.
+   * @param {Thing} thing
+   * @param {Omit<Picture, "vectors">} picture
+   */
+  add(thing, picture) {
+    const fits = this.room > 0 && this.things.includes(thing);
+    const { group } = thing.pictures.find(({ pixels }) => isEqual(pixels, picture.pixels)) ?? picture;
+    if (fits) thing.pictures.push({ ...picture, group, vectors: null });
+    return fits;
+  }
+
+  /** One more thing, without a name. */
+  more() {
+    if (this.things.length < MOST_THINGS) this.things.push({ name: "", pictures: [] });
+  }
+
+  /** Takes a picture away. @param {Thing} thing @param {Picture} picture */
+  drop(thing, picture) {
+    const at = thing.pictures.indexOf(picture);
+    if (at < 0) return;
+    thing.pictures.splice(at, 1);
+    this.#undo = () => {
+      if (this.room < 1 || !this.things.includes(thing)) return false;
+      thing.pictures.splice(at, 0, picture);
+      return true;
+    };
+  }
+
+  /** Takes a thing away with its pictures; two always stay. @param {Thing} thing */
+  remove(thing) {
+    const at = this.things.indexOf(thing);
+    if (at < 0) return;
+    const blank = /** @type {Thing} */ ({ name: "", pictures: [] });
+    this.things.splice(at, 1, ...(this.things.length > FEWEST_THINGS ? [] : [blank]));
+    this.#undo = () => {
+      const place = this.things.indexOf(blank);
+      const stands = place >= 0 && blank.name === "" && blank.pictures.length === 0;
+      if (this.room < thing.pictures.length || (!stands && this.things.length === MOST_THINGS)) return false;
+      this.things.splice(stands ? place : at, Number(stands), thing);
+      return true;
+    };
+  }
+
+  get canUndo() {
+    return this.#undo !== null;
+  }
+
+  /** Takes the last removal back; false if there is no room for it any more. */
+  undo() {
+    const done = this.#undo?.() ?? false;
+    this.#undo = null;
+    return done;
+  }
+
+  /**
+   * The names as they are shown: one for a thing without any, and no two alike.
+   * @param {(place: number) => string} unnamed  the name of a thing by its place, from 1
+   */
+  names(unnamed) {
+    const taken = new Set();
+    return this.things.map(({ name }, at) => {
+      const wanted = name || unnamed(at + 1);
+      let free = wanted;
+      for (let number = 2; taken.has(free); number++) free = wanted + " " + number;
+      taken.add(free);
+      return free;
+    });
+  }
+
+  /** The things that have pictures, and these one after the other with the place of their thing among those. */
+  content() {
+    const things = this.things.filter(({ pictures }) => pictures.length > 0);
+    return {
+      things,
+      pictures: things.flatMap(({ pictures }) => pictures),
+      labels: things.flatMap(({ pictures }, at) => pictures.map(() => at)),
+    };
+  }
+}
+
+/** @param {Uint8Array} pixels @param {Uint8Array} others */
+const isEqual = (pixels, others) => pixels.every((value, at) => value === others[at]);

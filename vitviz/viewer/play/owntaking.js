@@ -1,0 +1,85 @@
+/** Own taking: pictures for a visitor's things, from files, the camera, and the page. */
+
+import { decoded } from "../data/decoding.js";
+import { MOST_PICTURES } from "./ownset.js";
+
+/**
+ * @param {{trunk: import("./ownmodel.js").Trunk, set: import("./ownset.js").OwnSet,
+ *   model: ReturnType<typeof import("./ownmodel.js").createOwnModel>,
+ *   live: ReturnType<typeof import("./ownlive.js").createOwnLive>, picture: import("./own.js").Around["picture"],
+ *   say: import("./saying.js").Say, language: () => string, hear: (text: string) => void,
+ *   change: (task: () => void) => void}} of
+ *   hear: a sentence for the visitor; change: does something to the set, from which is learned anew
+ */
+export function createTaking({ trunk, set, model, live, picture, say, language, hear, change }) {
+  let busy = false;
+  return { files, shoot, screen, tryFile };
+
+  /** @param {import("./ownset.js").Thing} thing @param {File[]} all */
+  async function files(thing, all) {
+    const some = all.slice(0, set.room);
+    const refused = /** @type {string[]} */ ([]);
+    for (const file of some) {
+      const pixels = await see(file, file.name);
+      if (typeof pixels === "string") refused.push(pixels);
+      else put(thing, { group: set.group(), pixels, file });
+    }
+    const more = refused.length > 1 ? " " + say("ownRefusedMore", { count: refused.length - 1 }) : "";
+    if (refused.length > 0) hear(refused[0] + more);
+    if (all.length > some.length) full(all.length - some.length);
+  }
+
+  /** Keeps what the camera sees, unless one is on its way. @param {number} group */
+  async function shoot(thing, group) {
+    if (busy) return;
+    busy = true;
+    try {
+      const file = await live.take();
+      const pixels = file && (await see(file, "camera.jpg"));
+      if (pixels && typeof pixels !== "string") put(thing, { group, pixels, file });
+    } finally {
+      busy = false;
+    }
+  }
+
+  /** Keeps what the page shows. */
+  async function screen(thing) {
+    const shown = await picture(trunk);
+    if (shown) put(thing, { group: set.group(), ...shown });
+    else hear(say("ownNoScreen"));
+  }
+
+  /** Answers a picture, and does not learn it. @param {File} file */
+  async function tryFile(file) {
+    const pixels = await see(file, file.name);
+    if (typeof pixels === "string") hear(pixels);
+    else live.try({ pixels, file });
+  }
+
+  function put(thing, one) {
+    if (set.room > 0) change(() => set.add(thing, one));
+    else full(1);
+  }
+
+  /** @param {number} count  of pictures without room */
+  function full(count) {
+    hear(say("ownFull", { most: MOST_PICTURES, count }));
+  }
+
+  /** The pixels of a photo; or the reason why it is none. @param {Blob} file @param {string} name */
+  async function see(file, name) {
+    try {
+      const photo = await decoded(file, name);
+      if (photo) return await model.see(photo.bitmap);
+      return told({ key: "many_host", values: { name } });
+    } catch (error) {
+      if (!error.told) throw error;
+      return told(error.told);
+    }
+  }
+
+  /** @returns {string} */
+  function told(reason) {
+    return trunk.tools.said(reason, true)[language()];
+  }
+}
