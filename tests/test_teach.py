@@ -232,12 +232,18 @@ def test_models_without_pooling_need_to_be_told() -> None:
 def test_broken_files_are_named_and_passed_over(tmp_path: Path, capsys) -> None:
     folder = folder_of(tmp_path / "things")
     (folder / "cup" / "broken.jpg").write_bytes(b"no picture")
+    (folder / "cup" / "notes.txt").write_text("hello")
     (folder / ".hidden").mkdir()
     made = vitviz.teach(tiny("cls"), folder)
     assert made.card.taught.pictures == (7, 6, 5)
-    assert "broken.jpg" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "broken.jpg" in err
+    assert "notes.txt" in err
     vitviz.teach(tiny("cls"), folder, progress=False)
     assert capsys.readouterr().err == ""
+    Image.fromarray(photo()).save(folder / "loose.png")
+    with pytest.raises(VitvizError, match=r"'loose.png' lies in .* itself, and in no folder of a"):
+        vitviz.teach(tiny("cls"), folder)
 
 
 # The command line.
@@ -350,6 +356,10 @@ def test_the_command_refuses_other_folders(capsys, tmp_path, model, things) -> N
     assert code == 1
     assert "has the class 'lamp', which 'cup', 'key', 'pen' lack" in err
     code, _, err = call(capsys, things / "cup", "--model", model, "-o", path)
+    assert code == 1
+    assert "'0.png' lies in " in err
+    (tmp_path / "empty").mkdir()
+    code, _, err = call(capsys, tmp_path / "empty", "--model", model, "-o", path)
     assert code == 1
     assert "from 2 to 1,000 classes, and 0 came" in err
     code, _, err = call(capsys, things, "--model", model, "-o", path, "--penalty", "much")
