@@ -22,6 +22,7 @@ from vitviz.many.linear import PENALTY, fit, folds_of, left_out
 from vitviz.many.teach import CHOICES, MOST_CLASSES
 from vitviz.model.head import without_head
 from vitviz.model.loaded import LARGEST
+from vitviz.payload import pack
 
 Sets = Mapping[str, list[np.ndarray]]
 
@@ -125,6 +126,8 @@ def test_a_taught_model_is_saved_and_read_again(tmp_path: Path) -> None:
     share = float(logits(again, SETS["pen"][0]).double().softmax(0).max())
     assert known.score == pytest.approx(share)
     assert known.known == (share >= made.card.threshold)
+    model = pack(vitviz.analyze(again, SETS["pen"][0])).manifest["model"]  # the page does the same
+    assert (model["known_by"], model["threshold"]) == (LARGEST, made.card.threshold)
     other = vitviz.with_head(again, torch.zeros(2, 64))
     assert (other.card.taught, other.card.threshold) == (None, None)
     with pytest.raises(WeightsError, match=r"must end in \.safetensors, got 'mine.pt'"):

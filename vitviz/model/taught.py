@@ -56,7 +56,10 @@ class Taught:
         return sum(map(sum, self.confusions))
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self) | {"right": self.right, "of": self.of})
+        names = ("base", "pictures", "penalty", "confusions", "right", "of")
+        facts = {name: getattr(self, name) for name in names}  # asdict would copy each count
+        pictures = {name: [*map(asdict, getattr(self, name))] for name in ("confused", "pair")}
+        return json.dumps(facts | pictures)
 
 
 @lru_cache(8)  # cards are copied often, and the table of a thousand classes is long
