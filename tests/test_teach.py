@@ -22,6 +22,7 @@ from vitviz.many.linear import PENALTY, fit, folds_of, left_out
 from vitviz.many.teach import CHOICES, MOST_CLASSES
 from vitviz.model.head import without_head
 from vitviz.model.loaded import LARGEST
+from vitviz.payload import pack
 
 Sets = Mapping[str, list[np.ndarray]]
 
@@ -125,6 +126,8 @@ def test_a_taught_model_is_saved_and_read_again(tmp_path: Path) -> None:
     share = float(logits(again, SETS["pen"][0]).double().softmax(0).max())
     assert known.score == pytest.approx(share)
     assert known.known == (share >= made.card.threshold)
+    model = pack(vitviz.analyze(again, SETS["pen"][0])).manifest["model"]  # the page does the same
+    assert (model["known_by"], model["threshold"]) == (LARGEST, made.card.threshold)
     other = vitviz.with_head(again, torch.zeros(2, 64))
     assert (other.card.taught, other.card.threshold) == (None, None)
     with pytest.raises(WeightsError, match=r"must end in \.safetensors, got 'mine.pt'"):
@@ -232,12 +235,18 @@ def test_models_without_pooling_need_to_be_told() -> None:
 def test_broken_files_are_named_and_passed_over(tmp_path: Path, capsys) -> None:
     folder = folder_of(tmp_path / "things")
     (folder / "cup" / "broken.jpg").write_bytes(b"no picture")
+    (folder / "cup" / "notes.txt").write_text("hello")
     (folder / ".hidden").mkdir()
     made = vitviz.teach(tiny("cls"), folder)
     assert made.card.taught.pictures == (7, 6, 5)
-    assert "broken.jpg" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "broken.jpg" in err
+    assert "notes.txt" in err
     vitviz.teach(tiny("cls"), folder, progress=False)
     assert capsys.readouterr().err == ""
+    Image.fromarray(photo()).save(folder / "loose.png")
+    with pytest.raises(VitvizError, match=r"'loose.png' lies in .* itself, and in no folder of a"):
+        vitviz.teach(tiny("cls"), folder)
 
 
 # The command line.
@@ -350,6 +359,10 @@ def test_the_command_refuses_other_folders(capsys, tmp_path, model, things) -> N
     assert code == 1
     assert "has the class 'lamp', which 'cup', 'key', 'pen' lack" in err
     code, _, err = call(capsys, things / "cup", "--model", model, "-o", path)
+    assert code == 1
+    assert "'0.png' lies in " in err
+    (tmp_path / "empty").mkdir()
+    code, _, err = call(capsys, tmp_path / "empty", "--model", model, "-o", path)
     assert code == 1
     assert "from 2 to 1,000 classes, and 0 came" in err
     code, _, err = call(capsys, things, "--model", model, "-o", path, "--penalty", "much")

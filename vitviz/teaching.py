@@ -13,7 +13,7 @@ import torch
 from .errors import VitvizError
 from .many.features import features
 from .many.linear import confusions_of
-from .many.pictures import BrokenPicture, others_in
+from .many.pictures import BrokenPicture
 from .many.teach import classes_in, teach_all
 from .model.checkpoints import save
 from .model.key import ModelKey
@@ -39,9 +39,6 @@ def write_taught(arguments: argparse.Namespace) -> int:
     classes = classes_in(arguments.folder)
     if arguments.test is not None:
         _check_test(arguments.test, classes)
-    for folder in filter(None, (arguments.folder, arguments.test)):
-        if note := others_in(folder):
-            print(f"note: {note}", file=sys.stderr)
     key = ModelKey(arguments.model, arguments.untrained, arguments.image_size)
     loaded = load_key(key, device=arguments.device, **weight_options(arguments))
     if arguments.verbose:

@@ -17,6 +17,7 @@ from ..languages import Message
 from ..model.head import Pool, with_head
 from ..model.json_values import is_number, short
 from ..model.loaded import LARGEST, LoadedModel, check_loaded
+from ..model.photo import ENDINGS
 from ..model.photo_levels import Look
 from ..model.taught import MOST_CONFUSED, Confused, Taught
 from ..probe.analysis import picture_of
@@ -33,7 +34,15 @@ from .linear import (
     threshold_of,
     worst_pair,
 )
-from .pictures import BrokenPicture, Picture, is_folder, pictures_of, watched, with_label
+from .pictures import (
+    BrokenPicture,
+    Picture,
+    is_folder,
+    others_in,
+    pictures_of,
+    watched,
+    with_label,
+)
 
 Penalty = float | Literal["cv"] | None
 CHOICES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # that "cv" chooses among
@@ -111,6 +120,8 @@ def teach_all(
     check_loaded(loaded)
     _check_penalty(penalty)
     plain, size, classes = pooling(loaded, pool), size_of(batch_size, loaded), classes_in(pictures)
+    if progress and (note := others_in(pictures)):
+        tqdm.write(f"note: {note}", file=sys.stderr)
     labels = tuple(classes)
     rows = _rows(plain, classes, size, look, progress)
     _check(rows, labels)
@@ -170,7 +181,15 @@ def _folders(folder: str | Path) -> dict[str, Path]:
     """The folders in a folder, without hidden ones, by their names in order."""
     if not is_folder(folder):
         raise VitvizError(f"there is no folder {str(folder)!r}")
-    inside = sorted(Path(folder).expanduser().iterdir())
+    try:
+        inside = sorted(Path(folder).expanduser().iterdir())
+    except OSError as error:
+        raise VitvizError(f"the folder {folder} cannot be read: {error.strerror}") from error
+    loose = [each.name for each in inside if each.suffix.lower() in ENDINGS and each.is_file()]
+    if loose:
+        raise VitvizError(
+            f"{loose[0]!r} lies in {folder} itself, and in no folder of a class; {len(loose):,} do"
+        )
     return {each.name: each for each in inside if each.is_dir() and not each.name.startswith(".")}
 
 

@@ -163,9 +163,8 @@ class ModelCard:
 
         Raises `WeightsError` if it is damaged, or of another number of classes.
         """
-        return (
-            read_taught(self.details["taught"], self.labels) if "taught" in self.details else None
-        )
+        text = self.details.get("taught")
+        return None if text is None else read_taught(text, self.config.num_classes)
 
     @property
     def certain(self) -> float | None:

@@ -1,8 +1,8 @@
 """Taught: what a model's card says of a head that `vitviz.teach` fitted."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from ..errors import WeightsError
@@ -56,15 +56,19 @@ class Taught:
         return sum(map(sum, self.confusions))
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self) | {"right": self.right, "of": self.of})
+        names = ("base", "pictures", "penalty", "confusions", "right", "of")
+        facts = {name: getattr(self, name) for name in names}  # asdict would copy each count
+        pictures = {name: [*map(asdict, getattr(self, name))] for name in ("confused", "pair")}
+        return json.dumps(facts | pictures)
 
 
-def read_taught(text: str, labels: Sequence[str] | None) -> Taught:
-    """What `Taught.to_json` wrote, of a model with these classes. Raises `WeightsError` if it is
-    damaged, or of another number of classes.
+@lru_cache(8)  # cards are copied often, and the table of a thousand classes is long
+def read_taught(text: str, classes: int) -> Taught:
+    """What `Taught.to_json` wrote, of a model with so many classes. Raises `WeightsError` if it is
+    damaged, or of another number.
     """
     try:
-        return _checked(parse(text), len(labels or ()))
+        return _checked(parse(text), classes)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise WeightsError(f"the taught of a model is damaged: {short(error)}") from error
 
