@@ -60,7 +60,7 @@ export function giveToPart(place, files) {
   const part =
     place.closest?.(".vv-takes-photos") ??
     (place.closest?.(".vv-frame") ? null : all.find(({ offsetParent }) => offsetParent !== null));
-  part?.dispatchEvent(new CustomEvent(FILES, { detail: files }));
+  part?.dispatchEvent(new CustomEvent(FILES, { detail: { files, on: place } }));
   return Boolean(part);
 }
 
@@ -72,7 +72,10 @@ export function giveToPart(place, files) {
  */
 export function takesDrops(node, take) {
   node.classList.add("vv-takes-photos");
-  node.addEventListener(FILES, (event) => take(/** @type {CustomEvent} */ (event).detail));
+  node.addEventListener(FILES, (event) => {
+    const { files, on } = /** @type {CustomEvent} */ (event).detail;
+    take(files, on);
+  });
   for (const type of ["dragover", "dragleave", "drop"]) {
     node.addEventListener(type, (event) => {
       const { dataTransfer, relatedTarget } = /** @type {DragEvent} */ (event);

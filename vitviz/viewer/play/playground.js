@@ -46,7 +46,6 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
       class: "vitviz vv-play",
       onclose: leave,
       onkeydown: (event) => onKey(event, lot()),
-      onpaste: (event) => paste(event),
       onscroll: later,
     }),
     (files, on) => (subject === OWN ? own.take(files, on) : take(files)),
@@ -209,14 +208,6 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
     [subject, chosen] = [other, 0];
     build();
     if (subject !== OWN) bring(subject);
-  }
-
-  /** Pictures that are pasted are taught. */
-  function paste(event) {
-    const { files } = event.clipboardData ?? {};
-    if (subject !== OWN || !files?.[0]) return;
-    event.stopPropagation();
-    own.take(files, event.target);
   }
 
   /**
