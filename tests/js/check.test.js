@@ -111,6 +111,23 @@ test("every form can be asked in every model and language, has one right option,
   }
 });
 
+test("who clicks the longest texts, or the shortest, is right in two of eight at most", async () => {
+  const app = (language) => /** @type {any} */ (appOf(source, { language }));
+  const source = await open("cls");
+  for (const language of Object.keys(STRINGS)) {
+    for (const form of FORMS) {
+      for (const wit of [-1, 1]) {
+        const most = (list) => [...list].sort((a, b) => wit * (a.text.length - b.text.length))[0].value;
+        const right = ITEMS.filter((item) => {
+          const { key, options, reasons } = wordsOf(app(language), item, form);
+          return most(options) === key && most(reasons) === reasonOf(item, key);
+        });
+        assert.ok(right.length <= 2, [language, form, wit, ...right.map(({ id }) => id)].join(" "));
+      }
+    }
+  }
+});
+
 test("keys come from the model: where the answer is gathered patches count, and an even share is the same both ways", async () => {
   const source = await open("cls");
   const [pair, late] = ["pair", "late"].map((id) => ITEMS.find((one) => one.id === id));
