@@ -60,8 +60,9 @@ def test_every_word_has_help_under_its_own_name(capsys, name) -> None:
 
 @pytest.mark.parametrize("name", cli.WORDS)
 def test_a_mistake_after_a_word_is_one_line_under_its_name(capsys, name) -> None:
-    takes_one = name in ("exercise", "look", "site", "summary", "survey")
-    status, out, err = said(capsys, name, *["x"] * takes_one, "--no-such-option")
+    needs = dict.fromkeys(("exercise", "look", "site", "summary", "survey"), ["x"])
+    needs["teach"] = ["x", "-o", "y.safetensors"]
+    status, out, err = said(capsys, name, *needs.get(name, ()), "--no-such-option")
     assert (status, out) == (2, "")
     no_option = "there is no option --no-such-option"
     assert err == f"vitviz {name}: {no_option}; --help shows what is allowed\n"
@@ -75,6 +76,7 @@ def test_the_example_of_every_word_is_understood(name, monkeypatch) -> None:
     """Each is run as far as its arguments are read."""
     monkeypatch.setattr("vitviz.look.look", lambda asked: None)
     monkeypatch.setattr("vitviz.surveys.write_survey", lambda asked: None)
+    monkeypatch.setattr("vitviz.teaching.write_taught", lambda asked: 0)
     monkeypatch.setattr("vitviz.layers.layer_table", lambda *_, **__: "")
     monkeypatch.setattr("vitviz.train.command.train_and_save", lambda asked: None)
     monkeypatch.setattr("vitviz.exercise.command.write_exercise", lambda *_: ("a", "b"))
@@ -137,12 +139,12 @@ def test_a_first_word_that_is_none_is_a_photo(capsys, asked, arguments, word, re
     [
         (
             "lokk photo.jpg",
-            "'lokk' is neither a file nor one of the words look, survey, serve, train",
+            "'lokk' is neither a file nor one of the words look, survey, teach, serve, train",
         ),
         ("lokk photo.jpg", "(did you mean look?)"),
         ("Serve", "(did you mean serve or survey?)"),
         ("dog", "'dog' is neither a file nor one of the words"),
-        ("", "name a photo, or one of the words look, survey, serve, train"),
+        ("", "name a photo, or one of the words look, survey, teach, serve, train"),
     ],
 )
 def test_an_unknown_word_is_told_in_one_line(capsys, asked, arguments, line) -> None:
