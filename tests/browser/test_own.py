@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 import torch
 from PIL import Image
+from playwright.sync_api import expect
 
 from tests.browser.conftest import address_says, drop
 from tests.browser.test_accessibility import RUN, faults, needs_axe
 from tests.models import photo
 from vitviz import Analysis, analyze, load, teach
 from vitviz.languages import say
+from vitviz.many.linear import folds_of, left_out
 from vitviz.payload import page as one_file
 from vitviz.web.store.examples import FOLDER
 
@@ -55,6 +57,30 @@ def call(page, at: int, name: str) -> None:
     field.press("Tab")
 
 
+def fields(path: Path) -> torch.Tensor:
+    """What the model sees of a photo and its mirror image, as 12 x 12 means. (2, 432)"""
+    seen = analyze(load("photos"), path).picture.permute(2, 0, 1).float()
+    both = torch.stack([seen, seen.flip(-1)])
+    return torch.nn.functional.adaptive_avg_pool2d(both, 12).flatten(1) / 255
+
+
+def the_training_is_what_counts(page, things: dict[str, list[Path]]) -> None:
+    """The same head on an untrained model, and on pixels, is as good as in Python."""
+    page.get_by_role("button", name="Is it the training?").click()
+    page.get_by_text("Guessing would be right about once in 2").wait_for()
+    found = page.locator(RESULT).get_by_role("listitem").all_inner_texts()[-3:]
+    given = {"cup": things["coffee"], "dog": things["dog"]}
+    plain = teach(load("photos", pretrained=False), given, progress=False).card.taught
+    seen = torch.stack([fields(path) for path in (*things["coffee"], *things["dog"])])
+    y = torch.tensor([0] * 6 + [1] * 6)
+    folds = torch.tensor(folds_of(y.tolist(), range(12)))
+    answers = left_out(*seen.unbind(1), y, folds, 2)
+    right = int((answers.argmax(1) == y).sum())
+    assert found[2] == f"as 12 \u00d7 12 fields of colour\n{right} of 12"
+    assert found[0] == "read by the trained model\n12 of 12"
+    assert found[1] == f"by the same model before its training\n{plain.right} of {plain.of}"
+
+
 def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     visit, things, tmp_path
 ) -> None:
@@ -72,6 +98,7 @@ def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     page.locator(RESULT).get_by_text("12 of 12").wait_for()
     assert page.locator(f"{RESULT} li").all_inner_texts() == ["cup\n6 of 6", "dog\n6 of 6"]
     page.get_by_text("None of these pictures was taken for another thing.").wait_for()
+    the_training_is_what_counts(page, things)
     # A picture that it has not learned is answered, by the model that is saved.
     trial = tmp_path / "trial.png"
     with Image.open(FOLDER / "coffee.jpg") as photo:
@@ -122,6 +149,52 @@ def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     page.get_by_role("radio", name="handwritten digits").check(force=True)
     page.locator(".vv-play-page[data-state=ready]").wait_for()
     address_says(page, teach=None, play="standard")
+
+
+KEPT = """count => new Promise((done) => {
+    const request = indexedDB.open("vitviz");
+    request.onsuccess = () => {
+        const all = request.result.transaction("photos").objectStore("photos").getAll();
+        all.onsuccess = () => {
+            const own = all.result.filter(({ kind }) => kind === "own");
+            const things = own.flatMap(({ things }) => things);
+            done(things.flatMap(({ pictures }) => pictures).length === count);
+            request.result.close();
+        };
+    };
+})"""
+
+
+def test_a_reload_brings_things_back_until_they_are_forgotten(visit, things) -> None:
+    seen = opened(visit)
+    page, thumbnails = seen.page, seen.page.locator(f"{ROW} .vv-signs-drawing")
+    call(page, 0, "cup")
+    give(page, 0, things["coffee"][:2], 2)
+    give(page, 1, things["dog"][:2], 2)
+    page.wait_for_function(KEPT, arg=4)
+    page.reload()
+    page.locator(".vv-own-counts li").nth(1).wait_for()  # learned anew
+    expect(thumbnails).to_have_count(4)
+    assert page.locator(f"{ROW} .vv-signs-name").first.input_value() == "cup"
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.locator(".vv-own-columns").wait_for()
+    assert other.locator(f"{ROW} .vv-signs-drawing").count() == 0, "of this tab alone"
+    other.close()
+    forget = page.get_by_role("button", name="Forget all")
+    forget.click()
+    expect(thumbnails).to_have_count(0)
+    page.get_by_role("button", name="Undo").first.click()
+    expect(thumbnails).to_have_count(4)
+    # The same picture is of one thing.
+    page.locator(ROW).nth(1).locator("input[type=file]").set_input_files(things["coffee"][0])
+    page.get_by_text("This picture is one of cup already").wait_for()
+    expect(thumbnails).to_have_count(4)
+    forget.click()
+    page.wait_for_function(KEPT, arg=0)
+    page.reload()
+    page.locator(".vv-own-columns").wait_for()
+    expect(thumbnails).to_have_count(0)
 
 
 def test_what_cannot_be_learned_is_said_and_what_was_taken_away_comes_back(

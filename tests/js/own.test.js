@@ -11,6 +11,7 @@ import { parseSafetensors, readMetadata, toFloat32 } from "../../vitviz/viewer/m
 import { softmax } from "../../vitviz/viewer/maths/outputs.js";
 import { cardOf } from "../../vitviz/viewer/play/owncard.js";
 import { checkpointOf, mirrored } from "../../vitviz/viewer/play/ownmodel.js";
+import { fieldsOf } from "../../vitviz/viewer/play/owntrunks.js";
 import { MOST_PICTURES, MOST_THINGS, OwnSet } from "../../vitviz/viewer/play/ownset.js";
 
 const file = new Uint8Array(readFileSync(new URL("../../weights/photos.safetensors", import.meta.url)));
@@ -74,19 +75,53 @@ test("an empty row is no class, and a picture of a thing that was taken away com
   assert.equal(set.add(gone, picture()), false);
 });
 
-test("the same picture twice in a thing is one group, and in another thing it is its own", () => {
+test("the same picture twice in a thing is one group, and of two things it is none", () => {
   const set = new OwnSet();
   const [one, other] = set.things;
   const same = picture(set.group());
-  for (const thing of [one, one, other]) set.add(thing, { ...same, group: set.group() });
+  for (const thing of [one, one]) set.add(thing, { ...same, group: set.group() });
   const groups = set.content().pictures.map(({ group }) => group);
-  assert.ok(groups[0] === groups[1] && groups[0] !== groups[2]);
+  assert.equal(groups[0], groups[1]);
+  assert.equal(set.elsewhere(other, same.pixels), one);
+  assert.equal(set.elsewhere(one, same.pixels), undefined);
+  assert.equal(set.elsewhere(other, picture().pixels), undefined);
+});
+
+test("what was kept comes back, with groups of its own, and all can be taken away and back", () => {
+  const set = new OwnSet();
+  fill(set, 1, 3);
+  set.things[1].name = "cup";
+  const kept = set.things.map(({ name, pictures }) => ({ name, pictures: [...pictures] }));
+  const later = new OwnSet();
+  assert.ok(later.isEmpty);
+  later.restore(kept);
+  assert.deepEqual(later.names(String), ["1", "cup"]);
+  const groups = later.content().pictures.map(({ group }) => group);
+  assert.ok(groups.length === 3 && !groups.includes(later.group()));
+  later.clear();
+  assert.ok(later.isEmpty && later.things.length === 2);
+  assert.ok(later.undo());
+  assert.deepEqual([later.count, later.things[1].name], [3, "cup"]);
+  later.clear();
+  later.things[0].name = "pen";
+  assert.ok(!later.undo()); // something new stands there
 });
 
 test("a mirror image has each row from right to left, and its colours as they were", () => {
   const pixels = Uint8Array.from([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]); // 2 rows, 2 columns, 3 colours
   assert.deepEqual([...mirrored(pixels, 2, 3)], [4, 5, 6, 1, 2, 3, 10, 11, 12, 7, 8, 9]);
   assert.deepEqual(mirrored(mirrored(pixels, 2, 3), 2, 3), pixels);
+});
+
+test("pixels alone are the means of twelve by twelve fields", () => {
+  // 24 x 36 pixels: fields of 2 x 3, whose values are their row of fields.
+  const pixels = Uint8Array.from({ length: 24 * 36 }, (_, at) => Math.floor(Math.floor(at / 36) / 2));
+  const fields = fieldsOf(pixels, { height: 24, width: 36, channels: 1 });
+  assert.equal(fields.length, 144);
+  fields.forEach((value, at) => assert.ok(Math.abs(value - Math.floor(at / 12) / 255) < 1e-7));
+  // Where sides are no multiples, neighbouring fields share pixels: of 13 columns the second has 1 and 2.
+  const row = Uint8Array.from({ length: 13 * 12 }, (_, at) => at % 13);
+  assert.ok(Math.abs(fieldsOf(row, { height: 12, width: 13, channels: 1 })[1] - 1.5 / 255) < 1e-7);
 });
 
 test("without its head the trunk gives the vector, and the file with the new head answers as the head does", () => {

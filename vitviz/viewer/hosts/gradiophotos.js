@@ -2,7 +2,7 @@
 
 import { lookIn, lookOf } from "../maths/look.js";
 import { PhotoStore } from "../state/photos.js";
-import { Database } from "./database.js";
+import { Database } from "../data/database.js";
 
 const REFRESHED_MS = 300_000;
 
@@ -25,7 +25,9 @@ export class GradioPhotos extends PhotoStore {
 
   async #restore() {
     const photos = /** @type {OwnPhoto[]} */ ([]);
-    await this.#database.read((photo) => photos.push(photo));
+    await this.#database.read((one) => {
+      if (!one.kind) photos.push(one);
+    });
     const newer = this.all;
     photos.sort((one, other) => one.kept - other.kept);
     for (const photo of photos) super.keep({ ...photo, address: null }, photo.kept);

@@ -71,11 +71,12 @@ export function read(f, { at, rows, into, stride }) {
 }
 
 /**
- * The numbers that `begin` of vitviz/model/untrained.py draws for the recipe of the playground: the head is
- * zero, matrices have a deviation of 1 / sqrt(inputs), learned tokens of 0.5.
- * @param {Config} config @param {number} seed @returns {Record<string, Float32Array>}
+ * The numbers that `begin` of vitviz/model/untrained.py draws for a model whose head begins at zero. wide, as in the
+ * recipe of the playground: matrices have a deviation of 1 / sqrt(inputs), learned tokens of 0.5; else both have
+ * 0.02.
+ * @param {Config} config @param {number} seed @param {boolean} [wide] @returns {Record<string, Float32Array>}
  */
-export function drawn(config, seed) {
+export function drawn(config, seed, wide = true) {
   const shapes = shapesOf(config);
   const chance = new Twister(seed);
   const matrices = Object.keys(shapes).filter((name) => decays({ name, shape: shapes[name] }));
@@ -90,7 +91,7 @@ export function drawn(config, seed) {
   }
   for (const name of matrices) {
     const into = size(name) / shapes[name][0];
-    const factor = Math.fround(into ** -0.5 / 0.02);
+    const factor = wide ? Math.fround(into ** -0.5 / 0.02) : 1;
     made[name] = chance
       .normals(size(name), 0.02)
       .map((number) => (name === "head.weight" ? 0 : number * factor));
@@ -99,6 +100,6 @@ export function drawn(config, seed) {
   const bound = Math.sqrt(6 / (out + product(rest)));
   made["patch_embed.proj.weight"] = chance.uniforms(out * product(rest), -bound, bound);
   for (const name of ["cls_token", "reg_token", "pos_embed"])
-    if (shapes[name]) made[name] = chance.normals(size(name), 0.02).map((number) => number * 25);
+    if (shapes[name]) made[name] = chance.normals(size(name), 0.02).map((number) => number * (wide ? 25 : 1));
   return made;
 }

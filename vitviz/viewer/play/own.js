@@ -4,6 +4,7 @@ import { download } from "../parts/download.js";
 import { el, setText } from "../parts/dom.js";
 import { fileField } from "../parts/drops.js";
 import { allow, button } from "../parts/widgets.js";
+import { createKept } from "./ownkept.js";
 import { createOwnLive } from "./ownlive.js";
 import { checkpointOf, createOwnModel } from "./ownmodel.js";
 import { createOwnResult } from "./ownresult.js";
@@ -11,12 +12,14 @@ import { MOST_PICTURES, MOST_THINGS, OwnSet } from "./ownset.js";
 import { createTaking } from "./owntaking.js";
 import { createRow } from "./ownrow.js";
 import { cardOf, countsOf, templateOf } from "./owncard.js";
+import { createTrunks } from "./owntrunks.js";
 import { seenName } from "./signs.js";
 import { fileOf } from "./thumbnails.js";
 
 const TITLES = {
   ownMore: "ownMoreTitle",
   ownUndo: "ownUndoTitle",
+  ownForget: "ownForgetTitle",
   ownShow: "ownShowTitle",
   ownSave: "ownSaveTitle",
 };
@@ -48,7 +51,8 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     /** Takes files that were dropped, or pasted. @param {Iterable<File>} files @param {Node} on */
     take(files, on) {
       const row = parts?.rows.find(({ root }) => root.contains(on));
-      return works?.taking.files(row?.thing ?? chosen, [...files]);
+      const thing = row?.thing ?? (set.things.includes(chosen) ? chosen : set.things[0]);
+      return works?.taking.files(thing, [...files]);
     },
     /** Nobody sees it any more. */
     leave: () => works?.live.off(),
@@ -75,9 +79,11 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       list: el("div", { class: "vv-own-things", role: "group", "aria-label": say("ownThings") }),
       more: press("ownMore", () => change(() => set.more()), { most: MOST_THINGS }),
       undo: press("ownUndo", () => change(() => (spoken.note = set.undo() ? "" : say("ownNoUndo")))),
+      forget: press("ownForget", () => change(() => set.clear())),
       count: el("p", { class: "vv-note" }),
       message: el("p", { class: "vv-play-note", role: "status" }),
       result: createOwnResult({ say, nameOf, image: trunk.template.model.image }),
+      trunks: createTrunks(trunk, say),
       open: press("ownShow", openIt),
       save: press("ownSave", saveIt),
     };
@@ -93,7 +99,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
           "section",
           { class: "vv-own-side", "aria-label": say("ownThings") },
           parts.list,
-          el("div", { class: "vv-play-buttons" }, parts.more, parts.undo, test),
+          el("div", { class: "vv-play-buttons" }, parts.more, parts.undo, parts.forget, test),
           parts.count,
           parts.message,
         ),
@@ -102,6 +108,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
           { class: "vv-own-result", "aria-label": say("ownGood") },
           parts.result.root,
           el("div", { class: "vv-play-buttons" }, parts.open, parts.save),
+          parts.trunks.root,
         ),
       ),
     );
@@ -129,8 +136,11 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     });
     const live = createOwnLive({ trunk, model, nameOf, changed: render });
     const language = () => spoken.language;
-    const taking = createTaking({ trunk, set, model, live, picture, say, language, hear, change });
-    return { trunk, model, live, taking };
+    const kept = createKept(set, trunk.template.model.image);
+    await kept.restore();
+    if (set.count > 0) model.touch();
+    const taking = createTaking({ trunk, set, model, live, picture, nameOf, say, language, hear, change });
+    return { trunk, model, live, taking, kept };
   }
 
   /** Does something to the set, from which is learned anew. @param {() => void} task */
@@ -138,6 +148,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     spoken.note = "";
     task();
     works?.model.touch();
+    works?.kept.touch();
     render();
   }
 
@@ -151,7 +162,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
   function render() {
     if (!parts || !works) return;
     const { model, live, taking, trunk } = works;
-    const { rows, list, more, undo, count, result, open, save } = parts;
+    const { rows, list, more, undo, forget, count, result, trunks, open, save } = parts;
     parts.rows = set.things.map(
       (thing) =>
         rows.find((row) => row.thing === thing) ??
@@ -177,8 +188,10 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     parts.rows.forEach((row, at) => row.render({ name: names()[at], place: at + 1, films: live.isOn() }));
     allow(more, set.things.length < MOST_THINGS);
     allow(undo, set.canUndo);
+    allow(forget, !set.isEmpty);
     setText(count, say("ownRoom", { count: set.count, most: MOST_PICTURES }));
     result.render({ found: model.found(), state: model.state(), set });
+    trunks.render(model.found());
     for (const press of [open, save]) allow(press, model.found() !== null);
     setText(parts.message, spoken.note);
   }

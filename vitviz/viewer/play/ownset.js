@@ -23,6 +23,30 @@ export class OwnSet {
     return this.things.reduce((sum, { pictures }) => sum + pictures.length, 0);
   }
 
+  get isEmpty() {
+    return this.things.every(({ name, pictures }) => name === "" && pictures.length === 0);
+  }
+
+  /** Begins with things that were kept. @param {{name: string, pictures: Omit<Picture, "vectors">[]}[]} kept */
+  restore(kept) {
+    this.things = kept.map(({ name, pictures }) => ({
+      name,
+      pictures: pictures.map((picture) => ({ ...picture, vectors: null })),
+    }));
+    this.#groups = Math.max(0, ...this.content().pictures.map(({ group }) => group));
+  }
+
+  /** Takes all away. */
+  clear() {
+    const before = this.things;
+    this.things = new OwnSet().things;
+    this.#undo = () => {
+      if (!this.isEmpty) return false;
+      this.things = before;
+      return true;
+    };
+  }
+
   get room() {
     return MOST_PICTURES - this.count;
   }
@@ -43,6 +67,13 @@ export class OwnSet {
     const { group } = thing.pictures.find(({ pixels }) => isEqual(pixels, picture.pixels)) ?? picture;
     if (fits) thing.pictures.push({ ...picture, group, vectors: null });
     return fits;
+  }
+
+  /** Another thing that has this picture, as the model sees it. @param {Thing} thing @param {Uint8Array} pixels */
+  elsewhere(thing, pixels) {
+    return this.things.find(
+      (other) => other !== thing && other.pictures.some((picture) => isEqual(picture.pixels, pixels)),
+    );
   }
 
   /** One more thing, without a name. */

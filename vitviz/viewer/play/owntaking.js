@@ -7,11 +7,12 @@ import { MOST_PICTURES } from "./ownset.js";
  * @param {{trunk: import("./ownmodel.js").Trunk, set: import("./ownset.js").OwnSet,
  *   model: ReturnType<typeof import("./ownmodel.js").createOwnModel>,
  *   live: ReturnType<typeof import("./ownlive.js").createOwnLive>, picture: import("./own.js").Around["picture"],
+ *   nameOf: (thing: import("./ownset.js").Thing) => string,
  *   say: import("./saying.js").Say, language: () => string, hear: (text: string) => void,
  *   change: (task: () => void) => void}} of
  *   hear: a sentence for the visitor; change: does something to the set, from which is learned anew
  */
-export function createTaking({ trunk, set, model, live, picture, say, language, hear, change }) {
+export function createTaking({ trunk, set, model, live, picture, nameOf, say, language, hear, change }) {
   let busy = false;
   return { files, shoot, screen, tryFile };
 
@@ -57,7 +58,9 @@ export function createTaking({ trunk, set, model, live, picture, say, language, 
   }
 
   function put(thing, one) {
-    if (set.room > 0) change(() => set.add(thing, one));
+    const other = set.elsewhere(thing, one.pixels);
+    if (other) hear(say("ownElsewhere", { name: nameOf(other) }));
+    else if (set.room > 0) change(() => set.add(thing, one));
     else full(1);
   }
 

@@ -1,9 +1,13 @@
-/** Database: keeps the photos of a tab in the browser, until the tab is closed or an hour has passed. */
+/**
+ * Database: keeps photos of a tab, and what it teaches, in the browser, until the tab is closed or an hour has
+ * passed.
+ */
 
 const [HOUR_MS, PATIENCE_MS, ANSWER_MS] = [3_600_000, 3000, 300];
 const [NAME, PHOTOS, VERSION] = ["vitviz-tab", "photos", 2];
 
-const random = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
+/** A name that nobody else has. */
+export const random = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
 /** The unique name of this tab; null if the browser stores nothing. */
 function tabName() {
@@ -73,8 +77,8 @@ export class Database {
   }
 
   /**
-   * Reads the photos of this tab; deletes those of closed tabs, and all that are an hour old.
-   * @param {(photo: any) => void} take
+   * Reads what this tab keeps; deletes what closed tabs have kept, and all that is an hour old.
+   * @param {(one: any) => void} take  kind: what it is, undefined for a photo
    */
   async read(take) {
     const tab = this.#tab;
@@ -94,9 +98,9 @@ export class Database {
     await patiently(reading);
   }
 
-  /** Stores a photo for another hour; whether the browser did. @param {{id: string}} photo */
-  put(photo) {
-    return this.#run((all) => all.put({ ...photo, tab: this.#tab, at: Date.now() }));
+  /** Stores something for another hour; whether the browser did. @param {{id: string}} one */
+  put(one) {
+    return this.#run((all) => all.put({ ...one, tab: this.#tab, at: Date.now() }));
   }
 
   /** @param {string} id */
@@ -104,7 +108,7 @@ export class Database {
     return this.#run((all) => all.delete(id));
   }
 
-  /** Deletes the photos of this tab, which gets another name. */
+  /** Deletes all that this tab keeps; it gets another name. */
   async forget() {
     await patiently(
       this.#run((all) => {

@@ -1,0 +1,46 @@
+/** Own kept: a visitor's own things in the browser, so that a reload of the tab does not lose them. */
+
+import { Database, random } from "../data/database.js";
+
+const KIND = "own";
+const REST_MS = 500; // of a hand that adds and removes pictures
+const LARGEST = 1_000_000; // bytes of a photo that is kept beside what the model sees of it
+
+/**
+ * @param {import("./ownset.js").OwnSet} set
+ * @param {{height: number, width: number, channels: number}} image  of the trunk
+ */
+export function createKept(set, image) {
+  const database = new Database();
+  let [id, timer] = [KIND + "-" + random(), 0];
+  const sees = [image.height, image.width, image.channels].join("x");
+  return {
+    /** Brings back what was kept, unless something was added meanwhile or another model saw it. */
+    async restore() {
+      let kept = /** @type {any} */ (null);
+      await database.read((one) => {
+        if (one.kind === KIND) kept = one;
+      });
+      if (!kept) return;
+      id = kept.id;
+      if (kept.sees === sees && set.count === 0) set.restore(kept.things);
+    },
+    /** Keeps the set as it is when the hand rests; an empty one is forgotten. */
+    touch() {
+      clearTimeout(timer);
+      timer = setTimeout(() => (set.isEmpty ? database.delete(id) : put()), REST_MS);
+    },
+  };
+
+  function put() {
+    const things = set.things.map(({ name, pictures }) => ({
+      name,
+      pictures: pictures.map(({ group, pixels, file }) => ({
+        group,
+        pixels,
+        file: file && file.size <= LARGEST ? file : null,
+      })),
+    }));
+    return database.put(/** @type {any} */ ({ id, kind: KIND, sees, things }));
+  }
+}
