@@ -70,7 +70,34 @@ def side_by_side(self: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 def with_cls(self: Any, patches: torch.Tensor) -> torch.Tensor:
-    return torch.cat([self.cls_token, patches], dim=1)
+    return torch.cat([self.cls_token.expand(len(patches), -1, -1), patches], dim=1)
+
+
+def unfolded(self: Any, pixels: torch.Tensor) -> torch.Tensor:
+    batch, channels, s = len(pixels), pixels.shape[1], self.side
+    squares = pixels.unfold(2, s, s).unfold(3, s, s).contiguous()
+    return squares.view(batch, -1, channels * s * s)
+
+
+def swapped(self: Any, numbers: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    q, k, v = rearrange(numbers, "b n (three h d) -> three b h n d", three=3, h=self.heads)
+    return k, q, v
+
+
+def scored(q: torch.Tensor, k: torch.Tensor, power: float = 0.5, dim: int = -1) -> torch.Tensor:
+    return torch.softmax(q @ k.mT / q.shape[-1] ** power, dim)
+
+
+def of_labml(self: Any, x: torch.Tensor) -> torch.Tensor:
+    x = self.norm1(x)
+    x = x + self.attn(x)
+    x = self.norm2(x)
+    return x + self.mlp(x)
+
+
+def norm1_twice(self: Any, x: torch.Tensor) -> torch.Tensor:
+    x = x + self.attn(self.norm1(x))
+    return x + self.mlp(self.norm1(x))
 
 
 # (class, method, gap, what a mistaken student writes there, the key of its sentence)
@@ -117,7 +144,7 @@ PLANTED = [
         Attention,
         "join",
         "join",
-        lambda _self, shares, v: (shares @ v).reshape(1, shares.shape[-1], -1),
+        lambda _self, shares, v: (shares @ v).reshape(len(v), shares.shape[-1], -1),
         "heads_not_moved",
     ),
     (
@@ -135,7 +162,7 @@ PLANTED = [
         ViT,
         "tokens",
         "tokens",
-        lambda self, patches: torch.cat([patches, self.cls_token], 1) + self.pos_embed,
+        lambda self, patches: with_cls(self, patches).roll(-1, 1) + self.pos_embed,
         "cls_last",
     ),
     (ViT, "tokens", "tokens", with_cls, "no_positions"),
@@ -148,6 +175,58 @@ PLANTED = [
     ),
     (ViT, "answer", "answer", lambda self, x: self.head(self.norm(x).mean(1)), "mean"),
     (ViT, "answer", "answer", lambda self, x: self.head(x[:, 0]), "no_last_norm"),
+    (PatchEmbed, "cut", "cut", unfolded, "channels_mixed"),
+    (Attention, "split", "split", swapped, "q_k_swapped"),
+    (Attention, "shares", "shares", lambda _self, q, k: scored(q, k, 1.0), "by_width"),
+    (Attention, "shares", "shares", lambda _self, q, k: scored(q, k, -0.5), "times_root"),
+    (
+        Attention,
+        "shares",
+        "shares",
+        lambda _self, q, k: scored(q, k, 0.0) * q.shape[-1] ** -0.5,
+        "root_after",
+    ),
+    (Attention, "shares", "shares", lambda _self, q, k: scored(k, q), "turned"),
+    (Attention, "shares", "shares", lambda _self, q, k: scored(q, k, dim=1), "over_heads"),
+    (
+        Attention,
+        "join",
+        "join",
+        lambda _self, shares, v: (shares.transpose(2, 3) @ v).transpose(1, 2).flatten(2),
+        "shares_turned",
+    ),
+    (Block, "forward", "block", of_labml, "normed_kept"),
+    (Block, "forward", "block", norm1_twice, "one_norm"),
+    (
+        Block,
+        "forward",
+        "block",
+        lambda self, x: self.mlp(self.norm2(x + self.attn(self.norm1(x)))),
+        "mlp_alone",
+    ),
+    (
+        ViT,
+        "tokens",
+        "tokens",
+        # the index of labml's LearnedPositionalEmbeddings: the number of patches
+        lambda self, patches: with_cls(self, patches) + self.pos_embed[:, patches.shape[1]],
+        "one_position",
+    ),
+    (
+        ViT,
+        "answer",
+        "answer",
+        lambda self, x: self.head(self.norm(self.norm(x))[:, 0]),
+        "norm_twice",
+    ),
+    (ViT, "answer", "answer", lambda self, x: self.head(self.norm(x)[:, -1]), "last_token"),
+    (
+        ViT,
+        "answer",
+        "answer",
+        lambda self, x: F.softmax(self.head(self.norm(x[:, 0])), 1),
+        "softmax_too",
+    ),
 ]
 
 
@@ -223,7 +302,7 @@ def test_every_known_mistake_was_planted_and_has_its_sentence() -> None:
     ("mistaken", "sentence"),
     [
         (lambda _self, _q, _k: None, "1 tensor(s) are expected here, and NoneType came"),
-        (lambda _self, q, _k: q, "the shape is (1, 4, 50, 32) and should be (1, 4, 50, 50)"),
+        (lambda _self, q, _k: q, "the shape is (2, 4, 50, 32) and should be (2, 4, 50, 50)"),
         (lambda _self, q, k: q @ k, "it stops with RuntimeError: "),
         (lambda _self, q, k: (q @ k.mT) * float("nan"), "they differ by up to nan"),
         (lambda _self, q, k: (q @ k.mT / 7).softmax(-1), "the numbers are not: they differ by"),
@@ -247,6 +326,15 @@ def test_nan_is_not_right_behind_a_part_that_is(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Attention, "split", split)
     assert "they differ by up to nan" in check(ViT).sentences["split"]
+
+
+def test_code_for_one_picture_is_not_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        ViT,
+        "tokens",
+        lambda self, patches: torch.cat([self.cls_token, patches], 1) + self.pos_embed,
+    )
+    assert keys(check(ViT)) == ALL_RIGHT | {"tokens": "stops"}
 
 
 def test_a_change_outside_of_the_gaps_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

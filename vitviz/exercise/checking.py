@@ -80,7 +80,7 @@ def check(vit: Callable[..., nn.Module], language: str = "en") -> Report:
         path = next(example.path for example in EXAMPLES if example.path.endswith(picture))
         analysis = analyze(loaded, path)
         model = _filled(loaded.vit, vit)
-        for gap, right in right_parts(loaded.vit, analysis.pixels[None]).items():
+        for gap, right in right_parts(loaded.vit, _two(analysis)).items():
             if sentences.get(gap, RIGHT) == RIGHT:  # the first mistake is reported
                 sentences[gap] = _of_gap(gap, model, right, loaded.vit)
         wholes.append(_of_whole(model, loaded.vit, analysis, language))
@@ -132,9 +132,14 @@ def _filled(ours: ViT, vit: Callable[..., nn.Module]) -> Any:
     return model.eval()
 
 
+def _two(analysis: Analysis) -> Tensor:
+    """The picture and its mirror image: code for one picture alone is wrong. (2, C, h, w)"""
+    return torch.stack([analysis.pixels, analysis.pixels.flip(-1)])
+
+
 @torch.inference_mode()
 def right_parts(vit: ViT, pixels: Tensor) -> dict[str, Right]:
-    """Input and output of vitviz's model at the place of each gap, for pixels (1, C, h, w)."""
+    """Input and output of vitviz's model at the place of each gap, for pixels (B, C, h, w)."""
     heard: dict[str, tuple[Tensor, ...]] = {}
     attn, side = vit.blocks[LAYER].attn, vit.config.patch_size[0]
     hooks = [
@@ -205,7 +210,7 @@ def _of_numbers(gap: str, model: Any, parts: Sequence[Tensor], right: Right) -> 
 @torch.inference_mode()
 def _of_whole(model: Any, ours: ViT, analysis: Analysis, language: str) -> Message:
     """The answer of the student's model to the picture, or a sentence that says why it differs."""
-    pixels = analysis.pixels[None]
+    pixels = _two(analysis)
     try:
         logits, expected = model(pixels), ours(pixels)
         if wrong := _no_numbers((logits,), (expected,)):

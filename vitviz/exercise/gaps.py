@@ -27,6 +27,12 @@ def _cut(form: str) -> Callable[..., Tensor]:
     return cut
 
 
+def _unfolded(model: Any, pixels: Tensor) -> Tensor:
+    side = model.patch_embed.side
+    squares = pixels.unfold(2, side, side).unfold(3, side, side)  # (B, C, rows, columns, y, x)
+    return squares.reshape(len(pixels), -1, pixels.shape[1] * side * side)
+
+
 def _split(form: str) -> Callable[..., tuple[Tensor, ...]]:
     def split(model: Any, numbers: Tensor) -> tuple[Tensor, ...]:
         return tuple(rearrange(numbers, form, three=3, h=model.blocks[LAYER].attn.heads))
@@ -64,6 +70,24 @@ def _norm_after(model: Any, x: Tensor) -> Tensor:
     return block.norm2(x + block.mlp(x))
 
 
+def _normed_kept(model: Any, x: Tensor) -> Tensor:
+    block = model.blocks[LAYER]
+    x = block.norm1(x)
+    x = block.norm2(x + block.attn(x))
+    return x + block.mlp(x)
+
+
+def _one_norm(model: Any, x: Tensor) -> Tensor:
+    block = model.blocks[LAYER]
+    x = x + block.attn(block.norm1(x))
+    return x + block.mlp(block.norm1(x))
+
+
+def _mlp_alone(model: Any, x: Tensor) -> Tensor:
+    block = model.blocks[LAYER]
+    return block.mlp(block.norm2(x + block.attn(block.norm1(x))))
+
+
 def _side_by_side(model: Any, x: Tensor) -> Tensor:
     block = model.blocks[LAYER]
     return x + block.attn(block.norm1(x)) + block.mlp(block.norm2(x))
@@ -74,6 +98,7 @@ GAPS = {
         lambda model, pixels: model.patch_embed.cut(pixels),
         {
             "colours_last": _cut("b c (rows y) (cols x) -> b (rows cols) (y x c)"),
+            "channels_mixed": _unfolded,
             "columns_first": _cut("b c (rows y) (cols x) -> b (cols rows) (c y x)"),
         },
     ),
@@ -82,6 +107,9 @@ GAPS = {
         {
             "heads_first": _split("b n (h three d) -> three b h n d"),
             "heads_last": _split("b n (three d h) -> three b h n d"),
+            "q_k_swapped": lambda model, numbers: tuple(
+                _split("b n (three h d) -> three b h n d")(model, numbers)[at] for at in (1, 0, 2)
+            ),
         },
     ),
     "shares": Gap(
@@ -91,6 +119,13 @@ GAPS = {
             "wrong_root": lambda _model, q, k: _scores(q, k, q.shape[1] * q.shape[-1]).softmax(
                 dim=-1
             ),
+            "by_width": lambda _model, q, k: _scores(q, k, q.shape[-1] ** 2).softmax(dim=-1),
+            "times_root": lambda _model, q, k: _scores(q, k, 1 / q.shape[-1]).softmax(dim=-1),
+            "root_after": lambda _model, q, k: (
+                _scores(q, k, 1).softmax(dim=-1) / q.shape[-1] ** 0.5
+            ),
+            "turned": lambda _model, q, k: _scores(k, q, q.shape[-1]).softmax(dim=-1),
+            "over_heads": lambda _model, q, k: _scores(q, k, q.shape[-1]).softmax(dim=1),
             "over_queries": lambda _model, q, k: _scores(q, k, q.shape[-1]).softmax(dim=-2),
             "no_softmax": lambda _model, q, k: _scores(q, k, q.shape[-1]),
         },
@@ -102,6 +137,9 @@ GAPS = {
                 v.shape[0], v.shape[2], -1
             ),
             "heads_interleaved": _mixed("b h n d -> b n (d h)"),
+            "shares_turned": lambda model, shares, v: _mixed("b h n d -> b n (h d)")(
+                model, shares.mT, v
+            ),
         },
     ),
     "block": Gap(
@@ -111,6 +149,9 @@ GAPS = {
             "no_norm": _no_norm,
             "norm_after": _norm_after,
             "side_by_side": _side_by_side,
+            "normed_kept": _normed_kept,
+            "one_norm": _one_norm,
+            "mlp_alone": _mlp_alone,
         },
     ),
     "tokens": Gap(
@@ -120,6 +161,9 @@ GAPS = {
                 _with_cls(model, patches).roll(-1, dims=1) + model.pos_embed
             ),
             "no_positions": _with_cls,
+            "one_position": lambda model, patches: (
+                _with_cls(model, patches) + model.pos_embed[:, -1:]
+            ),
             "cls_without_position": lambda model, patches: _with_cls(
                 model, patches, model.pos_embed[:, 1:]
             ),
@@ -130,6 +174,9 @@ GAPS = {
         {
             "mean": lambda model, x: model.head(model.norm(x).mean(dim=1)),
             "no_last_norm": lambda model, x: model.head(x[:, 0]),
+            "norm_twice": lambda model, x: model.head(model.norm(model.norm(x[:, 0]))),
+            "last_token": lambda model, x: model.head(model.norm(x[:, -1])),
+            "softmax_too": lambda model, x: model.head(model.norm(x[:, 0])).softmax(dim=-1),
         },
     ),
 }
