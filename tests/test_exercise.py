@@ -13,12 +13,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 from einops import rearrange
+from PIL import Image
 
 from tests.running import ROOT
 from tests.test_languages import placeholders
-from vitviz import VitvizError, analyze, load
+from vitviz import VitvizError, analyze, load, save
 from vitviz.cli import main
-from vitviz.exercise import check, write_exercise
+from vitviz.exercise import check, open_vit, write_exercise
 from vitviz.exercise.checking import check_file, right_parts
 from vitviz.exercise.gaps import GAPS, LAYER
 from vitviz.exercise.my_vit import Attention, Block, PatchEmbed, ViT
@@ -359,6 +360,57 @@ def test_what_a_gap_changes_in_place_stays_its_own(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Block, "forward", in_place)
     assert check(ViT).right
+
+
+SIZES = {
+    "image_size": 12,
+    "patch_size": 4,
+    "channels": 3,
+    "classes": 5,
+    "dim": 12,
+    "depth": 3,
+    "heads": 2,
+}
+
+
+def test_a_trained_vit_of_the_exercise_opens_as_a_model(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    vit = ViT(**SIZES)
+    optimizer = torch.optim.SGD(vit.parameters(), lr=0.1)
+    F.cross_entropy(vit(torch.rand(4, 3, 12, 12)), torch.tensor([0, 1, 2, 3])).backward()
+    optimizer.step()
+    mine = open_vit(vit, list("abcde"), mean=0.5, std=0.25)
+    assert vit.training, "it stays as it was"
+    assert (mine.card.name, mine.card.labels, mine.card.head) == ("my_vit", (*"abcde",), "classes")
+    image = Image.new("RGB", (12, 12), (10, 200, 90))
+    analysis = analyze(mine, image)
+    pixels = (torch.tensor([10, 200, 90]).view(1, 3, 1, 1).expand(1, 3, 12, 12) / 255 - 0.5) / 0.25
+    torch.testing.assert_close(analysis.trace.logits, vit.eval()(pixels)[0].detach())
+    file = tmp_path / "mine.safetensors"
+    save(mine, file)
+    again = analyze(load(file), image)
+    torch.testing.assert_close(again.trace.logits, analysis.trace.logits)
+    assert again.card.labels == mine.card.labels
+    with torch.no_grad():
+        vit.head.bias += 1
+    assert torch.equal(analyze(mine, image).trace.logits, analysis.trace.logits), (
+        "the weights are copies"
+    )
+    assert open_vit(vit).card.labels is None
+    grey = open_vit(ViT(**{**SIZES, "channels": 1}))
+    assert grey.preprocess.channels == 1
+
+
+def test_what_is_no_vit_of_the_exercise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(VitvizError, match="a ViT of the exercise has patch_embed, cls_token"):
+        open_vit(torch.nn.Linear(2, 3))
+    with pytest.raises(VitvizError, match="labels"):
+        open_vit(ViT(**SIZES), ["one", "two"])
+    with pytest.raises(VitvizError, match="mean needs one number for each of 3 channels"):
+        open_vit(ViT(**SIZES), mean=[0.5, 0.5])
+    monkeypatch.setattr(Block, "forward", side_by_side)
+    with pytest.raises(VitvizError, match=r"my_vit is no ViT of the exercise: .* differ by"):
+        open_vit(ViT(**SIZES))
 
 
 def test_right_parts_worked_by_hand() -> None:

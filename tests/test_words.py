@@ -60,7 +60,7 @@ def test_every_word_has_help_under_its_own_name(capsys, name) -> None:
 
 @pytest.mark.parametrize("name", cli.WORDS)
 def test_a_mistake_after_a_word_is_one_line_under_its_name(capsys, name) -> None:
-    needs = dict.fromkeys(("exercise", "look", "site", "summary", "survey"), ["x"])
+    needs = {key: ["x"] for key in ("exercise", "look", "site", "summary", "survey")}
     needs["teach"] = ["x", "-o", "y.safetensors"]
     status, out, err = said(capsys, name, *needs.get(name, ()), "--no-such-option")
     assert (status, out) == (2, "")

@@ -4,6 +4,7 @@ my_vit.py     the solution: all gaps filled in
 writing.py    writes the file and the notebook with gaps, in a language
 gaps.py       calls the code at each gap, and has common mistakes
 checking.py   checks each gap on its own, then the whole, with the shipped weights
+opening.py    opens a ViT of the exercise that somebody trained
 command.py    `vitviz exercise`
 """
 
@@ -11,13 +12,17 @@ from typing import Any
 
 from .writing import write_exercise
 
-__all__ = ["Report", "check", "write_exercise"]
+__all__ = ["Report", "check", "open_vit", "write_exercise"]
 
 
 def __getattr__(name: str) -> Any:
-    """`check` and its `Report` import torch, which writing the exercise need not wait for."""
+    """What imports torch, which writing the exercise need not wait for."""
     if name in ("Report", "check"):
         from . import checking
 
         return getattr(checking, name)
+    if name == "open_vit":
+        from .opening import open_vit
+
+        return open_vit
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
