@@ -93,7 +93,26 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     press(poll, "Open the vote")
     expect(told[0]).to_have_text(SENT, timeout=30_000)  # the page tried again
     expect(boxes.nth(3 * 12 + 3)).to_have_text("1")
+    # Who has seen the answer keeps the guess of before; a second tab is the same pupil.
+    press(pupils[1], "Show the answer")
+    press(pupils[1], "Guess again")
+    tap(pupils[1], 0, 0)
+    expect(told[1]).to_contain_text("You have seen the answer")
+    second = pupils[0].context.new_page()
+    second.goto(pupils[0].url)
+    second.locator(".vv-lesson-where").wait_for()
+    numbers = [tab.evaluate("localStorage.getItem('vitviz-voter')") for tab in (pupils[0], second)]
+    assert numbers[0] == numbers[1] != pupils[1].evaluate("localStorage.getItem('vitviz-voter')")
+    second.close()
+    expect(poll.get_by_role("status")).to_have_text("Guesses: 2.")
+    expect(boxes.first).to_have_text("")
     press(poll, "Empty")
+    expect(poll.get_by_role("status")).to_have_text("Guesses: 0.")
+    tap(pupils[0], 2, 2)
+    expect(poll.get_by_role("status")).to_have_text("Guesses: 1.")
+    press(poll, "New class")
+    expect(poll.get_by_role("status")).to_have_text("Guesses: 1.")
+    press(poll, "Forget all guesses?")
     expect(poll.get_by_role("status")).to_have_text("Guesses: 0.")
 
     # A dialog that is closed asks no more.

@@ -68,10 +68,20 @@ def test_a_vote_is_closed_opened_and_emptied_by_the_teacher_alone():
     assert teach(room, "tally", "other")["guesses"] == [5]
     assert list(room._guesses) == [voter(2)]  # who has no guess is forgotten
     for wrong in ("", room.secret[:-1], room.secret + "x", None, 5, [room.secret], "\ud800", "é"):
-        for do in ("tally", "close", "open", "empty", "address"):
+        for do in ("tally", "close", "open", "empty", "address", "new"):
             sent = {"do": do, "question": "other", "query": "", "teacher": wrong}
             assert room.ask(sent)["error"].startswith("Only the teacher's page may do this")
     assert teach(room, "tally", "other") == {"open": True, "guesses": [5]}
+
+
+def test_another_class_begins_without_guesses_and_with_open_votes():
+    room = Classroom()
+    vote(room, 1, 5)
+    vote(room, 2, 6, "other")
+    teach(room, "close", "other")
+    assert room.ask({"do": "new", "teacher": room.secret}) == {"open": True, "guesses": []}
+    assert (room._guesses, len(room._closed)) == ({}, 0)
+    assert vote(room, 2, 6, "other") == {"counted": True}
 
 
 def test_a_class_is_full_and_there_is_room_when_it_was_emptied():

@@ -16,12 +16,14 @@ const STILL_MS = 400;
 const AGAIN_MS = 5000;
 /** Between two looks of the teacher's page. */
 const LOOK_MS = 1000;
+/** How long the button of a new class asks whether it is meant. */
+const ASK_MS = 5000;
 /** Light modules around a QR code, which its readers need. */
 const MARGIN = 4;
 
 /**
  * Hands a pupil's guess to the class: shows its code, and in a room a line about the delivery. A guess that
- * the device remembers from an earlier visit is not sent.
+ * the device remembers from an earlier visit is not sent, nor one that was made after the answer was seen.
  * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, render: () => void}}
  */
@@ -53,11 +55,16 @@ export function createBallot(app) {
     const question = questionOf(app);
     const guess = complete ? JSON.stringify(plainOf(app, course.guess())) : "";
     const arrived = question !== open;
+    if (course.revealed()) room.answered.add(question);
     if (!arrived && guess === held) return;
     [open, held] = [question, guess];
     show(line, false);
     clearTimeout(timer);
-    if (guess && !arrived)
+    const late = room.answered.has(question);
+    if (late && guess && !course.revealed()) {
+      setText(line, t("roomLate"));
+      show(line, true);
+    } else if (guess && !late && !arrived)
       timer = setTimeout(send, course.question().kind === "number" ? STILL_MS : 0, question, guess);
   }
 
@@ -90,11 +97,12 @@ export function createGathering(app, draw) {
     onClick: () => look(open ? "close" : "open"),
   });
   const empty = button({ text: t("roomEmpty"), title: t("roomEmptyTitle"), onClick: () => look("empty") });
+  const fresh = button({ text: t("roomNew"), title: t("roomNewTitle"), onClick: begin });
   const way = el("p");
   const root = el(
     "div",
     { class: "vv-poll-room" },
-    el("div", {}, state, el("div", { class: "vv-lesson-buttons" }, turn, empty), way),
+    el("div", {}, state, el("div", { class: "vv-lesson-buttons" }, turn, empty, fresh), way),
   );
   let [open, guesses, last, timer, requests, ended] = [true, /** @type {any[]} */ ([]), "", 0, 0, false];
   document.addEventListener("visibilitychange", again);
@@ -113,6 +121,14 @@ export function createGathering(app, draw) {
 
   function again() {
     if (!document.hidden) look("tally");
+  }
+
+  /** Forgets the guesses of all questions, if the button is pressed twice. */
+  function begin() {
+    const sure = fresh.textContent === t("roomNewAsk");
+    setText(fresh, t(sure ? "roomNew" : "roomNewAsk"));
+    if (sure) look("new");
+    else setTimeout(() => setText(fresh, t("roomNew")), ASK_MS);
   }
 
   /** Asks how the vote stands, after what is done to it; and again, as long as somebody sees it. */

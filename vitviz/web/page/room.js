@@ -1,13 +1,13 @@
 // A class in one room. Runs before everything else: the teacher's secret is removed from the address, so that
-// no link, request or history contains it, and kept in this tab, like the random number that identifies a
-// pupil.
+// no link, request or history contains it, and kept in this tab. The random number that identifies a pupil is
+// kept in this browser: a second tab is no second pupil.
 window.vitvizRoom = (() => {
   const kept = {}; // used if the browser refuses to store anything
-  const keep = (name, make) => {
+  const keep = (name, make, storage = "sessionStorage") => {
     const key = "vitviz-" + name;
     try {
-      if (make) sessionStorage.setItem(key, make);
-      return sessionStorage.getItem(key);
+      if (make) window[storage].setItem(key, make);
+      return window[storage].getItem(key);
     } catch {
       if (make) kept[key] = make;
       return kept[key] ?? null;
@@ -23,5 +23,6 @@ window.vitvizRoom = (() => {
     Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join(
       "",
     );
-  return { teacher: keep("teacher", word), voter: keep("voter") ?? keep("voter", number()) };
+  const voter = (make) => keep("voter", make, "localStorage");
+  return { teacher: keep("teacher", word), voter: voter() ?? voter(number()) };
 })();

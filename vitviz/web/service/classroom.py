@@ -40,8 +40,8 @@ Guess = int | float | list[int]
 class Classroom:
     """The guesses of a class, until the app ends; without names or texts, and never on a disk.
 
-    A voter is a random number of a page, with one guess for each question. Only those who know
-    `secret` can see the guesses, and close, reopen or empty a vote.
+    A voter is a random number of a browser, with one guess for each question. Only those who know
+    `secret` can see the guesses, close, reopen or empty a vote, and begin with another class.
     """
 
     def __init__(self) -> None:
@@ -67,6 +67,9 @@ class Classroom:
                 case {"do": "address", "teacher": teacher, "query": query}:
                     self._check(teacher)
                     return self._way(_matched(QUERY, query))
+                case {"do": "new", "teacher": teacher}:
+                    self._check(teacher)
+                    return self._begin()
                 case {"do": "tally" | "close" | "open" | "empty" as do, **others}:
                     self._check(others.get("teacher"))
                     return self._teach(do, _matched(QUESTION, others.get("question")))
@@ -103,6 +106,13 @@ class Classroom:
                 self._empty(question)
             found = [known[question] for known in self._guesses.values() if question in known]
             return {"open": question not in self._closed, "guesses": found}
+
+    def _begin(self) -> dict[str, Any]:
+        """Begin with another class: no guesses, and every vote is open."""
+        with self._lock:
+            self._guesses = {}
+            self._closed.clear()
+        return {"open": True, "guesses": []}
 
     def _empty(self, question: str) -> None:
         """Forget the guesses of a question, and voters without another guess. If the class is full,
