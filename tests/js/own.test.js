@@ -11,7 +11,7 @@ import { parseSafetensors, readMetadata, toFloat32 } from "../../vitviz/viewer/m
 import { softmax } from "../../vitviz/viewer/maths/outputs.js";
 import { cardOf } from "../../vitviz/viewer/play/owncard.js";
 import { checkpointOf, mirrored } from "../../vitviz/viewer/play/ownmodel.js";
-import { fieldsOf } from "../../vitviz/viewer/play/owntrunks.js";
+import { beforeTraining, fieldsOf } from "../../vitviz/viewer/play/owntrunks.js";
 import { MOST_PICTURES, MOST_THINGS, OwnSet } from "../../vitviz/viewer/play/ownset.js";
 
 const file = new Uint8Array(readFileSync(new URL("../../weights/photos.safetensors", import.meta.url)));
@@ -122,6 +122,23 @@ test("pixels alone are the means of twelve by twelve fields", () => {
   // Where sides are no multiples, neighbouring fields share pixels: of 13 columns the second has 1 and 2.
   const row = Uint8Array.from({ length: 13 * 12 }, (_, at) => at % 13);
   assert.ok(Math.abs(fieldsOf(row, { height: 12, width: 13, channels: 1 })[1] - 1.5 / 255) < 1e-7);
+});
+
+test("before its training the model has the random weights of Python", () => {
+  const tensors = parseSafetensors(beforeTraining(known()));
+  // load("photos", pretrained=False).vit.state_dict(): the first numbers
+  const first = {
+    "patch_embed.proj.weight": [0.091995, 0.062441, 0.139175],
+    "blocks.0.attn.qkv.weight": [0.014086, 0.019615, 0.000908],
+    "blocks.5.mlp.fc2.weight": [0.029273, -0.033199, 0.022472],
+    cls_token: [0.021974, -0.003381, -0.009488],
+    pos_embed: [-0.011913, 0.023425, 0.028206],
+  };
+  for (const [name, numbers] of Object.entries(first)) {
+    const found = [...toFloat32(tensors[name]).slice(0, 3)];
+    found.forEach((number, at) => assert.ok(Math.abs(number - numbers[at]) < 1e-6, name));
+  }
+  assert.ok(!Object.keys(tensors).some((name) => name.startsWith("head.")));
 });
 
 test("without its head the trunk gives the vector, and the file with the new head answers as the head does", () => {

@@ -99,11 +99,11 @@ export function createTrunks({ template, known }, say) {
         seen.push(await before(engine, picture));
       }
       const fields = of.pictures.map(({ pixels }) => both(pixels).map((one) => fieldsOf(one, image)));
-      const rows = {
-        ownTrained: of,
-        ownUntrained: await taught(seen),
-        ownPixels: await taught(fields),
-      };
+      const rows = [
+        [say("ownTrained"), of],
+        [say("ownUntrained"), await taught(seen)],
+        [say("ownPixels"), await taught(fields)],
+      ];
       draw(of, rows);
       setText(status, "");
     } catch (error) {
@@ -117,14 +117,15 @@ export function createTrunks({ template, known }, say) {
     }
   }
 
+  /** @param {any[]} rows  what reads the pictures, and what is learned from that */
   function draw(of, rows) {
     drawnFor = of;
     list.replaceChildren(
-      ...Object.entries(rows).map(([key, { right, count }]) =>
+      ...rows.map(([text, { right, count }]) =>
         el(
           "li",
           {},
-          el("span", { text: say(key) }),
+          el("span", { text }),
           el("b", { text: say("ownOf", { right: sumOf(right), count: sumOf(count) }) }),
         ),
       ),

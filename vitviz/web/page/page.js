@@ -74,7 +74,7 @@
       camera(false);
       const { file, why } = await pasted();
       if (file) give(file);
-      else say(texts[language()][why]);
+      else say(why(texts[language()]));
     },
     "vv-draw": () => {
       camera(false);
@@ -100,7 +100,7 @@
     },
     true,
   );
-  /** The picture on the clipboard, or why there is none: the key of a text. */
+  /** The picture on the clipboard, or why there is none, as its text. */
   async function pasted() {
     try {
       for (const item of await navigator.clipboard.read()) {
@@ -108,9 +108,9 @@
         if (type)
           return { file: new File([await item.getType(type)], "clipboard." + type.slice(6), { type }) };
       }
-      return { why: "nothing_pasted" };
+      return { why: (t) => t.nothing_pasted };
     } catch {
-      return { why: "paste_refused" }; // by browser or visitor, or not over HTTPS
+      return { why: (t) => t.paste_refused }; // by browser or visitor, or not over HTTPS
     }
   }
   /** Hide the camera when its picture has arrived; Gradio ends the stream. */
@@ -151,7 +151,10 @@
     else sayOnly();
   });
 
-  window.vitviz.takesPhotos(takeOne, () => say(texts[language()].nothing_pasted));
+  window.vitviz.takesPhotos(takeOne, () => {
+    const t = texts[language()];
+    say(t.nothing_pasted);
+  });
 
   // The first stop of the Tab key is a link past the strip to the picture.
   const skip = make("a", {
