@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.browser.conftest import open_panel
 from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.languages import dictionary
@@ -115,7 +116,7 @@ def test_a_card_opens_by_keyboard_where_a_text_has_changed_and_no_word_is_torn(t
         tab.set_viewport_size({"width": width, "height": 844})
         assert tab.evaluate(TORN) == [], width
     for panel in ("예측", "쿼리 · 키", "롤아웃"):
-        tab.get_by_role("tab", name=panel, exact=True).click()
+        open_panel(tab, panel)
         tab.locator(".vv-right .vv-term:visible").first.wait_for()
         for width in range(320, 460, 10):
             tab.set_viewport_size({"width": width, "height": 844})

@@ -8,7 +8,7 @@ import re
 import numpy as np
 from PIL import Image
 
-from tests.browser.conftest import PHONE, STANDS, unfold
+from tests.browser.conftest import PHONE, STANDS, open_panel, unfold
 from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.payload import page
@@ -242,7 +242,7 @@ def test_a_saved_picture_ends_below_its_caption(visit):
     page.evaluate("document.fonts.ready")
     page.locator(".vv-picture-options > summary").click()
     for panel in PANELS:
-        page.get_by_role("tab", name=panel).click()
+        open_panel(page, panel)
         page.get_by_role("button", name="Save what you see").click()
         section = page.locator(SAVES).last
         _, data = saved(page, section.get_by_role("button", name="PNG"))
