@@ -54,4 +54,5 @@ def test_a_slow_machine_erases_and_hovers(visit) -> None:
         page.locator(".vv-stage .vv-under", has_text="row 6, col 9").wait_for()
         page.mouse.move(2, 2)
         page.wait_for_timeout(1000)
-    assert page.evaluate("[counts.answers, counts.passes, counts.elements]") == [0, 0, 0]
+    assert page.evaluate("[counts.answers, counts.passes]") == [0, 0]
+    assert page.evaluate("counts.elements") < 10  # a few terms of a sentence are underlined anew
