@@ -112,7 +112,7 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     expect(poll.get_by_role("status")).to_have_text("Guesses: 1.")
     press(poll, "New class")
     expect(poll.get_by_role("status")).to_have_text("Guesses: 1.")
-    press(poll, "New class")
+    press(poll, "Forget all guesses?")
     expect(poll.get_by_role("status")).to_have_text("Guesses: 0.")
 
     # A dialog that is closed asks no more.

@@ -151,18 +151,23 @@ def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     address_says(page, teach=None, play="standard")
 
 
-KEPT = """count => new Promise((done) => {
-    const request = indexedDB.open("vitviz");
-    request.onsuccess = () => {
-        const all = request.result.transaction("photos").objectStore("photos").getAll();
-        all.onsuccess = () => {
-            const own = all.result.filter(({ kind }) => kind === "own");
-            const things = own.flatMap(({ things }) => things);
-            done(things.flatMap(({ pictures }) => pictures).length === count);
-            request.result.close();
+# Resolves when so many pictures of own things are kept in the browser.
+KEPT = """async (count) => {
+    const kept = () => new Promise((done, fail) => {
+        const request = indexedDB.open("vitviz");
+        request.onerror = fail;
+        request.onsuccess = () => {
+            const all = request.result.transaction("photos").objectStore("photos").getAll();
+            all.onsuccess = () => {
+                const own = all.result.filter(({ kind }) => kind === "own");
+                const things = own.flatMap(({ things }) => things);
+                request.result.close();
+                done(things.flatMap(({ pictures }) => pictures).length);
+            };
         };
-    };
-})"""
+    });
+    while ((await kept()) !== count) await new Promise((goOn) => setTimeout(goOn, 50));
+}"""
 
 
 def test_a_reload_brings_things_back_until_they_are_forgotten(visit, things) -> None:
@@ -171,7 +176,7 @@ def test_a_reload_brings_things_back_until_they_are_forgotten(visit, things) -> 
     call(page, 0, "cup")
     give(page, 0, things["coffee"][:2], 2)
     give(page, 1, things["dog"][:2], 2)
-    page.wait_for_function(KEPT, arg=4)
+    page.evaluate(KEPT, 4)
     page.reload()
     page.locator(".vv-own-counts li").nth(1).wait_for()  # learned anew
     expect(thumbnails).to_have_count(4)
@@ -191,7 +196,7 @@ def test_a_reload_brings_things_back_until_they_are_forgotten(visit, things) -> 
     page.get_by_text("This picture is one of cup already").wait_for()
     expect(thumbnails).to_have_count(4)
     forget.click()
-    page.wait_for_function(KEPT, arg=0)
+    page.evaluate(KEPT, 0)
     page.reload()
     page.locator(".vv-own-columns").wait_for()
     expect(thumbnails).to_have_count(0)

@@ -126,9 +126,9 @@ export function createGathering(app, draw) {
   /** Forgets the guesses of all questions, if the button is pressed twice. */
   function begin() {
     const sure = fresh.textContent === t("roomNewAsk");
-    setText(fresh, t(sure ? "roomNew" : "roomNewAsk"));
+    name(fresh, t(sure ? "roomNew" : "roomNewAsk"), t("roomNewTitle"));
     if (sure) look("new");
-    else setTimeout(() => setText(fresh, t("roomNew")), ASK_MS);
+    else setTimeout(() => name(fresh, t("roomNew"), t("roomNewTitle")), ASK_MS);
   }
 
   /** Asks how the vote stands, after what is done to it; and again, as long as somebody sees it. */
@@ -154,9 +154,7 @@ export function createGathering(app, draw) {
     const [text, title] = open
       ? [t("roomClose"), t("roomCloseTitle")]
       : [t("roomReopen"), t("roomReopenTitle")];
-    setText(turn, text);
-    turn.title = title;
-    turn.setAttribute("aria-label", text + ": " + title);
+    name(turn, text, title);
     draw();
   }
 
@@ -166,6 +164,13 @@ export function createGathering(app, draw) {
     if (Array.isArray(rows) && rows.length > 0) root.append(qrCode(rows, t("roomQr")));
     return way.append(t("roomWay"), el("br"), el("strong", { text: String(address) }));
   }
+}
+
+/** Gives a button another text and title, which are heard, too. */
+function name(node, text, title) {
+  setText(node, text);
+  node.title = title;
+  node.setAttribute("aria-label", text + ": " + title);
 }
 
 /** @param {string[]} rows  "1" where a module is dark */
