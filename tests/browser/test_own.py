@@ -58,7 +58,7 @@ def call(page, at: int, name: str) -> None:
 
 
 def fields(path: Path) -> torch.Tensor:
-    """What the model sees of a photo and its mirror image, as 12 x 12 means. (2, 432)"""
+    """A photo as the model sees it, and its mirror image, as 12 x 12 means. (2, 432)"""
     seen = analyze(load("photos"), path).picture.permute(2, 0, 1).float()
     both = torch.stack([seen, seen.flip(-1)])
     return torch.nn.functional.adaptive_avg_pool2d(both, 12).flatten(1) / 255

@@ -16,7 +16,7 @@ __all__ = ["Report", "check", "open_vit", "write_exercise"]
 
 
 def __getattr__(name: str) -> Any:
-    """What imports torch, which writing the exercise need not wait for."""
+    """Import the names that need torch when they are used: writing the exercise needs none."""
     if name in ("Report", "check"):
         from . import checking
 

@@ -58,23 +58,29 @@ def save(loaded: LoadedModel, path: str | Path) -> None:
     Raises `WeightsError` for another ending, or if the file cannot be written.
     """
     check_loaded(loaded)
-    card, file = loaded.card, at_home(path)
+    file = at_home(path)
     if file.suffix != ".safetensors":
         raise WeightsError(f"the file of a model must end in .safetensors, got {file.name!r}")
     try:
-        save_checkpoint(
-            file,
-            loaded.vit.state_dict(),
-            config=card.config,
-            preprocess=loaded.preprocess,
-            labels=card.labels,
-            details=card.details,
-            words=card.words,
-            outputs=card.outputs,
-            dtype=torch.float32,
-        )
+        write_model(file, loaded, torch.float32)
     except OSError as error:
         raise WeightsError(f"{file} cannot be written: {error.strerror or error}") from error
+
+
+def write_model(path: Path, loaded: LoadedModel, dtype: torch.dtype) -> None:
+    """`save_checkpoint` of a model with all that its card keeps in a file."""
+    card = loaded.card
+    save_checkpoint(
+        path,
+        loaded.vit.state_dict(),
+        config=card.config,
+        preprocess=loaded.preprocess,
+        labels=card.labels,
+        details=card.details,
+        words=card.words,
+        outputs=card.outputs,
+        dtype=dtype,
+    )
 
 
 def describe(

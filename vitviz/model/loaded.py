@@ -159,7 +159,7 @@ class ModelCard:
 
     @property
     def taught(self) -> Taught | None:
-        """What `vitviz.teach` says of its head, from "taught" in `details`; None for another head.
+        """The facts of a head that `vitviz.teach` fitted, "taught" in `details`; None for another.
 
         Raises `WeightsError` if it is damaged, or of another number of classes.
         """

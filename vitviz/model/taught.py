@@ -64,8 +64,8 @@ class Taught:
 
 @lru_cache(8)  # cards are copied often, and the table of a thousand classes is long
 def read_taught(text: str, classes: int) -> Taught:
-    """What `Taught.to_json` wrote, of a model with so many classes. Raises `WeightsError` if it is
-    damaged, or of another number.
+    """Read the text of `Taught.to_json`, of a model with so many classes. Raises `WeightsError` if
+    it is damaged, or of another number.
     """
     try:
         return _checked(parse(text), classes)

@@ -10,7 +10,7 @@ import torch
 
 from ..errors import WeightsError
 from ..languages import ENGLISH, dictionary, languages
-from ..model.checkpoints import describe, save_checkpoint
+from ..model.checkpoints import describe, write_model
 from ..model.config import POOLS, ViTConfig
 from ..model.loaded import LoadedModel, ModelCard
 from ..model.untrained import draws, twin
@@ -90,21 +90,11 @@ def weights_of(loaded: LoadedModel, dtype: torch.dtype | None = None) -> bytes:
     """The model as a `.safetensors` file for the page's engine. `dtype`: of its numbers; None: half
     precision if that is lossless, else single.
     """
-    state, card = loaded.vit.state_dict(), loaded.card
+    state = loaded.vit.state_dict()
     half = all(torch.equal(part.half().float(), part.float()) for part in state.values())
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
-        save_checkpoint(
-            path,
-            state,
-            config=card.config,
-            preprocess=loaded.preprocess,
-            labels=card.labels,
-            details=card.details,
-            words=card.words,
-            outputs=card.outputs,
-            dtype=dtype or (torch.float16 if half else torch.float32),
-        )
+        write_model(path, loaded, dtype or (torch.float16 if half else torch.float32))
         return path.read_bytes()
 
 

@@ -72,7 +72,7 @@ function create(app) {
   }
 }
 
-/** What the picture shows: the intact analysis, or while one erases the changed one. */
+/** The analysis that the picture shows: the intact one, or while one erases the changed one. */
 function shownApp(app) {
   const { bench, second } = app;
   return bench.marks() && bench.shows === "after" && second.key === OPERATED && second.app ? second.app : app;
@@ -97,7 +97,10 @@ function createSquare(grid) {
 /** Whether the picture is a photo of the visitor's own. @param {import("../data/source.js").Source} source */
 const isOwn = ({ manifest: { upload, template } }) => Boolean(upload ?? template);
 
-/** Whether a trained model of photos does not tell an answer plainly. @param {import("../data/source.js").Source} source */
+/**
+ * Whether a trained model of photos does not tell an answer plainly.
+ * @param {import("../data/source.js").Source} source
+ */
 const isUnsure = ({ manifest: { model, pass } }) =>
   model.trained &&
   model.image.channels === 3 &&

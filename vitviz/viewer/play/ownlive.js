@@ -51,7 +51,7 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
             shutter.canvas.toBlob(done, "image/jpeg", 0.92);
           })
         : Promise.resolve(null),
-    /** What is tried out now, for the panels. */
+    /** The picture that is tried out now, for the panels. */
     shown: () => still,
     /** Shows a picture in place of the camera. @param {{pixels: Uint8Array, file: Blob|null}} picture */
     try(picture) {

@@ -76,7 +76,10 @@ export function createOwnModel({ template, known }, set, changed) {
   return {
     /** Learned from the set, or from an earlier one while that is under way. */
     found: () => state.found,
-    /** working: not all is learned yet; since: when that began; share: that is done: half of it is what the trunk sees, half the heads */
+    /**
+     * working: not all is learned yet; since: when that began; share: that is done, one half of it for the vectors of
+     * the trunk, the other for the heads
+     */
     state: () => ({ ...state, working: wanted !== done }),
     touch() {
       wanted += 1;

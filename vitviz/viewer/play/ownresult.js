@@ -62,7 +62,7 @@ export function createOwnResult({ say, nameOf, image }) {
     },
   };
 
-  /** What it still needs, in a sentence; "" if nothing. */
+  /** A sentence about the pictures that are missing; "" if none are. */
   function missingIn(found, set) {
     const content = set.content();
     if (content.things.length < 2) return say("ownFewThings");

@@ -121,7 +121,7 @@ export function createPlaying(app, { element, address = null, playing, digitsOf,
   }
 }
 
-/** What decides how a model sees a photo. @param {import("../types.js").Model} model */
+/** The settings that decide how a model sees a photo. @param {import("../types.js").Model} model */
 const seenBy = ({ image, mean, std }) => [image, mean, std];
 
 /** Whether a head can be put on a model. @param {import("../types.js").Model} model */
