@@ -1,6 +1,6 @@
 /**
- * The texts of the playground, by language: all of `play.json` and `own.json`, and a few of `models.json` and `viewer.json`; bundle.py
- * replaces this module.
+ * The texts of the playground, by language: all of `play.json` and `own.json`, and a few of `models.json` and
+ * `viewer.json`; bundle.py replaces this module.
  */
 
 import { byLanguage, dictionary, prefixed } from "../text/dictionaries.js";
