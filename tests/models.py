@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -129,3 +130,18 @@ def as_sent(analysis: Analysis) -> Analysis:
     sent = [trace.rounded(layer) for layer in range(trace.depth)]
     parts = {name: torch.stack([getattr(one, name).float() for one in sent]) for name in "qk"}
     return with_pass(analysis, trace=replace(trace, **parts))
+
+
+def save_in_cache(folder: Path, tag: str) -> Any:
+    """A timm model of this name with random weights, laid out in `folder` as the hub's client does
+    after a download. Returns timm's model.
+    """
+    import timm
+    from timm.models import save_for_hf
+
+    theirs = spread(timm.create_model(tag).eval())
+    repository = folder / f"models--timm--{tag}"
+    save_for_hf(theirs, repository / "snapshots" / "0123abcd", safe_serialization=True)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("0123abcd")
+    return theirs

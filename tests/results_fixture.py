@@ -35,7 +35,12 @@ EXAMPLES: dict[str, tuple[Classes, list[float], dict[str, Any]]] = {
     "a quarter is sure, at exactly the bound": (
         Classes(LETTERS, calibrated=True, temperature=3.0),
         [7.0] * 4,
-        {"order": [0, 1, 2, 3], "shares": [0.25] * 4, "answer": ["class", "a", True, None]},
+        {
+            "order": [0, 1, 2, 3],
+            "shares": [0.25] * 4,
+            "answer": ["class", "a", True, None],
+            "level": "maybe",
+        },
     ),
     "a fifth is not sure": (
         Classes((*LETTERS, "e"), calibrated=True),
@@ -72,10 +77,15 @@ EXAMPLES: dict[str, tuple[Classes, list[float], dict[str, Any]]] = {
         [LN9, 0.0],
         {"answer": ["class", "a", True, False], "level": "none", "known": [math.log(10), False]},
     ),
-    "a fifth that was never calibrated is neither": (
+    "a fifth is a maybe where nobody measured the bound": (
         Classes((*LETTERS, "e")),
         [0.0] * 5,
-        {"shares": [0.2] * 5, "answer": ["class", "a", None, None]},
+        {"shares": [0.2] * 5, "answer": ["class", "a", None, None], "level": "maybe"},
+    ),
+    "half is plain where nobody measured the bound": (
+        Classes(("a", "b")),
+        [0.0] * 2,
+        {"shares": [0.5] * 2, "answer": ["class", "a", None, None], "level": "answer"},
     ),
     "the temperature takes the logarithm of 81 to that of 9": (
         Classes(("a", "b"), calibrated=True, temperature=2.0),

@@ -137,6 +137,7 @@ def app_process(
         "GRADIO_TEMP_DIR": str(folder / "cache"),
         "HF_HUB_OFFLINE": "1",
         "PYTHONUNBUFFERED": "1",
+        "VITVIZ_KEEP_WEIGHTS": "true",  # most tests of these models are of the server
         **(environ or {}),
     }
     log_path = folder / "app.log"

@@ -16,7 +16,7 @@ from huggingface_hub import constants
 from safetensors.torch import save_file
 from torch.testing import assert_close
 
-from tests.models import TINY, photo, spread, tiny
+from tests.models import TINY, photo, save_in_cache, spread, tiny
 from vitviz import WeightsError, from_timm, list_models, load, open_photo
 from vitviz.model import hub, torchvision_models
 from vitviz.model.labels import imagenet_labels
@@ -301,15 +301,7 @@ def cache(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
 
     def put(tag: str) -> torch.nn.Module:
-        from timm.models import save_for_hf
-
-        theirs = spread(timm.create_model(tag).eval())
-        repository = tmp_path / f"models--timm--{tag}"
-        snapshot = repository / "snapshots" / "0123abcd"
-        save_for_hf(theirs, snapshot, safe_serialization=True)
-        (repository / "refs").mkdir()
-        (repository / "refs" / "main").write_text("0123abcd")
-        return theirs
+        return save_in_cache(tmp_path, tag)
 
     return put
 

@@ -62,7 +62,13 @@ async function page({ model = "photos", awaited = false } = {}) {
   const value = {
     text: JSON.stringify({ ...MANIFEST, model: { key: { ...MANIFEST.model.key, name: model } } }),
   };
-  const props = { value: awaited ? null : value, photos: true, weights: { photos: "a" }, digits: "mnist" };
+  const props = {
+    value: awaited ? null : value,
+    photos: true,
+    weights: { photos: "a" },
+    lent: "gradio_api/weights",
+    digits: "mnist",
+  };
   const photos = new Photos();
   const head = { photos, taker: null };
   let host = null;
@@ -86,9 +92,9 @@ async function page({ model = "photos", awaited = false } = {}) {
     return {
       update: () => did.push(["update"]),
       askConsent: () => did.push(["askConsent"]),
-      analyse: (_template, { name }) =>
+      analyse: (template, { name }) =>
         new Promise((done, failed) => {
-          answers[name] = { done, failed };
+          answers[name] = { done, failed, template };
         }),
       destroy() {},
     };
@@ -156,7 +162,7 @@ test("light and dark of a photo whose model the page cannot run: it stays, and t
 });
 
 test("a photo is sent for what it was asked for, whatever is shown meanwhile", async () => {
-  const { did, photos, host, component } = await page();
+  const { did, photos, host, component } = await page({ model: "vit_base" });
   photos.shown = photos.create({ file: file("a.jpg"), name: "a.jpg" });
   host.resize("144");
   const sending = host.share(photos.shown);
@@ -164,6 +170,36 @@ test("a photo is sent for what it was asked for, whatever is shown meanwhile", a
   component.changed();
   await sending;
   assert.deepEqual(did.at(-1), ["photo", { path: "/a.jpg", size: "144" }]);
+});
+
+test("a photo that stays is shown in another size, and in a larger model, by their weights", async () => {
+  const { did, answers, photos, host, component } = await page();
+  photos.shown = photos.create({ file: file("a.jpg"), name: "a.jpg" });
+  host.resize("144");
+  assert.deepEqual(did, [["resize", "144"]]);
+  const come = async (name, size, others) => {
+    const model = { key: { name, untrained: false, image_size: size }, ...others };
+    component.props.value = { text: JSON.stringify({ ...MANIFEST, model }) };
+    component.changed();
+    await turn();
+  };
+  const shown = [];
+  for (const [name, size, others, address] of [
+    ["photos", null, {}, "https://host/a"],
+    ["photos", [144, 192], { in_page: true }, "https://host/gradio_api/weights?model=photos&size=144x192"],
+    ["a/b?", null, { in_page: true }, "https://host/gradio_api/weights?model=a%2Fb%3F"],
+    ["large", null, { in_page: false }, undefined],
+  ]) {
+    delete answers["a.jpg"];
+    await come(name, size, others);
+    shown.push([Boolean(answers["a.jpg"]), answers["a.jpg"]?.template.model.weights === address]);
+  }
+  assert.deepEqual(shown, [
+    [true, true],
+    [true, true],
+    [true, true],
+    [false, true],
+  ]);
 });
 
 test("a drawing waits for the first answer of the server, also for one that shows nothing", async () => {

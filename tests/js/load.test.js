@@ -90,6 +90,8 @@ class TestPhotos extends PhotoStore {
   }
 }
 
+const MODEL = { key: { name: "photos", untrained: false, image_size: null } };
+
 /** component.js as Gradio runs it, with a file that comes when the test says so. */
 function component(value = null) {
   const did = [];
@@ -102,7 +104,10 @@ function component(value = null) {
   nodes[".vv-absent"].querySelector = () => nodes[".vv-absent"].button;
   const element = { querySelector: (name) => nodes[name], getBoundingClientRect: () => ({ top: 0 }) };
   const props = {
-    value: value && { text: JSON.stringify({ id: value, files: {} }), picture: { url: "/file=/a" } },
+    value: value && {
+      text: JSON.stringify({ id: value, files: {}, model: MODEL }),
+      picture: { url: "/file=/a" },
+    },
   };
   const watched = [];
   const page = { photos: new TestPhotos(), taker: null };
@@ -147,7 +152,7 @@ function component(value = null) {
     { vitviz: page },
   );
   const set = (id) => {
-    props.value = { ...props.value, text: JSON.stringify({ id, files: {} }) };
+    props.value = { ...props.value, text: JSON.stringify({ id, files: {}, model: MODEL }) };
     watched.forEach(([, listener]) => listener());
   };
   return { did, file, viewer, set, nodes, watched, page, props, host: () => host };

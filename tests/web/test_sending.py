@@ -201,9 +201,8 @@ def first():
     loaded = tiny("cls")
     names = tuple(f"<b>{i}" for i in range(7))
     words = {"ko": {"labels": {name: f"{name} &" for name in names}}}
-    analysis = analyze(
-        replace(loaded, card=replace(loaded.card, labels=names, words=words)), EXAMPLES[0].path
-    )
+    card = replace(loaded.card, labels=names, words=words, details={"certain": "0"})
+    analysis = analyze(replace(loaded, card=card), EXAMPLES[0].path)
     first = First()
     first.make(analysis.to_bytes(), EXAMPLES[0])
     return first, analysis

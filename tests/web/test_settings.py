@@ -84,6 +84,7 @@ GOOD_AND_BAD = {
     "threads": ("3", 3, "0", "from 1 to 1024"),
     "engine": ("ray=10.0.0.1:6379", "ray=10.0.0.1:6379", "ray=", "ray=HOST:PORT"),
     "in_page": ("Nothing", "nothing", "all", "nothing, experiments, photos"),
+    "keep_weights": ("yes", True, "maybe", "true or false"),
     "passes": ("2", 2, "many", "from 1 to 64"),
     "queue": ("8", 8, "-1", "from 1 to 10000"),
     "models_mb": ("700", 700, "0", "from 1 to 10000000"),

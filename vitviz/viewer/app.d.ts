@@ -141,4 +141,7 @@ export interface Page {
   /** Shows a picture as any photo is shown. */
   take: null | ((file: Blob, name: string) => any);
   play: null | ((settings?: string) => Promise<void>);
+  /** A model that knows a thousand things, and whether it was asked for and has not come. */
+  widening: boolean;
+  wide: null | import("./host.d.ts").Wide;
 }

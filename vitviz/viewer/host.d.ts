@@ -84,6 +84,13 @@ interface Backends {
   digitsOf?: (part: "train" | "test") => Promise<ArrayBuffer>;
 }
 
+/** A model by its name, the megabytes of its weights, and how the photo is shown to it. */
+export interface Wide {
+  name: string;
+  megabytes: number;
+  open: () => void;
+}
+
 /** What a visitor may do with a photo. */
 interface Offers {
   /** Runs the analysis once more, when its files have expired. */
@@ -92,6 +99,8 @@ interface Offers {
   look?: (look: import("./maths/look.js").Look) => void;
   /** Analyzes the photo in another size of the model's pictures, "144" or "144x192". */
   resize?: (size: string) => void;
+  /** A model that knows a thousand things. */
+  wide?: Wide | null;
   /** Photos of the visitor, where the host keeps them. */
   photos?: import("./state/photos.js").PhotoStore;
   /** Takes a photo to the host, which does not show it. */

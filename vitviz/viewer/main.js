@@ -151,7 +151,7 @@ export function mount(host) {
   return {
     analyse: show,
     askConsent() {
-      app.page.resizing = "";
+      Object.assign(app.page, { resizing: "", widening: false });
       consent.ask();
     },
     update: (manifest, selection) => {
@@ -159,7 +159,7 @@ export function mount(host) {
       update(manifest, selection);
     },
     over() {
-      app.page.resizing = "";
+      Object.assign(app.page, { resizing: "", widening: false });
       consent.over();
       if (!opening.loading() && !pending.here()) history.release();
       render();
@@ -299,6 +299,16 @@ function pageOf(app, { texts = null, address = null, languages = false, ...host 
     moved: false,
     take: host.take ?? null,
     play: host.playing ? play : null,
+    widening: false,
+    wide: host.wide
+      ? {
+          ...host.wide,
+          open() {
+            page.widening = true;
+            host.wide.open();
+          },
+        }
+      : null,
     resize: host.resize
       ? (size) => {
           page.resizing = size;

@@ -27,7 +27,8 @@
  * `photographs`: the same of large photographs; `sizes`: that its pictures can have, `times`: the work as a
  * multiple of that at `trained_size`; `words`: translations, language -> kind -> English; `labels`: of all
  * classes, null where they are too many to send; `groups`: the word of each class; for what follows from
- * these see maths/predictions.js.
+ * these see maths/predictions.js; `in_page`: whether the engine of a page may have it, `weights`: their
+ * address.
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
@@ -46,7 +47,7 @@
  *   position_kinds: string[], num_classes: number,
  *   pool: "token"|"avg"|"token_avg"|"map"|"", outlier_times: number, explainers: Explainer[],
  *   tested: {pictures: number, data: string, date: string}|null,
- *   words: Record<string, Record<string, Record<string, string>>>,
+ *   words: Record<string, Record<string, Record<string, string>>>, in_page?: boolean, weights?: string,
  * }} Model
  */
 

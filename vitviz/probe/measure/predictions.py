@@ -30,7 +30,8 @@ TRUE = 0.5  # least probability of a class that counts as true, where several ca
 NAMED = 3  # classes or values that one sentence names
 
 # "answer": the model's answer stands. "maybe": it is below the probability from which its model was
-# measured to be right often enough (`ModelCard.certain`). "not_sure": it is too improbable to be
+# measured to be right often enough (`ModelCard.certain`); where nobody measured that, all other
+# classes together are more probable. "not_sure": it is too improbable to be
 # named first (`NOT_SURE`). "none": the model says that the picture shows none of its classes.
 Level = Literal["answer", "maybe", "not_sure", "none"]
 
@@ -300,7 +301,7 @@ def _answer(
         level = "none"
     elif sure is False:
         level = "not_sure"
-    elif classes.certain is not None and probability < classes.certain:
+    elif probability < (classes.true if classes.certain is None else classes.certain):
         level = "maybe"
     within = None if known is None else known.known
     return Answer(kind, name, probability, sure, within, level, classes=(best.index,))

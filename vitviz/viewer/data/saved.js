@@ -88,7 +88,7 @@ export function savedOf(
       temperature,
       details,
       trained,
-      resized_from: null,
+      resized_from: model.key.image_size && model.trained_size,
       words,
     },
     preprocess,

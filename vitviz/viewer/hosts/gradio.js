@@ -20,15 +20,29 @@ const urlOf = (path) => addressOf("gradio_api/file=") + path.split("/").map(enco
 /** Shows a message, given by language, under the strip; null: none. @param {any} detail */
 const announce = (detail) => document.dispatchEvent(new CustomEvent("vitviz-said", { detail }));
 
-/** A reply's manifest with the addresses of its files; a refusal or undefined stays. @param {any} reply */
-function placed(reply) {
+/**
+ * A reply's manifest with the addresses of its files and of the weights; a refusal or undefined stays.
+ * @param {any} reply
+ * @param {any} props
+ */
+function placed(reply, props) {
   if (!reply?.manifest) return reply;
   const { manifest } = reply;
+  const { model } = manifest;
   const files = Object.entries(manifest.files).map(([name, file]) => [
     name,
     file.late ? file : { ...file, url: urlOf(file.path) },
   ]);
-  return { ...manifest, files: Object.fromEntries(files) };
+  const weights = weightsOf(model, props);
+  return { ...manifest, ...(weights && { model: { ...model, weights } }), files: Object.fromEntries(files) };
+}
+
+/** The address of the weights of a model that this page can run; undefined for others. */
+function weightsOf({ key: { name, image_size: size }, in_page: runs }, { weights = {}, lent }) {
+  if (!size && Object.hasOwn(weights, name)) return addressOf(weights[name]);
+  if (!runs || !lent) return undefined;
+  const wanted = new URLSearchParams({ model: name, ...(size && { size: size.join("x") }) });
+  return addressOf(lent + "?" + wanted);
 }
 
 /** @param {Response} answer */
@@ -66,7 +80,7 @@ function createBackend({ props, server, load, files }) {
   const ask = (name, question) => server[name](question);
   return {
     ask,
-    beside: async (key, id) => placed(await ask("beside", { id, beside: key })),
+    beside: async (key, id) => placed(await ask("beside", { id, beside: key }), props),
     operate: (interventions, id, first) => ask("operate", { id, interventions, ...first }),
     running: async () => (await load(addressOf(files.running))).running,
     playing: () => load(addressOf(files.playing)),
@@ -117,6 +131,7 @@ export function open(viewer, component, page, texts) {
     send: async (file) => ({ address: (await upload(file)).path, name: file.name, file }),
     draw,
     take: (picture, name) => draw(picture, name, false),
+    wide: props.wide && { ...props.wide, open: () => trigger("model", props.wide.name) },
     again: () => trigger("again"),
     reopen: () => trigger("reopen"),
     go: (href) => location.assign(href), // a lesson continues with another model or picture
@@ -133,7 +148,7 @@ export function open(viewer, component, page, texts) {
     refused() {
       wanted = {};
       if (photos.shown) photos.keep(photos.shown);
-      if (!runs(template.model.key)) trigger("reopen"); // resets the menu to the model that is shown
+      if (!runs(template.model)) trigger("reopen"); // resets the menu to the model that is shown
     },
     async look(look) {
       const { shown } = photos;
@@ -144,7 +159,8 @@ export function open(viewer, component, page, texts) {
       }
     },
     resize(size) {
-      if (!photos.shown) trigger("resize", size);
+      // a photo that has not left this page is analyzed here in the new size, too
+      if (!photos.shown || runs(template.model)) trigger("resize", size);
       else {
         wanted = { size };
         mounted.askConsent();
@@ -152,7 +168,7 @@ export function open(viewer, component, page, texts) {
     },
   });
   page.taker = {
-    takes: () => runs(template?.model.key),
+    takes: () => runs(template?.model),
     take: (file) => take(photos.create({ file, name: file.name })),
   };
   watch("value", show); // is not called for a value that is already set
@@ -168,12 +184,11 @@ export function open(viewer, component, page, texts) {
 
   /**
    * Whether the page analyzes photos with a model itself. Before the first manifest nobody knows: a photo waits.
-   * @param {import("../types.js").ModelKey} [key]
+   * @param {import("../types.js").Model} [model]
    */
-  function runs(key) {
-    if (!key) return Boolean(props.photos && (!props.value || props.value.text));
-    const { name, untrained, image_size: size } = key;
-    return props.photos && Object.hasOwn(backend.weights, name) && !untrained && !size;
+  function runs(model) {
+    if (!model) return Boolean(props.photos && (!props.value || props.value.text));
+    return Boolean(props.photos && model.weights && !model.key.untrained);
   }
 
   /** Shows a photo that stays in this page; false if the server has to analyze it. @param {OwnPhoto} photo */
@@ -192,7 +207,7 @@ export function open(viewer, component, page, texts) {
   /** Takes a visitor's photo; false if it has to be sent to the server. @param {OwnPhoto} photo */
   async function take(photo) {
     await first.opened;
-    if (template && runs(template.model.key)) {
+    if (template && runs(template.model)) {
       photos.shown = photo;
       try {
         if (await analyse(photo)) return true;
@@ -214,7 +229,7 @@ export function open(viewer, component, page, texts) {
     const photo = photos.create({ file, name });
     await first.opened;
     const other = isFirst && template?.model.key.name !== props.digits;
-    if (other && runs({ name: props.digits, untrained: false, image_size: null })) {
+    if (other && props.photos && Object.hasOwn(backend.weights, props.digits)) {
       photos.shown = photo;
       trigger("photo", { first: true });
     } else if (other || !(await take(photo))) {
@@ -249,7 +264,7 @@ export function open(viewer, component, page, texts) {
     const shown = value && stands(manifest);
     if (value) brought = null;
     if (shown) return;
-    template = placed({ manifest });
+    template = placed({ manifest }, props);
     first.open();
     wanted = {};
     if (photos.shown) await showOwn(photos.shown);
@@ -265,7 +280,7 @@ export function open(viewer, component, page, texts) {
   /** Shows the photo that has not left this page in the model that came. @param {OwnPhoto} photo */
   async function showOwn(photo) {
     try {
-      if (runs(template.model.key) && (await analyse(photo))) return;
+      if (runs(template.model) && (await analyse(photo))) return;
       if (element.querySelector(".vv-board")) mounted.askConsent();
       else {
         // nothing stands there that could be asked about

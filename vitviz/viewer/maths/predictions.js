@@ -136,7 +136,7 @@ function knownOrNot(logits, { threshold, known_by, kept, outputs }) {
 
 /** @returns {import("../types.js").Answer} */
 function answerOf(best, group, knowledge, classes) {
-  const { calibrated, certain, not_sure: least, holds_its_group: holds } = classes;
+  const { calibrated, certain, not_sure: least, holds_its_group: holds, true: likely } = classes;
   // the best class can lie outside the best group, which is the sum of several classes
   const isClass =
     !group || (group.classes.includes(best.index) && best.probability >= holds * group.probability);
@@ -158,7 +158,7 @@ function answerOf(best, group, knowledge, classes) {
   function levelOf() {
     if (knowledge?.known === false) return "none";
     if (calibrated && probability < least) return "not_sure";
-    return certain !== null && probability < certain ? "maybe" : "answer";
+    return probability < (certain ?? likely) ? "maybe" : "answer";
   }
 }
 

@@ -269,6 +269,7 @@ function origin(app) {
   const { t } = app;
   const { manifest } = app.source;
   const { model } = manifest;
+  const rounded = app.backend.rounded(manifest);
   const name = (key) => {
     const own = "fact_" + key.replace(/[^A-Za-z0-9]+/g, "_");
     return Object.hasOwn(STRINGS.en, own) ? t(own) : key;
@@ -282,6 +283,7 @@ function origin(app) {
     ...Object.entries(model.details)
       .filter(([key]) => !ELSEWHERE.includes(key))
       .map(([key, text]) => [name(key), inGroups(translated(text, app))]),
+    ...(rounded ? [[t("fact_rounded"), rounded]] : []),
   ];
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardOrigin") }), facts(rows));
 }

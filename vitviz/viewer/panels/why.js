@@ -130,6 +130,11 @@ function createDares(app) {
   );
   // what it does not know it can be taught
   const teach = createDare(t("dareTeach"), t("dareTeachWhy"), () => app.page.play?.("own"));
+  const size = t(isOwn(app.source) ? "dareWideWhy" : "dareWideSize", app.page.wide ?? {});
+  const wide = createDare(t("dareWide"), size, (button) => {
+    button.setAttribute("aria-busy", "true");
+    app.page.wide?.open();
+  });
   const asked = t(name ? "dareBrightWhy" : "dareBrightAny", { name, count: ERASED });
   const bright = createDare(t("dareBright"), asked, async (button) => {
     const text = /** @type {HTMLElement} */ (button.lastChild);
@@ -140,10 +145,12 @@ function createDares(app) {
     if (!done) setText(text, t("missing_explainFailed"));
   });
   return {
-    root: el("div", { class: "vv-dares" }, teach, bright, erase, shuffle, before),
+    root: el("div", { class: "vv-dares" }, teach, bright, erase, shuffle, before, wide),
     render() {
       const asks = isOwn(app.source) && fileOfBright(app) !== null;
       show(teach, app.page.play !== null && isUnsure(app.source));
+      show(wide, asksWide(app));
+      wide.setAttribute("aria-busy", String(app.page.widening));
       show(bright, asks && app.backend.changes);
       show(erase, app.backend.changes && answerOf(app) !== null);
       show(shuffle, app.backend.changes && sides.length > 0);
@@ -151,6 +158,10 @@ function createDares(app) {
     },
   };
 }
+
+/** Whether a model that knows a thousand things may know what this one does not. */
+const asksWide = ({ page: { wide }, source: { manifest } }) =>
+  wide !== null && manifest.model.key.name !== wide.name && manifest.model.image.channels === 3;
 
 /** How much each square counts for the most probable class; null where that cannot be said. */
 function fileOfBright({ source: { explanations, manifest } }) {

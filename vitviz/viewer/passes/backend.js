@@ -48,6 +48,9 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     model: models.get,
     stop: models.stop,
     pixelsOf: local.pixelsOf,
+    /** The change below which half precision kept the answers of this page's model; undefined: no change. */
+    rounded: ({ model, pass }) =>
+      pass.here ? models.get(model)?.known?.described.details.rounded : undefined,
     changes: remote.changes || models.any,
     compares: remote.compares,
     isLocal: (manifest) => manifest.pass.here === true,
@@ -126,7 +129,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
    * @param {import("../types.js").Manifest} manifest
    */
   function explains({ model, pass }) {
-    return models.has(model) && !model.key.image_size && !takesFromOthers(pass.changes);
+    return models.has(model) && !takesFromOthers(pass.changes);
   }
 
   /**
@@ -207,9 +210,9 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     const fetched = async () => completed(await remote.beside(request, (template ?? manifest).pass.id));
     if (!template) return fetched();
     if (key === template.itself?.key) return template;
-    if (/^(untrained|size)/.test(key)) return consent();
+    if (key.startsWith("untrained")) return consent();
     const other = await fetched();
-    if (!key.startsWith("model-")) return other;
+    if (!/^(model|size)-/.test(key)) return other;
     const shown = /** @type {any} */ (photos.find(upload?.address));
     return (await analyze(other, { ...shown, ...look })) ?? consent();
   }

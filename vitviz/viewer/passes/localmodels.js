@@ -18,11 +18,15 @@ const MOST_PLAIN = 1e8;
  *   tools: import("../localengine.js").LocalEngine|null, known: import("../data/made.js").Known|null}} LocalModel
  */
 
+/** Parameters of the largest model whose weights come before a visitor gives it a photo: 24 MB. */
+const MOST_UNASKED = 12e6;
+
 /**
- * The name of a model's weights; its untrained twin has another one.
+ * The name of a model's weights; its untrained twin and its other sizes have another one.
  * @param {import("../types.js").Model} model
  */
-const weightsName = ({ key: { name, untrained } }) => (untrained ? "untrained " + name : name);
+const weightsName = ({ key: { name, untrained, image_size: size } }) =>
+  (untrained ? "untrained " + name : name) + (size ? " " + size.join("x") : "");
 
 /**
  * `mayBeSlow`: nobody else is there to run a model.
@@ -50,7 +54,7 @@ export function createLocalModels(
   /** @param {import("../types.js").Model} model @returns {any} */
   function weightsOf(model) {
     const name = weightsName(model);
-    return Object.hasOwn(weights, name) ? weights[name] : undefined;
+    return Object.hasOwn(weights, name) ? weights[name] : model.weights;
   }
 
   /**
@@ -61,9 +65,10 @@ export function createLocalModels(
    */
   function prepare(model, asked = false) {
     const address = weightsOf(model);
-    if (!address || model.key.image_size) return undefined;
+    if (!address) return undefined;
     const name = weightsName(model);
     const known = models.get(name);
+    if (!known && !asked && model.num_parameters > MOST_UNASKED) return undefined;
     if (known && (known.state !== "failed" || (known.tries >= MOST_TRIES && !asked))) return known;
     /** @type {LocalModel} */
     const fresh = {

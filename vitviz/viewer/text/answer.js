@@ -1,7 +1,7 @@
 /** The answer of a model to a picture, as a phrase, and the answers that come next. */
 
 import { cosineDistance } from "../maths/difference.js";
-import { digits, grouped, numberTexts, percents } from "../maths/numbers.js";
+import { digits, grouped, numberTexts, percent, percents } from "../maths/numbers.js";
 import { groupName, labelName } from "./words.js";
 
 /**
@@ -38,8 +38,8 @@ export function answerOf(app) {
   if (answer.known === false) return none();
   if (answer.sure === false) return line(t("notSure"), t("notSureWhy", { name, share }));
   if (answer.level !== "maybe") return line(t("answer", { name, share }));
-  const [least] = percents([/** @type {number} */ (model.certain)]);
-  return line(t("maybe", { name, share }), t("maybeWhy", { least }));
+  const why = model.certain === null ? t("maybeOthers") : t("maybeWhy", { least: percent(model.certain) });
+  return line(t("maybe", { name, share }), why);
 
   /** The parts of the answer by name and number, and how many more there are. */
   function withMore() {

@@ -18,7 +18,7 @@ from PIL import Image
 from ...errors import VitvizError
 from ...languages import Message
 from ...model.loaded import ModelCard
-from ...payload import page
+from ...payload import in_page, page
 from ...payload.explanations import passes_of
 from ...payload.payload import late_file, late_path, pack
 from ...probe.analysis import Analysis, analyze
@@ -41,11 +41,12 @@ from .orders import (
     Refusal,
     Result,
     Selection,
+    WeightsOrder,
 )
 from .turns import Turns
 
 UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # not shown by browsers
-PAGE = "page.html"
+PAGE, WEIGHTS = "page.html", "model.safetensors"
 Turn = Callable[[], AbstractContextManager[None]]
 _heavy = Turns(max(1, limits.COMPUTING - 1), limits.LINE)
 
@@ -62,6 +63,7 @@ def fulfil(order: AnyOrder, models: ModelSource, turn: Turn = nullcontext) -> Re
         LateOrder: _late,
         FairOrder: _fair,
         PageOrder: _page,
+        WeightsOrder: _weights,
     }
     stages = _Stages()
     try:
@@ -108,7 +110,8 @@ def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) ->
         with stages("pack"):
             if order.selection is None:
                 result = _for_page(order, analysis)
-                return replace(result, heavy=_is_heavy(loaded.card, 1))
+                runs = in_page.runs(loaded.card)
+                return replace(result, heavy=_is_heavy(loaded.card, 1), in_page=runs)
             return _for_program(order.selection, analysis, relevance)
 
 
@@ -194,6 +197,15 @@ def _page(order: PageOrder, models: ModelSource, turn: Turn, _stages: _Stages) -
     with _leaving_room(held.card, limits.MANY_PASSES), turn():
         text = page(held, film=order.film, layers=order.layers, engine=order.engine)
     return Result(files={PAGE: text.encode()})
+
+
+def _weights(order: WeightsOrder, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
+    """Write the weights, with a turn, because they are compared in a few passes."""
+    with stages("load"):
+        loaded = models.get(order.model)
+    in_page.check_engine(loaded.card)
+    with stages("wait"), turn(), stages("pack"):
+        return Result(files={WEIGHTS: in_page.small_weights_of(loaded)})
 
 
 def _page_bytes_of_layer(analysis: Analysis) -> float:

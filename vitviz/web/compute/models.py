@@ -15,7 +15,7 @@ from ...model.checkpoints import FORMAT
 from ...model.config import ViTConfig
 from ...model.json_values import parse
 from ...model.key import ModelKey
-from ...model.menu import name_of, out_of_reach
+from ...model.menu import WIDE, is_here, name_of, out_of_reach
 from ...model.preprocess import MAX_SIDE
 from ...model.tensor_file import read_metadata
 from ...model.timm_models import terms_of_timm
@@ -46,6 +46,7 @@ class Menu:
         Raises `WeightsError` if there is no model at all, or no model with the key `default`.
         """
         self._sources: dict[str, str] = {}
+        self._own = frozenset(added)
         for source in added:
             name = _name_of(source)
             key, count = name, 2
@@ -61,6 +62,17 @@ class Menu:
             raise WeightsError(
                 Message("web.no_model", name=repr(self.default), names=", ".join(self._sources))
             )
+
+    def lent(self, keep_own: bool = False) -> frozenset[str]:
+        """The keys of the models whose weights pages may have; `keep_own`: not the host's own."""
+        return frozenset(
+            key for key, source in self._sources.items() if not (keep_own and source in self._own)
+        )
+
+    @property
+    def wide(self) -> str | None:
+        """The key of `WIDE`, a small model of 1,000 classes, if its weights are on this disk."""
+        return WIDE if WIDE in self and is_here(WIDE) else None
 
     @property
     def choices(self) -> list[tuple[str, str]]:

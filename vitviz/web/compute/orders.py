@@ -111,7 +111,14 @@ class PageOrder:
     engine: bool = False
 
 
-AnyOrder = Order | OperateOrder | LateOrder | FairOrder | PageOrder
+@dataclass(frozen=True, kw_only=True)
+class WeightsOrder:
+    """The weights of a model, for the engine of a page (`in_page.small_weights_of`)."""
+
+    model: ModelKey
+
+
+AnyOrder = Order | OperateOrder | LateOrder | FairOrder | PageOrder | WeightsOrder
 
 
 class Refusal(NamedTuple):
@@ -142,6 +149,7 @@ class Result:
               of a `FairOrder` the "maps" and "columns" so far, how many steps are "done" of "all",
               and after the last one the "result"
     heavy     whether a pass of the model is heavy work
+    in_page   for a page: whether its engine could run the model
     seconds   of each stage: "open" the photo, "load" the model, "wait" for a turn, "pass" of the
               model, "pack" for the page or program
     """
@@ -154,4 +162,5 @@ class Result:
     preview: bytes | None = field(default=None, repr=False)
     summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
     heavy: bool = False
+    in_page: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)

@@ -225,10 +225,15 @@ class Settings:
     )
     in_page: str = _setting(
         _one_of(IN_PAGE),
-        "what a visitor's browser computes itself, with the shipped models: nothing, experiments,"
-        " or photos too (default), which are not uploaded then",
+        "what a visitor's browser computes itself, with models of at most 25 million parameters:"
+        " nothing, experiments, or photos too (default), which are not uploaded then",
         metavar="WHAT",
         default="photos",
+    )
+    keep_weights: bool | None = _setting(
+        _switch,
+        "do not give out the weights of each --model: a visitor's browser then runs the shipped"
+        " ones and timm's alone",
     )
     passes: int | None = _setting(
         _whole(1, 64), "forward passes at a time (default: the usable cores)", limit="COMPUTING"

@@ -18,6 +18,7 @@ from ... import payload
 from ...errors import VitvizError
 from ...languages import ENGLISH, Message, dictionary, languages, say
 from ...model.key import ModelKey, read_size
+from ...model.menu import WIDE_MEGABYTES
 from ...model.photo_levels import AS_IT_IS, Look
 from ...payload.bundle import gradio_head, language_of, without_comments
 from ..compute.engine import Engine, Local
@@ -55,7 +56,15 @@ from .gradio_inside import (
 )
 from .guard import guard
 from .routes import RULES, TOOL_RULES, own_rules
-from .sending import OUR_FILES, KeptFile, Light, thumbnail_file, weights_file
+from .sending import (
+    OUR_FILES,
+    WEIGHTS,
+    KeptFile,
+    Light,
+    thumbnail_file,
+    weights_file,
+    weights_route,
+)
 from .texts import TEXTS, translated
 from .theme import PAGE_CSS, theme
 from .uploads import upload_routes
@@ -97,7 +106,8 @@ def _built(
     # Gradio takes this folder from the environment only; a component reads it when it is created.
     os.environ["GRADIO_TEMP_DIR"] = str(cache.folder)
     watch = Watch()
-    service = Service(engine, menu, cache, watch)
+    lent = menu.lent(settings.keep_weights is True) if settings.in_page != "nothing" else ()
+    service = Service(engine, menu, cache, watch, lent)
     first = First(service.opening)
     shipped = menu.shipped if settings.in_page != "nothing" else {}
     weights = {key: weights_file(path) for key, path in shipped.items()}
@@ -137,7 +147,7 @@ def _built(
         "footer_links": ["api"],
         "app_kwargs": {
             "middleware": _middleware(demo, first),
-            "routes": [*public, *upload_routes(cache)],
+            "routes": [*public, weights_route(service.weights), *upload_routes(cache)],
             "lifespan": outermost(_entrance(settings, demo, [route.path for route in public])),
         },
         "root_path": settings.root_path,
@@ -176,11 +186,15 @@ def _in_page(
     classroom: Classroom | None,
 ) -> dict[str, Any]:
     """Arguments for the component: the functions that it can call by name, addresses of the weights
-    of models that run in the page, whether photos are analyzed there, and the model of digits.
+    of shipped models, where those of others are, whether photos are analyzed in the page, and the
+    models of digits and of a thousand things.
     """
+    wide = service.menu.wide
     return {
         "server_functions": _server_functions(service, classroom),
         "weights": {key: file.path for key, file in weights.items()},
+        "lent": WEIGHTS,
+        "wide": {"name": wide, "megabytes": WIDE_MEGABYTES} if wide else None,
         "photos": settings.in_page == "photos",
         "digits": service.digits.model if service.digits else None,
     }
@@ -246,7 +260,7 @@ def _build_page(
     }
     latest = {**once, "trigger_mode": "always_last"}
     chosen = [photo, model, shown, untrained]
-    show, show_photo, show_example, look, draw, resize, open_ = _page_functions(service)
+    show, show_photo, show_example, look, draw, resize, ask_model, open_ = _page_functions(service)
     photo.input(show_photo, chosen, **latest, js=LEFT)
     model.select(show, chosen, **latest, js=ALIVE)  # its "input" is sent twice
     untrained.input(show, chosen, **latest, js=ALIVE)
@@ -256,6 +270,7 @@ def _build_page(
     # "always_last" would send the data of an earlier event; the service drops outdated answers.
     view.photo(draw, chosen[1:], **once, trigger_mode="multiple").then(None, js=OVER)
     view.resize(resize, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
+    view.model(ask_model, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest, js=LEFT)
     demo.load(open_, [photo, model, shown], **once, show_progress="hidden", js=FROM_HISTORY)
     demo.load(None, js=_script(examples))
@@ -339,7 +354,7 @@ def _script(examples: Sequence[Example]) -> str:
 
 def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
     """The functions that answer the page: `show`, its variants for a photo and an example, then
-    `look`, `draw`, `resize` and `open`.
+    `look`, `draw`, `resize`, `ask_model` and `open`.
 
     Gradio passes the request to functions with a `gr.Request` parameter, and the data of the
     viewer's event to functions with a `gr.EventData` parameter.
@@ -390,6 +405,17 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
         key = replace(key_of(model, untrained, shown), image_size=size)
         return places(service.show(what, key, shown, _session(request)))
 
+    def other(
+        what: Any,
+        _model: str,
+        shown: Shown,
+        _untrained: bool,
+        event: gr.EventData,
+        request: gr.Request | None = None,
+    ) -> tuple[Any, ...]:
+        key = ModelKey(str(sent_with(event)))
+        return places(service.show(what, key, shown, _session(request)))
+
     def opened(
         kept: Upload | None, model: str, shown: Shown, request: gr.Request | None = None
     ) -> tuple[Any, ...]:
@@ -400,7 +426,7 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
     asks = (service.show, service.show_photo, service.show_example)
     return [
         *map(answer, asks),
-        *(guard(function, page=True) for function in (looked, drawn, resized, opened)),
+        *(guard(function, page=True) for function in (looked, drawn, resized, other, opened)),
     ]
 
 

@@ -50,9 +50,9 @@ class Viewer(StillHTML):
 
     data_model = Manifest
     # Events of viewer/hosts/gradio.js: analyze again, open the address, read the levels of the
-    # photo in another way, another size of the pictures, a photo of the visitor's.
+    # photo in another way, another size of the pictures, another model, a photo of the visitor's.
     EVENTS: ClassVar = events(  # type: ignore[misc, assignment]  # Gradio disagrees with itself
-        "again", "reopen", "look", "resize", "photo"
+        "again", "reopen", "look", "resize", "model", "photo"
     )
 
     def __init__(self, value: Manifest | None = None, **kwargs: Any) -> None:

@@ -57,6 +57,7 @@ RULES = (
     _rule("GET", r"/logout", "is_open"),
     _rule("GET", r"/config/?"),
     _rule("GET", r"/gradio_api/info/?"),
+    _rule("GET", r"/gradio_api/weights"),
     # Its requests, and their answers.
     _rule("POST", r"/gradio_api/(queue/join|cancel|reset/?)"),
     _rule("POST", r"/gradio_api/component_server/?", "is_direct", "is_of_page"),

@@ -13,13 +13,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...languages import spoken
+from ...model.key import ModelKey, read_size
 from ...payload.bundle import digits, gradio_file, playing_file, running_file, texts_files
 from ..host.error_messages import preferred
+from ..service.page_weights import PageWeights
 from ..store.examples import Example
 from .aliases import Aliases
 from .first import First
 from .gradio_inside import Compressing
 
+WEIGHTS = "gradio_api/weights"
 KEPT = {
     "Cache-Control": "public, max-age=31536000, immutable",
     "Vary": "Accept-Encoding",
@@ -87,6 +90,23 @@ OUR_FILES = (
 def weights_file(path: Path) -> KeptFile:
     """The weights of a shipped model, for a page that computes itself."""
     return KeptFile(path.stem, path.read_bytes(), "safetensors", "application/octet-stream")
+
+
+def weights_route(weights: PageWeights) -> Route:
+    """The route of `WEIGHTS`: models that are not shipped, or of another size. Browsers keep the
+    file, and ask with its tag whether it is still the same.
+    """
+
+    def answer(request: Request) -> Response:
+        given = request.query_params
+        size = read_size(given["size"]) if given.get("size") else None
+        file = weights.get(ModelKey(given.get("model", ""), image_size=size))
+        headers = {"Cache-Control": "private, no-cache", "ETag": file.tag}
+        if request.headers.get("if-none-match") == file.tag:
+            return Response(status_code=304, headers=headers)
+        return Response(file.data, headers=headers, media_type="application/octet-stream")
+
+    return Route(f"/{WEIGHTS}", answer)
 
 
 @cache

@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,12 +91,17 @@ class Analyses:
     """Makes analyses, and remembers delivered ones by the ids of their manifests."""
 
     def __init__(
-        self, engine: Engine, menu: Menu, store: Store, watch: Watch | None = None
+        self,
+        engine: Engine,
+        menu: Menu,
+        store: Store,
+        watch: Watch | None = None,
+        lent: Collection[str] = (),
     ) -> None:
-        """`watch`: counts and logs the analyses."""
+        """`watch`: counts and logs the analyses; `lent`: names of models that pages may have."""
         self.menu = menu
         self.examples = [e for e in EXAMPLES if e.model is None or e.model in menu]
-        self._engine, self._store = engine, store
+        self._engine, self._store, self._lent = engine, store, lent
         self._watch = watch or Watch()
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
         self._operated: OrderedDict[str, str] = OrderedDict()  # addresses, by `PassRef.key`
@@ -122,6 +127,7 @@ class Analyses:
             small = (example.thumbnail(), example.upload.name) if example else small
             files, saved, preview = self._placed(result, small)
             model = _with_sizes_here(result.manifest["model"])
+            model["in_page"] = result.in_page and wanted.model.name in self._lent
             manifest = {**result.manifest, "model": model, "files": files, "link": link}
             beside = [*self.choices(wanted), *sizes(wanted, model)]
             manifest["beside"] = [choice.to_dict() for choice in beside]

@@ -4,7 +4,7 @@ The questions of programs are in programs.py, which shares the analyses.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from ..store.examples import Example
 from ..store.store import ExpiredError, Store, Upload
 from .analyses import Analyses, Made, PassRef
 from .page_requests import Delivery, PageRequest, PageRequests
+from .page_weights import PageWeights
 from .questions import Questions, refused
 from .replies import Answered, Left, Refused, Reply, Shown, Unchanged
 
@@ -36,11 +37,17 @@ class Service:
     """
 
     def __init__(
-        self, engine: Engine, menu: Menu, store: Store, watch: Watch | None = None
+        self,
+        engine: Engine,
+        menu: Menu,
+        store: Store,
+        watch: Watch | None = None,
+        lent: Collection[str] = (),
     ) -> None:
-        """`watch`: counts and logs the analyses."""
-        self.analyses = Analyses(engine, menu, store, watch)
+        """`watch`: counts and logs the analyses; `lent`: names of models that pages may have."""
+        self.analyses = Analyses(engine, menu, store, watch, lent)
         self.menu, self.examples = menu, self.analyses.examples
+        self.weights = PageWeights(engine, lent)
         self._questions = Questions(engine, self.analyses, store)
         self._store = store
         self._requests = PageRequests()
