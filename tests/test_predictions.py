@@ -76,7 +76,7 @@ def test_not_sure_only_where_percentages_mean_something(tiny_analysis: Analysis)
         ((0.9964, *[0.0006] * 6), "> 99%"),
     ):
         assert said in repr(logits(tiny_analysis, *shares))
-    assert '"dog" 48%' in repr(analysis)
+    assert "maybe dog 48%" in repr(analysis)
     high = logits(with_details(tiny_analysis, **calibrated), NOT_SURE + 0.01, *[0.123] * 6)
     assert high.answer().sure is True
 

@@ -60,6 +60,7 @@ def two() -> tuple[Analysis, Analysis]:
     details = {
         "others": json.dumps({"score": KNOWN_OR_NOT, "threshold": threshold}),
         "evaluation": json.dumps({"others": OTHERS, "photographs": PHOTOGRAPHS}),
+        "certain": "0",
     }
     return tuple(replace(one, card=replace(one.card, details=details)) for one in (low, high))
 

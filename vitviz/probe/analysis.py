@@ -135,7 +135,8 @@ class Analysis:
             answer_text = phrase(answer, self.card)
         else:
             unsure = "not sure, " if answer.sure is False else ""
-            answer_text = f'{unsure}"{answer.name}" {percent(answer.number, 0)}'
+            name = f"maybe {answer.name}" if answer.level == "maybe" else f'"{answer.name}"'
+            answer_text = f"{unsure}{name} {percent(answer.number, 0)}"
         answer_text += f", {self.changes()}" if self.interventions else ""
         photo = self.photo_name or "a photo"
         photo += " stretched" * self.stretched + " inverted" * self.inverted
