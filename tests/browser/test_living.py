@@ -85,6 +85,30 @@ def test_frames_are_answered_and_the_one_that_is_kept_is_an_ordinary_photo(
     assert found == pytest.approx(shares, abs=1e-5)
 
 
+COFFEE = """
+    const picture = new Image();
+    picture.src = "%s";
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [480, 480];
+    const paint = () => {
+        canvas.getContext("2d").drawImage(picture, 0, 0, 480, 480);
+        requestAnimationFrame(paint);
+    };
+    paint();
+    navigator.mediaDevices.getUserMedia = async () => canvas.captureStream();
+"""
+
+
+def test_what_it_knows_and_lies_about_is_ticked_off_when_it_names_it(filming) -> None:
+    coffee = base64.b64encode((FOLDER / "coffee.jpg").read_bytes()).decode()
+    tab = filming(COFFEE % f"data:image/jpeg;base64,{coffee}")
+    hand = tab.locator(".vv-at-hand")
+    named = hand.locator("li[data-found]")
+    assert hand.get_by_text("It has named 1 of the 11 things at hand that it knows:").text_content()
+    assert named.all_inner_texts() == ["espresso"]
+    assert "espresso" in tab.locator(".vv-drawing-word").inner_text()
+
+
 AWAY = """MediaStreamTrack.prototype.getSettings = () => ({ facingMode: "environment" });"""
 LEFT = "getComputedStyle(document.querySelector('.vv-living .vv-pixels').parentNode).transform"
 

@@ -18,6 +18,7 @@ import { mapCanvas } from "../parts/canvas.js";
 import { headOf } from "../parts/dialog.js";
 import { el, setText, show } from "../parts/dom.js";
 import { button, choice } from "../parts/widgets.js";
+import { createAtHand } from "./athand.js";
 import { createMarks } from "./marks.js";
 import { placeBox } from "./picture.js";
 import { createShutter, createStream } from "./stream.js";
@@ -53,6 +54,7 @@ export function createLiving(app, { runner, take, close }) {
   ];
   const root = el("section", { class: "vv-drawing vv-living", onkeydown: keyed });
   const tools = {};
+  const atHand = createAtHand(app, say);
   let [state, language, frames, filming] = ["coming", "", 0, 0];
   let answered = /** @type {ImageData|null} */ (null); // the last answered frame
   field.root.prepend(stream.video);
@@ -110,6 +112,7 @@ export function createLiving(app, { runner, take, close }) {
     };
     for (const [name, onClick] of Object.entries(pressed))
       tools[name] = button({ text: say("camera_" + name), title: say("camera_" + name + "_title"), onClick });
+    atHand.build(app.source.manifest.model.labels ?? runner.known?.facts.labels ?? []);
     root.setAttribute("aria-label", say("camera_title"));
     root.replaceChildren(
       headOf(app.t, say("camera_title"), close),
@@ -123,6 +126,7 @@ export function createLiving(app, { runner, take, close }) {
           el("div", { class: "vv-living-answer" }, word, why),
           el("div", { class: "vv-drawing-tools" }, ...Object.values(tools)),
           field.build(heard),
+          atHand.root,
         ),
       ),
       el("p", { class: "vv-note", text: say("camera_cover") }),
@@ -188,11 +192,12 @@ export function createLiving(app, { runner, take, close }) {
       model.labels ?? facts.labels ?? {},
     );
     const of = { t: app.t, language, source: { manifest: { ...manifest, pass: results } } };
-    const found = answerOf(of);
-    setText(word, found?.text ?? say("camera_no_classes"));
+    const told = answerOf(of);
+    if (field.out.size === 0) atHand.hear(results.answer);
+    setText(word, told?.text ?? say("camera_no_classes"));
     setText(
       why,
-      found?.note ||
+      told?.note ||
         rivalsOf(of)
           .map(({ name, text }) => name + " " + text)
           .join(", "),
