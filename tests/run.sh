@@ -207,8 +207,8 @@ tests() {
 # One process per core: most of these tests compute on one thread, and a browser waits a lot.
 side_by_side="-n $((cores < 4 ? cores : 4)) --dist worksteal"
 selection=${1:+yes}
-step "unit tests" tests unit --durations=5 "$@"
+step "unit tests" tests unit --durations=25 "$@"
 wait $lint
 # A journey has twenty times as long as one wait in it (PATIENCE_MS in tests/browser/conftest.py).
-[ -n "${CHROMIUM:-}" ] && step "journeys in Chromium" tests browser -m browser --durations=3 -o faulthandler_timeout=1800 "${@:-tests/browser}"
+[ -n "${CHROMIUM:-}" ] && step "journeys in Chromium" tests browser -m browser --durations=25 -o faulthandler_timeout=1800 "${@:-tests/browser}"
 [ ! -s "$notes/failed" ] && [ ! -s "$notes/missing" ]
