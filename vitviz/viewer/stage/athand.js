@@ -52,6 +52,6 @@ export function createAtHand(app, say) {
   function render() {
     for (const [index, item] of items) item.toggleAttribute("data-found", found.has(index));
     const values = { count: found.size, of: items.size };
-    setText(count, say(found.size > 0 ? "camera_found" : "camera_at_hand", values));
+    setText(count, found.size > 0 ? say("camera_found", values) : say("camera_at_hand"));
   }
 }

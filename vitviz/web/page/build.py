@@ -232,22 +232,7 @@ def _build_page(
     thumbnails, model, untrained, progress = _toolbar(examples, photo, choices, default)
     photo.render()
     view = Viewer(elem_id="vv-viewer", **in_page)
-    with gr.Row(elem_classes="vv-page-foot"):
-        download = gr.DownloadButton(
-            TEXTS("vv_download"),  # type: ignore[arg-type]  # Gradio translates it, as in others
-            interactive=False,
-            size="sm",
-            scale=0,
-            min_width=280,
-            elem_id="vv-download",
-        )
-        privacy = TEXTS("vv_privacy_here") if in_page["photos"] else TEXTS("vv_privacy")
-        gr.Markdown(privacy, elem_classes="vv-small")
-        # Visible while the browser keeps a photo (viewer/hosts/gradiophotos.js).
-        gr.Markdown(TEXTS("vv_kept"), elem_classes=["vv-small", "vv-keeps"])
-        gr.Button(
-            TEXTS("vv_forget"), size="sm", scale=0, elem_id="vv-forget", elem_classes="vv-keeps"
-        )
+    download = _foot(here=in_page["photos"])
     shown = gr.State(Shown(None, ModelKey(default)))
 
     once: dict[str, Any] = {
@@ -269,11 +254,32 @@ def _build_page(
     view.look(look, chosen, **once)
     # "always_last" would send the data of an earlier event; the service drops outdated answers.
     view.photo(draw, chosen[1:], **once, trigger_mode="multiple").then(None, js=OVER)
-    view.resize(resize, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
-    view.model(ask_model, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
+    for event, ask in ((view.resize, resize), (view.model, ask_model)):
+        event(ask, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest, js=LEFT)
     demo.load(open_, [photo, model, shown], **once, show_progress="hidden", js=FROM_HISTORY)
     demo.load(None, js=_script(examples))
+
+
+def _foot(*, here: bool) -> gr.DownloadButton:
+    """What stands below the viewer. `here`: photos stay in the page."""
+    with gr.Row(elem_classes="vv-page-foot"):
+        download = gr.DownloadButton(
+            TEXTS("vv_download"),  # type: ignore[arg-type]  # Gradio translates it, as in others
+            interactive=False,
+            size="sm",
+            scale=0,
+            min_width=280,
+            elem_id="vv-download",
+        )
+        privacy = TEXTS("vv_privacy_here") if here else TEXTS("vv_privacy")
+        gr.Markdown(privacy, elem_classes="vv-small")
+        # Visible while the browser keeps a photo (viewer/hosts/gradiophotos.js).
+        gr.Markdown(TEXTS("vv_kept"), elem_classes=["vv-small", "vv-keeps"])
+        gr.Button(
+            TEXTS("vv_forget"), size="sm", scale=0, elem_id="vv-forget", elem_classes="vv-keeps"
+        )
+    return download
 
 
 def _toolbar(
@@ -381,40 +387,21 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
         upload, first, look, _ = given
         return places(service.draw(upload, key, shown, _session(request), first, look))
 
-    def looked(
-        _what: Any,
-        _model: str,
-        shown: Shown,
-        _untrained: bool,
-        event: gr.EventData,
-        request: gr.Request | None = None,
-    ) -> tuple[Any, ...]:
-        sent = sent_with(event)
-        look = Look.of_page(sent if isinstance(sent, Mapping) else {})
-        return places(service.look(look, shown, _session(request)))
+    def sending(ask: Callable[..., Reply]) -> Callable[..., tuple[Any, ...]]:
+        """A function that gets the data of the viewer's event before the rest."""
 
-    def resized(
-        what: Any,
-        model: str,
-        shown: Shown,
-        untrained: bool,
-        event: gr.EventData,
-        request: gr.Request | None = None,
-    ) -> tuple[Any, ...]:
-        size = read_size(str(sent_with(event)))
-        key = replace(key_of(model, untrained, shown), image_size=size)
-        return places(service.show(what, key, shown, _session(request)))
+        def sent(
+            what: Any,
+            model: str,
+            shown: Shown,
+            untrained: bool,
+            event: gr.EventData,
+            request: gr.Request | None = None,
+        ) -> tuple[Any, ...]:
+            key = key_of(model, untrained, shown)
+            return places(ask(sent_with(event), what, key, shown, _session(request)))
 
-    def other(
-        what: Any,
-        _model: str,
-        shown: Shown,
-        _untrained: bool,
-        event: gr.EventData,
-        request: gr.Request | None = None,
-    ) -> tuple[Any, ...]:
-        key = ModelKey(str(sent_with(event)))
-        return places(service.show(what, key, shown, _session(request)))
+        return guard(sent, page=True)
 
     def opened(
         kept: Upload | None, model: str, shown: Shown, request: gr.Request | None = None
@@ -424,10 +411,26 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
 
     asks: tuple[Callable[..., Reply], ...]
     asks = (service.show, service.show_photo, service.show_example)
-    return [
-        *map(answer, asks),
-        *(guard(function, page=True) for function in (looked, drawn, resized, other, opened)),
-    ]
+    look, resize, ask_model = map(sending, _sent_with_data(service))
+    draw, open_ = (guard(function, page=True) for function in (drawn, opened))
+    return [*map(answer, asks), look, draw, resize, ask_model, open_]
+
+
+def _sent_with_data(service: Service) -> tuple[Callable[..., Reply], ...]:
+    """`look`, `resize` and `ask_model`, which get the data of an event, the photo, the model of the
+    controls, what is shown, and the session.
+    """
+
+    def look(sent: Any, _what: Any, _key: ModelKey, shown: Shown, page: str | None) -> Reply:
+        return service.look(Look.of_page(sent if isinstance(sent, Mapping) else {}), shown, page)
+
+    def resize(sent: Any, what: Any, key: ModelKey, shown: Shown, page: str | None) -> Reply:
+        return service.show(what, replace(key, image_size=read_size(str(sent))), shown, page)
+
+    def ask_model(sent: Any, what: Any, _key: ModelKey, shown: Shown, page: str | None) -> Reply:
+        return service.show(what, ModelKey(str(sent)), shown, page)
+
+    return look, resize, ask_model
 
 
 def key_of(name: str, untrained: bool, shown: Shown) -> ModelKey:
