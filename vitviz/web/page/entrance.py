@@ -220,8 +220,8 @@ class Entrance:
 
 
 def _own_cookies(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of a request, whose only cookies are those of a login. Python before 3.11.10 takes
-    three seconds to unquote 30 kB of one.
+    """The headers of a request, whose only cookies are those of a login: to unquote one of 30 kB
+    takes Python before 3.11.10 three seconds.
     """
 
     def own(cookies: bytes) -> bytes:
