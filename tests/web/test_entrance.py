@@ -581,6 +581,37 @@ def test_the_cookie_of_a_login_stays_on_its_site_unless_another_may_frame_the_ap
     assert "SameSite=none" in sent["set-cookie"]
 
 
+def heard(**scope):
+    """The scope of a request as the app behind an entrance under /vitviz gets it."""
+    scopes = []
+
+    async def app(scope, receive, send):
+        scopes.append(scope)
+
+    scope = {"type": "http", "method": "GET", "app": Open, "headers": [], **scope}
+    scope["headers"] = [(b"host", HERE.encode()), *scope["headers"]]
+    asyncio.run(Entrance(app, RULES, Origins(), "/vitviz")(scope, None, None))
+    return scopes[0]
+
+
+@pytest.mark.parametrize("path", ["/login", "/vitviz/login"])
+def test_the_path_that_was_checked_is_the_path_that_is_answered(path):
+    """Else a password sent to /vitviz/login is checked without a delay."""
+    assert heard(method="POST", path=path)["path"] == "/login"
+
+
+def test_only_the_cookies_of_a_login_are_read():
+    cookies = [
+        (b"cookie", b'a="%s"; access-token-x=right' % (b"\\1" * 15_000)),
+        (b"cookie", b'access-token-y="\\1"; access-token-unsecure-x=ri_gh-t; b'),
+    ]
+    headers = heard(path=CONFIG, headers=cookies)["headers"]
+    assert [value for name, value in headers if name == b"cookie"] == [
+        b"access-token-x=right",
+        b"access-token-unsecure-x=ri_gh-t",
+    ]
+
+
 def test_under_a_path_of_a_proxy_that_leaves_it_in_the_request():
     entrance = Entrance(App(), RULES, Origins(), "/vitviz")
     assert entrance._path_of({"path": "/vitviz/config"}) == "/config"

@@ -71,16 +71,17 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
         f" a minute in the log, of {limits.LOG_LETTERS} letters each; nothing new while less than"
         f" {limits.DISK_RESERVE_BYTES // mb:,} MB are free",
         "time": f"{limits.QUEUE_SIZE} requests wait, at most {waiting} of one address, and"
-        f" addresses take turns; of pages, and of programs, {limits.workers(2)} of them compute on"
-        f" two cores and {limits.FIRST_WORKERS} where each further one is the only one of its"
-        f" address; {limits.DIRECT_OF_ADDRESS} requests of an address compute beside the queue,"
-        f" {limits.QUESTIONS} of all addresses and {limits.FIRST_QUESTIONS} where each further one"
-        f" is the only one of its address, for pages, and as many for programs, and what computes"
-        f" goes first to the address that has the fewest turns; {limits.HEAD_SECONDS} s for a"
-        f" head to arrive, {limits.UPLOAD_SECONDS} s for an upload,"
-        f" {limits.BODY_SECONDS} s for any other body; {limits.ANSWER_SECONDS} s for an answer to"
-        f" be taken; after wrong passwords the next one of that"
-        f" address waits for up to {limits.LOGIN_SECONDS} s",
+        f" {limits.QUEUE_SIZE * limits.FIRST_QUEUE} where each further one is the only one of its"
+        f" address; addresses take turns; of pages, and of programs, {limits.workers(2)} of them"
+        f" compute on two cores and {limits.FIRST_WORKERS} where each further one is the only one"
+        f" of its address; {limits.DIRECT_OF_ADDRESS} requests of an address compute beside the"
+        f" queue, {limits.QUESTIONS} of all addresses and {limits.FIRST_QUESTIONS} where each"
+        f" further one is the only one of its address, for pages, and as many for programs, and"
+        f" what computes goes first to the address that has the fewest turns, then to the one that"
+        f" has waited longest, and the sooner the shorter its turns are; {limits.HEAD_SECONDS} s"
+        f" for a head to arrive, {limits.UPLOAD_SECONDS} s for an upload, {limits.BODY_SECONDS} s"
+        f" for any other body; {limits.ANSWER_SECONDS} s for an answer to be taken; after wrong"
+        f" passwords the next one of that address waits for up to {limits.LOGIN_SECONDS} s",
     }
     for name, most in rows.items():
         assert f"| {name} | {most} |" in page.splitlines(), name

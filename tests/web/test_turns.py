@@ -8,10 +8,28 @@ import pytest
 
 from tests.running import until
 from vitviz.errors import VitvizError
+from vitviz.web.compute import turns as turns_module
 from vitviz.web.compute.turns import ASKING, Turns
 from vitviz.web.host import limits
 
 REFUSAL = VitvizError("come back later")
+
+
+class Clock:
+    """Stands in for `time`: seconds pass where a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(turns_module, "time", clock)
+    return clock
 
 
 def test_who_waits_too_long_is_refused_and_takes_no_place():
@@ -74,7 +92,7 @@ def test_a_free_place_goes_to_the_address_that_has_the_fewest():
     assert not turns._inside
 
 
-def test_who_waits_for_another_turn_is_not_passed_by_those_that_come_again():
+def test_who_waits_for_another_turn_is_not_passed_by_those_that_come_again(clock):
     """Each that had left went first: an experiment beside a photo waited for 21 s."""
     turns, got, ends = Turns(1, 9), [], {}
 
@@ -93,7 +111,7 @@ def test_who_waits_for_another_turn_is_not_passed_by_those_that_come_again():
             until(lambda: len(turns._waiting) == waiting and got)
 
         def go(name):
-            seen = len(got)
+            seen, clock.now = len(got), clock.now + 1
             ends[name].set()
             until(lambda: len(got) > seen)
 
@@ -108,7 +126,37 @@ def test_who_waits_for_another_turn_is_not_passed_by_those_that_come_again():
     assert got == ["a1", "b1", "c1", "a2", "b2"]
 
 
-def test_a_full_line_has_room_for_an_address_that_has_fewer():
+def test_short_turns_do_not_wait_for_a_long_one_of_each_other_address(clock):
+    """Sixteen addresses that explained photos let a visitor's small photo wait for 11 to 22 s."""
+    turns, got = Turns(1, 99), []
+    strangers = [f"stranger {number}" for number in range(16)]
+
+    def take(address, seconds):
+        ASKING.set(address)
+        with turns.take(20, REFUSAL):
+            clock.now += seconds
+
+    def wait(address, end):
+        ASKING.set(address)
+        with turns.take(20, REFUSAL):
+            got.append(address)
+            assert end.wait(20)
+
+    for address in [*strangers, "visitor"]:
+        contextvars.copy_context().run(take, address, 0.1 if address == "visitor" else 1)
+    ends = [threading.Event() for _ in range(18)]
+    with ThreadPoolExecutor(18) as pool:
+        for number, address in enumerate([*strangers, "visitor"]):
+            pool.submit(contextvars.copy_context().run, wait, address, ends[number])
+            until(lambda number=number: len(got) + len(turns._waiting) == number + 1)
+            clock.now += 0 if number else 1  # the first has a place
+        clock.now += 0.2  # each has waited as long: two turns of the visitor
+        for end in ends:
+            end.set()
+    assert got == [strangers[0], "visitor", *strangers[1:]]
+
+
+def test_a_full_line_has_room_for_an_address_that_has_fewer(clock):
     """Nine slow photos of one visitor refused every large photo of others for three minutes."""
     turns, got, refused, end = Turns(1, 3), [], [], threading.Event()
 
@@ -127,6 +175,7 @@ def test_a_full_line_has_room_for_an_address_that_has_fewer():
             done.append(pool.submit(contextvars.copy_context().run, take, caller))
             until(lambda number=number: len(got + refused) + len(turns._waiting) == number + 1)
         until(lambda: len(refused) == 4)
+        clock.now += 1
         end.set()
         for one in done:
             one.result()

@@ -83,6 +83,29 @@ def test_a_file_with_its_boundary_inside_many_times_is_refused(send, cache):
     assert files(cache) == []
 
 
+def in_pieces(*pieces):
+    async def sending():
+        for piece in pieces:
+            yield piece
+
+    return sending()
+
+
+@pytest.mark.parametrize("space", [b" ", b"\t"])
+def test_a_space_after_a_boundary_is_refused_also_where_it_comes_later(send, cache, space):
+    """The parser would walk over each of millions."""
+    for pieces in ((HEAD + b"a\r\n--x" + space,), (HEAD + b"a\r\n-", b"-x", space)):
+        content = in_pieces(*pieces, space + b"\r\n" + HEAD[5:] + b"b\r\n--x--\r\n")
+        assert send(content=content, headers=OF_X).status_code == 400
+    assert files(cache) == []
+
+
+def test_a_boundary_in_two_pieces_counts(send, cache):
+    pieces = [HEAD + b"a", *([b"\r\n--", b"xZ"] * 2 * limits.UPLOAD_PARTS), b"\r\n--x--\r\n"]
+    assert send(content=in_pieces(*pieces), headers=OF_X).status_code == 400
+    assert files(cache) == []
+
+
 def test_a_form_of_as_many_files_and_fields_as_it_may_have_is_taken(send):
     form = {"files": [("files", (f"{i}.png", b"x")) for i in range(limits.UPLOAD_PARTS)]}
     form["data"] = {str(i): "y" for i in range(limits.UPLOAD_PARTS)}

@@ -1,11 +1,12 @@
 """Turns: a semaphore with a bounded queue and a bounded wait, shared fairly by addresses."""
 
-import itertools
 import threading
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from typing import NamedTuple
 
 from ...errors import VitvizError
 from ...languages import Message
@@ -19,8 +20,11 @@ class Turns:
     """`places` can be taken at a time, and `line` further callers can wait for one.
 
     A free place goes to the address that has the fewest, among equals to the one that has waited
-    longest since its last turn, and of its callers to the first in line: so a visitor waits for one
-    turn of another one, and not for all that the other one has asked, even one after the other.
+    longest since its last turn, divided by the square root of how long its turns take, and of its
+    callers to the first in line: so a visitor waits for one turn of another one, and not for all
+    that the other one has asked, even one after the other; and a small photo does not wait for a
+    long turn of each of sixteen others. In proportion ("highest response ratio next", Brinch Hansen
+    1971), a long turn would wait for some of each.
     Each waiting caller blocks one of Gradio's few threads, so the line and the wait are limited. In
     a full line the last caller of the address that has the most gives way to one that has fewer.
     """
@@ -30,9 +34,7 @@ class Turns:
         self._changed = threading.Condition()
         self._waiting: list[_Caller] = []
         self._inside: Counter[str] = Counter()  # callers that have a place, by address
-        # When each address last began or ended a turn, in a count of these.
-        self._last: OrderedDict[str, int] = OrderedDict()
-        self._count = itertools.count(1)
+        self._last: OrderedDict[str, _Last] = OrderedDict()  # by address
 
     @contextmanager
     def take(self, seconds: float, refusal: VitvizError) -> Iterator[None]:
@@ -52,21 +54,24 @@ class Turns:
                 self._waiting.remove(caller)
             if is_next:
                 self._inside[caller.address] += 1
-                self._note(caller.address)
             self._changed.notify_all()
         if not is_next:
             raise refusal
+        began = time.monotonic()
         try:
             yield
         finally:
             with self._changed:
                 self._inside -= Counter([caller.address])  # drops addresses with 0
-                self._note(caller.address)
+                self._note(caller.address, time.monotonic() - began)
                 self._changed.notify_all()
 
-    def _note(self, address: str) -> None:
-        """Note a turn of an address. It is known when it comes back: else it would be first."""
-        limits.keep(self._last, address, next(self._count), limits.ADDRESSES_KNOWN)
+    def _note(self, address: str, seconds: float) -> None:
+        """Note a turn of an address that has ended. The latest count most."""
+        before = self._last.get(address)
+        seconds = (seconds + before.seconds) / 2 if before else seconds
+        last = _Last(time.monotonic(), max(seconds, limits.SHORT_TURN_SECONDS))
+        limits.keep(self._last, address, last, limits.ADDRESSES_KNOWN)
 
     def _give_way(self, address: str, refusal: VitvizError) -> None:
         """Take the last caller of the address with the most places out of the line. Raises
@@ -82,17 +87,28 @@ class Turns:
     def _is_next(self, caller: "_Caller") -> bool:
         if self._inside.total() >= self._places:
             return False
-        return caller is min(self._waiting, key=self._rank)
+        now, first = time.monotonic(), _Last(0, limits.SHORT_TURN_SECONDS)
 
-    def _rank(self, caller: "_Caller") -> tuple[int, int]:
-        return self._inside[caller.address], self._last.get(caller.address, 0)
+        def rank(caller: _Caller) -> tuple[int, float]:
+            last = self._last.get(caller.address, first)
+            waited = now - max(caller.came, last.ended)
+            return self._inside[caller.address], -waited / last.seconds**0.5
+
+        return caller is min(self._waiting, key=rank)
 
 
 class _Caller:
     """Somebody in the line."""
 
     def __init__(self, address: str) -> None:
-        self.address = address
+        self.address, self.came = address, time.monotonic()
+
+
+class _Last(NamedTuple):
+    """When the last turn of an address ended, and how long its turns take."""
+
+    ended: float
+    seconds: float
 
 
 def computing(turns: Turns) -> AbstractContextManager[None]:

@@ -133,7 +133,8 @@ def _built(
         *(thumbnail_file(example).route() for example in service.examples),
     ]
     cache.sweep_for_ever()
-    demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.FIRST_WORKERS)
+    most = limits.QUEUE_SIZE * limits.FIRST_QUEUE
+    demo.queue(max_size=most, default_concurrency_limit=limits.FIRST_WORKERS)
     return demo, {
         "server_name": settings.address(),
         "server_port": settings.port,

@@ -125,6 +125,9 @@ class Door:
             await self._upload(scope, _bounded(receive, most), send)
             return
         body = await _read(receive, most)
+        kind = Headers(scope=scope).get("content-type", "").lower()
+        if kind.startswith("multipart") and not is_login:
+            raise RefusedError(400, NOT_TAKEN)  # Gradio would leave its files on the disk
         if is_tool:
             await self._check_json(body, address_of(scope))
         ask = self._log_in if is_login else self._answer

@@ -165,13 +165,17 @@ class App(gr.Blocks):
         return self
 
     def _has_room_for(self, address: str) -> bool:
-        """Whether an address has room left in its share of the queue."""
+        """Whether an address has room left in its share of the queue. Its only request finds room
+        for longer: two addresses would keep all others out.
+        """
         waiting = Counter(
             address_of(event.request.scope)
             for line in self._queue.event_queue_per_concurrency_id.values()
             for event in line.queue
         )
-        return waiting[address] < limits.QUEUE_SIZE * limits.QUEUE_SHARE
+        own, size = waiting[address], limits.QUEUE_SIZE
+        most = size if own else size * limits.FIRST_QUEUE
+        return own < size * limits.QUEUE_SHARE and waiting.total() < most
 
     def _start_for_all(self, start: Callable[[], Any]) -> Any:
         """Start the next event by `get_events` of the queue, but keep workers free for others: a

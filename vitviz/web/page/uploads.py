@@ -33,11 +33,12 @@ class NotUploadedError(VitvizError):
 
 
 class _Form(MultiPartParser):
-    """Starlette's parser, which refuses a form with more boundaries than it may have parts.
+    """Starlette's parser, which refuses a form with more boundaries than it may have parts, or with
+    a space after one.
 
     A boundary inside a file, which goes on where its line should end, takes the parser some
-    microseconds: 48 uploads full of them would keep the app busy for minutes. Clients choose a
-    boundary that their files lack.
+    microseconds: 48 uploads full of them would keep the app busy for minutes. So does each space
+    after a boundary, which no client writes. Clients choose a boundary that their files lack.
     """
 
     def __init__(self, request: Request) -> None:
@@ -51,12 +52,15 @@ class _Form(MultiPartParser):
 
     async def _messages(self, request: Request) -> AsyncGenerator[bytes, None]:
         _, options = parse_options_header(request.headers["content-type"])
-        boundary, found = b"\r\n--" + options[b"boundary"], 0
+        boundary, found, tail = b"\r\n--" + options[b"boundary"], 0, b""
         async for message in request.stream():
-            found += message.count(boundary)
-            if found > 2 * limits.UPLOAD_PARTS:  # files and fields
-                raise MultiPartException("too many boundaries")
+            seen = tail + message  # a boundary can begin in one message and end in the next
+            found += seen.count(boundary) - tail.count(boundary)
+            spaced = boundary + b" " in seen or boundary + b"\t" in seen
+            if spaced or found > 2 * limits.UPLOAD_PARTS:  # files and fields
+                raise MultiPartException("too many boundaries, or a space after one")
             yield message
+            tail = seen[-len(boundary) :]
 
 
 def upload_routes(cache: Cache) -> list[Route]:
