@@ -73,6 +73,12 @@ def test_the_page_fools_the_model_as_python_does(visit, fooled) -> None:
     expect(lens).to_contain_text(f"the photo is {before} from layer {clean} on")
     expect(lens).to_contain_text(f"{after} from layer {changed} on")
     expect(page.locator(f"{FOOL} .vv-linechart")).to_have_count(2)
+    # The larger file is Pillow's.
+    with page.expect_download() as larger:
+        page.get_by_role("button", name="Save it larger, 216 × 216 (PNG)").click()
+    theirs = Image.fromarray(picture).resize((216, 216), Image.Resampling.BICUBIC)
+    saved = Image.open(larger.value.path()).convert("RGB")
+    assert np.array_equal(np.asarray(saved), np.asarray(theirs))
     # A link holds it, and undo takes it back.
     assert "perturb_away_4_8_0" in page.url
     page.get_by_role("button", name="Undo", exact=False).last.click()
@@ -119,7 +125,7 @@ def test_it_fits_on_small_screens(visit, language: str, size: str) -> None:
     page = seen.page
     fool(page, 4)
     page.locator(".vv-fool").wait_for()
-    page.locator(f"{FOOL} .vv-pair button").nth(1).click()
+    page.locator(f"{FOOL} .vv-pair button").nth(2).click()
     page.locator(f"{FOOL} .vv-linechart").last.wait_for()
     page.locator(".vv-fool").scroll_into_view_if_needed()
     if folder := os.environ.get("SHOTS"):

@@ -7,6 +7,7 @@ import { createLineChart } from "../../parts/linechart.js";
 import { button, slider } from "../../parts/widgets.js";
 import { toRgba } from "../../maths/colour.js";
 import { choosesOne } from "../../maths/outputs.js";
+import { resized } from "../../maths/resampling.js";
 import { lensOfBoth, takeOver } from "../../maths/takeover.js";
 import { ITSELF, OPERATED, withOne } from "../../state/experiment.js";
 import { className } from "../../text/explaining.js";
@@ -14,6 +15,7 @@ import { reasonOf } from "../../text/refusal.js";
 import { LIMITS } from "../../engine/tables.js";
 
 const [STEPS, NEAREST, RESTS_MS, TIMES] = [8, 5, 150, 16];
+const LARGER = 3; // times the size that the model sees, of the larger file
 const PARTS = ["patches", "cls"];
 const bestOf = ({ predictions }) => predictions[0].index;
 
@@ -70,9 +72,20 @@ export function createFoolControls(app) {
   }));
   const said = el("p", { class: "vv-reading", role: "status" });
   const noise = el("p", { class: "vv-note" });
+  const keep = (canvas, name) => canvas.toBlob((blob) => blob && download(blob, name));
   const save = button({
     text: t("experimentFoolSave"),
-    onClick: () => pictures[2].canvas.toBlob((blob) => blob && download(blob, "fooled.png")),
+    onClick: () => keep(pictures[2].canvas, "fooled.png"),
+  });
+  const [wide, high] = [LARGER * width, LARGER * height];
+  const saveLarger = button({
+    text: t("experimentFoolSaveLarger", { width: wide, height: high }),
+    onClick() {
+      const larger = pixelCanvas(high, wide, "");
+      const { data } = resized({ data: drawn, width, height, channels }, wide, high, "bicubic");
+      larger.draw(toRgba(Uint8Array.from(data), channels));
+      keep(larger.canvas, "fooled-larger.png");
+    },
   });
   const curve = createCurve(app, before);
   const result = el(
@@ -87,7 +100,8 @@ export function createFoolControls(app) {
     ),
     said,
     noise,
-    el("div", { class: "vv-pair" }, save),
+    el("div", { class: "vv-pair" }, save, saveLarger),
+    el("p", { class: "vv-note", text: t("experimentFoolResizing") }),
     curve.root,
   );
   const root = el(
