@@ -3,6 +3,7 @@
 import base64
 import io
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,7 @@ def test_the_page_fools_the_model_as_python_does(visit, fooled) -> None:
     expect(page.locator(f"{FOOL} .vv-linechart")).to_have_count(2)
     # The larger file is Pillow's.
     with page.expect_download() as larger:
-        page.get_by_role("button", name="Save it larger, 216 × 216 (PNG)").click()
+        page.get_by_role("button", name="Save it larger").click()
     theirs = Image.fromarray(picture).resize((216, 216), Image.Resampling.BICUBIC)
     saved = Image.open(larger.value.path()).convert("RGB")
     assert np.array_equal(np.asarray(saved), np.asarray(theirs))
@@ -87,6 +88,21 @@ def test_the_page_fools_the_model_as_python_does(visit, fooled) -> None:
     again.page.locator(f"{FOOL} summary").click()
     expect(again.page.locator(f"{FOOL} .vv-reading").first).to_contain_text(f"is now {after}")
     assert np.array_equal(shown(again.page)[2], picture)
+
+
+def test_a_class_of_the_same_group_is_named_so(visit) -> None:
+    """A dog that becomes another dog."""
+    for example, is_same in (("dog", True), ("goldfish", False)):
+        link = f"?model=photos&example={example}&panel=experiment&beside=experiment"
+        seen = visit(link + "&experiment=perturb_away_4_8_0", wait_for=f"{example}.jpg")
+        seen.page.locator(f"{FOOL} summary").click()
+        said = seen.page.locator(f"{FOOL} .vv-reading").first
+        expect(said).to_contain_text("is now")
+        told = re.compile(r"Both are of the same group: (a )?dog\.")
+        if is_same:
+            expect(said).to_contain_text(told)
+        else:
+            expect(said).not_to_contain_text("same group")
 
 
 def test_a_link_puts_the_clean_cls_back(visit, fooled) -> None:

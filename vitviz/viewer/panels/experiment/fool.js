@@ -12,6 +12,7 @@ import { lensOfBoth, takeOver } from "../../maths/takeover.js";
 import { ITSELF, OPERATED, withOne } from "../../state/experiment.js";
 import { className } from "../../text/explaining.js";
 import { reasonOf } from "../../text/refusal.js";
+import { groupName } from "../../text/words.js";
 import { LIMITS } from "../../engine/tables.js";
 
 const [STEPS, NEAREST, RESTS_MS, TIMES] = [8, 5, 150, 16];
@@ -142,7 +143,10 @@ export function createFoolControls(app) {
     const after = bestOf(other.source.manifest.pass);
     const values = { before: className(before, app), after: className(after, app) };
     const most = moved.reduce((all, one) => Math.max(all, one), 0);
-    setText(said, t(after === before ? "experimentFoolStill" : "experimentFoolTurned", { ...values, most }));
+    const turned = t(after === before ? "experimentFoolStill" : "experimentFoolTurned", { ...values, most });
+    const group =
+      after !== before && model.groups?.[after] === model.groups?.[before] && model.groups?.[after];
+    setText(said, turned + (group ? " " + t("experimentFoolGroup", { group: groupName(group, app) }) : ""));
     curve.of(change, after !== before && change.target !== "random" ? other.source : null);
     compare(change);
   }
