@@ -271,6 +271,20 @@ def first_turn(seen: Seen, at: At) -> str:
     return places[words.index(words[-1])]
 
 
+def turned(seen: Seen, text: str) -> bool:
+    return top(seen.outcomes[text]) != top(seen.analysis)
+
+
+def least_turn(seen: Seen, at: At) -> str:
+    all_of = at["experiments"]
+    return next((one for one in all_of if turned(seen, all_of[one])), "further")
+
+
+def brings_back(seen: Seen, at: At) -> str:
+    back = [one for one, text in at["experiments"].items() if not turned(seen, text)]
+    return {0: "none", 1: "".join(back)}.get(len(back), "both")
+
+
 def config(seen: Seen) -> Any:
     return seen.analysis.card.config
 
@@ -385,6 +399,8 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     "hurtsMost": hurts_most,
     "whoseWord": whose_word,
     "firstTurn": first_turn,
+    "leastTurn": least_turn,
+    "bringsBack": brings_back,
     "sameNumbers": lambda seen, at: (
         "same" if torch.equal(seen.beside.trace.logits, seen.analysis.trace.logits) else "different"
     ),

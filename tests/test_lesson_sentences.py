@@ -55,7 +55,12 @@ class World:
     def _analysed(self, example: str, changes: str, model: str) -> Analysis:
         place = next(PICTURES.glob(f"{example}.*"))
         wanted = json.loads(changes)
-        wanted = [one | {"from": self.of(one["from"])} if "from" in one else one for one in wanted]
+        wanted = [
+            one | {"from": self.of(example if one["from"] == "itself" else one["from"])}
+            if "from" in one
+            else one
+            for one in wanted
+        ]
         return analyze(self.models[model], place, interventions=wanted)
 
     def left(self, example: str, **change: Any) -> float:
@@ -99,6 +104,37 @@ def with_cls_of_dog(world: World, layer: int) -> Analysis:
     """The goldfish among whose patches the CLS of the dog works from this layer on."""
     change = {"kind": "transplant", "patches": "cls", "layer": layer, "from": "dog"}
     return world.of("goldfish", json.dumps([change]))
+
+
+PERTURB = {"kind": "perturb", "target": "away", "epsilon": 4, "steps": 8, "seed": 0}
+NOISE = PERTURB | {"target": "random"}
+
+
+def turned_photos(world: World) -> list[str]:
+    return [photo for photo in PHOTOS if not world.keeps(photo, **PERTURB)]
+
+
+def clean(world: World, photo: str, part: str, layer: int) -> Analysis:
+    """A fooled photo whose clean tokens are put back before a layer."""
+    patches = "cls" if part == "cls" else list(range(world.of(photo).grid.num_patches))
+    put = {"kind": "transplant", "patches": patches, "layer": layer, "from": "itself"}
+    return world.of(photo, json.dumps([PERTURB, put]))
+
+
+def first_in_patches(world: World, photo: str) -> bool:
+    """Whether clean patches bring the answer back halfway, and a clean CLS does not."""
+    halfway = (top(clean(world, photo, part, 3)) for part in ("patches", "cls"))
+    return [one == top(world.of(photo)) for one in halfway] == [True, False]
+
+
+def late_is_better(world: World, photo: str) -> bool:
+    """Whether a clean CLS gives the answer more, the later it is put back."""
+    shares = [share_of(clean(world, photo, "cls", at), top(world.of(photo))) for at in range(1, 7)]
+    return shares == sorted(shares)
+
+
+def turns_at_one(world: World, photo: str) -> bool:
+    return not world.keeps(photo, **PERTURB | {"epsilon": 1})
 
 
 def corners(world: World) -> bool:
@@ -151,6 +187,30 @@ GUARDS: dict[str, Guard] = {
             and top(with_cls_of_dog(world, 6)) == top(world.of("dog"))
         ),
         {"en": "Put in at the start,", "ko": "맨 처음에 넣은"},
+    ),
+    "fooled_noise_why": Guard(
+        lambda world: (
+            len(turned_photos(world)) == 5 and all(world.keeps(photo, **NOISE) for photo in PHOTOS)
+        ),
+        {"en": "With 4 levels the gradient", "ko": "4단계면"},
+    ),
+    "fooled_half_why": Guard(
+        lambda world: (
+            [first_in_patches(world, photo) for photo in turned_photos(world)] == [True] * 5
+        ),
+        {"en": "It is so for all five", "ko": "답이 바뀌는 사진 다섯 장"},
+    ),
+    "fooled_handed_why": Guard(
+        lambda world: all(late_is_better(world, photo) for photo in turned_photos(world)),
+        {"en": "What is cleaned late", "ko": "늦게 되돌린 CLS는"},
+    ),
+    "fooled_transfer_why": Guard(
+        lambda world: turns_at_one(world, "goldfish") and not turns_at_one(world, "red-panda"),
+        {"en": "How far it takes depends", "ko": "얼마나 움직여야 하는지는"},
+    ),
+    "fooled_card": Guard(
+        lambda world: turns_at_one(world, "goldfish") and world.keeps("goldfish", **NOISE),
+        {"en": "A change that no eye sees", "ko": "눈에 보이지 않는 변화도"},
     ),
     "transplant_turn_slip": Guard(
         lambda world: top(with_cls_of_dog(world, 5)) == top(world.of("goldfish")),

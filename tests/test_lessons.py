@@ -90,6 +90,7 @@ def walked(analyses, tmp_path_factory) -> list[dict[str, Any]]:
         model, name = wanted["model"], wanted["name"]
         picture, changes = PICTURES / EXAMPLES[wanted["example"]], wanted["interventions"]
         donors = {f"example-{one}": found for (of, one), found in analyses.items() if of == model}
+        donors["itself"] = analyses[model, wanted["example"]]
         changes = [one | {"from": donors[one["from"]]} if "from" in one else one for one in changes]
         operated = analyze(load(model), picture, interventions=changes)
         save(folder / f"{model}-{name}", pack(operated, whole=False), {})

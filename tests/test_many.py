@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.models import photo, spread, tiny
 from vitviz import BrokenPicture, LoadedModel, SelectionError, VitvizError, WeightsError, analyze
 from vitviz.many.measures import MEASURES, price
 from vitviz.many.pictures import pictures_of
+from vitviz.surveys import summary
 
 
 def pictures(count: int = 5) -> list[np.ndarray]:
@@ -263,6 +265,34 @@ def test_mean_maps_are_those_of_the_explainers(tiny_vit: LoadedModel) -> None:
         close(found.mean(key), torch.stack(maps).mean(dim=0))
     with pytest.raises(SelectionError, match="has no CLS token, from which attention is seen"):
         vitviz.survey(tiny("no_cls"), pictures(1), ["attention"], progress=False)
+
+
+def test_a_survey_of_fooled_pictures_is_what_each_says() -> None:
+    loaded = tiny("cls")
+    loaded = replace(loaded, card=replace(loaded.card, temperature=0.02))
+    some = pictures(12)[5:]
+    found = vitviz.survey(loaded, some, ["answer", "distance", "fooled"], progress=False)
+    depth = loaded.card.config.depth
+    alone = [analyze(loaded, one).fool() for one in some]
+    turned = [one for one in alone if one.turned]
+    assert 0 < len(turned) < len(alone)
+    backs = torch.stack([one.restored("patches").returns for one in turned]).float()
+    assert found.values["fooled"][:, 0].tolist() == [float(one.turned) for one in alone]
+    close(found.restored(), backs.mean(dim=0))
+    last = max(layer for layer in range(depth) if backs.mean(dim=0)[layer] >= 0.5)
+    assert found.half_restored() == last
+    rows = found.table()
+    assert [row["restored"] for row in rows if row["head"] == 0] == pytest.approx(
+        backs.mean(dim=0).tolist()
+    )
+    assert f"{len(turned)} turned by at most 4 of 255, half of them back" in summary(found)
+    still = [one for one, of in zip(some, alone, strict=True) if not of.turned][:2]
+    none = vitviz.survey(loaded, still, ["distance", "fooled"], progress=False)
+    assert "0 turned by at most 4 of 255" in summary(none)
+    assert none.restored() is none.half_restored() is None
+    assert "restored" not in none.table()[0]
+    with pytest.raises(SelectionError, match="'fooled' was not measured"):
+        vitviz.survey(loaded, pictures(1), ["norms"], progress=False).half_restored()
 
 
 def test_what_a_measure_costs_is_said_first(tiny_vit: LoadedModel, capsys) -> None:

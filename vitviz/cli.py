@@ -372,8 +372,8 @@ def survey_options() -> Arguments:
         nargs="+",
         default=[],
         metavar="NAME",
-        help="besides answers and distances: entropy, norms, prefix, or the key of an explainer, "
-        "whose maps are averaged; what each costs is said first",
+        help="besides answers and distances: entropy, norms, prefix, fooled, or the key of an "
+        "explainer, whose maps are averaged; what each costs is said first",
     )
     add(
         "--labels-of-folders",

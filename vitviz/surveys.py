@@ -6,6 +6,7 @@ from pathlib import Path
 
 from .errors import VitvizError
 from .look import word, write_file
+from .many.measures import FOOLED
 from .many.survey import Survey, survey
 from .model.key import ModelKey
 from .model.weight_options import weight_options
@@ -64,7 +65,7 @@ def write_survey(arguments: argparse.Namespace) -> int:
 
 
 def summary(found: Survey) -> str:
-    """Number of pictures, mean confidence, accuracy, and attention distances, in a line."""
+    """Number of pictures, mean confidence, accuracy, attention distances, and what was fooled."""
     parts = [f"{len(found.pictures):,} pictures"]
     parts += [f"{len(found.broken):,} broken"] if found.broken else []
     if found.confidence is not None:
@@ -75,4 +76,11 @@ def summary(found: Survey) -> str:
     if found.pictures:
         far = found.mean()
         parts.append(f"heads look {float(far.min()):.3g} to {float(far.max()):.3g} pixels far")
+    if FOOLED in found.values and found.pictures:
+        turned = int(found.values[FOOLED][:, 0].sum())
+        parts.append(f"{turned:,} turned by at most 4 of 255")
+        if turned:
+            parts.append(
+                f"half of them back with clean patches up to layer {found.half_restored()}"
+            )
     return ", ".join(parts)

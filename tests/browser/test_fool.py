@@ -3,6 +3,7 @@
 import base64
 import io
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,12 @@ def shown(page) -> list[np.ndarray]:
     urls = page.locator(".vv-fool canvas").evaluate_all(PICTURES)
     files = [io.BytesIO(base64.b64decode(url.split(",")[1])) for url in urls]
     return [np.asarray(Image.open(file).convert("RGB")) for file in files]
+
+
+def leads_from(analysis) -> int:
+    """The first layer from which on the lens has the answer first."""
+    leads = (analysis.lens.argmax(dim=-1) == analysis.lens[-1].argmax()).tolist()
+    return len(leads) - (leads[::-1].index(False) if False in leads else len(leads))
 
 
 def fool(page, level: int) -> None:
@@ -62,6 +69,17 @@ def test_the_page_fools_the_model_as_python_does(visit, fooled) -> None:
     expect(found).to_contain_text(
         f"layer {since} on" if since < len(cls) else "does not bring it back"
     )
+    lens = page.locator(f"{FOOL} .vv-reading").nth(2)
+    clean, changed = (leads_from(one) for one in (fooled.clean, fooled.analysis))
+    expect(lens).to_contain_text(f"the photo is {before} from layer {clean} on")
+    expect(lens).to_contain_text(f"{after} from layer {changed} on")
+    expect(page.locator(f"{FOOL} .vv-linechart")).to_have_count(2)
+    # The larger file is Pillow's.
+    with page.expect_download() as larger:
+        page.get_by_role("button", name="Save it larger").click()
+    theirs = Image.fromarray(picture).resize((216, 216), Image.Resampling.BICUBIC)
+    saved = Image.open(larger.value.path()).convert("RGB")
+    assert np.array_equal(np.asarray(saved), np.asarray(theirs))
     # A link holds it, and undo takes it back.
     assert "perturb_away_4_8_0" in page.url
     page.get_by_role("button", name="Undo", exact=False).last.click()
@@ -70,6 +88,33 @@ def test_the_page_fools_the_model_as_python_does(visit, fooled) -> None:
     again.page.locator(f"{FOOL} summary").click()
     expect(again.page.locator(f"{FOOL} .vv-reading").first).to_contain_text(f"is now {after}")
     assert np.array_equal(shown(again.page)[2], picture)
+
+
+def test_a_class_of_the_same_group_is_named_so(visit) -> None:
+    """A dog that becomes another dog."""
+    for example, is_same in (("dog", True), ("goldfish", False)):
+        link = f"?model=photos&example={example}&panel=experiment&beside=experiment"
+        seen = visit(link + "&experiment=perturb_away_4_8_0", wait_for=f"{example}.jpg")
+        seen.page.locator(f"{FOOL} summary").click()
+        said = seen.page.locator(f"{FOOL} .vv-reading").first
+        expect(said).to_contain_text("is now")
+        told = re.compile(r"Both are of the same group: (a )?dog\.")
+        if is_same:
+            expect(said).to_contain_text(told)
+        else:
+            expect(said).not_to_contain_text("same group")
+
+
+def test_a_link_puts_the_clean_cls_back(visit, fooled) -> None:
+    """As the lesson does: the fooled picture, with the photo's own CLS before the last layer."""
+    put = {"kind": "transplant", "patches": "cls", "layer": 5, "from": fooled.clean}
+    ours = fooled.clean.operate([*fooled.analysis.interventions, put]).predictions(1)[0]
+    assert ours.index == fooled.clean.class_index(None)
+    text = "perturb_away_4_8_0*transplant_cls_5_itself"
+    seen = visit(f"?model=photos&panel=experiment&experiment={text}&beside=experiment")
+    answers = seen.page.locator(".vv-before-after")
+    expect(answers).to_contain_text(f"red panda, {int(100 * ours.number)}.")
+    expect(seen.page.locator(".vv-done li").last).to_contain_text("the unchanged picture")
 
 
 def test_a_target_is_chosen_and_level_0_is_the_photo(visit, fooled) -> None:
@@ -96,8 +141,8 @@ def test_it_fits_on_small_screens(visit, language: str, size: str) -> None:
     page = seen.page
     fool(page, 4)
     page.locator(".vv-fool").wait_for()
-    page.locator(f"{FOOL} .vv-pair button").nth(1).click()
-    page.locator(f"{FOOL} .vv-linechart").wait_for()
+    page.locator(f"{FOOL} .vv-pair button").nth(2).click()
+    page.locator(f"{FOOL} .vv-linechart").last.wait_for()
     page.locator(".vv-fool").scroll_into_view_if_needed()
     if folder := os.environ.get("SHOTS"):
         page.screenshot(path=Path(folder) / f"fool-{size}-{language}.png")

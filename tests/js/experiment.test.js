@@ -112,6 +112,7 @@ test("what no list writes is no experiment, and neither is what the model does n
     ["transplant_all_4_example-cat", false],
     ["transplant_16_0_example-cat", false],
     ["transplant_cls_1_model-x", false],
+    ["transplant_cls_2_itself", true],
   ]) {
     assert.equal(isExperiment(text, bounds), good, String(text));
   }

@@ -113,6 +113,18 @@ def test_tokens_of_an_example_are_transplanted(desk, models) -> None:
         assert "another analysis" in refused["error"]
 
 
+def test_clean_tokens_of_the_picture_itself_are_put_back(desk, models) -> None:
+    now, loaded = shown(desk), models.get(ModelKey("tiny-cls"))
+    clean = vitviz.analyze(loaded, photo())
+    black = {"kind": "replace", "patches": [1, 2, 6], "by": "black", "seed": 0}
+    change = {"kind": "transplant", "patches": "cls", "layer": 2}
+    manifest = operate(desk, now, black, {**change, "from": "itself"})
+    ours = clean.operate([black, {**change, "from": clean}])
+    assert not torch.allclose(ours.trace.logits, clean.operate([black]).trace.logits, atol=1e-3)
+    assert_close(logits(desk, manifest), ours.trace.logits.tolist(), atol=1e-4, rtol=0)
+    assert manifest["pass"]["changes"][1]["from"] == "my dog.png, tiny-cls"
+
+
 def sent(desk: Service, name: str = "second.png") -> tuple[dict, object]:
     """Another photo of the visitor, as the viewer names it, and its pixels."""
     pixels = photo(90, 50)[::-1].copy()

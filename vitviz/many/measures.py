@@ -17,7 +17,7 @@ from ..probe.capture.trace import CACHED
 from ..probe.explain.explainers import EXPLAINERS
 from ..probe.measure.heads import distances
 
-ANSWER, DISTANCE = "answer", "distance"
+ANSWER, DISTANCE, FOOLED = "answer", "distance", "fooled"
 QUICK = (ANSWER, DISTANCE)  # measures that need no trace
 
 
@@ -48,6 +48,16 @@ def _prefix(analysis: Analysis) -> Tensor:
 def _norms(analysis: Analysis) -> Tensor:
     """The mean length of the patch tokens, after embedding and after each block. (L + 1,)"""
     return analysis.trace.tokens[:, analysis.grid.num_prefix_tokens :].norm(dim=-1).mean(dim=-1)
+
+
+def _fooled(analysis: Analysis) -> Tensor:
+    """Whether at most 4 levels turn the answer; then whether clean patches, put back before each
+    block, bring it back. 0 or 1 each, all 0 for a picture whose answer does not turn. (1 + L,)
+    """
+    fooled = analysis.fool()
+    if not fooled.turned:
+        return torch.zeros(1 + analysis.trace.depth)
+    return torch.cat([torch.ones(1), fooled.restored("patches").returns.float()])
 
 
 def _explained(key: str) -> Measure:
@@ -82,6 +92,12 @@ MEASURES = {
         1.0,
     ),
     "norms": Measure("mean length of the patch tokens, (layers + 1)", _norms, 0.0),
+    FOOLED: Measure(
+        "whether a change of at most 4 levels turns the answer, and before which layers clean "
+        "patches bring it back, (1 + layers)",
+        _fooled,
+        33.0,  # eight steps of three passes, two more, and one for each of some six blocks
+    ),
     **{key: _explained(key) for key in EXPLAINERS},
 }
 KEEPING = 1.0  # forward passes that an analysis costs besides its own, which all but `QUICK` need

@@ -23,7 +23,7 @@ from ..probe.intervene.surgery import Surgery
 from ..probe.measure.predictions import Results, classes_of, results_of
 from ..whole import at_home
 from .analyses import in_batches, labelled, made_of, size_of
-from .measures import ANSWER, DISTANCE, MEASURES, QUICK, chosen, price, quick
+from .measures import ANSWER, DISTANCE, FOOLED, MEASURES, QUICK, chosen, price, quick
 from .pictures import BrokenPicture, Label, Picture, others_in, pictures_of, watched
 from .record import Line, PictureResult, Record
 
@@ -75,17 +75,36 @@ class Survey:
         ]
         return sum(probabilities) / len(probabilities) if probabilities else None
 
+    def restored(self) -> Tensor | None:
+        """The share of the turned answers that clean patches, put back before each block, bring
+        back, in [0, 1] (L,); None if no answer turned. Needs the measure "fooled", else
+        `SelectionError` is raised; see `Fooled.restored`.
+        """
+        turned, *back = self._of(FOOLED).sum(dim=0).tolist()
+        return torch.tensor(back) / turned if turned else None
+
+    def half_restored(self) -> int | None:
+        """The last block before which clean patches bring at least half of the turned answers back;
+        None if no answer turned. Raises `SelectionError` as `restored` does.
+        """
+        shares = self.restored()
+        return None if shares is None else int((shares >= 0.5).nonzero()[-1])
+
     def table(self) -> list[dict[str, Any]]:
-        """A row for each head: layer, head, and of each measure of heads the mean and its error."""
+        """A row for each head: layer, head, and of each measure of heads the mean and its error.
+        After the measure "fooled" also "restored", the share of `restored` before this layer.
+        """
         layers, heads = self.card.config.depth, self.card.config.num_heads
         measured = [
             name for name, values in self.values.items() if values.shape[1:] == (layers, heads)
         ]
         parts = {name: self.mean(name).tolist() for name in measured}
         parts |= {f"{name}_error": self.error(name).tolist() for name in measured}
+        back = self.restored() if FOOLED in self.values else None
         return [
             {"layer": layer, "head": head}
             | {name: values[layer][head] for name, values in parts.items()}
+            | ({} if back is None else {"restored": float(back[layer])})
             for layer in range(layers)
             for head in range(heads)
         ]

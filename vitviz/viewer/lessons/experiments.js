@@ -11,10 +11,9 @@ export const hiddenIn = ({ rows, cols }) => Math.round(rows * cols * HIDDEN);
 
 /**
  * The text of an experiment for this analysis; see state/experiment.js.
- * @param {string} text  with LAST for the last layer, END for the place behind it, PATCHES for all patches,
- *   CENTRE
- *   for those in the middle half of height and width, FIRST(explainer) for the first ones of a map, and
- *   LOT(seed) for as many drawn by lot
+ * @param {string} text  with LAST for the last layer, END for the place behind it, HALF for the layer in the
+ *   middle, PATCHES for all patches, CENTRE for those in the middle half of height and width, FIRST(explainer)
+ *   for the first ones of a map, and LOT(seed) for as many drawn by lot
  * @param {import("../data/source.js").Source} source
  * @returns {string|null|undefined}  null while a map is loading, undefined if this analysis has no such map
  */
@@ -26,6 +25,7 @@ export function experimentIn(text, source) {
   return text
     .replace("LAST", String(manifest.model.depth - 1))
     .replace("END", String(manifest.model.depth))
+    .replace("HALF", String(Math.floor(manifest.model.depth / 2)))
     .replace("PATCHES", "0-" + (grid.rows * grid.cols - 1))
     .replace("CENTRE", centreOf(grid).join("."))
     .replace("FIRST(" + key + ")", first.join("."))

@@ -4,6 +4,7 @@ import { ask } from "./content/ask.js";
 import { black } from "./content/black.js";
 import { block } from "./content/block.js";
 import { cut } from "./content/cut.js";
+import { fooled } from "./content/fooled.js";
 import { gather } from "./content/gather.js";
 import { hide } from "./content/hide.js";
 import { learn } from "./content/learn.js";
@@ -33,6 +34,7 @@ export const LESSONS = [
   black,
   hide,
   transplant,
+  fooled,
   unknown,
   notes,
   learn,

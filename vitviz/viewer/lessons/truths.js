@@ -135,6 +135,9 @@ const wordIn = ({
   },
 }) => predictions[0]?.label;
 
+/** Whether the most probable class after an experiment is that of a pass. */
+const isSame = ({ manifest }, pass) => manifest.pass.predictions[0]?.index === pass.predictions[0]?.index;
+
 /** Cosine similarities of the position of a token to those of all patches; undefined where it has none. */
 function positionsFrom(source, token) {
   return within(fetched(source.positions), () => source.positionMap(token) ?? undefined);
@@ -805,6 +808,24 @@ export const TRUTHS = {
       );
     },
   },
+  /** The first experiment, from small to large, after which another class is most probable; else "further". */
+  leastTurn: {
+    unit: "which",
+    of: ({ manifest: { pass } }, { experiments = {} }, _other, outcomeOf) =>
+      withinAll(
+        Object.values(experiments).map(outcomeOf),
+        (found) => Object.keys(experiments)[found.findIndex((one) => !isSame(one, pass))] ?? "further",
+      ),
+  },
+  /** The experiments after which the class is the most probable one: "both", "none", or the key of one. */
+  bringsBack: {
+    unit: "which",
+    of: ({ manifest: { pass } }, { experiments = {} }, _other, outcomeOf) =>
+      withinAll(Object.values(experiments).map(outcomeOf), (found) => {
+        const back = Object.keys(experiments).filter((_, at) => isSame(found[at], pass));
+        return back.length > 1 ? "both" : (back[0] ?? "none");
+      }),
+  },
   classCount: { unit: "count", of: ({ manifest }) => manifest.model.num_classes || undefined },
   answerKind: {
     unit: "which",
@@ -851,8 +872,8 @@ const OF_ONE_CLASS = new Set(
   (
     "lossOfWord lossOfChance pushOfWord shareBeside morePushed firstLead lensShare firstWord firstWordKind " +
     "sameFirstWord wordShare otherShare otherWord sameWord sameNumbers outcomeShare outcomeWord outcomesMean " +
-    "outcomesLeast outcomesMost outcomesSame halvedPhotos hurtsMost whoseWord firstTurn answerKind answerShare " +
-    "answerName sumOfClasses"
+    "outcomesLeast outcomesMost outcomesSame halvedPhotos hurtsMost whoseWord firstTurn leastTurn bringsBack " +
+    "answerKind answerShare answerName sumOfClasses"
   ).split(" "),
 );
 

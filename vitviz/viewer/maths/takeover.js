@@ -1,4 +1,7 @@
-/** Take over: the sentence about the blocks before which clean tokens bring an answer back. */
+/**
+ * Take over: the sentence about the blocks before which clean tokens bring an answer back, and what the logit
+ * lens says of the old and the new answer.
+ */
 
 /**
  * The key of a text and its values.
@@ -13,4 +16,26 @@ export function takeOver(patches, cls) {
     key: since < patches.length ? "experimentFoolFoundBoth" : "experimentFoolFoundPatches",
     values: { last, since },
   };
+}
+
+/**
+ * The first layer from which on the lens has a class first; its number of layers, if it does not end so.
+ * @param {{ranks: number[]}} line
+ */
+const leadsFrom = ({ ranks }) => ranks.findLastIndex((rank) => rank !== 1) + 1;
+
+/**
+ * Lines of the lens: the old answer in the clean picture, then the new and the old one in the changed picture;
+ * and from which layer on each picture has the answer that it ends with. null unless the lens follows both.
+ * @param {import("../types.js").LensLine[]|null} clean
+ * @param {import("../types.js").LensLine[]|null} changed
+ * @param {number} before  the answer to the clean picture
+ * @param {number} after  the answer to the changed one
+ */
+export function lensOfBoth(clean, changed, before, after) {
+  const lineOf = (lines, index) => lines?.find((line) => line.index === index);
+  const [intact, now, old] = [lineOf(clean, before), lineOf(changed, after), lineOf(changed, before)];
+  if (!intact || !now) return null;
+  const lines = { clean: intact, after: now, ...(old ? { before: old } : {}) };
+  return { lines, values: { clean: leadsFrom(intact), changed: leadsFrom(now) } };
 }

@@ -8,7 +8,7 @@ import { createHeadTable } from "./experiment/headtable.js";
 import { createPhotoChoice } from "../parts/photochoice.js";
 import { allow, button, choice, slider, toggle } from "../parts/widgets.js";
 import { TOOLS, cellsOf, edgesOf } from "../state/bench.js";
-import { OPERATED, partsTouched, read, takesFromOthers } from "../state/experiment.js";
+import { OPERATED, partsTouched, read, takesTokens } from "../state/experiment.js";
 import { answerOf } from "../text/answer.js";
 import { codeOf } from "../text/python.js";
 import { whereComputed } from "../text/where.js";
@@ -33,7 +33,7 @@ function code(selection, { manifest }, _taste, done = null) {
   const changes = done ?? read(selection.experiment) ?? [];
   const count = manifest.pass.predictions.length;
   // Only the pass knows the name of the photo whose tokens were put in.
-  if (changes.length === 0 || count === 0 || (!done && takesFromOthers(changes))) return null;
+  if (changes.length === 0 || count === 0 || (!done && takesTokens(changes))) return null;
   return { ...codeOf(manifest, "predictions", { count }, changes), torch: null };
 }
 

@@ -7,7 +7,7 @@
  */
 
 import { HERE, notHere } from "../data/files.js";
-import { takesFromOthers } from "../state/experiment.js";
+import { takesFromOthers, takesTokens } from "../state/experiment.js";
 import { lookOf } from "../maths/look.js";
 import { granted, refusal } from "../text/refusal.js";
 import { createLocal, sketch } from "./local.js";
@@ -169,7 +169,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
   /** The answer of a model after an experiment, at once, or null. */
   function sketchOf(source, interventions) {
     const model = models.get(source.manifest.model);
-    return model?.state === "here" && !takesFromOthers(interventions)
+    return model?.state === "here" && !takesTokens(interventions)
       ? sketch(model, source, interventions)
       : null;
   }

@@ -69,6 +69,7 @@ export function createComparisons(app, backend, photos, fetchFile, render) {
   async function manifestOf(key, signal = new AbortController().signal) {
     if (key === OPERATED) return changed(app.selection.experiment, signal);
     if (key === KEPT) return kept;
+    if (key === ITSELF) return app.source.manifest;
     return backend.beside(app.source.manifest, key, askedOf(photos, key));
   }
 

@@ -22,7 +22,7 @@ import { OWN_PHOTO } from "./photos.js";
 /** The key of the analysis that stands beside as the experiment changed it. */
 export const OPERATED = "experiment";
 
-/** The picture itself, whose clean tokens a transplant puts back; no link holds it. */
+/** The picture itself, whose clean tokens a transplant puts back; the server knows the name, too. */
 export const ITSELF = "itself";
 
 /**
@@ -72,12 +72,13 @@ const pairs = {
 };
 
 /**
- * The key of a picture that can stand beside, whose tokens are taken; of a photo of the visitor, only in this
- * page.
+ * The key of a picture whose tokens are taken: the one that is shown, or one that can stand beside; of a photo
+ * of the visitor, only in this page.
  */
 const picture = {
   write: String,
-  read: (text) => (/^example-[a-z0-9-]{1,60}$/.test(text) || OWN_PHOTO.test(text) ? text : undefined),
+  read: (text) =>
+    text === ITSELF || /^example-[a-z0-9-]{1,60}$/.test(text) || OWN_PHOTO.test(text) ? text : undefined,
 };
 
 const SHAPES = { number, list, pairs, picture, word: { write: String, read: () => undefined } };
@@ -192,6 +193,9 @@ export function partsTouched(interventions, depth) {
   });
   return [...new Set(parts)];
 }
+
+/** Whether an experiment puts tokens of a second pass in, of this picture or another one. */
+export const takesTokens = (interventions) => interventions.some(({ from }) => from !== undefined);
 
 /** Whether an experiment takes something of another picture, which nobody has who knows this one alone. */
 export function takesFromOthers(interventions) {

@@ -3,6 +3,7 @@
 import { prefixKind } from "../maths/attention.js";
 import { placeOf } from "../maths/geometry.js";
 import { digits, multiple } from "../maths/numbers.js";
+import { ITSELF } from "../state/experiment.js";
 import { changeText } from "./changes.js";
 import { languageOf } from "./language.js";
 import { withParticles } from "./particles.js";
@@ -274,5 +275,6 @@ export function besideName({ kind, photo = "", name = "", names = {} }, { t, lan
  */
 export function changeName(change, app) {
   const donor = app.comparisons.besides().find(({ key }) => key === change.from);
-  return changeText(donor ? { ...change, from: besideName(donor, app) } : change, app.t, namesOf(app));
+  const from = change.from === ITSELF ? app.t("experimentItself") : donor && besideName(donor, app);
+  return changeText(from ? { ...change, from } : change, app.t, namesOf(app));
 }

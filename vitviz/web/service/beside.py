@@ -19,6 +19,7 @@ from .replies import Shown
 # Prefixes of keys: of a visitor's photos, which only an open viewer knows, and of other sizes.
 PHOTO = "photo-"
 SIZE = "size-"
+ITSELF = "itself"  # key of the picture that is shown, whose clean tokens a transplant puts back
 
 
 class Choice(NamedTuple):
@@ -72,13 +73,15 @@ def _at_size(shown: Shown, text: str) -> Shown:
 
 
 def picked(wanted: Any, shown: Shown, offered: Iterable[Choice]) -> Shown | None:
-    """The picture and model to compare with `shown`. `wanted`: the key of a choice, or a photo that
-    the visitor sent, {"path", "name"}; None for anything else. Models check sizes themselves.
+    """The picture and model to compare with `shown`. `wanted`: the key of a choice, `ITSELF`, or a
+    photo that the visitor sent, {"path", "name"}; None for anything else. Models check sizes.
 
     Paths are not trusted: the store reads only its own files. Raises `WeightsError` for a text that
     is no size.
     """
     match wanted:
+        case str(key) if key == ITSELF:
+            return shown._replace(preview=None)
         case str(key) if key.startswith(SIZE):
             return _at_size(shown, key.removeprefix(SIZE))
         case str(key):

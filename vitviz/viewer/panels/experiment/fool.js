@@ -7,13 +7,16 @@ import { createLineChart } from "../../parts/linechart.js";
 import { button, slider } from "../../parts/widgets.js";
 import { toRgba } from "../../maths/colour.js";
 import { choosesOne } from "../../maths/outputs.js";
-import { takeOver } from "../../maths/takeover.js";
+import { resized } from "../../maths/resampling.js";
+import { lensOfBoth, takeOver } from "../../maths/takeover.js";
 import { ITSELF, OPERATED, withOne } from "../../state/experiment.js";
 import { className } from "../../text/explaining.js";
 import { reasonOf } from "../../text/refusal.js";
+import { groupName } from "../../text/words.js";
 import { LIMITS } from "../../engine/tables.js";
 
 const [STEPS, NEAREST, RESTS_MS, TIMES] = [8, 5, 150, 16];
+const LARGER = 3; // times the size that the model sees, of the larger file
 const PARTS = ["patches", "cls"];
 const bestOf = ({ predictions }) => predictions[0].index;
 
@@ -70,9 +73,20 @@ export function createFoolControls(app) {
   }));
   const said = el("p", { class: "vv-reading", role: "status" });
   const noise = el("p", { class: "vv-note" });
+  const keep = (canvas, name) => canvas.toBlob((blob) => blob && download(blob, name));
   const save = button({
     text: t("experimentFoolSave"),
-    onClick: () => pictures[2].canvas.toBlob((blob) => blob && download(blob, "fooled.png")),
+    onClick: () => keep(pictures[2].canvas, "fooled.png"),
+  });
+  const [wide, high] = [LARGER * width, LARGER * height];
+  const saveLarger = button({
+    text: t("experimentFoolSaveLarger", { width: wide, height: high }),
+    onClick() {
+      const larger = pixelCanvas(high, wide, "");
+      const { data } = resized({ data: drawn, width, height, channels }, wide, high, "bicubic");
+      larger.draw(toRgba(Uint8Array.from(data), channels));
+      keep(larger.canvas, "fooled-larger.png");
+    },
   });
   const curve = createCurve(app, before);
   const result = el(
@@ -87,7 +101,8 @@ export function createFoolControls(app) {
     ),
     said,
     noise,
-    el("div", { class: "vv-pair" }, save),
+    el("div", { class: "vv-pair" }, save, saveLarger),
+    el("p", { class: "vv-note", text: t("experimentFoolResizing") }),
     curve.root,
   );
   const root = el(
@@ -128,8 +143,11 @@ export function createFoolControls(app) {
     const after = bestOf(other.source.manifest.pass);
     const values = { before: className(before, app), after: className(after, app) };
     const most = moved.reduce((all, one) => Math.max(all, one), 0);
-    setText(said, t(after === before ? "experimentFoolStill" : "experimentFoolTurned", { ...values, most }));
-    curve.of(change, after !== before && change.target !== "random");
+    const turned = t(after === before ? "experimentFoolStill" : "experimentFoolTurned", { ...values, most });
+    const group =
+      after !== before && model.groups?.[after] === model.groups?.[before] && model.groups?.[after];
+    setText(said, turned + (group ? " " + t("experimentFoolGroup", { group: groupName(group, app) }) : ""));
+    curve.of(change, after !== before && change.target !== "random" ? other.source : null);
     compare(change);
   }
 
@@ -149,36 +167,60 @@ export function createFoolControls(app) {
   }
 }
 
-/** The curve of where the change takes over: a pass for each block, with clean tokens put back before it. */
+/**
+ * The curve of where the change takes over: a pass for each block, with clean tokens put back before it; and
+ * what the logit lens reads from the clean and the changed picture.
+ */
 function createCurve(app, answer) {
   const { t, source } = app;
   const { depth, prefix_tokens: prefix, grid } = source.manifest.model;
   const patches = Array.from({ length: grid.rows * grid.cols }, (_, patch) => patch);
-  const chart = createLineChart({
-    label: t("experimentFoolWhere"),
-    axis: t("experimentFoolAxis"),
-    columns: Array.from({ length: depth }, (_, layer) => String(layer)),
-    height: 10,
-    onChoose: (layer) => app.select({ layer }),
-  });
+  const chartOf = (label, axis) =>
+    createLineChart({
+      label,
+      axis,
+      columns: Array.from({ length: depth }, (_, layer) => String(layer)),
+      height: 10,
+      onChoose: (layer) => app.select({ layer }),
+    });
+  const chart = chartOf(t("experimentFoolWhere"), t("experimentFoolAxis"));
+  const lens = {
+    chart: chartOf(t("experimentFoolLens"), t("lensAxis")),
+    said: el("p", { class: "vv-reading" }),
+  };
   const said = el("p", { class: "vv-reading", role: "status" });
   const ask = button({ text: t("experimentFoolWhere"), onClick: () => measure(change) });
   const intro = el("p", {
     class: "vv-note",
     text: t("experimentFoolCurve", { name: className(answer, app) }),
   });
-  const found = el("div", { class: "vv-sections" }, intro, chart.root);
-  const root = el("div", { class: "vv-sections" }, el("div", { class: "vv-pair" }, ask), found, said);
-  let change = null;
+  const found = el(
+    "div",
+    { class: "vv-fool-curves" },
+    el("div", {}, intro, chart.root),
+    el("div", {}, el("p", { class: "vv-note", text: t("experimentFoolLens") }), lens.chart.root),
+  );
+  const root = el(
+    "div",
+    { class: "vv-sections" },
+    el("div", { class: "vv-pair" }, ask),
+    found,
+    said,
+    lens.said,
+  );
+  let [change, changed] = [null, null];
   return {
     root,
-    /** Nothing is learned without CLS: clean patches are then all tokens, or nearly all. */
+    /**
+     * `turned`: the changed picture, null if its answer has not turned. Nothing is learned without CLS: clean
+     * patches are then all tokens, or nearly all.
+     */
     of(next, turned) {
-      change = next;
+      [change, changed] = [next, turned];
       const asks = turned && prefix[0] === "cls_token";
       show(root, asks && app.backend.model(source.manifest.model)?.state === "here");
       show(found, false);
-      setText(said, "");
+      [said, lens.said].forEach((one) => setText(one, ""));
     },
   };
 
@@ -192,6 +234,7 @@ function createCurve(app, answer) {
           const clean = { kind: "transplant", patches: part === "cls" ? part : patches, layer, from: ITSELF };
           rows[part].push(await app.comparisons.results([of, clean], source));
         }
+      await Promise.all([source, changed].map((one) => one.lens.exists && one.lens.fetch()));
     } catch (error) {
       if (!isOld()) setText(said, t("fairFailed", { reason: reasonOf(error, app.language) }));
       return;
@@ -207,13 +250,27 @@ function createCurve(app, answer) {
     const returns = (part) => rows[part].map((one) => bestOf(one) === answer);
     const { key, values } = takeOver(returns("patches"), returns("cls"));
     setText(said, t(key, { ...values, name: className(answer, app) }));
-    chart.render({
-      lines,
-      scale: { min: 0, max: 1 },
-      marked: app.selection.layer,
-      reading: said.textContent ?? "",
-      ticks: [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "%" })),
-    });
+    draw(chart, lines, said);
+    readLens();
     show(found, true);
+  }
+
+  function draw(to, lines, { textContent: reading }) {
+    const ticks = [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "%" }));
+    to.render({ lines, scale: { min: 0, max: 1 }, marked: app.selection.layer, reading, ticks });
+  }
+
+  function readLens() {
+    const after = bestOf(changed.manifest.pass);
+    const both = lensOfBoth(source.lens.here, changed.lens.here, answer, after);
+    show(/** @type {HTMLElement} */ (lens.chart.root.parentElement), both !== null);
+    if (!both) return;
+    const names = { before: className(answer, app), after: className(after, app) };
+    const lines = Object.entries(both.lines).map(([which, { probabilities }]) => {
+      const name = t("experimentFoolLens_" + which, names);
+      return { name, title: name, values: probabilities };
+    });
+    setText(lens.said, t("experimentFoolLensFound", { ...names, ...both.values }));
+    draw(lens.chart, lines, lens.said);
   }
 }
