@@ -156,6 +156,30 @@ def test_short_turns_do_not_wait_for_a_long_one_of_each_other_address(clock):
     assert got == [strangers[0], "visitor", *strangers[1:]]
 
 
+def test_a_place_is_given_also_where_each_look_finds_another_first(monkeypatch):
+    """Two callers, whose ranks had changed between their looks, both waited, and were refused."""
+    now = iter(range(0, 10**9, 3))
+    monkeypatch.setattr(turns_module, "time", Clock())
+    monkeypatch.setattr(turns_module.time, "monotonic", lambda: next(now) ** 1.5)
+    turns, got = Turns(1, 99), []
+
+    def take(address):
+        ASKING.set(address)
+        with turns.take(20, REFUSAL):
+            got.append(address)
+
+    with ThreadPoolExecutor(9) as pool:
+        asked = [
+            pool.submit(contextvars.copy_context().run, take, address)
+            for address in [*"aabbbcddefaab"] * 20
+        ]
+        for one in asked:
+            one.result(20)
+    assert len(got) == 13 * 20
+    assert not turns._waiting
+    assert not turns._inside
+
+
 def test_a_full_line_has_room_for_an_address_that_has_fewer(clock):
     """Nine slow photos of one visitor refused every large photo of others for three minutes."""
     turns, got, refused, end = Turns(1, 3), [], [], threading.Event()

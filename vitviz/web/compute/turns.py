@@ -46,17 +46,12 @@ class Turns:
             if len(self._waiting) + self._inside.total() >= self._places + self._line:
                 self._give_way(caller.address, refusal)
             self._waiting.append(caller)
-            self._changed.wait_for(
-                lambda: caller not in self._waiting or self._is_next(caller), seconds
-            )
-            is_next = caller in self._waiting and self._is_next(caller)
-            if caller in self._waiting:
-                self._waiting.remove(caller)
-            if is_next:
-                self._inside[caller.address] += 1
-            self._changed.notify_all()
-        if not is_next:
-            raise refusal
+            self._fill()
+            self._changed.wait_for(lambda: caller not in self._waiting, seconds)
+            if not caller.has_place:
+                if caller in self._waiting:
+                    self._waiting.remove(caller)
+                raise refusal
         began = time.monotonic()
         try:
             yield
@@ -64,7 +59,7 @@ class Turns:
             with self._changed:
                 self._inside -= Counter([caller.address])  # drops addresses with 0
                 self._note(caller.address, time.monotonic() - began)
-                self._changed.notify_all()
+                self._fill()
 
     def _note(self, address: str, seconds: float) -> None:
         """Note a turn of an address that has ended. The latest count most."""
@@ -84,9 +79,11 @@ class Turns:
         self._waiting.remove(last)
         self._changed.notify_all()
 
-    def _is_next(self, caller: "_Caller") -> bool:
-        if self._inside.total() >= self._places:
-            return False
+    def _fill(self) -> None:
+        """Give free places to those that wait. Ranks change with time, so each place is given once,
+        by whoever comes or leaves: two callers that looked a moment apart could each find the other
+        first, and wait for nothing.
+        """
         now, first = time.monotonic(), _Last(0, limits.SHORT_TURN_SECONDS)
 
         def rank(caller: _Caller) -> tuple[int, float]:
@@ -94,7 +91,12 @@ class Turns:
             waited = now - max(caller.came, last.ended)
             return self._inside[caller.address], -waited / last.seconds**0.5
 
-        return caller is min(self._waiting, key=rank)
+        while self._waiting and self._inside.total() < self._places:
+            caller = min(self._waiting, key=rank)
+            caller.has_place = True
+            self._waiting.remove(caller)
+            self._inside[caller.address] += 1
+        self._changed.notify_all()
 
 
 class _Caller:
@@ -102,6 +104,7 @@ class _Caller:
 
     def __init__(self, address: str) -> None:
         self.address, self.came = address, time.monotonic()
+        self.has_place = False
 
 
 class _Last(NamedTuple):
