@@ -117,6 +117,23 @@ def test_a_link_puts_the_clean_cls_back(visit, fooled) -> None:
     expect(seen.page.locator(".vv-done li").last).to_contain_text("the unchanged picture")
 
 
+def test_a_page_to_take_home_holds_it(visit, open_page, fooled) -> None:
+    text = "perturb_away_4_8_0"
+    seen = visit(f"?model=photos&panel=experiment&experiment={text}&beside=experiment")
+    page = seen.page
+    page.locator(".vv-before-after").wait_for()
+    page.locator("button", has_text="Save").first.click()
+    take = page.locator(".vv-take")
+    take.get_by_text("With the model").click()
+    with page.expect_download() as coming:
+        take.get_by_role("button", name="Make the page").click()
+    tab = open_page(Path(coming.value.path()).read_text("utf-8"), locale="en-US")
+    tab.locator(f"{FOOL} summary").click()
+    said = tab.locator(f"{FOOL} .vv-reading").first
+    expect(said).to_contain_text(f"is now {fooled.analysis.predictions(1)[0].label}")
+    assert (shown(tab)[2] == fooled.analysis.picture.numpy()).mean() >= 0.99
+
+
 def test_a_target_is_chosen_and_level_0_is_the_photo(visit, fooled) -> None:
     seen = visit("?model=photos&panel=experiment")
     page = seen.page

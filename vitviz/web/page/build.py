@@ -106,8 +106,7 @@ def _built(
     # Gradio takes this folder from the environment only; a component reads it when it is created.
     os.environ["GRADIO_TEMP_DIR"] = str(cache.folder)
     watch = Watch()
-    lent = menu.lent(settings.keep_weights is True) if settings.in_page != "nothing" else ()
-    service = Service(engine, menu, cache, watch, lent)
+    service = Service(engine, menu, cache, watch, _lent(settings, menu))
     first = First(service.opening)
     shipped = menu.shipped if settings.in_page != "nothing" else {}
     weights = {key: weights_file(path) for key, path in shipped.items()}
@@ -161,6 +160,13 @@ def _built(
         "enable_monitoring": False,
         "pwa": False,
     }
+
+
+def _lent(settings: Settings, menu: Menu) -> frozenset[str]:
+    """The names of the models whose weights pages may have."""
+    if settings.in_page == "nothing":
+        return frozenset()
+    return menu.lent(keep_own=settings.keep_weights is True)
 
 
 def _middleware(demo: App, first: First) -> list[Middleware]:
