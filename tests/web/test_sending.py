@@ -228,9 +228,24 @@ def test_the_document_that_is_asked_for_nothing_shows_the_answer_at_once(first):
     picture = base64.b64decode(re.search(r"base64,([^\"]+)", html)[1])
     with Image.open(io.BytesIO(picture)) as small:
         assert max(small.size) == 288
+    assert 'vv-maybe"' not in html
     for asked in ("/?panel=model", "/?model=photos", "/config"):
         assert light(made, document).get(asked).text != sent.text
     assert light(First(), document).get("/").text == document
+
+
+def test_the_document_says_a_maybe_as_the_viewer_does():
+    loaded = tiny("cls")  # whose classes all have less than a half
+    analysis = analyze(loaded, EXAMPLES[0].path)
+    name = analysis.answer().name
+    assert said_of(analysis)["en"].startswith(f"Maybe {name}, ")
+    assert (asked_of(analysis, "en"), asked_of(analysis, "ko")) == (
+        f"Maybe {name}",
+        f"어쩌면 {name}",
+    )
+    made = First()
+    made.make(analysis.to_bytes(), EXAMPLES[0])
+    assert f'<div class="vv-maybe"><p lang="en">Maybe {name}, ' in made.html("en").decode()
 
 
 def test_the_document_brings_what_will_be_shown_while_its_files_are_there(first):

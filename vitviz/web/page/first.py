@@ -23,6 +23,7 @@ from ...probe.measure.phrases import named
 from ..service.replies import with_places
 from ..store.examples import Example
 
+NAMING = ("answer", "maybe")  # levels of an answer that names a class or group
 SIDE = 288  # pixels: a blurred picture for a second, an eighth of the bytes of the sharp one
 CSS, BEGIN, SCRIPT = (
     without_comments((Path(__file__).parent / name).read_text(encoding="utf-8"))
@@ -51,6 +52,8 @@ class First:
         if analysis.photograph is None or analysis.photograph.crop is None:
             return
         picture, answers = _data(analysis.photograph.crop), said_of(analysis)
+        answer = analysis.answer()
+        grey = ' class="vv-maybe"' if answer and answer.level == "maybe" else ""
         texts = {
             language: [answers.get(language, ""), asked_of(analysis, language)]
             for language in languages()
@@ -58,32 +61,35 @@ class First:
         script = SCRIPT.replace("__SAID__", json.dumps(texts).replace("<", "\\u003c"))
         for language, (answer, question) in texts.items():
             self._by_language[language] = (
-                f'<script>{BEGIN}</script><div class="vv-first"><style>{CSS}</style>'
+                f'<script>{BEGIN}</script><div class="vv-first"><style>{CSS}</style><div{grey}>'
                 f'<p lang="{language}">{html.escape(answer)}</p>'
-                f'<p class="vv-asks" lang="{language}">{html.escape(question)}</p>'
+                f'<p class="vv-asks" lang="{language}">{html.escape(question)}</p></div>'
                 f'<img src="{picture}" alt="{html.escape(say(example.name, language))}"></div>'
                 f"<script>{script}</script>\n"
             ).encode()
 
 
 def said_of(analysis: Analysis) -> dict[str, str]:
-    """The answer as in the headline of the viewer, by language; {} if that is no plain answer."""
+    """The answer as in the headline of the viewer, by language; {} if that names no class."""
     answer = analysis.answer()
-    if answer is None or answer.level != "answer":
+    if answer is None or answer.level not in NAMING:
         return {}
     return {language: analysis.answer_text(language) for language in languages()}
 
 
 def asked_of(analysis: Analysis, language: str) -> str:
     """The headline of the first look: the question why that is the answer, where it is one class
-    or group; "" where `said_of` is empty.
+    or group, or that it may be one; "" where `said_of` is empty.
     """
     answer = analysis.answer()
-    if answer is None or answer.level != "answer":
+    if answer is None or answer.level not in NAMING:
         return ""
     if answer.outputs != "one_of" or not analysis.card.trained:
         return analysis.answer_text(language)
-    return say(Message("viewer.whySays", name=named(answer, analysis.card, language)), language)
+    name = named(answer, analysis.card, language)
+    if answer.level == "maybe":
+        return say(Message("viewer.whyMaybe", name=name), language)
+    return say(Message("viewer.whySays", name=name), language)
 
 
 def _brought(manifest: Mapping[str, Any]) -> bytes:
