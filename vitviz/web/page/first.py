@@ -53,7 +53,7 @@ class First:
             return
         picture, answers = _data(analysis.photograph.crop), said_of(analysis)
         answer = analysis.answer()
-        grey = ' class="vv-maybe"' if answer and answer.level == "maybe" else ""
+        grey = " vv-maybe" if answer and answer.level == "maybe" else ""
         texts = {
             language: [answers.get(language, ""), asked_of(analysis, language)]
             for language in languages()
@@ -61,9 +61,9 @@ class First:
         script = SCRIPT.replace("__SAID__", json.dumps(texts).replace("<", "\\u003c"))
         for language, (answer, question) in texts.items():
             self._by_language[language] = (
-                f'<script>{BEGIN}</script><div class="vv-first"><style>{CSS}</style><div{grey}>'
+                f'<script>{BEGIN}</script><div class="vv-first{grey}"><style>{CSS}</style>'
                 f'<p lang="{language}">{html.escape(answer)}</p>'
-                f'<p class="vv-asks" lang="{language}">{html.escape(question)}</p></div>'
+                f'<p class="vv-asks" lang="{language}">{html.escape(question)}</p>'
                 f'<img src="{picture}" alt="{html.escape(say(example.name, language))}"></div>'
                 f"<script>{script}</script>\n"
             ).encode()
