@@ -6,6 +6,7 @@
 import { layerName } from "../data/layers.js";
 import { el, setText } from "../parts/dom.js";
 import { OWN } from "../lessons/own.js";
+import { OPERATED } from "../state/experiment.js";
 import { reasonOf } from "../text/refusal.js";
 import { button, toggle } from "../parts/widgets.js";
 import { sheetIsReady, worksheet } from "../teaching/worksheet.js";
@@ -144,7 +145,8 @@ export function createTakeHome(app, download, nameOf) {
     return {
       note: note.value,
       outcomes,
-      selection: { ...app.selection, beside: "" },
+      // An experiment is made again by the model of the page.
+      selection: { ...app.selection, beside: engine && app.selection.beside === OPERATED ? OPERATED : "" },
       guesses: open ? app.teaching.guesses.of(open.id) : {},
       lesson: open?.id === OWN ? (app.teaching.shelf.brought() ?? app.teaching.shelf.draft()) : null,
       sheet: open ? worksheet(app, false) : "",
