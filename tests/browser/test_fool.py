@@ -88,6 +88,7 @@ def test_the_page_fools_the_model_as_python_does(visit, fooled) -> None:
     again.page.locator(f"{FOOL} summary").click()
     expect(again.page.locator(f"{FOOL} .vv-reading").first).to_contain_text(f"is now {after}")
     assert np.array_equal(shown(again.page)[2], picture)
+    expect(again.page.get_by_role("button", name="Where does it take over?")).to_be_visible()
 
 
 def test_a_class_of_the_same_group_is_named_so(visit) -> None:

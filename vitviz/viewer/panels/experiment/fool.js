@@ -218,7 +218,11 @@ function createCurve(app, answer) {
     of(next, turned) {
       [change, changed] = [next, turned];
       const asks = turned && prefix[0] === "cls_token";
-      show(root, asks && app.backend.model(source.manifest.model)?.state === "here");
+      const offer = () =>
+        change === next && show(root, asks && app.backend.model(source.manifest.model)?.state === "here");
+      offer();
+      // After a link the host has made the change, and the model is not here yet.
+      if (asks) app.backend.prepare(source.manifest.model)?.ready.then(offer);
       show(found, false);
       [said, lens.said].forEach((one) => setText(one, ""));
     },
