@@ -52,8 +52,8 @@ class First:
         if analysis.photograph is None or analysis.photograph.crop is None:
             return
         picture, answers = _data(analysis.photograph.crop), said_of(analysis)
-        answer = analysis.answer()
-        grey = " vv-maybe" if answer and answer.level == "maybe" else ""
+        found = analysis.answer()
+        grey = " vv-maybe" if found and found.level == "maybe" else ""
         texts = {
             language: [answers.get(language, ""), asked_of(analysis, language)]
             for language in languages()
