@@ -57,7 +57,7 @@ def ask(gate, path, chunks, app=None, method="POST", cut=False, headers=()):
 
 @pytest.mark.parametrize("kind", [b"multipart/form-data; boundary=x", b"Multipart/mixed"])
 def test_a_form_is_for_uploads_and_logins_alone(gate, kind):
-    """Of a form that breaks off, Gradio leaves a file in the temporary folder for ever."""
+    """Gradio left a file in the temporary folder for ever when a form broke off."""
     headers = [(b"content-type", kind)]
     assert ask(gate, QUESTION, [b"abc"], headers=headers)[0] == 400
     assert ask(gate, "/login", [b"abc"], headers=headers)[0] == 200

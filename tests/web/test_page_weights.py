@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -20,6 +21,8 @@ from vitviz.web.compute.fulfilment import fulfil
 from vitviz.web.compute.models import Menu, Models
 from vitviz.web.compute.orders import WeightsOrder
 from vitviz.web.host import limits
+from vitviz.web.host.settings import Settings
+from vitviz.web.page.build import _in_page
 from vitviz.web.page.sending import WEIGHTS, weights_route
 from vitviz.web.service.page_weights import PageWeights
 
@@ -170,3 +173,23 @@ def test_a_host_can_keep_the_weights_of_its_own_models(tmp_path):
     menu = Menu([str(save_tiny(tmp_path, "cls")), "vit_small_patch16_224.dino"])
     assert menu.lent() - menu.lent(keep_own=True) == {"tiny-cls", "vit_small_patch16_224.dino"}
     assert {"photos", WIDE} <= menu.lent(keep_own=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "offers"),
+    [
+        ({}, True),
+        ({"in_page": "experiments"}, False),  # a photo would be uploaded
+        ({"in_page": "nothing"}, False),
+        ({"keep_weights": True}, True),
+        ({"keep_weights": True, "models": (WIDE,)}, False),
+    ],
+)
+def test_what_the_offer_says_of_a_photo_is_true(options, offers, tmp_path, monkeypatch):
+    """It says that the photo stays in the page, which was false where photos are uploaded."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    save_in_cache(tmp_path, WIDE)
+    settings = Settings(**options)
+    service = SimpleNamespace(menu=Menu(settings.models), digits=None)
+    wide = _in_page(settings, service, {}, None)["wide"]
+    assert wide == ({"name": WIDE, "megabytes": WIDE_MEGABYTES} if offers else None)

@@ -130,7 +130,7 @@ function createDares(app) {
   );
   // what it does not know it can be taught
   const teach = createDare(t("dareTeach"), t("dareTeachWhy"), () => app.page.play?.("own"));
-  const size = t(isOwn(app.source) ? "dareWideWhy" : "dareWideSize", app.page.wide ?? {});
+  const size = t(manifest.template ? "dareWideWhy" : "dareWideSize", app.page.wide ?? {}); // template: not sent
   const wide = createDare(t("dareWide"), size, (button) => {
     button.setAttribute("aria-busy", "true");
     app.page.wide?.open();

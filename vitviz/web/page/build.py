@@ -197,11 +197,13 @@ def _in_page(
     models of digits and of a thousand things.
     """
     wide = service.menu.wide
+    # The page says that the photo stays there, and how much has to come.
+    offers = settings.in_page == "photos" and wide in _lent(settings, service.menu)
     return {
         "server_functions": _server_functions(service, classroom),
         "weights": {key: file.path for key, file in weights.items()},
         "lent": WEIGHTS,
-        "wide": {"name": wide, "megabytes": WIDE_MEGABYTES} if wide else None,
+        "wide": {"name": wide, "megabytes": WIDE_MEGABYTES} if offers else None,
         "photos": settings.in_page == "photos",
         "digits": service.digits.model if service.digits else None,
     }
@@ -269,7 +271,7 @@ def _build_page(
 
 
 def _foot(*, here: bool) -> gr.DownloadButton:
-    """What stands below the viewer. `here`: photos stay in the page."""
+    """The row below the viewer, with the download. `here`: photos stay in the page."""
     with gr.Row(elem_classes="vv-page-foot"):
         download = gr.DownloadButton(
             TEXTS("vv_download"),  # type: ignore[arg-type]  # Gradio translates it, as in others

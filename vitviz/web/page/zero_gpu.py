@@ -21,7 +21,7 @@ from ...model.weights import LoadedModel
 from ..compute.engine import Local
 from ..compute.fulfilment import fulfil
 from ..compute.models import Models
-from ..compute.orders import AnyOrder, Refusal, Result
+from ..compute.orders import AnyOrder, Refusal, Result, WeightsOrder
 
 LARGE = 20_000_000  # parameters; with fewer the CPU is faster
 SECONDS = 20  # limit of an order; shorter ones get a GPU sooner
@@ -93,7 +93,8 @@ class ZeroGpu(Local):
             loaded = self.models.get(order.model)  # before the fork, so that it stays loaded
         except VitvizError as error:
             return Result(refused=Refusal.of(error, self.models.named))
-        if loaded.card.num_parameters >= LARGE:
+        # The few passes that compare weights are not worth a GPU.
+        if loaded.card.num_parameters >= LARGE and not isinstance(order, WeightsOrder):
             try:
                 return with_gpu(order)
             # no quota left, no free GPU, a failure, or no connection to the lender
