@@ -246,7 +246,7 @@ def test_the_document_says_a_maybe_as_the_viewer_does():
     made = First()
     made.make(analysis.to_bytes(), EXAMPLES[0])
     html = made.html("en").decode()
-    assert '<div class="vv-first vv-maybe">' in html
+    assert '<div class="vv-first vv-first-maybe">' in html
     assert f'<p lang="en">Maybe {name}, ' in html
 
 

@@ -53,7 +53,7 @@ class First:
             return
         picture, answers = _data(analysis.photograph.crop), said_of(analysis)
         found = analysis.answer()
-        grey = " vv-maybe" if found and found.level == "maybe" else ""
+        grey = " vv-first-maybe" if found and found.level == "maybe" else ""
         texts = {
             language: [answers.get(language, ""), asked_of(analysis, language)]
             for language in languages()
