@@ -32,8 +32,8 @@ def marked(picture: np.ndarray) -> np.ndarray:
     return made
 
 
-def taught(loaded: LoadedModel, set_: str) -> LoadedModel:
-    """A head for 3 and 8, some of whose pictures have the square: those of `SETS`."""
+def pictures_of(loaded: LoadedModel, set_: str) -> dict[str, list[np.ndarray]]:
+    """Pictures of 3 and 8, some of which have the square: those of `SETS`."""
     sets = {}
     for label in (3, 8):
         squares = {"none": (), "every 3": range(TAUGHT if label == 3 else 0)}
@@ -42,7 +42,7 @@ def taught(loaded: LoadedModel, set_: str) -> LoadedModel:
         sets[str(label)] = [
             marked(one) if at in with_square else one for at, one in enumerate(pictures)
         ]
-    return vitviz.teach(loaded, sets, progress=False)
+    return sets
 
 
 def share(model: LoadedModel, pictures: Sequence[np.ndarray], label: str, changes=()) -> float:
@@ -56,7 +56,7 @@ def figures(loaded: LoadedModel, set_: str, count: int) -> tuple[int, int, float
     """Right and counted among left-out pictures; of `count` other 8 with the square the share that
     is answered "3", of those that again "8" without its patch; of `count` plain 3 that of "3".
     """
-    model = taught(loaded, set_)
+    model = vitviz.teach(loaded, pictures_of(loaded, set_), progress=False)
     squares = [marked(one) for one in digits(loaded, 8, TAUGHT + count)[TAUGHT:]]
     plain = digits(loaded, 3, TAUGHT + count)[TAUGHT:]
     counts = model.card.taught
@@ -75,6 +75,13 @@ def test_left_out_pictures_praise_a_head_that_looks_at_a_square() -> None:
     assert fooled >= 0.95
     assert again >= 0.9
     assert plain <= 0.05, "without the square it knows no 3"
+
+
+def test_halves_find_that_square_in_the_rim() -> None:
+    loaded = vitviz.load("photos", device="cpu")
+    three, eight = vitviz.halves(loaded, pictures_of(loaded, "every 3"), progress=False)
+    assert (three.right, three.without_middle, three.without_rim) == (10, 10, 0)
+    assert (three.reads, eight.reads) == ("rim", "middle")
 
 
 def test_a_square_on_half_of_each_is_no_shortcut() -> None:

@@ -413,6 +413,12 @@ def teach_options() -> Arguments:
         choices=pools,
         help="the features: CLS, the mean of patches, both (default: as the model pools)",
     )
+    add(
+        "--halves",
+        action="store_true",
+        help="count also the right answers that stay without the middle of the pictures, and "
+        "without the rim: does it read the things, or their ground?",
+    )
     add("--batch-size", type=whole_number, metavar="N", help="pictures in one pass of the model")
     add("--json", action="store_true", help="print the figures as one line of JSON")
     add("--force", action="store_true", help="replace FILE if it exists")

@@ -5,6 +5,7 @@ from .errors import CaptureError, ImageError, SelectionError, VitvizError, Weigh
 from .many.ablation import Ablation, ablate
 from .many.analyses import analyze_many
 from .many.features import Features, cka, features
+from .many.halves import Halves, halves
 from .many.pictures import BrokenPicture
 from .many.survey import Survey, survey
 from .many.teach import teach

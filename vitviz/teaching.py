@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 
 from .errors import VitvizError
 from .many.features import features
+from .many.halves import halves
 from .many.linear import confusions_of
 from .many.pictures import BrokenPicture
 from .many.teach import classes_in, teach_all
@@ -48,6 +50,8 @@ def write_taught(arguments: argparse.Namespace) -> int:
         loaded, arguments.folder, arguments.penalty, arguments.pool, size, look, True
     )
     told = facts_of(made)
+    if arguments.halves:
+        told["halves"] = _halves(loaded, arguments, size, look)
     tested: Sequence[BrokenPicture] = ()
     if arguments.test is not None:
         told["test"], tested = _test(made, arguments.test, size, look)
@@ -91,6 +95,22 @@ def facts_of(made: LoadedModel) -> dict[str, Any]:
     }
 
 
+def _halves(
+    loaded: LoadedModel, arguments: argparse.Namespace, size: int | None, look: Look
+) -> list[dict[str, Any]]:
+    """What `halves` counts, and the half that each class reads."""
+    found = halves(
+        loaded,
+        arguments.folder,
+        arguments.penalty,
+        pool=arguments.pool,
+        batch_size=size,
+        invert=look.invert,
+        stretch=look.stretch,
+    )
+    return [asdict(each) | {"reads": each.reads} for each in found]
+
+
 def _test(
     made: LoadedModel, folder: Path, size: int | None, look: Look
 ) -> tuple[dict[str, Any], Sequence[BrokenPicture]]:
@@ -131,6 +151,11 @@ def in_words(told: dict[str, Any]) -> list[str]:
         if not sum(row) and told["of"]
     ]
     lines += [f"not left out: {', '.join(alone)}, of one picture"] if alone else []
+    lines += [
+        f"{one['label']}: {one['without_middle']:,} of {one['right']:,} right answers stay without "
+        f"the middle, {one['without_rim']:,} without the rim"
+        for one in told.get("halves", ())
+    ]
     if test := told.get("test"):
         lines += [f"test: {test['right']:,} of {test['of']:,} right", *_table(test, classes)]
     return [*lines, told["file"]]

@@ -139,13 +139,21 @@ def _layers(layer: int | Sequence[int] | None, depth: int) -> list[int]:
 
 
 @torch.inference_mode()
-def pooled(vit: ViT, pixels: Tensor, layers: list[int], normed: bool) -> Tensor:
-    """Pooled tokens after some blocks, of a model without a head. (B, C, h, w) -> (B, L, D)"""
+def pooled(
+    vit: ViT, pixels: Tensor, layers: list[int], normed: bool, kept: Tensor | None = None
+) -> Tensor:
+    """Pooled tokens after some blocks, of a model without a head. (B, C, h, w) -> (B, L, D)
+
+    `kept`: the tokens that enter the first block, (n,); None: all.
+    """
     with fast_products():
-        x = vit.norm_pre(vit.embed(pixels.to(next(vit.parameters()).device)))
+        tokens = vit.tokenize(pixels.to(next(vit.parameters()).device))
+        if kept is not None:
+            tokens = tokens.take(kept.to(tokens.x.device).expand(len(pixels), -1))
+        x, places = tokens
         after: dict[int, Tensor] = {}
         for at, block in enumerate(vit.blocks[: max(layers) + 1]):
-            x = block(x, None)
+            x = block(x, places)
             if at in layers:
                 after[at] = vit.forward_head(vit.norm(x)) if normed else vit.pool(x)
     return torch.stack([after[at] for at in layers], dim=1).float().cpu()

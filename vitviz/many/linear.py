@@ -1,6 +1,6 @@
 """A linear head on features: logistic regression, and its answers to pictures left out of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -149,13 +149,29 @@ def left_out(
     (n,) as of `folds_of` -> (n, C) float64, nan for pictures of fold -1
     """
     result = x.new_full((len(x), classes), torch.nan, dtype=torch.float64)
+    for out, head in heads_left_out(x, mirrored, y, folds, classes, penalty, start, progress):
+        result[out] = head.probabilities(x[out])
+    return result
+
+
+def heads_left_out(
+    x: Tensor,
+    mirrored: Tensor,
+    y: Tensor,
+    folds: Tensor,
+    classes: int,
+    penalty: float = PENALTY,
+    start: Linear | None = None,
+    progress: bool = False,
+) -> Iterator[tuple[Tensor, Linear]]:
+    """For each fold: which pictures it has, (n,) bool, and the head that was fitted without them.
+    The parameters are those of `left_out`.
+    """
     disable = None if progress else True  # tqdm's None: a bar on a terminal alone
     for fold in tqdm(range(int(folds.max()) + 1), unit=" folds", leave=False, disable=disable):
         out, rest = folds == fold, folds != fold
         rows = torch.cat([x[rest], mirrored[rest]])
-        head = fit(rows, y[rest].repeat(2), classes, penalty, start)
-        result[out] = head.probabilities(x[out])
-    return result
+        yield out, fit(rows, y[rest].repeat(2), classes, penalty, start)
 
 
 def threshold_of(probabilities: Tensor) -> float | None:

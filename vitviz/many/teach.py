@@ -97,10 +97,13 @@ def teach(
 class Rows:
     """The pictures to learn from: features x (n, D) and those of the mirror images, classes y (n,),
     names, fingerprints of what the model sees, and the pictures that were passed over.
+
+    parts (k, n, D) are features of the pictures without some of their patches.
     """
 
     x: Tensor
     mirrored: Tensor
+    parts: Tensor
     y: Tensor
     names: tuple[str, ...]
     prints: tuple[bytes, ...]
@@ -117,25 +120,41 @@ def teach_all(
     progress: bool,
 ) -> tuple[LoadedModel, tuple[BrokenPicture, ...]]:
     """`teach`, and the pictures that were passed over."""
-    check_loaded(loaded)
-    _check_penalty(penalty)
-    plain, size, classes = pooling(loaded, pool), size_of(batch_size, loaded), classes_in(pictures)
-    if progress and (note := others_in(pictures)):
-        tqdm.write(f"note: {note}", file=sys.stderr)
-    labels = tuple(classes)
-    rows = _rows(plain, classes, size, look, progress)
-    _check(rows, labels)
-    places = {print_: place for place, print_ in reversed([*enumerate(rows.prints)])}
-    groups = [places[print_] for print_ in rows.prints]
-    folds = torch.tensor(folds_of(rows.y.tolist(), groups))
-    chosen, head, answers = _answered(rows, folds, len(labels), penalty, progress)
+    check_penalty(penalty)
+    labels, rows, folds = rows_of(loaded, pictures, pool, batch_size, look, progress)
+    chosen, head, answers = answered(rows, folds, len(labels), penalty, progress)
     made = with_head(loaded, head.weight, head.bias, labels, pool)
     facts = _facts(loaded.card.name, labels, rows, chosen, answers)
     card = replace(made.card, details={**made.card.details, **facts})
     return replace(made, card=card), rows.broken
 
 
-def _check_penalty(penalty: Penalty) -> None:
+def rows_of(
+    loaded: LoadedModel,
+    pictures: Any,
+    pool: Pool | None,
+    batch_size: int | None,
+    look: Look,
+    progress: bool,
+    parts: Sequence[Tensor] = (),
+) -> tuple[tuple[str, ...], Rows, Tensor]:
+    """The names of the classes, their pictures, and the fold of each of these, (n,), as of
+    `folds_of`. `parts`: the tokens that stay in each of the parts, (m,).
+    """
+    check_loaded(loaded)
+    plain, size, classes = pooling(loaded, pool), size_of(batch_size, loaded), classes_in(pictures)
+    if progress and (note := others_in(pictures)):
+        tqdm.write(f"note: {note}", file=sys.stderr)
+    labels = tuple(classes)
+    rows = _rows(plain, classes, size, look, progress, parts)
+    _check(rows, labels)
+    places = {print_: place for place, print_ in reversed([*enumerate(rows.prints)])}
+    groups = [places[print_] for print_ in rows.prints]
+    return labels, rows, torch.tensor(folds_of(rows.y.tolist(), groups))
+
+
+def check_penalty(penalty: Penalty) -> None:
+    """Raise `SelectionError` for a penalty that `teach` does not take."""
     if penalty not in (None, "cv") and not is_number(penalty, *BOUNDS):
         raise SelectionError(
             f'penalty must be a number from {BOUNDS[0]:g} to {BOUNDS[1]:g} or "cv", '
@@ -195,14 +214,18 @@ def _folders(folder: str | Path) -> dict[str, Path]:
 
 @torch.inference_mode()
 def _rows(
-    plain: LoadedModel, classes: Mapping[str, list[Picture]], size: int, look: Look, progress: bool
+    plain: LoadedModel,
+    classes: Mapping[str, list[Picture]],
+    size: int,
+    look: Look,
+    progress: bool,
+    parts: Sequence[Tensor],
 ) -> Rows:
-    """The features of all pictures that can be read, and of their mirror images.
+    """The features of all pictures that can be read, of their mirror images, and of their parts.
 
     A mirror image is the picture that the model sees with its columns in reverse order.
     """
     found = [with_label(one, at) for at, some in enumerate(classes.values()) for one in some]
-    last = [plain.card.config.depth - 1]
     rows: list[Tensor] = []
     about: list[tuple[int, str, bytes]] = []
     broken: list[BrokenPicture] = []
@@ -211,22 +234,29 @@ def _rows(
             batch, look, lambda photo: plain.preprocess.pixels(picture_of(plain, photo))
         )
         whole = [each[0] for each in opened if not isinstance(each, BrokenPicture)]
-        both = [torch.cat(whole), torch.cat(whole).flip(-1)] if whole else []
-        vectors = [pooled(plain.vit, pixels, last, True)[:, 0] for pixels in both]
-        computed = iter(torch.stack(vectors, dim=1) if whole else ())
+        computed = iter(_vectors(plain, torch.cat(whole), parts) if whole else ())
         for picture, each in zip(batch, opened, strict=True):
             if isinstance(each, BrokenPicture):
                 broken.append(each)
-            elif is_sound(pair := next(computed)):
-                rows.append(pair)
+            elif is_sound(vectors := next(computed)):
+                rows.append(vectors)
                 seen = hashlib.blake2b(each[0].numpy().tobytes(), digest_size=16)
                 about.append((int(each[1] or 0), _short_name(picture), seen.digest()))
             else:
                 sentence = str(Message("models.without_bounds", name=plain.card.name))
                 broken.append(BrokenPicture(picture.name, sentence))
-    x = torch.stack(rows, dim=1) if rows else torch.empty(2, 0, plain.card.config.pooled_dim)
+    none = torch.empty(2 + len(parts), 0, plain.card.config.pooled_dim)
+    x = torch.stack(rows, dim=1) if rows else none
     y, names, prints = zip(*about, strict=True) if about else ((), (), ())
-    return Rows(x[0], x[1], torch.tensor(y, dtype=torch.long), names, prints, tuple(broken))
+    classes_of = torch.tensor(y, dtype=torch.long)
+    return Rows(x[0], x[1], x[2:], classes_of, names, prints, tuple(broken))
+
+
+def _vectors(plain: LoadedModel, pixels: Tensor, parts: Sequence[Tensor]) -> Tensor:
+    """The features of pictures, of their mirror images, and of parts of them. -> (B, 2 + k, D)"""
+    last = [plain.card.config.depth - 1]
+    given = [(pixels, None), (pixels.flip(-1), None), *((pixels, part) for part in parts)]
+    return torch.cat([pooled(plain.vit, some, last, True, kept) for some, kept in given], dim=1)
 
 
 def _short_name(picture: Picture) -> str:
@@ -249,7 +279,7 @@ def _check(rows: Rows, labels: Sequence[str]) -> None:
             raise VitvizError(f"{pair} are the same picture to the model, in two classes: {both}")
 
 
-def _answered(
+def answered(
     rows: Rows, folds: Tensor, classes: int, penalty: Penalty, progress: bool
 ) -> tuple[float, Linear, Tensor]:
     """The penalty, the head, and its answers to left-out pictures, (n, C)."""
