@@ -11,7 +11,8 @@ from playwright.sync_api import expect
 from tests.browser.conftest import address_says, drop
 from tests.browser.test_accessibility import RUN, faults, needs_axe
 from tests.models import photo
-from vitviz import Analysis, analyze, load, teach
+from tests.test_shortcut import pictures_of
+from vitviz import Analysis, analyze, halves, load, teach
 from vitviz.languages import say
 from vitviz.many.linear import folds_of, left_out
 from vitviz.payload import page as one_file
@@ -316,3 +317,32 @@ def test_the_page_of_one_file_has_it_and_axe_finds_no_fault(open_page, things) -
         page.locator(f"{RESULT} .vv-play-player").click()
         page.wait_for_function("!document.querySelector('.vv-play').open")
         page.wait_for_function("document.querySelector('.vv-names').textContent.includes(', ')")
+
+
+def test_it_says_that_a_thing_is_known_by_a_square_in_the_corner(visit, tmp_path) -> None:
+    loaded = load("photos")
+    sets = pictures_of(loaded, "every 3")
+    page = opened(visit).page
+    for row, (name, some) in enumerate(sets.items()):
+        files = [tmp_path / f"{name}-{at}.png" for at in range(len(some))]
+        for file, picture in zip(files, some, strict=True):
+            Image.fromarray(picture).save(file)
+        call(page, row, name)
+        give(page, row, files, len(files))
+    page.locator(RESULT).get_by_text("20 of 20").wait_for()
+    page.get_by_role("button", name="Does it cheat?").click()
+    page.get_by_text("nobody tells the model where the thing lies").wait_for()
+    said = page.locator(".vv-own-halves > div").all_inner_texts()
+    for found, text in zip(halves(loaded, sets, progress=False), said, strict=True):
+        sides = {"middle": found.without_middle, "rim": found.without_rim}
+        for side, right in sides.items():
+            assert f"without the {side}, {right} of 10 are still {found.label}" in text
+        assert f"{found.label}: it needs the {found.reads} more than" in text
+    assert page.locator(".vv-own-halves canvas").count() == 4
+    seen = page.locator(".vv-own-halves").first.bounding_box()
+    assert seen is not None
+    assert seen["y"] < page.viewport_size["height"]
+    # What is taught anew hides counts that are of an earlier head.
+    page.locator(f"{ROW} .vv-signs-drawing").first.click()
+    page.locator(RESULT).get_by_text("19 of 19").wait_for()
+    expect(page.locator(".vv-own-halves")).to_be_hidden()

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
+import { readOf, sidesOf } from "../../vitviz/viewer/maths/halves.js";
 import { best, fitted, foldsOf, learned, sharesOf } from "../../vitviz/viewer/learn/linearhead.js";
 import { PENALTY } from "../../vitviz/viewer/engine/tables.js";
 import { serving } from "../../vitviz/viewer/learn/serving.js";
@@ -202,4 +203,38 @@ test("head, folds, answers and figures are those of Python", () => {
     assert.deepEqual([sum(value.right), sum(value.count)], [of.right, of.of]);
     near(value.threshold ?? 0, of.threshold, 1e-4);
   }
+});
+
+test("changed pictures are answered by the head that has not learned from them", () => {
+  const taught = pictures({ classes: 3, each: 4, dim: 5, noise: 1 });
+  const plain = [...learned(taught)].length;
+  const steps = learned({ ...taught, changed: taught.vectors });
+  let [count, found] = [0, steps.next()];
+  for (; !found.done; found = steps.next()) count += 1;
+  assert.equal(count, plain);
+  const { shares, changed } = /** @type {import("../../vitviz/viewer/learn/linearhead.js").Learned} */ (
+    found.value
+  );
+  assert.deepEqual(
+    changed.map(([same]) => same),
+    shares,
+  );
+  assert.notDeepEqual(changed[0][1], shares[0]); // that of the mirror image
+});
+
+test("the middle and the rim are half of the patches each", () => {
+  assert.deepEqual(sidesOf({ rows: 4, cols: 4 }), {
+    middle: [1, 2, 4, 5, 6, 7, 9, 10],
+    rim: [0, 3, 8, 11, 12, 13, 14, 15],
+  });
+  assert.deepEqual(sidesOf({ rows: 2, cols: 3 }), { middle: [0, 1, 4], rim: [2, 3, 5] });
+  assert.deepEqual(sidesOf({ rows: 3, cols: 3 }), { middle: [1, 3, 4, 5], rim: [0, 2, 6, 8] });
+});
+
+test("a half is named only for a clear difference", () => {
+  const reads = (right, withoutMiddle, withoutRim) => readOf({ right, withoutMiddle, withoutRim });
+  assert.deepEqual(
+    [reads(10, 10, 0), reads(10, 0, 10), reads(10, 8, 10), reads(2, 1, 2), reads(8, 6, 8), reads(0, 0, 0)],
+    ["rim", "middle", "both", "both", "middle", "nothing"],
+  );
 });

@@ -14,8 +14,10 @@ const LOST = 0.05; // share of the pictures left out that the threshold may refu
 
 /**
  * Pictures to learn from. vectors: of each picture that of itself and that of its mirror image, (D) each;
- * labels: its class; groups: pictures of one group are left out together; classes: how many there are.
- * @typedef {{vectors: ArrayLike<number>[][], labels: number[], groups: (string|number)[], classes: number}} Taught
+ * labels: its class; groups: pictures of one group are left out together; classes: how many there are; changed:
+ * vectors of changed pictures, which are only answered.
+ * @typedef {{vectors: ArrayLike<number>[][], labels: number[], groups: (string|number)[], classes: number,
+ *   changed?: ArrayLike<number>[][]}} Taught
  * A head: logits = weight x + bias. weight: (classes * D); bias: (classes).
  * @typedef {{weight: Float64Array, bias: Float64Array}} Head
  */
@@ -194,11 +196,12 @@ export function foldsOf({ labels, groups }) {
 /**
  * A head, and how good it is. confusions: the number of pictures of each class, left out, with each answer; right,
  * count: of these, for each class; shares: the answer to each
- * picture by a head that has not seen it, null where it cannot be left out; threshold: the least probability
+ * picture by a head that has not seen it, null where it cannot be left out; changed: the answers of the same head to
+ * each changed picture; threshold: the least probability
  * of an answer that is not "none of these", null where nothing was left out; pair: the two classes that are
  * taken for each other most often, how often, and the picture of each that looks most like the other.
  * @typedef {{head: Head, confusions: number[][], right: number[], count: number[], shares: (number[]|null)[],
- *   threshold: number|null,
+ *   changed: number[][][], threshold: number|null,
  *   pair: {classes: [number, number], times: number, pictures: [number, number]}|null}} Learned
  */
 
@@ -208,11 +211,12 @@ export function foldsOf({ labels, groups }) {
  * @returns {Generator<number, Learned, void>}
  */
 export function* learned(taught) {
-  const { vectors, labels, groups, classes } = taught;
+  const { vectors, labels, groups, classes, changed = [] } = taught;
   const head = fitted(taught);
   const folds = foldsOf(taught);
   const all = [...new Set(folds.filter((fold) => fold !== null))];
   const shares = /** @type {(number[]|null)[]} */ (labels.map(() => null));
+  const answers = /** @type {number[][][]} */ (labels.map(() => []));
   for (const [done, fold] of all.entries()) {
     yield (1 + done) / (1 + all.length);
     const stays = (_, at) => folds[at] !== fold;
@@ -226,7 +230,9 @@ export function* learned(taught) {
       head,
     );
     folds.forEach((one, at) => {
-      if (one === fold) shares[at] = [...sharesOf(without, vectors[at][0])];
+      if (one !== fold) return;
+      shares[at] = [...sharesOf(without, vectors[at][0])];
+      answers[at] = (changed[at] ?? []).map((vector) => [...sharesOf(without, vector)]);
     });
   }
   const confusions = Array.from({ length: classes }, () => new Array(classes).fill(0));
@@ -239,6 +245,7 @@ export function* learned(taught) {
     right: confusions.map((row, label) => row[label]),
     count: confusions.map((row) => row.reduce((sum, times) => sum + times, 0)),
     shares,
+    changed: answers,
     threshold: thresholdOf(shares),
     pair: pairOf(shares, labels, confusions),
   };

@@ -4,6 +4,7 @@ import { download } from "../parts/download.js";
 import { el, setText } from "../parts/dom.js";
 import { fileField } from "../parts/drops.js";
 import { allow, button } from "../parts/widgets.js";
+import { createCheat } from "./owncheat.js";
 import { createKept } from "./ownkept.js";
 import { createOwnLive } from "./ownlive.js";
 import { checkpointOf, createOwnModel } from "./ownmodel.js";
@@ -83,6 +84,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       count: el("p", { class: "vv-note" }),
       message: el("p", { class: "vv-play-note", role: "status" }),
       result: createOwnResult({ say, nameOf, image: trunk.template.model.image }),
+      cheat: createCheat({ trunk, model: works.model, say, nameOf }),
       trunks: createTrunks(trunk, say),
       open: press("ownShow", openIt),
       save: press("ownSave", saveIt),
@@ -108,6 +110,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
           { class: "vv-own-result", "aria-label": say("ownGood") },
           parts.result.root,
           el("div", { class: "vv-play-buttons" }, parts.open, parts.save),
+          parts.cheat.root,
           parts.trunks.root,
         ),
       ),
@@ -162,7 +165,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
   function render() {
     if (!parts || !works) return;
     const { model, live, taking, trunk } = works;
-    const { rows, list, more, undo, forget, count, result, trunks, open, save } = parts;
+    const { rows, list, more, undo, forget, count, result, cheat, trunks, open, save } = parts;
     parts.rows = set.things.map(
       (thing) =>
         rows.find((row) => row.thing === thing) ??
@@ -191,7 +194,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     allow(forget, !set.isEmpty);
     setText(count, say("ownRoom", { count: set.count, most: MOST_PICTURES }));
     result.render({ found: model.found(), state: model.state(), set });
-    trunks.render(model.found());
+    for (const part of [cheat, trunks]) part.render(model.found());
     for (const press of [open, save]) allow(press, model.found() !== null);
     setText(parts.message, spoken.note);
   }

@@ -5,7 +5,8 @@
 
 import { createEngine } from "../engine/client.js";
 import { createLearner } from "../learn/client.js";
-import { sharesOf } from "../learn/linearhead.js";
+import { best, sharesOf } from "../learn/linearhead.js";
+import { sidesOf } from "../maths/halves.js";
 import { writeSafetensors } from "../maths/safetensors.js";
 
 const REST_MS = 250; // of a hand that adds and removes pictures
@@ -46,6 +47,14 @@ export function checkpointOf({ described, tensors }, own) {
   };
   return writeSafetensors(kept, { vitviz: JSON.stringify(told) });
 }
+
+/** @param {import("./ownset.js").Picture[]} pictures @param {number[]} labels @param {number} classes */
+const taughtOf = (pictures, labels, classes) => ({
+  vectors: pictures.map(({ vectors }) => /** @type {Float32Array[]} */ (vectors)),
+  labels,
+  groups: pictures.map(({ group }) => group),
+  classes,
+});
 
 /** A picture with left and right exchanged. @param {Uint8Array} pixels  (h, w, C) */
 export function mirrored(pixels, width, channels) {
@@ -99,6 +108,31 @@ export function createOwnModel({ template, known }, set, changed) {
       const of = state.found;
       return of && { shares: sharesOf(of.head, vector), of };
     },
+    /**
+     * For each thing that is learned, the pictures that are answered rightly by a head which has not learned from
+     * them, and how many stay right without the middle and without the rim: as `halves` of vitviz/many/halves.py.
+     * @param {Found} of
+     * @param {(share: number) => void} tell
+     */
+    async halves({ things, pictures, labels }, tell) {
+      const { middle, rim } = sidesOf(template.model.grid);
+      const changed = [];
+      for (const [at, { pixels }] of pictures.entries()) {
+        tell(at / pictures.length);
+        const both = [];
+        for (const patches of [middle, rim]) both.push(await vectorOf(pixels, "halves", patches));
+        changed.push(both);
+      }
+      const found = await learner.teach({ ...taughtOf(pictures, labels, things.length), changed });
+      const isRight = (shares, at) => Boolean(shares) && best(shares) === labels[at];
+      return things.map((_, label) => {
+        const right = labels.flatMap((one, at) =>
+          one === label && isRight(found.shares[at], at) ? [at] : [],
+        );
+        const still = (side) => right.filter((at) => isRight(found.changed[at][side], at)).length;
+        return { pictures: right, right: right.length, withoutMiddle: still(0), withoutRim: still(1) };
+      });
+    },
     stop() {
       clearTimeout(timer);
       engine.stop();
@@ -106,9 +140,10 @@ export function createOwnModel({ template, known }, set, changed) {
     },
   };
 
-  async function vectorOf(pixels, lane) {
+  async function vectorOf(pixels, lane, removed = /** @type {number[]} */ ([])) {
     await ready;
-    return (await engine.run({ picture: pixels, answer: true, lane })).logits;
+    const interventions = removed.length > 0 ? [{ kind: "remove", patches: removed }] : [];
+    return (await engine.run({ picture: pixels, interventions, answer: true, lane })).logits;
   }
 
   async function work() {
@@ -129,15 +164,7 @@ export function createOwnModel({ template, known }, set, changed) {
         if (mine !== wanted) continue;
         const classes = content.things.length;
         const { pictures, labels } = content;
-        const learned =
-          classes < 2
-            ? null
-            : await learner.teach({
-                vectors: pictures.map(({ vectors }) => /** @type {Float32Array[]} */ (vectors)),
-                labels,
-                groups: pictures.map(({ group }) => group),
-                classes,
-              });
+        const learned = classes < 2 ? null : await learner.teach(taughtOf(pictures, labels, classes));
         state.found = learned && { ...learned, ...content };
         done = mine;
       }
