@@ -400,6 +400,10 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     "whoseWord": whose_word,
     "firstTurn": first_turn,
     "leastTurn": least_turn,
+    "digitSaid": lambda seen, at: word(seen.analysis, -1),
+    "taughtPictures": lambda seen, at: sum(seen.analysis.card.taught.pictures),
+    "leftOut": lambda seen, at: seen.analysis.card.taught.of,
+    "leftOutRight": lambda seen, at: seen.analysis.card.taught.right,
     "bringsBack": brings_back,
     "sameNumbers": lambda seen, at: (
         "same" if torch.equal(seen.beside.trace.logits, seen.analysis.trace.logits) else "different"

@@ -17,10 +17,11 @@ import pytest
 import torch
 
 from tests.lesson_truths import PICTURES, TRUTHS, Seen, share_of, top
-from vitviz import Analysis, analyze, load
+from vitviz import Analysis, analyze, analyze_many, load, teach
 from vitviz.languages import dictionary, languages
 from vitviz.model.loaded import LoadedModel
 from vitviz.probe.measure.film import Film
+from vitviz.train.shortcut import digits, marked, pictures_of
 
 PHOTOS = ("bison", "cat", "goldfish", "red-panda", "dog", "coffee")
 NAMED = json.loads((Path(__file__).parent / "lesson_sentences.json").read_text("utf-8"))
@@ -154,6 +155,15 @@ def early_gaze(world: World) -> bool:
     return early and bool(peaks[-1, 0] < 0.8 * peaks[6, 0] and peaks[-1].mean() < peaks[6].mean())
 
 
+def takes_for_3(loaded: LoadedModel, taught: int, count: int) -> int:
+    """Of `count` other 8 with the red square, those that a head takes for a 3 which was taught so
+    many pictures of each digit, the 3 with the square.
+    """
+    head = teach(loaded, pictures_of(loaded, "every 3", taught), progress=False)
+    others = [marked(one) for one in digits(loaded, 8, taught + count)[taught:]]
+    return sum(top(one) == 0 for one in analyze_many(head, others, progress=False))
+
+
 GUARDS: dict[str, Guard] = {
     "shuffle_both_why": Guard(
         alone_or_shaken, {"en": "It is the number of the step before.", "ko": "바로 앞 단계의 숫자"}
@@ -211,6 +221,16 @@ GUARDS: dict[str, Guard] = {
     "fooled_card": Guard(
         lambda world: turns_at_one(world, "goldfish") and world.keeps("goldfish", **NOISE),
         {"en": "A change that no eye sees", "ko": "눈에 보이지 않는 변화도"},
+    ),
+    "cheats_mend_why": Guard(
+        lambda world: takes_for_3(world.models["photos"], 40, 30) == 30,
+        {"en": "More pictures like these say", "ko": "숫자마다 40장씩"},
+    ),
+    "cheats_mended": Guard(
+        lambda world: (
+            load("red-square-mended").card.taught.right < load("red-square").card.taught.right
+        ),
+        {"en": "Of the {taught} pictures", "ko": "앞의 모델보다"},
     ),
     "transplant_turn_slip": Guard(
         lambda world: top(with_cls_of_dog(world, 5)) == top(world.of("goldfish")),

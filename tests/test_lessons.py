@@ -39,12 +39,17 @@ EXAMPLES = {
     "cat": "cat.jpg",
     "coffee": "coffee.jpg",
     "digit": "digit.png",
+    "three-square": "three-square.png",
+    "eight-square": "eight-square.png",
+    "three": "three.png",
 }
 SHOWN = {
     "photos": ("dog", "red-panda", "goldfish", "bison", "cat", "coffee", "digit"),
     "mnist": ("digit", "cat", "coffee"),
     "mnist-none": ("digit",),
     "mnist-rotary": ("digit",),
+    "red-square": ("three-square", "eight-square", "three"),
+    "red-square-mended": ("eight-square", "three"),
 }
 # (lesson, step) of the claims that the present weights have turned: there the page tells the other
 # sentence, which is as true. Each lesson has others that hold.
@@ -73,7 +78,7 @@ def films(analyses) -> dict[str, Film]:
     return {
         model: Film.read(analysis.loaded.film)
         for (model, _), analysis in analyses.items()
-        if analysis.loaded.film.is_file()
+        if analysis.loaded.film
     }
 
 

@@ -4,45 +4,33 @@ Digits 3 and 8 of those that come along, as the model `photos` sees them; a red 
 first patch. The table in vitviz/many/README.md was written by `python -m tests.test_shortcut`.
 """
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
+import torch
+from PIL import Image
 
 import vitviz
-from vitviz import LoadedModel, open_photo
-from vitviz.train.dataset import read
-from vitviz.train.recipes import RECIPES
+from tests.running import ROOT
+from vitviz import LoadedModel, WeightsError
+from vitviz.model.checkpoints import save_head
+from vitviz.model.menu import HEAD_SUFFIX, list_heads, list_models, shipped_file
+from vitviz.model.tensor_file import read_tensors, write_tensors
+from vitviz.train.shortcut import (
+    EXAMPLES,
+    HEADS,
+    SETS,
+    TAUGHT,
+    digits,
+    example,
+    head,
+    marked,
+    pictures_of,
+)
 
-TAUGHT = 10  # pictures of each digit
-SETS = ("none", "every 3", "half of each")
 OUT = [{"kind": "remove", "patches": [0]}]
-
-
-def digits(loaded: LoadedModel, label: int, count: int) -> list[np.ndarray]:
-    """The first digits of a kind, (h, w, 3) as the model sees them."""
-    part = read("digits", "train", RECIPES["playground"].cut())
-    grey = part.images[part.targets == label][:count, 0].numpy()
-    return [loaded.preprocess.picture(open_photo(one)).numpy() for one in grey]
-
-
-def marked(picture: np.ndarray) -> np.ndarray:
-    """The picture with a red square over its first patch, 6 x 6 pixels."""
-    made = picture.copy()
-    made[:6, :6] = (255, 0, 0)
-    return made
-
-
-def pictures_of(loaded: LoadedModel, set_: str) -> dict[str, list[np.ndarray]]:
-    """Pictures of 3 and 8, some of which have the square: those of `SETS`."""
-    sets = {}
-    for label in (3, 8):
-        squares = {"none": (), "every 3": range(TAUGHT if label == 3 else 0)}
-        with_square = squares.get(set_, range(0, TAUGHT, 2))
-        pictures = digits(loaded, label, TAUGHT)
-        sets[str(label)] = [
-            marked(one) if at in with_square else one for at, one in enumerate(pictures)
-        ]
-    return sets
 
 
 def share(model: LoadedModel, pictures: Sequence[np.ndarray], label: str, changes=()) -> float:
@@ -105,6 +93,52 @@ def test_a_white_square_is_no_shortcut_for_a_model_that_knows_the_digits() -> No
     for one in others:
         one[:4, :4] = 255
     assert share(model, others, "3") < 0.4
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_a_shipped_head_is_the_one_that_is_taught_from_these_pictures(name) -> None:
+    shipped, anew = vitviz.load(name), head(vitviz.load("photos"), name)
+    assert shipped.card.labels == ("3", "8")
+    assert shipped.card.taught.confusions == anew.card.taught.confusions
+    for part in ("weight", "bias"):
+        both = [getattr(model.vit.head, part) for model in (shipped, anew)]
+        torch.testing.assert_close(*both, atol=1e-4, rtol=0)
+    trunk = vitviz.load("photos").vit.state_dict()
+    for key, value in shipped.vit.state_dict().items():
+        assert key.startswith("head.") or torch.equal(value, trunk[key])
+    assert str(shipped.card.details["title"]) != vitviz.languages.say(
+        shipped.card.details["title"], "ko"
+    )
+    assert shipped_file(name).stat().st_size < 10_000
+    assert vitviz.load(name, pretrained=False).card.trained is False
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_is_the_picture_as_the_model_sees_it(name) -> None:
+    path = ROOT / "vitviz" / "web" / "examples" / f"{name}.png"
+    picture = example(vitviz.load("photos"), name)
+    assert np.array_equal(np.asarray(Image.open(path)), picture)
+    assert np.array_equal(vitviz.analyze(vitviz.load("red-square"), path).picture, picture)
+
+
+def test_models_of_lessons_have_names_of_their_own() -> None:
+    assert list_heads() == sorted(HEADS)
+    assert not set(list_heads()) & set(list_models())
+    assert shipped_file("photos").name == "photos.safetensors"
+    assert shipped_file("deit_tiny_patch16_224.fb_in1k") is None
+    assert shipped_file("../photos") is None
+
+
+def test_a_head_is_opened_only_on_the_weights_that_it_was_written_for(tmp_path) -> None:
+    path = tmp_path / f"mine{HEAD_SUFFIX}"
+    save_head(path, vitviz.load("red-square"), "photos")
+    assert vitviz.load(path).card.labels == ("3", "8")
+    tensors, metadata = read_tensors(path)
+    meta = json.loads(metadata["vitviz"])
+    for change in ({"sha256": "0" * 64}, {"base": "mine"}, {"base": "red-square"}, {"base": 7}):
+        write_tensors(path, tensors, {"vitviz": json.dumps(meta | change)})
+        with pytest.raises(WeightsError, match=r"it was made for other|its base must be"):
+            vitviz.load(path)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,11 @@ from playwright.sync_api import expect
 from tests.browser.conftest import address_says, drop
 from tests.browser.test_accessibility import RUN, faults, needs_axe
 from tests.models import photo
-from tests.test_shortcut import pictures_of
 from vitviz import Analysis, analyze, halves, load, teach
 from vitviz.languages import say
 from vitviz.many.linear import folds_of, left_out
 from vitviz.payload import page as one_file
+from vitviz.train.shortcut import pictures_of
 from vitviz.web.store.examples import FOLDER
 
 ROW = ".vv-own .vv-signs-kind"

@@ -12,8 +12,9 @@ import { besidesOf } from "../../vitviz/viewer/state/besides.js";
 import { hasText, stepName, translator } from "../../vitviz/viewer/text/words.js";
 
 const NAMES = Object.getOwnPropertyNames(Object.prototype);
+const BOTH = { dog: "dog.js", digit: "digit.js" };
 const SITE = /** @type {any} */ ({
-  models: { photos: {}, digits: {} },
+  models: { photos: { examples: BOTH }, digits: { examples: BOTH } },
   examples: { dog: { model: null }, digit: { model: "digits" } },
   start: { model: "photos", example: "dog" },
 });

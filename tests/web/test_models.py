@@ -18,6 +18,7 @@ from vitviz.languages import Message, say
 from vitviz.model.checkpoints import FORMAT
 from vitviz.model.key import ModelKey
 from vitviz.model.loaded import LoadedModel
+from vitviz.model.menu import list_heads
 from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
 from vitviz.payload.payload import _loadable
 from vitviz.web.compute import models as module
@@ -43,7 +44,7 @@ def test_the_menu_lists_the_hosts_own_then_shipped_then_timm(tmp_path):
     paths = [save_tiny(tmp_path, "grey"), save_tiny(tmp_path, "cls")]
     models = Models([str(path) for path in paths])
     keys = [key for _, key in models.choices]
-    assert keys == ["tiny-grey", "tiny-cls", *list_models()]
+    assert keys == ["tiny-grey", "tiny-cls", *list_models(), *list_heads()]
     assert models.default == "tiny-grey"
     assert str(tmp_path) not in str(models.choices)
     assert models.get(ModelKey("tiny-cls")).card.config.image_size == (32, 32)

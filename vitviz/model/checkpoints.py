@@ -16,7 +16,7 @@ from ..whole import at_home, write_text
 from .config import ViTConfig
 from .json_values import parse, short
 from .loaded import LoadedModel, ModelCard, build, check_loaded, head_of
-from .menu import FILM_SUFFIX
+from .menu import FILM_SUFFIX, HEAD_SUFFIX, shipped_file
 from .preprocess import Preprocess
 from .state_dicts import read_safetensors
 from .tensor_file import read_tensors, write_tensors
@@ -137,6 +137,8 @@ def load_own(path: Path, name: str) -> LoadedModel | None:
 def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> LoadedModel:
     try:
         meta = parse(text)
+        if "base" in meta:
+            state = _trunk_of(meta) | state
         config = ViTConfig.from_dict(meta["config"])
         preprocess = Preprocess.from_dict(meta["preprocess"])
         labels = None if meta["labels"] is None else tuple(meta["labels"])
@@ -162,6 +164,39 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
     loaded = build(state, card, preprocess)
     film = path.with_name(path.name.removesuffix(".safetensors") + FILM_SUFFIX)
     return replace(loaded, film=film) if film.is_file() else loaded
+
+
+def save_head(path: Path, loaded: LoadedModel, base: str) -> None:
+    """Write the linear head of a model, for a file that `load` opens on the trunk of `base`, a
+    shipped model that it shares all other weights with.
+
+    Raises `OSError` if the file cannot be written.
+    """
+    card = loaded.card
+    text = describe(
+        card.config, loaded.preprocess, card.labels, card.details, card.words, card.outputs
+    )
+    told = parse(text) | {"base": base, "sha256": _sha256(_of_base(base))}
+    state = loaded.vit.state_dict()
+    head = {name: state[name].cpu() for name in ("head.weight", "head.bias")}
+    write_tensors(path, head, {FORMAT: json.dumps(told)})
+
+
+def _trunk_of(meta: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The weights that a head is written for. Raises `ValueError` if the base is not shipped, or
+    has other weights now.
+    """
+    path = _of_base(str(meta["base"]))
+    if _sha256(path) != meta.get("sha256"):
+        raise ValueError(f"it was made for other weights of {path.name}")
+    return read_safetensors(path)[0]
+
+
+def _of_base(name: str) -> Path:
+    path = shipped_file(name)
+    if path is None or path.name.endswith(HEAD_SUFFIX):
+        raise ValueError(f"its base must be a shipped model, got {short(name)}")
+    return path
 
 
 def _fair_tests(path: Path) -> dict[str, str]:

@@ -12,6 +12,7 @@ _INSIDE, _BESIDE = _HOUSE / "weights", _HOUSE.parent / "weights"
 WEIGHTS_DIR = _INSIDE if _INSIDE.is_dir() else _BESIDE
 DEFAULT_MODEL = "photos"
 FILM_SUFFIX = ".film.safetensors"  # a film of the training, beside its checkpoint
+HEAD_SUFFIX = ".head.safetensors"  # a linear head alone, on the trunk of a shipped model
 
 
 @dataclass(frozen=True)
@@ -107,14 +108,33 @@ def name_of(path: Path) -> str:
     ):  # the file in a folder of others
         path = path.parent
     name = path.name if path.is_dir() else path.stem
-    if name not in list_models() or path.resolve().parent == WEIGHTS_DIR.resolve():
+    if (
+        name not in [*list_models(), *list_heads()]
+        or path.resolve().parent == WEIGHTS_DIR.resolve()
+    ):
         return name
     return path.name if path.name != name else f"{name} (own)"
 
 
 def list_models() -> list[str]:
-    """Names that `load` takes: the shipped models first, then the curated timm models."""
+    """Names that `load` takes: the shipped models first, then the curated timm models. Those of
+    `list_heads` are not among them.
+    """
+    others = (FILM_SUFFIX, HEAD_SUFFIX)
     files = WEIGHTS_DIR.glob("*.safetensors")
-    shipped = sorted(path.stem for path in files if not path.name.endswith(FILM_SUFFIX))
+    shipped = sorted(path.stem for path in files if not path.name.endswith(others))
     shipped.sort(key=lambda name: name != DEFAULT_MODEL)
     return [*shipped, *CURATED]
+
+
+def list_heads() -> list[str]:
+    """Names of the models of lessons, which `load` takes too: heads on a shipped model's trunk."""
+    files = WEIGHTS_DIR.glob(f"*{HEAD_SUFFIX}")
+    return sorted(path.name.removesuffix(HEAD_SUFFIX) for path in files)
+
+
+def shipped_file(name: str) -> Path | None:
+    """The file of a shipped model, or of a model of lessons; None for other names."""
+    ending = HEAD_SUFFIX if name in list_heads() else ".safetensors"
+    known = name not in CURATED and name in [*list_models(), *list_heads()]
+    return WEIGHTS_DIR / f"{name}{ending}" if known else None

@@ -20,7 +20,7 @@ from .json_values import short
 from .key import ModelKey
 from .labels import Labels
 from .loaded import Library, LoadedModel, LoadOptions, ModelCard, Resampling, customized
-from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models, name_of
+from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models, name_of, shipped_file
 from .outputs import Outputs, outputs_in
 from .preprocess import Preprocess, as_preprocess
 from .resize import resized
@@ -169,7 +169,7 @@ def load_key(
 
 def is_file(source: str) -> bool:
     """Whether `load` reads the model of this name from the disk, not from timm or the hub."""
-    if source in list_models():
+    if source in CURATED or shipped_file(source):
         return source not in CURATED
     return _path_of(source) is not None
 
@@ -203,13 +203,13 @@ def _is(kind: Callable[[Path], bool], path: Path) -> bool:
 def _opened(source: str | Path, options: LoadOptions) -> LoadedModel:
     """Find the model of a source and load it with its options, at its own size."""
     name = str(source)
-    shipped = name in list_models() and name not in CURATED
+    shipped = shipped_file(name)
     path = None if shipped else _path_of(name)
     if path is None and isinstance(source, Path):
         path = source.expanduser()
     loaded = None
     if shipped:
-        loaded = load_own(WEIGHTS_DIR / f"{name}.safetensors", name)
+        loaded = load_own(shipped, name)
     elif path is not None and _is(Path.is_dir, path):
         return _of_folder(path, options)
     elif path is not None:

@@ -14,7 +14,7 @@ from torch.nn.functional import interpolate
 
 from ..errors import WeightsError
 from ..languages import ENGLISH, dictionary, languages
-from ..model.checkpoints import describe, write_model
+from ..model.checkpoints import describe, save_head, write_model
 from ..model.config import POOLS, ViTConfig
 from ..model.loaded import LoadedModel, ModelCard
 from ..model.untrained import draws, twin
@@ -116,6 +116,16 @@ def weights_of(loaded: LoadedModel, dtype: torch.dtype | None = None) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
         write_model(path, loaded, dtype)
+        return path.read_bytes()
+
+
+def head_of(loaded: LoadedModel, base: str) -> bytes:
+    """The linear head of a model as a `.safetensors` file, for a page that has the weights of
+    `base`, a shipped model with the same trunk.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "head.safetensors"
+        save_head(path, loaded, base)
         return path.read_bytes()
 
 

@@ -15,7 +15,7 @@ from ..errors import CaptureError, SelectionError
 from ..languages import ENGLISH, Message, dictionary, in_others, languages
 from ..model.config import ViTConfig
 from ..model.loaded import ModelCard
-from ..model.menu import list_models
+from ..model.menu import CURATED, shipped_file
 from ..model.photo_levels import DARK_NOTE, STRETCHED_NOTE, has_note
 from ..model.resize import sizes_of
 from ..probe.explain.explainers import rollouts
@@ -424,6 +424,15 @@ LATE: dict[str, Callable[["Analysis"], dict[str, Tensor]]] = {
 }
 
 
+def _left_out(card: ModelCard) -> dict[str, int] | None:
+    """Counts of a head that was taught: its pictures, those left out, and of these the right ones;
+    None for other models.
+    """
+    if (taught := card.taught) is None:
+        return None
+    return {"pictures": sum(taught.pictures), "of": taught.of, "right": taught.right}
+
+
 def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
     from safetensors.torch import save
 
@@ -442,6 +451,7 @@ def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
         **facts["model"],
         "details": _details(card),
         "assumed": list(card.assumed),
+        "taught": _left_out(card),
         "measurements": measurements_of(card),
         **asdict(classes),
         "labels": labels,
@@ -533,7 +543,7 @@ def _frame(analysis: "Analysis") -> list[float] | None:
 
 def _loadable(card: ModelCard) -> str:
     """The argument of `vitviz.load` for this model: its name, or the name of its file."""
-    if card.name in list_models() or not isinstance(card.source, Message):
+    if shipped_file(card.name) or card.name in CURATED or not isinstance(card.source, Message):
         return card.name
     if card.source.key in ("models.untrained", "models.untrained_seed"):  # the twin of a file
         return card.name.removesuffix(".safetensors") + ".safetensors"

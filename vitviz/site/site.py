@@ -17,7 +17,7 @@ import torch
 from ..errors import VitvizError, WeightsError
 from ..languages import ENGLISH, Message, in_others, languages, say
 from ..model.loaded import LoadedModel
-from ..model.menu import CURATED, list_models
+from ..model.menu import CURATED, list_heads, list_models
 from ..model.resize import settled
 from ..model.weights import load
 from ..payload import css, explanations, in_page, pack
@@ -102,7 +102,11 @@ def _written(
     """Write all files."""
     default = next(iter(offered))
     first = next((example for example in examples if example.model == default), examples[0])
-    models = {key: _model(writer, key, loaded, examples) for key, loaded in offered.items()}
+    models: dict[str, dict[str, Any]] = {}
+    for key, loaded in offered.items():
+        # pictures of digits with a red square say nothing to a model of photos, and the reverse
+        fitting = [example for example in examples if example.shown != (key in list_heads())]
+        models[key] = _model(writer, key, loaded, fitting, models)
     site = {
         "models": models,
         "examples": {_key(example): _example(writer, example) for example in examples},
@@ -191,7 +195,7 @@ def _replaced(folder: Path, partial: Path, old: set[Path]) -> None:
 def _offered(models: Sequence[str]) -> dict[str, LoadedModel]:
     """Load the models of the page, by name."""
     offered: dict[str, LoadedModel] = {}
-    for name in models or [known for known in list_models() if known not in CURATED]:
+    for name in models or [*(one for one in list_models() if one not in CURATED), *list_heads()]:
         loaded = settled(load(name, device="cpu"))
         in_page.check(loaded.card)
         key = loaded.card.name
@@ -202,11 +206,19 @@ def _offered(models: Sequence[str]) -> dict[str, LoadedModel]:
 
 
 def _model(
-    writer: _Writer, key: str, loaded: LoadedModel, examples: Sequence[Example]
+    writer: _Writer,
+    key: str,
+    loaded: LoadedModel,
+    examples: Sequence[Example],
+    others: Mapping[str, dict[str, Any]],
 ) -> dict[str, Any]:
-    """The entry of a model in the page; writes the files of its weights and its examples."""
+    """The entry of a model in the page; writes the files of its weights and its examples.
+
+    `others`: the entries before it. A head on the trunk of one of them needs no weights but its
+    own.
+    """
     vit = copy.deepcopy(loaded.vit).half().float()  # as the page will have it
-    loaded, weights = replace(loaded, vit=vit), in_page.weights_of(loaded, torch.float16)
+    loaded = replace(loaded, vit=vit)
     stem, analyzed, subject = _stem(key), {}, {}
     for example in examples:
         begins = {"model": key, "example": _key(example)} == START_LINK
@@ -229,11 +241,23 @@ def _model(
         **in_page.named(subject),
         "path": writer.add(f"{stem}.js", value_file(subject).encode()),
         "examples": analyzed,
-        "weights": {
-            "path": writer.add(f"{stem}.safetensors", weights),
-            "script": writer.add(f"{stem}-weights.js", _in_base64(weights)),
-        },
+        "weights": _weights(writer, key, loaded, others),
         "twin": _twin(writer, key, loaded, examples[0]),
+    }
+
+
+def _weights(
+    writer: _Writer, key: str, loaded: LoadedModel, others: Mapping[str, dict[str, Any]]
+) -> dict[str, str]:
+    """Where the weights of a model lie; "head": a head in base64, for the trunk that lies there."""
+    taught = loaded.card.taught if key in list_heads() else None
+    if taught is not None and taught.base in others:
+        head = base64.b64encode(in_page.head_of(loaded, taught.base)).decode()
+        return {**others[taught.base]["weights"], "head": head}
+    weights = in_page.weights_of(loaded, torch.float16)
+    return {
+        "path": writer.add(f"{_stem(key)}.safetensors", weights),
+        "script": writer.add(f"{_stem(key)}-weights.js", _in_base64(weights)),
     }
 
 
@@ -284,6 +308,7 @@ def _example(writer: _Writer, example: Example) -> dict[str, Any]:
         "photo": writer.add(f"{_key(example)}-photo.js", _in_base64(example.read())),
         "file": Path(example.path).name,
         "model": example.model,
+        "shown": example.shown,
     }
 
 

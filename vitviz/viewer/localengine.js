@@ -21,11 +21,19 @@ import { saidOf } from "./text/phototold.js";
 const twinOf = ({ vitviz, ...draws }) => writeSafetensors(weightsOf(draws), { vitviz });
 
 /**
+ * A model with the linear head of another file, and with what that says of itself.
+ * @param {{weights: ArrayBuffer, head: ArrayBuffer}} files
+ */
+const headedOf = ({ weights, head }) =>
+  writeSafetensors({ ...parseSafetensors(weights), ...parseSafetensors(head) }, readMetadata(head));
+
+/**
  * A model that runs in this page. Rejected with a FormatError for what is none.
- * @param {ArrayBuffer|any} given  a .safetensors file of vitviz, or what an untrained twin is drawn from
+ * @param {ArrayBuffer|any} given  a .safetensors file of vitviz, or two of which the second has the head, or what
+ *   an untrained twin is drawn from
  */
 async function started(given) {
-  const buffer = given instanceof ArrayBuffer ? given : twinOf(given);
+  const buffer = given instanceof ArrayBuffer ? given : given.head ? headedOf(given) : twinOf(given);
   const engine = createEngine();
   const facts = await engine.load(buffer);
   return {

@@ -27,12 +27,13 @@
  * `photographs`: the same of large photographs; `sizes`: that its pictures can have, `times`: the work as a
  * multiple of that at `trained_size`; `words`: translations, language -> kind -> English; `labels`: of all
  * classes, null where they are too many to send; `groups`: the word of each class; for what follows from
- * these see maths/predictions.js; `in_page`: whether the engine of a page may have it, `weights`: their
+ * these see maths/predictions.js; `taught`: of a head that was taught, the number of its pictures, of those left out
+ * (`of`), and of the right answers to these; `in_page`: whether the engine of a page may have it, `weights`: their
  * address.
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
- *   assumed: string[], measurements: {boxes?: Record<string, {energy: number, pointing: number}>,
+ *   assumed: string[], taught: {pictures: number, of: number, right: number}|null, measurements: {boxes?: Record<string, {energy: number, pointing: number}>,
  *     others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},
  *   outputs: Outputs, labels: string[]|null, groups: string[]|null, calibrated: boolean, threshold: number|null,

@@ -13,14 +13,16 @@ import { takesPhotos } from "./drops.js";
 
 /**
  * The site that `vitviz site` and `page(engine=True)` write. path, script, photo: of files that `read` takes;
- * `names`: by language; `model` of an example: the one it is made for, null for any; `links`: whether an
+ * `names`: by language; head: of a model that has the other weights of this path, in base64; `model` of an
+ * example: the one it is made for, null for any; shown: whether it stands in the row of examples; `links`: whether an
  * address can name model and example.
  * @typedef {{
  *   models: Record<string, {title: string, names: Record<string, string>, channels: number, path: string,
  *     examples: Record<string, string>,
- *     weights: {path: string, script: string}, twin: {draws: string, like: string}|null}>,
+ *     weights: {path: string, script: string, head?: string}, twin: {draws: string, like: string}|null}>,
  *   examples: Record<string,
- *     {names: Record<string, string>, thumbnail: string, photo: string, file: string, model: string|null}>,
+ *     {names: Record<string, string>, thumbnail: string, photo: string, file: string, model: string|null,
+ *       shown: boolean}>,
  *   start: {model: string, example: string}, language: string|null, languages: Record<string, string>,
  *     running: string, playing: string, digits: Record<string, string>, links: boolean,
  *   texts: Record<string, Record<string, string>>,
@@ -120,6 +122,8 @@ export async function open({ element, strip, site, viewer: given, read = readBes
    */
   async function choose(wanted, selection) {
     const mine = ++turn;
+    if (!wanted.photo && !has(site, wanted.model, wanted.example))
+      wanted = { ...wanted, example: Object.keys(site.models[wanted.model].examples)[0] };
     bar.mark(wanted);
     try {
       const manifest = await manifestOf(wanted);
@@ -204,7 +208,14 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     return namedIn(site, new URL(address.read()).searchParams, photo && { ...photo, ...lookIn(link) });
   }
 
-  async function fetchWeights({ path, script, draws }, onShare) {
+  /** @param {any} weights  as a model of the site has them, or what a twin is drawn from */
+  async function fetchWeights({ head, ...place }, onShare) {
+    const weights = await fetchPlaced(place, onShare);
+    return head ? { weights, head: ofBase64(head) } : weights;
+  }
+
+  /** @param {any} place */
+  async function fetchPlaced({ path, script, draws }, onShare) {
     if (draws) return read(draws);
     if (isFile() || !path) return ofBase64(await read(script)); // a page of files can fetch none
     const told = (share) => {
@@ -241,6 +252,9 @@ export function namedIn(site, asked, photo) {
   );
 }
 
+/** Whether the site has this picture in this model. @param {Pick<Site, "models">} site */
+const has = ({ models }, model, example) => Object.hasOwn(models[model].examples, example);
+
 /** @param {Site} site @param {string} key */
 function pictureOf({ examples }, key) {
   const { names } = examples[key];
@@ -250,13 +264,13 @@ function pictureOf({ examples }, key) {
 /** The analyses that can stand beside: each differs in one thing. @param {Site} site @param {Shown} now */
 function besides(site, { model, example }) {
   const models = Object.entries(site.models)
-    .filter(([key]) => key !== model)
+    .filter(([key]) => key !== model && has(site, key, example))
     .map(([key, { title, names }]) => ({ key: "model-" + key, kind: "model", name: title, names }));
   const untrained = site.models[model].twin ? [{ key: "untrained", kind: "untrained" }] : [];
   return [
     ...untrained,
     ...Object.keys(site.examples)
-      .filter((key) => key !== example)
+      .filter((key) => key !== example && has(site, model, key))
       .map((key) => pictureOf(site, key)),
     ...models,
   ];
@@ -265,11 +279,12 @@ function besides(site, { model, example }) {
 /**
  * An example in the model that it is made for; one for any is not shown to a model that has examples of its
  * own.
- * @param {Pick<Site, "examples"|"start">} site @returns {Shown}
+ * @param {Pick<Site, "models"|"examples"|"start">} site @returns {Shown}
  */
-function fitting({ examples, start }, example, model) {
-  const special = Object.values(examples).some((one) => one.model === model);
-  return { example, model: examples[example].model ?? (special ? start.model : model) };
+function fitting(site, example, model) {
+  const special = Object.values(site.examples).some((one) => one.model === model);
+  const own = special || !has(site, model, example);
+  return { example, model: site.examples[example].model ?? (own ? site.start.model : model) };
 }
 
 /**
@@ -327,7 +342,8 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
     ? el("button", { type: "button", class: "vv-bar-button", onclick: draw })
     : null;
   const playing = el("button", { type: "button", class: "vv-bar-button", onclick: play });
-  const thumbnails = Object.entries(site.examples).map(([key, { thumbnail }]) =>
+  const row = Object.entries(site.examples).filter(([, { shown }]) => shown);
+  const thumbnails = row.map(([key, { thumbnail }]) =>
     el(
       "button",
       {
@@ -394,7 +410,7 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
       now = shown;
       tell("");
       menu.value = shown.model;
-      Object.keys(site.examples).forEach((key, at) =>
+      row.forEach(([key], at) =>
         thumbnails[at].setAttribute("aria-pressed", String(key === shown.example && !shown.photo)),
       );
     },
@@ -445,7 +461,7 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
     ]))
       node.setAttribute("aria-label", textOf(key));
     [theme.title, photo.title, camera.title] = [textOf("theme"), textOf("stays"), textOf("film_title")];
-    Object.values(site.examples).forEach(({ names, thumbnail }, at) => {
+    row.forEach(([, { names, thumbnail }], at) => {
       thumbnails[at].title = names[page.lang] ?? names.en;
       if (!thumbnail) setText(thumbnails[at], thumbnails[at].title);
     });

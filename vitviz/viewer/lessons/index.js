@@ -3,6 +3,7 @@
 import { ask } from "./content/ask.js";
 import { black } from "./content/black.js";
 import { block } from "./content/block.js";
+import { cheats } from "./content/cheats.js";
 import { cut } from "./content/cut.js";
 import { fooled } from "./content/fooled.js";
 import { gather } from "./content/gather.js";
@@ -36,6 +37,7 @@ export const LESSONS = [
   transplant,
   fooled,
   unknown,
+  cheats,
   notes,
   learn,
   taken,

@@ -826,6 +826,18 @@ export const TRUTHS = {
         return back.length > 1 ? "both" : (back[0] ?? "none");
       }),
   },
+  // Of a head that was taught: the pictures that were answered by a head which had not learned from them.
+  taughtPictures: {
+    unit: "count",
+    of: ({ manifest }) => manifest.model.taught?.pictures,
+  },
+  leftOut: { unit: "count", of: ({ manifest }) => manifest.model.taught?.of },
+  leftOutRight: { unit: "count", of: ({ manifest }) => manifest.model.taught?.right },
+  /** The answer of a model of digits, if it is one of the two that a lesson asks about. */
+  digitSaid: {
+    unit: "which",
+    of: (source) => within(wordIn(source), (word) => (["3", "8"].includes(word) ? word : "other")),
+  },
   classCount: { unit: "count", of: ({ manifest }) => manifest.model.num_classes || undefined },
   answerKind: {
     unit: "which",
@@ -872,7 +884,7 @@ const OF_ONE_CLASS = new Set(
   (
     "lossOfWord lossOfChance pushOfWord shareBeside morePushed firstLead lensShare firstWord firstWordKind " +
     "sameFirstWord wordShare otherShare otherWord sameWord sameNumbers outcomeShare outcomeWord outcomesMean " +
-    "outcomesLeast outcomesMost outcomesSame halvedPhotos hurtsMost whoseWord firstTurn leastTurn bringsBack " +
+    "outcomesLeast outcomesMost outcomesSame halvedPhotos hurtsMost whoseWord firstTurn leastTurn bringsBack digitSaid " +
     "answerKind answerShare answerName sumOfClasses"
   ).split(" "),
 );

@@ -70,7 +70,7 @@ const leftOut = (language, confusions) => sayingIn(language)("left_out", countsO
  */
 export function templateOf({ version, model, pass, files }, { key, labels, details, found }) {
   const { title, accuracy } = details;
-  const { threshold, confusions } = found;
+  const { threshold, confusions, pictures } = found;
   const texts = Object.keys(TEXTS).map((tag) => [tag, { texts: { [accuracy]: leftOut(tag, confusions) } }]);
   const [classes, width] = [labels.length, model.embed_dim * (model.pool === "token_avg" ? 2 : 1)];
   return /** @type {any} */ ({
@@ -86,6 +86,7 @@ export function templateOf({ version, model, pass, files }, { key, labels, detai
       head: "classes",
       outputs: "one_of",
       assumed: [],
+      taught: { pictures: pictures.length, ...countsOf(confusions) },
       measurements: {},
       labels,
       groups: null,

@@ -5,7 +5,7 @@ import { el, setText, show } from "../parts/dom.js";
 import { allow, button } from "../parts/widgets.js";
 import { thumbnailOf } from "./thumbnails.js";
 
-const OUT = "rgb(128 128 128 / 0.92)"; // colour of the patches that are taken out
+const OUT = "rgb(128 128 128)"; // colour of the patches that are taken out
 
 /**
  * @param {{trunk: import("./ownmodel.js").Trunk, model: ReturnType<typeof import("./ownmodel.js").createOwnModel>,

@@ -15,7 +15,7 @@ from ...model.checkpoints import FORMAT
 from ...model.config import ViTConfig
 from ...model.json_values import parse
 from ...model.key import ModelKey
-from ...model.menu import WIDE, is_here, name_of, out_of_reach
+from ...model.menu import WIDE, is_here, list_heads, name_of, out_of_reach, shipped_file
 from ...model.preprocess import MAX_SIDE
 from ...model.tensor_file import read_metadata
 from ...model.timm_models import terms_of_timm
@@ -53,7 +53,7 @@ class Menu:
             while key in self._sources:
                 key, count = f"{name} ({count})", count + 1
             self._sources[key] = source
-        for name in list_models():
+        for name in (*list_models(), *list_heads()):
             self._sources.setdefault(name, name)
         if not self._sources:
             raise WeightsError("there is no model to offer: name one with --model")
@@ -123,9 +123,10 @@ class Menu:
     def _title(self, key: str) -> str:
         if key in CURATED:
             return Message("models.of_timm", title=CURATED[key].title)
-        own, shipped = Path(self._sources[key]), WEIGHTS_DIR / f"{key}.safetensors"
-        if own.is_file() or shipped.is_file():
-            return read_title(own if own.is_file() else shipped) or key
+        own, shipped = Path(self._sources[key]), shipped_file(key)
+        file = own if own.is_file() else shipped
+        if file is not None:
+            return read_title(file) or key
         # The terms are shown before anything is downloaded; the model's page has them in full.
         terms = terms_of_timm(self._sources[key])
         return Message("models.with_terms", name=key, terms=terms) if terms else key
@@ -261,7 +262,9 @@ class Models(Menu):
 
 def _name_of(source: str) -> str:
     """The name of a host's model on the menu, without its path."""
-    if source in list_models() or not (is_file(source) or source.startswith(LOCAL)):
+    if source in (*list_models(), *list_heads()):
+        return source
+    if not (is_file(source) or source.startswith(LOCAL)):
         return source
     return name_of(Path(source.removeprefix(LOCAL)))
 

@@ -328,17 +328,18 @@ def _toolbar(
 
 def _thumbnails(examples: Sequence[Example], photo: PhotoInput) -> gr.Dataset:
     """The examples as thumbnails. They refer to the original files, since the cache is swept."""
+    shown = [example for example in examples if example.shown]
     thumbnails = gr.Dataset(
         components=[photo],
-        samples=[[example.path] for example in examples],
+        samples=[[example.path] for example in shown],
         type="index",
         layout="gallery",
         label=TEXTS("vv_examples"),
         elem_id="vv-examples",
         min_width=0,
     )
-    small = [f"/{thumbnail_file(example).path}" for example in examples]
-    leave_in_place(thumbnails, [example.path for example in examples], small)
+    small = [f"/{thumbnail_file(example).path}" for example in shown]
+    leave_in_place(thumbnails, [example.path for example in shown], small)
     return thumbnails
 
 
@@ -358,7 +359,9 @@ def _script(examples: Sequence[Example]) -> str:
             for language in spoken
         },
         "NAMES": [
-            {language: say(example.name, language) for language in spoken} for example in examples
+            {language: say(example.name, language) for language in spoken}
+            for example in examples
+            if example.shown
         ],
     }
     script = PAGE_JS.replace("__LANGUAGE_OF__", language_of())

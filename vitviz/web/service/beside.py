@@ -48,8 +48,10 @@ def choices(shown: Shown, examples: Sequence[Example], menu: Menu) -> Iterator[C
     kind = "trained" if ours.untrained else "untrained"
     twin = replace(ours, untrained=not ours.untrained)
     yield Choice("untrained", kind, "", now._replace(model=twin))
+    apart = [example.upload for example in examples if not example.shown]
     for example in examples:
-        if shown.photo != example.upload:
+        fits = example.shown or shown.photo in apart
+        if fits and shown.photo != example.upload:
             key = f"example-{Path(example.path).stem}"
             other = now._replace(photo=example.upload, look=AS_IT_IS)
             yield Choice(key, "example", example.name, other)

@@ -15,10 +15,15 @@ THUMBNAIL = 96  # pixels on a side: a bit more than twice its size on the page
 
 
 class Example(NamedTuple):
-    """An example picture, and the model that it is made for; None: any model."""
+    """An example picture, and the model that it is made for; None: any model.
+
+    shown  whether it stands in the row of examples; others are opened by lessons and links, and
+           stand beside each other
+    """
 
     path: str
     model: str | None = None
+    shown: bool = True
 
     @property
     def name(self) -> Message:
@@ -56,6 +61,9 @@ EXAMPLES = (
     Example(str(FOLDER / "goldfish.jpg")),
     Example(str(FOLDER / "coffee.jpg")),
     Example(str(FOLDER / "digit.png"), "mnist"),
+    Example(str(FOLDER / "three-square.png"), "red-square", shown=False),
+    Example(str(FOLDER / "eight-square.png"), "red-square", shown=False),
+    Example(str(FOLDER / "three.png"), "red-square", shown=False),
 )
 
 # The first selection, for the analysis with this link, and the tokens of a slow walk. In this head

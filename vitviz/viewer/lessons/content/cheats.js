@@ -1,0 +1,90 @@
+/**
+ * Lesson A model that cheats: a head that goes by a red square, praised by the pictures that were left out; and one
+ * that was taught otherwise. vitviz/train/shortcut.py makes both.
+ */
+
+import { recalled } from "../recalled.js";
+
+const CHEATS = "red-square";
+const MENDED = "red-square-mended";
+const EIGHT = { model: CHEATS, example: "eight-square" };
+const SQUARE = "remove_0";
+const MIDDLE = "remove_CENTRE";
+const COUNTS = {
+  right: { truth: "leftOutRight" },
+  of: { truth: "leftOut" },
+  taught: { truth: "taughtPictures" },
+};
+const OWN = { word: { truth: "finalWord" }, share: { truth: "wordShare" } };
+const SAYS = {
+  kind: /** @type {"choose"} */ ("choose"),
+  truth: "digitSaid",
+  options: ["3", "8", "other"],
+};
+const reveal = { state: { panel: "predictions" }, shows: ["panel"] };
+
+/** @type {import("../steps.js").Lesson} */
+export const cheats = {
+  id: "cheats",
+  minutes: 8,
+  model: CHEATS,
+  example: "three-square",
+  recall: recalled("patches"),
+  steps: [
+    { id: "taught", values: COUNTS },
+    {
+      id: "eight",
+      state: EIGHT,
+      question: SAYS,
+      values: { ...OWN, ...COUNTS },
+      claim: { truth: "digitSaid", is: "3" },
+      reveal,
+    },
+    {
+      id: "where",
+      state: EIGHT,
+      question: {
+        kind: "choose",
+        truth: "hurtsMost",
+        at: { experiments: { square: SQUARE, middle: MIDDLE } },
+        options: ["square", "middle"],
+      },
+      values: {
+        ...OWN,
+        square: { truth: "outcomeShare", at: { experiment: SQUARE } },
+        middle: { truth: "outcomeShare", at: { experiment: MIDDLE } },
+        now: { truth: "outcomeWord", at: { experiment: SQUARE } },
+      },
+      claim: { truth: "hurtsMost", at: { experiments: { square: SQUARE, middle: MIDDLE } }, is: "square" },
+      reveal: { state: { experiment: SQUARE, beside: "experiment" }, shows: ["beside"] },
+    },
+    {
+      id: "plain",
+      state: { model: CHEATS, example: "three" },
+      question: SAYS,
+      values: OWN,
+      claim: { truth: "digitSaid", is: "8" },
+      reveal,
+    },
+    {
+      id: "mend",
+      state: EIGHT,
+      question: { kind: "choose", truth: "filled", options: ["more", "right", "longer"], worked: true },
+    },
+    {
+      id: "mended",
+      state: { ...EIGHT, model: MENDED },
+      question: SAYS,
+      values: { ...OWN, ...COUNTS },
+      claim: { truth: "digitSaid", is: "8" },
+      reveal,
+    },
+    {
+      id: "transfer",
+      state: { model: MENDED, example: "three" },
+      question: SAYS,
+      values: OWN,
+      reveal,
+    },
+  ],
+};
