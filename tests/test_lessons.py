@@ -258,6 +258,8 @@ def test_every_link_of_the_list_opens_its_picture_in_its_model(walked, tmp_path)
         link = {"model": model, "example": example}
         reply = desk.open(ModelKey(models.default), Shown(None, ModelKey(models.default)), link)
         assert reply.manifest["link"] == link
+        beside = {one["key"] for one in reply.manifest["beside"]}
+        assert ("example-three-square" in beside) == (example in ("three", "eight-square"))
 
 
 def _is_korean(text: str) -> bool:

@@ -356,6 +356,7 @@ def test_every_picture_has_who_made_it_its_terms_and_where_it_is_from() -> None:
     assert {cells[2] for name, cells in told.items() if name != "file"} == {
         "public domain",
         "CC0 1.0",
+        "CC BY-SA 3.0",  # digits of MNIST
     }
     digits = PAGES["vitviz/train/digits/README.md"]
     for path in (HOUSE / "train/digits").glob("*.png"):

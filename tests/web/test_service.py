@@ -691,7 +691,7 @@ def test_what_can_stand_beside_is_in_the_manifest(desk, upload):
     now = desk.show(upload, CLS, START).manifest
     kinds = [one["kind"] for one in now["beside"]]
     assert kinds[0] == "untrained"
-    assert kinds.count("example") == len(desk.examples)
+    assert kinds.count("example") == sum(example.shown for example in desk.examples)
     names = {one["key"]: one["name"] for one in now["beside"]}
     assert names["model-tiny-grey"] == "tiny-grey"
     assert "model-tiny-cls" not in names
