@@ -177,6 +177,28 @@ def test_the_shipped_site_begins_as_the_app_does(tmp_path: Path) -> None:
     assert '<html lang="ko">' in (tmp_path / "site/index.html").read_text("utf-8")
 
 
+def test_a_head_lies_beside_the_weights_of_its_trunk(tmp_path: Path) -> None:
+    write_site(tmp_path / "both", ["photos", "red-square"])
+    found = told(tmp_path / "both")["models"]
+    head = found["red-square"]["weights"]
+    assert {**found["photos"]["weights"], "head": head["head"]} == head
+    path = tmp_path / "one.head.safetensors"
+    path.write_bytes(base64.b64decode(head["head"]))
+    ours = vitviz.load("red-square").vit.head.weight
+    assert torch.equal(vitviz.load(path).vit.head.weight, ours.half().float())
+    assert [*found["red-square"]["examples"]] == ["three-square", "eight-square", "three"]
+    assert "three" not in found["photos"]["examples"]
+
+
+def test_a_site_of_a_head_alone_has_all_weights(tmp_path: Path) -> None:
+    write_site(tmp_path / "one", ["red-square-mended"])
+    found = told(tmp_path / "one")
+    weights = found["models"]["red-square-mended"]["weights"]
+    assert "head" not in weights
+    assert (tmp_path / "one" / weights["path"]).stat().st_size > 5e6
+    assert found["start"] == {"model": "red-square-mended", "example": "three-square"}
+
+
 def test_a_site_is_replaced_and_nothing_else_is(deit: Path, tmp_path: Path) -> None:
     target = tmp_path / "site"
     write_site(target, ["mnist-none"])

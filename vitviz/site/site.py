@@ -70,8 +70,11 @@ def write_site(
         known = ", ".join(languages())
         raise VitvizError(f"the language must be one of {known}, got {language!r}")
     offered = _offered(models)
+    heads = bool(set(list_heads()) & set(offered))
     examples = [
-        example for example in EXAMPLES if example.model is None or example.model in offered
+        example
+        for example in EXAMPLES
+        if (example.model in (None, *offered) if example.shown else heads)
     ]
     folder = at_home(folder)
     new = not folder.exists()
@@ -101,12 +104,11 @@ def _written(
 ) -> Report:
     """Write all files."""
     default = next(iter(offered))
-    first = next((example for example in examples if example.model == default), examples[0])
+    fitting = _fitting(examples, default)
+    first = next((example for example in fitting if example.model == default), fitting[0])
     models: dict[str, dict[str, Any]] = {}
     for key, loaded in offered.items():
-        # pictures of digits with a red square say nothing to a model of photos, and the reverse
-        fitting = [example for example in examples if example.shown != (key in list_heads())]
-        models[key] = _model(writer, key, loaded, fitting, models)
+        models[key] = _model(writer, key, loaded, _fitting(examples, key), models)
     site = {
         "models": models,
         "examples": {_key(example): _example(writer, example) for example in examples},
@@ -203,6 +205,11 @@ def _offered(models: Sequence[str]) -> dict[str, LoadedModel]:
             raise WeightsError(f"two models of the site are called {key}; rename a file")
         offered[key] = loaded
     return offered
+
+
+def _fitting(examples: Sequence[Example], key: str) -> list[Example]:
+    """The examples of a model: those in the row, or those of a lesson for the heads of the lesson."""
+    return [example for example in examples if example.shown != (key in list_heads())]
 
 
 def _model(
