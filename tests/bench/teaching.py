@@ -1,7 +1,8 @@
 """How well heads tell kinds of things that the trunk `photos` never learned, by penalty.
 
 `python -m tests.bench.teaching others100_val.npz classes.json` prints the tables that stand in
-vitviz/many/README.md; with `--page` the engine and the learner of the page are measured. The files: jpeg, offsets and labels of 50 pictures each of 100 kinds, and the
+vitviz/many/README.md; with `--page` the engine and the learner of the page are measured. The
+files: jpeg, offsets and labels of 50 pictures each of 100 kinds, and the
 names of the kinds; heads are for the 30 of them that training kept out.
 """
 

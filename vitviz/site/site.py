@@ -208,7 +208,7 @@ def _offered(models: Sequence[str]) -> dict[str, LoadedModel]:
 
 
 def _fitting(examples: Sequence[Example], key: str) -> list[Example]:
-    """The examples of a model: those in the row, or those of a lesson for the heads of the lesson."""
+    """The examples of a model: those in the row; for heads of a lesson those of the lesson."""
     return [example for example in examples if example.shown != (key in list_heads())]
 
 
