@@ -5,6 +5,7 @@ import { hasCodes } from "../lessons/codes.js";
 import { changesPhoto } from "../lessons/course.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createFraming } from "../stage/framing.js";
+import { createFigure } from "./figure.js";
 import { createInput } from "./inputs.js";
 import { openPaper } from "./paper.js";
 import { createPoll } from "./poll.js";
@@ -35,6 +36,7 @@ export function createLessonBar(app) {
   const question = el("p", { class: "vv-lesson-question" });
   const answer = el("div", { class: "vv-lesson-answer" });
   const play = button({ text: t("lessonPlay"), onClick: () => app.page.play(course.step().play) });
+  const figure = createFigure(app);
   const ballot = createBallot(app);
   const waiting = el("p", { class: "vv-note" });
   const gap = el("p", { class: "vv-lesson-gap" });
@@ -72,6 +74,7 @@ export function createLessonBar(app) {
     play,
     question,
     answer,
+    figure.root,
     ballot.root,
     waiting,
     truth,
@@ -133,6 +136,7 @@ export function createLessonBar(app) {
           : "",
     );
     show(waiting, waiting.textContent !== "");
+    figure.render(revealed, current === null || value !== undefined);
     ballot.render();
     renderTruth(revealed, value);
     renderButtons(current, revealed, value);
@@ -163,7 +167,7 @@ export function createLessonBar(app) {
     next.classList.toggle("vv-main", !open);
     if (!held || open) return;
     next.focus({ preventScroll: true });
-    onScreen([why, truth]);
+    onScreen([why, truth, ...evidence()]);
   }
 
   /** Makes the input of a step; the one of the picture needs none but a line that counts. */
@@ -177,7 +181,16 @@ export function createLessonBar(app) {
   }
 
   function arrive() {
-    onScreen([title, text, question, answer]);
+    onScreen([title, text, question, answer, ...evidence()]);
+  }
+
+  /** What in this bar the step is about. */
+  function evidence() {
+    return (
+      { code: [lines], photo: [framing.root], stage: [], panel: [] }[figure.root.dataset.figure] ?? [
+        figure.root,
+      ]
+    );
   }
 }
 
