@@ -31,17 +31,17 @@ export function createFigure(app) {
     /** @type {any} */
     const part = possible ? figureIn(lesson, course.step(), told) : null;
     root.dataset.figure = part?.kind ?? part ?? "";
-    show(root, Boolean(part?.kind));
-    if (!part?.kind) return (drawn = "");
-    const step = [lesson.id, course.number(), told].join("/");
-    if (drawn === step) return drawn;
-    const found = figured(app, part);
-    const now = step + (part.kind === "pair" ? stateOf(found) : found ? "" : "…");
-    if (drawn === now) return drawn;
-    drawn = now;
+    const step = part?.kind ? [lesson.id, course.number(), told].join("/") : "";
+    if (step && step === drawn) return;
+    const found = step ? figured(app, part) : undefined;
+    const now = part?.kind === "pair" ? step + stateOf(found) : found === null ? step + "…" : step;
+    show(root, found !== undefined);
+    const before = drawn;
+    drawn = found === undefined ? "" : now;
+    if (drawn === "" || drawn === before) return;
     root.setAttribute("aria-label", t("evidenceKind_" + part.kind));
+    root.setAttribute("aria-busy", String(now.includes("…")));
     root.replaceChildren(...(found ? DRAWINGS[part.kind](app, found, part) : [loading()]));
-    return drawn;
   }
 
   function loading() {
@@ -87,7 +87,10 @@ function drawPair(app, cards) {
     nodes.splice(
       1,
       0,
-      card(el("div", { class: "vv-figure-picture" }, picture), el("div", {}, app.t("evidenceDonor"))),
+      card(
+        el("div", { class: "vv-figure-picture", style: "aspect-ratio: 1" }, picture),
+        el("div", {}, app.t("evidenceDonor")),
+      ),
     );
   }
   return nodes;
@@ -97,7 +100,7 @@ function drawPair(app, cards) {
 const drawBars = (_app, rows) => [
   el(
     "ol",
-    { class: "vv-predictions" + (rows.length > 5 ? " vv-figure-two" : "") },
+    { class: "vv-predictions" + (rows.length > 6 ? " vv-figure-two" : "") },
     ...rows.map(({ name, text, share }) => bar({ label: name, share, text, title: name, note: "" }, -1)),
   ),
 ];
@@ -118,12 +121,12 @@ const drawMaps = ({ source: { grid } }, maps) =>
   });
 
 /** A chart that only shows: what stands at its mark is said under it. */
-function drawCurve(_app, { columns, axis, values, top, mark, write, name, reading }) {
+function drawCurve(_app, { columns, axis, values, top, mark, tick, name, reading }) {
   const chart = createLineChart({ label: name, axis, columns, height: CHART_EM, onChoose() {} });
   chart.render({
     lines: [{ name, title: name, values }],
     scale: { min: 0, max: top },
-    ticks: TICKS.map((part) => ({ value: part * top, text: write(part * top) })),
+    ticks: TICKS.map((part) => ({ value: part * top, text: tick(part * top) })),
     marked: mark,
     reading,
   });

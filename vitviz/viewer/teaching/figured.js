@@ -113,7 +113,6 @@ const curve = (app, part) =>
         const values = found.slice(0, -1);
         const unit = app.course.unit(part.of.truth);
         const mark = markOf(app, part, values.length - 1);
-        const write = (value) => written(app, part.of, value);
         const name = app.t("evidence_" + part.of.truth);
         const here = part.over === "shares" ? app.course.truth() : values[mark];
         return {
@@ -122,9 +121,13 @@ const curve = (app, part) =>
           values,
           top: unit === "share" ? topShare([values]) : Math.max(...values),
           mark,
-          write,
+          tick: unit === "share" ? (value) => Number((100 * value).toFixed(1)) + "%" : digits,
           name,
-          reading: app.t("evidenceAt_" + part.over, { name, column: columns[mark].name, value: write(here) }),
+          reading: app.t("evidenceAt_" + part.over, {
+            name,
+            column: columns[mark].name,
+            value: written(app, part.of, here),
+          }),
         };
       },
     ),
@@ -169,7 +172,10 @@ const numbers = (app, { rows, ends }) =>
           name: app.t("evidence_" + rows[at]),
           values,
           note: end
-            ? written(app, end, found)
+            ? [
+                hasText("evidence_" + end.truth) ? app.t("evidence_" + end.truth) : "",
+                written(app, end, found),
+              ].join(" ")
             : OF_MIX[rows[at]]
               ? app.t("mixNorm", { norm: digits(lengthOf(values)) })
               : "",
@@ -186,7 +192,11 @@ function pair(app, { own, other }) {
     name: names[at],
     facts: operands.map((operand) => {
       const value = app.course.value(operand);
-      return value === null ? "…" : value === undefined ? "" : written(app, operand, value);
+      const text = value === null ? "…" : value === undefined ? "" : written(app, operand, value);
+      const stays = app.course.value({ truth: "sameWord" }) === "same";
+      if (operand.truth !== "otherShare" || stays || !text) return text;
+      // The share is that of the first answer, whatever the answer is now.
+      return labelName(app.course.value({ truth: "finalWord" }), app) + ": " + text;
     }),
   }));
 }

@@ -82,7 +82,8 @@ export function createLessonBar(app) {
     el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next, others),
     teacher.root,
   );
-  let [drawn, input] = ["", null]; // the step whose texts and inputs are drawn, and its input: {root, render}
+  // the step whose texts and inputs are drawn, its input: {root, render}, and its words
+  let [drawn, input, heard] = ["", null, ""];
   return { root, render };
 
   function move(by) {
@@ -123,6 +124,10 @@ export function createLessonBar(app) {
     show(lines, step.code !== undefined);
     setText(question, (current && stepText(app, "question")) ?? "");
     show(question, current !== null && value !== undefined);
+    const said = text.textContent + question.textContent;
+    if (said !== heard && !revealed) arrive(); // so do words that come late
+    heard = said;
+    figure.render(revealed, current === null || value !== undefined);
     build(lesson, step, current);
     show(answer, current !== null && value !== undefined && input !== null);
     input?.render(revealed);
@@ -136,7 +141,6 @@ export function createLessonBar(app) {
           : "",
     );
     show(waiting, waiting.textContent !== "");
-    figure.render(revealed, current === null || value !== undefined);
     ballot.render();
     renderTruth(revealed, value);
     renderButtons(current, revealed, value);
@@ -186,11 +190,10 @@ export function createLessonBar(app) {
 
   /** What in this bar the step is about. */
   function evidence() {
-    return (
-      { code: [lines], photo: [framing.root], stage: [], panel: [] }[figure.root.dataset.figure] ?? [
-        figure.root,
-      ]
-    );
+    const { dataset } = figure.root;
+    if (dataset.figure === "code") return [answer.querySelector(".vv-lesson-right") ?? lines];
+    if (dataset.figure === "photo") return [framing.root];
+    return figure.root.hidden ? [] : [figure.root];
   }
 }
 

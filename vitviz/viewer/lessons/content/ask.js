@@ -74,7 +74,6 @@ export const ask = {
     },
     {
       id: "end",
-      figure: "panel",
       state: { panel: "attention", overlay: "attention", ...EARLY, token: FOREHEAD },
       shows: ["panel", "layer", "head", "legend", "readout"],
     },

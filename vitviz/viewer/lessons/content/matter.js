@@ -15,16 +15,16 @@ const OTHERS = Object.fromEntries(
     ["", EVEN].map((even) => [photo + even, "transplant_all_0_example-" + photo + even]),
   ),
 );
-// Their names would tell the last step.
-const KEPT = {
-  1: { truth: "keptHere" },
-  ...Object.fromEntries(
-    PHOTOS.map((photo, at) => [
-      at + 2,
-      { truth: "keptShare", at: { experiments: [OTHERS[photo], OTHERS[photo + EVEN]] } },
-    ]),
-  ),
-};
+// In another order and without names: they would tell the last step.
+const KEPT = Object.fromEntries(
+  [
+    ...[...PHOTOS].sort().map((photo) => ({
+      truth: "keptShare",
+      at: { experiments: [OTHERS[photo], OTHERS[photo + EVEN]] },
+    })),
+    { truth: "keptHere" },
+  ].map((kept, at) => [at + 1, kept]),
+);
 const DIGIT = { model: "mnist", example: "digit" };
 
 /** @type {import("../steps.js").Lesson} */
