@@ -1,9 +1,9 @@
 """Walks through every step of every lesson as a pupil does, and says what is not on the screen.
 
 `python -m tests.bench.walking [--out FOLDER] [--lessons cut ask] [--languages en] [--sizes phone]`:
-each question is guessed wrong, read, and guessed right. What is asked, the evidence, the way on, and
-after the guess what was found and why have to lie on the screen without scrolling. Prints a line for each
-that does not, and leaves a contact sheet of each walk in FOLDER.
+each question is guessed wrong, read, and guessed right. What is asked, the evidence, the way on,
+and after the guess what was found and why have to lie on the screen without scrolling. Prints a
+line for each that does not, and leaves a contact sheet of each walk in FOLDER.
 """
 
 import argparse
@@ -181,7 +181,7 @@ class Walk:
         self.shots.append((f"{where} {when}", shot.convert("RGB")))
 
     def evidence(self, where: str, when: str) -> None:
-        """What the step asks or tells of can be seen; the card at the end has nothing of its own."""
+        """What the step asks or tells of can be seen; the card at the end has none."""
         self.page.wait_for_function(DRAWN, timeout=PATIENCE_MS)
         kind, box, *edges = self.page.evaluate(EVIDENCE)
         if not kind:
