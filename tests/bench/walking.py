@@ -1,9 +1,9 @@
 """Walks through every step of every lesson as a pupil does, and says what is not on the screen.
 
 `python -m tests.bench.walking [--out FOLDER] [--lessons cut ask] [--languages en] [--sizes phone]`:
-each question is guessed wrong, read, and guessed right. What is asked, the way on, and after the
-guess what was found and why have to lie on the screen without scrolling. Prints a line for each
-that does not, and leaves a contact sheet of each walk in FOLDER.
+each question is guessed wrong, read, and guessed right. What is asked, the evidence, the way on,
+and after the guess what was found and why have to lie on the screen without scrolling. Prints a
+line for each that does not, and leaves a contact sheet of each walk in FOLDER.
 """
 
 import argparse
@@ -47,18 +47,46 @@ BOXES = """(selectors) => Object.fromEntries(selectors.map((selector) => {
     const box = node?.getBoundingClientRect();
     return [selector, box ? [box.top, box.bottom, innerHeight] : null];
 }))"""
+# What the evidence of a step is, where it lies, and between which edges it can be seen: under the
+# picture, which stays on a phone, and above the buttons.
+EVIDENCE = """() => {
+    const seen = (selector) =>
+        [...document.querySelectorAll(selector)].find((one) => one.checkVisibility());
+    const box = (selector) => seen(selector)?.getBoundingClientRect();
+    const bar = '.vv-lesson:not([hidden])';
+    const kind = document.querySelector(`${bar} .vv-lesson-figure`)?.dataset.figure;
+    const places = {stage: '.vv-frame', panel: '.vv-panel', photo: `${bar} .vv-framing`,
+        code: `${bar} .vv-lesson-lines`};
+    if (kind === 'code' && seen(`${bar} .vv-lesson-right`)) places.code = `${bar} .vv-lesson-right`;
+    const found = box(places[kind] ?? `${bar} .vv-lesson-figure`);
+    if (!kind || !found) return [kind, null];
+    const [frame, buttons] = [box('.vv-frame'), box(`${bar} > .vv-lesson-buttons`)];
+    const above = kind !== 'stage' && frame.left < found.right && found.left < frame.right;
+    const bottom = kind === 'panel' ? found.top + Math.min(100, found.height) : found.bottom;
+    const within = kind === 'stage' || kind === 'panel' ? innerHeight : buttons.top;
+    return [kind, [found.top, bottom], [above ? frame.bottom : 0, within]];
+}"""
+DRAWN = """() => {
+    const figure = document.querySelector('.vv-lesson:not([hidden]) .vv-lesson-figure');
+    return figure.hidden || figure.ariaBusy === 'false';
+}"""
 
 
 class Walk:
     """One walk through a lesson in a language and a size, with its faults and pictures."""
 
-    def __init__(self, page: Any, url: str, language: str, size: str) -> None:
+    def __init__(
+        self, page: Any, url: str, language: str, size: str, thorough: bool = True
+    ) -> None:
         self.page, self.url, self.language, self.size = page, url, language, size
+        self.thorough = thorough  # else no pictures, and each question is guessed once
+        self.kinds: set[str] = set()  # of evidence
         self.texts = dictionary(language, "viewer")
         self.faults: list[str] = []
         self.shots: list[tuple[str, Image.Image]] = []
 
-    def lesson(self, name: str, first: int) -> None:
+    def lesson(self, name: str, first: int, last: int | None = None) -> None:
+        """From its first step to the last one, or to the card at its end."""
         more = "&projector=true" if self.size == "projector" else ""
         self.page.goto(f"{self.url}/?lesson={name}&step={first}&lang={self.language}{more}")
         step = first
@@ -75,6 +103,8 @@ class Walk:
                 return
             if self.page.locator(f"{LESSON} .vv-lesson-question").is_visible():
                 self.question(where)
+            if step == last:
+                return
             self.press("lessonNext" if self.is_there("lessonNext") else "lessonSkip")
             step += 1
 
@@ -88,6 +118,8 @@ class Walk:
             self.page.locator(f"{LESSON} .vv-lesson-{part}").wait_for(timeout=PATIENCE_MS)
         self.page.wait_for_timeout(250)  # until it has scrolled
         self.look(where, "told", [".vv-lesson-gap", ".vv-lesson-why"])
+        if not self.thorough:
+            return
         right = self.truth()
         self.press("lessonAgain")
         if right is not None and self.guess(right):
@@ -142,8 +174,25 @@ class Walk:
 
     def look(self, where: str, when: str, wanted: list[str]) -> None:
         self.on_screen(where, when, wanted)
+        self.evidence(where, when)
+        if not self.thorough:
+            return
         shot = Image.open(io.BytesIO(self.page.screenshot()))
         self.shots.append((f"{where} {when}", shot.convert("RGB")))
+
+    def evidence(self, where: str, when: str) -> None:
+        """What the step asks or tells of can be seen; the card at the end has none."""
+        self.page.wait_for_function(DRAWN, timeout=PATIENCE_MS)
+        kind, box, *edges = self.page.evaluate(EVIDENCE)
+        if not kind:
+            return
+        self.kinds.add(kind)
+        if box is None:
+            if when == "told" or kind in ("stage", "panel", "photo", "code"):
+                self.faults.append(f"{where} {when}: its {kind} is not shown")
+        elif box[0] < edges[0][0] - 1 or box[1] > edges[0][1] + 1:
+            spans = " of ".join(f"{one:.0f} to {other:.0f}" for one, other in (box, edges[0]))
+            self.faults.append(f"{where} {when}: its {kind} at {spans}")
 
     def on_screen(self, where: str, when: str, wanted: list[str]) -> None:
         on = f"{LESSON} > .vv-lesson-buttons .vv-main"

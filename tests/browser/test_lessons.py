@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.bench.walking import SIZES, Walk
 from tests.browser.conftest import PHONE, address, tap
 from tests.running import ROOT
 from vitviz import Analysis, analyze, load
@@ -300,3 +301,32 @@ def test_a_lesson_on_a_phone_closes_with_what_was_found_and_leads_on(visit) -> N
     both = len(boxes(seen, "both"))
     assert both + len(boxes(seen, "mine")) == len(places)
     expect(page.locator(".vv-lesson-gap")).to_contain_text(f"You share {both}.")
+
+
+# Steps that have every kind of evidence among them, and what their evidence is; all other steps:
+# python -m tests.bench.walking.
+SEEN = {
+    "laptop": [
+        ("cut", 1, 2),
+        ("ask", 6, 6),
+        ("number", 2, 3),
+        ("gather", 4, 6),
+        ("transplant", 3, 3),
+        ("transplant", 5, 5),
+        ("unknown", 2, 2),
+    ],
+    "phone": [("when", 4, 5), ("block", 3, 4)],
+}
+KINDS = "answers bars code curve maps numbers pair panel photo row stage"
+
+
+@pytest.mark.parametrize(
+    ("size", "kinds"), [("laptop", KINDS), ("phone", "code curve numbers pair")]
+)
+def test_what_a_step_asks_and_tells_of_is_in_sight(visit, size, kinds) -> None:
+    page = visit("?model=photos", wait_for=PANDA, **SIZES[size]).page
+    walk = Walk(page, page.url.split("/?")[0], "en", size, thorough=False)
+    for lesson, first, last in SEEN[size]:
+        walk.lesson(lesson, first, last)
+    assert walk.faults == []
+    assert walk.kinds == set(kinds.split())

@@ -39,17 +39,18 @@ export const MOST_LETTERS = 1000;
  * @typedef {{id: string, state?: any, marks?: Place[], shows?: string[], question?: Question,
  *   reveal?: {state?: any, shows?: string[]}, values?: Record<string, import("./truths.js").Operand>,
  *   claim?: import("./truths.js").Claim, code?: keyof typeof import("./codelines.js").CODE, texts?:
- *     Record<string, string>, play?: string, says?: string, late?: boolean, instead?:
- *     {told: Step, untold?: Step}}} Step
+ *     Record<string, string>, play?: string, says?: string, late?: boolean, figure?:
+ *     import("./figures.js").Figure, instead?: {told: Step, untold?: Step}}} Step
  *   state: the fields of a link, with places for `token` and `partner` ("strongest": the patch the token
  *   looks at most); marks: patches with letters; shows: the controls that are shown; reveal: what changes
  *   when the truth is shown; values: more numbers for its texts; claim: a sentence that is only told where it
  *   holds; code: lines with a gap that are shown; instead: other steps, for models that learned no positions:
  *   where attention is told places, and where nothing is; play: the settings in which it opens the
- *   playground; late: its sentences tell what earlier steps ask, so it is on no worksheet; texts: by part, of
- *   a lesson that a teacher has written; says: what its texts are named by, if not by lesson and step
+ *   playground; figure: its evidence, by default that of the lesson; late: its sentences tell what earlier
+ *   steps ask, so it is on no worksheet; texts: by part, of a lesson that a teacher has written; says: what its
+ *   texts are named by, if not by lesson and step
  * @typedef {{id: string, title?: string, minutes: number, model: string, example: string, recall?: Step,
- *   steps: Step[]}} Lesson
+ *   steps: Step[], figure?: import("./figures.js").Figure}} Lesson
  *   model, example: what it was written for; a step may name others in its state; recall: what is asked
  *   before
  */

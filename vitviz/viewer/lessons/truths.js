@@ -30,7 +30,7 @@ import { choosesOne } from "../maths/outputs.js";
  */
 
 /** A file that is fetched when it is first needed: null while it is loading, undefined if there is none. */
-const fetched = (file) => (file.exists && !file.error ? file.get() : undefined);
+export const fetched = (file) => (file.exists && !file.error ? file.get() : undefined);
 
 /** The decoded layer; null while it is loading. */
 function layerOf(source, layer) {
@@ -46,7 +46,7 @@ function rowOf(source, { layer, head }, token) {
 }
 
 /** The pair of token and partner; null while its layer is loading, undefined for a mean of heads. */
-function pairAt(source, { layer, head, token, partner }) {
+export function pairAt(source, { layer, head, token, partner }) {
   if (head === "mean") return undefined;
   const decoded = layerOf(source, layer);
   return decoded && pairOf(decoded, head, token, partner);
@@ -56,29 +56,29 @@ function pairAt(source, { layer, head, token, partner }) {
  * Reads the mixing of a layer (shares and values); null while a file is loading, undefined for a mean of
  * heads.
  */
-const mixingAt = (source, at, read) =>
+export const mixingAt = (source, at, read) =>
   at.head === "mean"
     ? undefined
     : withinAll([layerOf(source, at.layer), fetched(source.mixing(at.layer))], ([, mixing]) => read(mixing));
 
 /** Reads the vector that attention adds to the token. */
-const mixAt = (source, at, read) =>
+export const mixAt = (source, at, read) =>
   mixingAt(source, at, (mixing) =>
     read(mixOf(mixing, source.maps.of(at.layer, at.token, "from").rows, at.head, at.token)),
   );
 
 /** The row minus its mean, divided by its deviation: LayerNorm without its learned gains. */
-function normed(row) {
+export function normed(row) {
   const mean = row.reduce((sum, value) => sum + value, 0) / row.length;
   const centred = row.map((value) => value - mean);
   return centred.map((value) => (value * Math.sqrt(row.length)) / lengthOf(centred));
 }
 
 /** Reads a value unless it is loading (null) or missing (undefined). */
-const within = (found, read) => (found === null || found === undefined ? found : read(found));
+export const within = (found, read) => (found === null || found === undefined ? found : read(found));
 
 /** Reads several such values at once: undefined if any is missing, null while any is loading. */
-function withinAll(all, read) {
+export function withinAll(all, read) {
   if (all.includes(undefined)) return undefined;
   return all.includes(null) ? null : read(all);
 }
@@ -114,6 +114,12 @@ const sharesAfter = (
 ) =>
   own &&
   withinAll(experiments.map(outcomeOf), (found) => read(found.map((outcome) => shareIn(outcome, own))));
+/** The part of the share of the most probable class that another pass leaves; NaN without a class. */
+function keptIn(before, now) {
+  const [first] = before.manifest.pass.predictions;
+  return first ? shareIn(now, first) / first.probability : NaN;
+}
+
 const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 /** @param {At} at */
 const textsOf = ({ experiments = {} }) => Object.values(experiments).flat();
@@ -164,32 +170,38 @@ const patchesOf = ({ grid }) => grid.rows * grid.cols;
 const numbersOf = ({ grid, manifest }) => manifest.model.image.channels * grid.patchHeight * grid.patchWidth;
 
 /**
- * The largest difference between two ways to make the first numbers of all patches: a filter that slides
- * from patch to patch (convolution), and patches written as rows times a matrix (linear layer).
+ * Two ways to make the first numbers of a patch: a patch written as a row times a matrix (linear layer), and a
+ * filter that slides from patch to patch (convolution).
+ * @returns {{linear: number[], slid: number[]}}
  */
-function convolutionDifference({ grid, manifest }, { filters, count }, picture) {
+export function bothWays({ grid, manifest }, { filters, count }, picture, token) {
   const { channels } = manifest.model.image;
   const size = filters.length / count;
-  let worst = 0;
-  for (let token = grid.prefix; token < grid.tokens; token++) {
-    const { row, col } = placeOf(token, grid);
-    const flat = patchValues(picture, token, manifest, grid, "channel").normalised;
-    for (let filter = 0; filter < count; filter++) {
-      let linear = 0;
-      for (let i = 0; i < size; i++) linear += filters[filter * size + i] * flat[i];
-      let slid = 0;
-      for (let y = 0; y < grid.patchHeight; y++) {
-        for (let x = 0; x < grid.patchWidth; x++) {
-          for (let c = 0; c < channels; c++) {
-            const pixel = (row * grid.patchHeight + y) * grid.width + col * grid.patchWidth + x;
-            const value =
-              (picture.pixels[pixel * channels + c] / 255 - manifest.model.mean[c]) / manifest.model.std[c];
-            slid += value * filters[filter * size + (c * grid.patchHeight + y) * grid.patchWidth + x];
-          }
+  const { row, col } = placeOf(token, grid);
+  const flat = patchValues(picture, token, manifest, grid, "channel").normalised;
+  const [linear, slid] = [Array(count).fill(0), Array(count).fill(0)];
+  for (let filter = 0; filter < count; filter++) {
+    for (let i = 0; i < size; i++) linear[filter] += filters[filter * size + i] * flat[i];
+    for (let y = 0; y < grid.patchHeight; y++) {
+      for (let x = 0; x < grid.patchWidth; x++) {
+        for (let c = 0; c < channels; c++) {
+          const pixel = (row * grid.patchHeight + y) * grid.width + col * grid.patchWidth + x;
+          const value =
+            (picture.pixels[pixel * channels + c] / 255 - manifest.model.mean[c]) / manifest.model.std[c];
+          slid[filter] += value * filters[filter * size + (c * grid.patchHeight + y) * grid.patchWidth + x];
         }
       }
-      worst = Math.max(worst, Math.abs(slid - linear));
     }
+  }
+  return { linear, slid };
+}
+
+/** The largest difference between the two ways, over all patches. */
+function convolutionDifference(source, found, picture) {
+  let worst = 0;
+  for (let token = source.grid.prefix; token < source.grid.tokens; token++) {
+    const { linear, slid } = bothWays(source, found, picture, token);
+    worst = Math.max(worst, ...linear.map((value, at) => Math.abs(slid[at] - value)));
   }
   return worst;
 }
@@ -221,6 +233,7 @@ export const TRUTHS = {
     unit: "share",
     of: ({ manifest: { photo } }) => (photo.frame ? 1 - photo.frame[2] * photo.frame[3] : undefined),
   },
+  tokenNumbers: { unit: "count", of: ({ manifest }) => manifest.model.embed_dim },
   /** Whether a token has more numbers than a patch. */
   tokenWidth: {
     unit: "which",
@@ -274,10 +287,17 @@ export const TRUTHS = {
   },
   untrainedCosine: {
     unit: "cosine",
-    of: (source, { token, to }) =>
+    of: (source, at) =>
       within(
-        fetched(source.untrained),
-        (rows) => similarities(rows, token - source.grid.prefix, patchesOf(source))[to - source.grid.prefix],
+        TRUTHS.untrainedMap.of(source, at, null, () => null),
+        (map) => map[at.to - source.grid.prefix],
+      ),
+  },
+  untrainedMap: {
+    unit: "map",
+    of: (source, { token }) =>
+      within(fetched(source.untrained), (rows) =>
+        similarities(rows, token - source.grid.prefix, patchesOf(source)),
       ),
   },
   /** The one of two marked patches whose position is more like that of the token. */
@@ -346,6 +366,12 @@ export const TRUTHS = {
         String(best(distance[layer].map((value) => -value))),
       ),
   },
+  /** How far a head looks on average, in pixels. */
+  headDistance: {
+    unit: "count",
+    of: (source, { layer, head }) =>
+      within(fetched(source.statistics), ({ distance }) => distance[layer][head]),
+  },
   halfOfAttention: {
     unit: "count",
     of: (source, at) =>
@@ -372,6 +398,16 @@ export const TRUTHS = {
     unit: "share",
     of: (source, at) =>
       within(pairAt(source, at), ({ share }) => (share * Math.E) / (share * Math.E + 1 - share)),
+  },
+  /** The shares of all other tokens together, and then. */
+  pairRest: { unit: "share", of: (source, at) => within(pairAt(source, at), ({ share }) => 1 - share) },
+  raisedRest: {
+    unit: "share",
+    of: (source, at) =>
+      within(
+        TRUTHS.raisedShare.of(source, at, null, () => null),
+        (share) => 1 - share,
+      ),
   },
   /** The change in the shares of all other tokens then. */
   raisedOthers: {
@@ -418,11 +454,16 @@ export const TRUTHS = {
         ([mixed, mean]) => (mixed < mean * 0.999 ? "shorter" : mixed > mean * 1.001 ? "longer" : "same"),
       ),
   },
+  headNumbers: { unit: "count", of: ({ manifest: { model } }) => model.head_dim },
   joinedNumbers: { unit: "count", of: ({ manifest: { model } }) => model.num_heads * model.head_dim },
   /** The head that makes most of what attention adds to the token, and how much of it. */
   largestHead: {
     unit: "which",
     of: (source, at) => mixAt(source, at, ({ shares }) => String(best(shares.slice(0, -1)))),
+  },
+  headPart: {
+    unit: "share",
+    of: (source, at) => mixAt(source, { ...at, head: 0 }, ({ shares }) => shares[at.head]),
   },
   largestPart: {
     unit: "share",
@@ -462,6 +503,8 @@ export const TRUTHS = {
       },
     }) => predictions[0] && -Math.log(seenShare(predictions[0].probability)),
   },
+  /** The loss where the right class has a share. */
+  lossOfGiven: { unit: "number", of: (_source, { given }) => -Math.log(given) },
   lossOfChance: {
     unit: "number",
     of: ({ manifest: { model } }) => (model.num_classes ? Math.log(model.num_classes) : undefined),
@@ -562,6 +605,12 @@ export const TRUTHS = {
   firstWord: {
     unit: "label",
     of: (source, { layer }) => within(leader(source, layer), ({ label }) => label),
+  },
+  /** The same for the analysis beside. */
+  firstWordBeside: {
+    unit: "label",
+    of: (_source, { layer }, other) =>
+      within(other, (found) => within(leader(found, layer), ({ label }) => label)),
   },
   finalWord: { unit: "label", of: wordIn },
   firstWordKind: {
@@ -728,11 +777,21 @@ export const TRUTHS = {
       withinAll(
         [other, ...textsOf(at).map(outcomeOf)],
         ([even, ...found]) =>
-          [source, even, ...found].filter((before, place, all) => {
-            const [first] = before.manifest.pass.predictions;
-            return place % 2 === 0 && first && shareIn(all[place + 1], first) < first.probability / 2;
-          }).length,
+          [source, even, ...found].filter(
+            (before, place, all) => place % 2 === 0 && keptIn(before, all[place + 1]) < 1 / 2,
+          ).length,
       ),
+  },
+  /** What is left of the most probable class of the first experiment after the second. */
+  keptShare: {
+    unit: "share",
+    of: (_source, at, _other, outcomeOf) =>
+      withinAll(textsOf(at).map(outcomeOf), ([before, now]) => keptIn(before, now)),
+  },
+  /** The same of this picture and what stands beside. */
+  keptHere: {
+    unit: "share",
+    of: (source, _at, other) => within(other, (found) => keptIn(source, found)),
   },
   /** The experiment that leaves least of the most probable class; several draws count by their mean. */
   hurtsMost: {
@@ -883,8 +942,9 @@ export const TRUTHS = {
 const OF_ONE_CLASS = new Set(
   (
     "lossOfWord lossOfChance pushOfWord shareBeside morePushed firstLead lensShare firstWord firstWordKind " +
-    "sameFirstWord wordShare otherShare otherWord sameWord sameNumbers outcomeShare outcomeWord outcomesMean " +
-    "outcomesLeast outcomesMost outcomesSame halvedPhotos hurtsMost whoseWord firstTurn leastTurn bringsBack digitSaid " +
+    "firstWordBeside sameFirstWord wordShare otherShare otherWord sameWord sameNumbers outcomeShare outcomeWord outcomesMean " +
+    "outcomesLeast outcomesMost outcomesSame halvedPhotos keptShare keptHere hurtsMost whoseWord firstTurn leastTurn bringsBack " +
+    "digitSaid " +
     "answerKind answerShare answerName sumOfClasses"
   ).split(" "),
 );

@@ -143,8 +143,8 @@ function list(title, bars, rest = null) {
   return el("div", {}, el("h4", { text: title }), el("ol", { class: "vv-predictions" }, ...bars), rest);
 }
 
-/** `share`: null of a value, which gets no bar. */
-function bar({ label, share, text, title, note }, at) {
+/** A row of a list of bars. `share`: null of a value, which gets no bar. */
+export function bar({ label, share, text, title, note }, at) {
   const fill = el("span", { class: "vv-fill" });
   fill.style.width = 100 * (share ?? 0) + "%";
   return el(

@@ -8,7 +8,7 @@ import { bySize, pairOf } from "../maths/pair.js";
 import { touches } from "../state/experiment.js";
 import { tokenTable } from "../state/saves.js";
 import { createMixView } from "./qk/mixview.js";
-import { createSoftmaxRow } from "./qk/softmaxrow.js";
+import { createBars, createSoftmaxRow } from "./qk/softmaxrow.js";
 import { createTurnView, isTurned, turnFor } from "./qk/turnview.js";
 import { createStrip } from "../parts/strip.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
@@ -34,6 +34,9 @@ export const qk = {
 };
 
 const PARTS = ["q", "k", "products"];
+
+/** A bar for every token, of the scores or the shares of a row. */
+export const createRowBars = createBars;
 
 /** @param {import("../main.js").App} app */
 function create(app) {

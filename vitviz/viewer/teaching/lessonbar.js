@@ -5,6 +5,7 @@ import { hasCodes } from "../lessons/codes.js";
 import { changesPhoto } from "../lessons/course.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createFraming } from "../stage/framing.js";
+import { createFigure } from "./figure.js";
 import { createInput } from "./inputs.js";
 import { openPaper } from "./paper.js";
 import { createPoll } from "./poll.js";
@@ -35,6 +36,7 @@ export function createLessonBar(app) {
   const question = el("p", { class: "vv-lesson-question" });
   const answer = el("div", { class: "vv-lesson-answer" });
   const play = button({ text: t("lessonPlay"), onClick: () => app.page.play(course.step().play) });
+  const figure = createFigure(app);
   const ballot = createBallot(app);
   const waiting = el("p", { class: "vv-note" });
   const gap = el("p", { class: "vv-lesson-gap" });
@@ -72,6 +74,7 @@ export function createLessonBar(app) {
     play,
     question,
     answer,
+    figure.root,
     ballot.root,
     waiting,
     truth,
@@ -79,7 +82,8 @@ export function createLessonBar(app) {
     el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next, others),
     teacher.root,
   );
-  let [drawn, input] = ["", null]; // the step whose texts and inputs are drawn, and its input: {root, render}
+  // the step whose texts and inputs are drawn, its input: {root, render}, and its words
+  let [drawn, input, heard] = ["", null, ""];
   return { root, render };
 
   function move(by) {
@@ -120,6 +124,10 @@ export function createLessonBar(app) {
     show(lines, step.code !== undefined);
     setText(question, (current && stepText(app, "question")) ?? "");
     show(question, current !== null && value !== undefined);
+    const said = text.textContent + question.textContent;
+    if (said !== heard && !revealed) arrive(); // so do words that come late
+    heard = said;
+    figure.render(revealed, current === null || value !== undefined);
     build(lesson, step, current);
     show(answer, current !== null && value !== undefined && input !== null);
     input?.render(revealed);
@@ -163,7 +171,7 @@ export function createLessonBar(app) {
     next.classList.toggle("vv-main", !open);
     if (!held || open) return;
     next.focus({ preventScroll: true });
-    onScreen([why, truth]);
+    onScreen([why, truth, ...evidence()]);
   }
 
   /** Makes the input of a step; the one of the picture needs none but a line that counts. */
@@ -177,7 +185,15 @@ export function createLessonBar(app) {
   }
 
   function arrive() {
-    onScreen([title, text, question, answer]);
+    onScreen([title, text, question, answer, ...evidence()]);
+  }
+
+  /** What in this bar the step is about. */
+  function evidence() {
+    const { dataset } = figure.root;
+    if (dataset.figure === "code") return [answer.querySelector(".vv-lesson-right") ?? lines];
+    if (dataset.figure === "photo") return [framing.root];
+    return figure.root.hidden ? [] : [figure.root];
   }
 }
 

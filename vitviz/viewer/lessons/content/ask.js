@@ -1,11 +1,15 @@
 /** Lesson Ask a patch, ask its heads: each patch asks for itself, and each head asks something else. */
 
+import { maps, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const FOREHEAD = /** @type {[number, number]} */ ([0.37, 0.45]);
 const BRANCH = /** @type {[number, number]} */ ([0.87, 0.12]);
 const EARLY = { layer: 2, head: 0 };
 const MEANS = { layer: 2, head: /** @type {"mean"} */ ("mean") }; // a mean is compared with means
+const MAP = { truth: "attentionMap" };
+/** Maps of the heads, after the guess with the distances that are asked about. @type {import("../figures.js").Figure} */
+const HEADS = told({ kind: "maps", of: MAP, note: { truth: "headDistance" } }, { kind: "maps", of: MAP });
 
 /** @type {import("../steps.js").Lesson} */
 export const ask = {
@@ -14,6 +18,7 @@ export const ask = {
   model: "photos",
   example: "red-panda",
   recall: recalled("tokens"),
+  figure: "stage",
   steps: [
     { id: "share", state: { ...EARLY, token: FOREHEAD } },
     {
@@ -32,6 +37,7 @@ export const ask = {
     },
     {
       id: "common",
+      figure: told(maps({ A: MAP, B: { ...MAP, at: { token: BRANCH } } })),
       state: { ...EARLY, token: FOREHEAD, partner: BRANCH },
       marks: [FOREHEAD, BRANCH],
       question: { kind: "number", truth: "overlapOfPair", percent: true, min: 0, max: 1 },
@@ -40,6 +46,14 @@ export const ask = {
     },
     {
       id: "late",
+      figure: told(
+        maps({
+          earlyA: { ...MAP, at: MEANS },
+          earlyB: { ...MAP, at: { ...MEANS, token: BRANCH } },
+          lateA: MAP,
+          lateB: { ...MAP, at: { token: BRANCH } },
+        }),
+      ),
       state: { layer: "last", head: "mean", token: FOREHEAD, partner: BRANCH },
       marks: [FOREHEAD, BRANCH],
       question: { kind: "number", truth: "overlapOfPair", percent: true, min: 0, max: 1 },
@@ -52,6 +66,7 @@ export const ask = {
     },
     {
       id: "heads",
+      figure: HEADS,
       state: { panel: "attention", layer: 1, head: 0, token: FOREHEAD },
       shows: ["panel", "head"],
       question: { kind: "choose", truth: "nearestHead", options: "heads" },
@@ -64,6 +79,7 @@ export const ask = {
     },
     {
       id: "transfer",
+      figure: HEADS,
       state: { model: "photos", example: "dog", panel: "attention", layer: 1, head: 0, token: FOREHEAD },
       shows: ["panel", "head"],
       question: { kind: "choose", truth: "nearestHead", options: "heads" },

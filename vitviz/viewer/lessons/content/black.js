@@ -3,6 +3,7 @@
  * another photo.
  */
 
+import { EXPERIMENT, bars, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const beside = "experiment";
@@ -27,8 +28,9 @@ export const black = {
   minutes: 7,
   ...GOLDFISH,
   recall: recalled("patches"),
+  figure: EXPERIMENT,
   steps: [
-    { id: "hide", values: OWN },
+    { id: "hide", figure: "stage", values: OWN },
     {
       id: "out",
       state: { experiment: WAYS.out, beside },
@@ -55,6 +57,7 @@ export const black = {
     },
     {
       id: "other",
+      figure: told(bars(LEFT)),
       state: DOG,
       question: { kind: "choose", truth: "hurtsMost", at: { experiments: WAYS }, options: Object.keys(WAYS) },
       values: { ...OWN, ...LEFT },

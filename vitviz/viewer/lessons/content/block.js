@@ -1,8 +1,11 @@
 /** Lesson The rest of a block: sums, norms and the MLP, around attention. */
 
+import { NORMED, numbers, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const STATE = { panel: "qk", layer: 2, head: 0, token: [0.37, 0.45], partner: "strongest" };
+const PARTS = ["before", "change"];
+const SUM = told(numbers(PARTS, { change: { truth: "changeOfToken" } }), numbers(PARTS));
 
 /** @type {import("../steps.js").Lesson} */
 export const block = {
@@ -11,6 +14,7 @@ export const block = {
   model: "photos",
   example: "red-panda",
   recall: recalled("joined"),
+  figure: SUM,
   steps: [
     {
       id: "sum",
@@ -21,18 +25,21 @@ export const block = {
     },
     {
       id: "kept",
+      figure: told(numbers(["before", "after"], { after: { truth: "keptDirection" } }), SUM.before),
       state: STATE,
       question: { kind: "number", truth: "keptDirection", min: -1, max: 1 },
       claim: { truth: "keptDirection", above: 0.5 },
     },
     {
       id: "norm",
+      figure: told(NORMED, numbers(["before"])),
       state: STATE,
       values: { before: { truth: "tokenLength" } },
       question: { kind: "choose", truth: "normOfTwice", options: ["twice", "same", "half"], worked: true },
     },
     {
       id: "line",
+      figure: "code",
       state: STATE,
       code: "block",
       question: {
@@ -42,7 +49,7 @@ export const block = {
         worked: true,
       },
     },
-    { id: "end", state: STATE, shows: ["panel"] },
+    { id: "end", figure: "panel", state: STATE, shows: ["panel"] },
     {
       id: "transfer",
       state: { ...STATE, model: "photos", example: "cat" },

@@ -3,6 +3,7 @@
  * that was taught otherwise. vitviz/train/shortcut.py makes both.
  */
 
+import { ANSWERS, bars, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const CHEATS = "red-square";
@@ -15,6 +16,8 @@ const COUNTS = {
   of: { truth: "leftOut" },
   taught: { truth: "taughtPictures" },
 };
+const left = (experiment) => ({ truth: "outcomeShare", at: { experiment } });
+const LEFT = { square: left(SQUARE), middle: left(MIDDLE) };
 const OWN = { word: { truth: "finalWord" }, share: { truth: "wordShare" } };
 const SAYS = {
   kind: /** @type {"choose"} */ ("choose"),
@@ -30,8 +33,9 @@ export const cheats = {
   model: CHEATS,
   example: "three-square",
   recall: recalled("patches"),
+  figure: told(ANSWERS),
   steps: [
-    { id: "taught", values: COUNTS },
+    { id: "taught", figure: "stage", values: COUNTS },
     {
       id: "eight",
       state: EIGHT,
@@ -42,6 +46,7 @@ export const cheats = {
     },
     {
       id: "where",
+      figure: told(bars(LEFT)),
       state: EIGHT,
       question: {
         kind: "choose",
@@ -51,8 +56,7 @@ export const cheats = {
       },
       values: {
         ...OWN,
-        square: { truth: "outcomeShare", at: { experiment: SQUARE } },
-        middle: { truth: "outcomeShare", at: { experiment: MIDDLE } },
+        ...LEFT,
         now: { truth: "outcomeWord", at: { experiment: SQUARE } },
       },
       claim: { truth: "hurtsMost", at: { experiments: { square: SQUARE, middle: MIDDLE } }, is: "square" },
@@ -68,6 +72,7 @@ export const cheats = {
     },
     {
       id: "mend",
+      figure: "stage",
       state: EIGHT,
       question: { kind: "choose", truth: "filled", options: ["more", "right", "longer"], worked: true },
     },

@@ -1,14 +1,18 @@
 /** Lesson Cut: a photo becomes rows of numbers. */
 
+import { bars, told } from "../figures.js";
+
 /** @type {import("../steps.js").Lesson} */
 export const cut = {
   id: "cut",
   minutes: 6,
   model: "photos",
   example: "dog",
+  figure: "stage",
   steps: [
     {
       id: "frame",
+      figure: "photo",
       shows: ["photo"],
       question: { kind: "number", truth: "unseen", percent: true, min: 0, max: 1, worked: true },
     },
@@ -21,11 +25,20 @@ export const cut = {
     },
     {
       id: "width",
+      figure: told(
+        bars({ patch: { truth: "patchNumbers" }, token: { truth: "tokenNumbers" } }),
+        bars({ patch: { truth: "patchNumbers" } }),
+      ),
       state: { token: [0.35, 0.45] },
       question: { kind: "choose", truth: "tokenWidth", options: ["fewer", "same", "more"] },
     },
     { id: "tokens", question: { kind: "number", truth: "tokenCount", min: 0, max: 400, worked: true } },
-    { id: "end", shows: ["panel", "readout"], state: { panel: "patches", token: [0.35, 0.45] } },
+    {
+      id: "end",
+      figure: "panel",
+      shows: ["panel", "readout"],
+      state: { panel: "patches", token: [0.35, 0.45] },
+    },
     {
       id: "transfer",
       state: { model: "mnist", example: "digit" },

@@ -4,6 +4,7 @@
  * effects add up), and arXiv:1706.06083 and arXiv:1805.12152 (training with such pictures, and its price).
  */
 
+import { EXPERIMENT, bars, curve, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const beside = "experiment";
@@ -26,6 +27,9 @@ const LEAST = {
   options: [...Object.keys(LEVELS), "further"],
 };
 const WORDS = { ...OWN, one: word(LEVELS.one), four: word(LEVELS.four), eight: word(LEVELS.eight) };
+const LEFT = told(
+  bars(Object.fromEntries(Object.entries(LEVELS).map(([level, text]) => [level, left(text)]))),
+);
 
 /** @type {import("../steps.js").Lesson} */
 export const fooled = {
@@ -33,10 +37,12 @@ export const fooled = {
   minutes: 8,
   ...GOLDFISH,
   recall: recalled("others"),
+  figure: "stage",
   steps: [
     { id: "levels", values: OWN },
     {
       id: "least",
+      figure: LEFT,
       question: LEAST,
       values: WORDS,
       claim: { truth: "leastTurn", at: LEAST.at, is: "one" },
@@ -44,6 +50,7 @@ export const fooled = {
     },
     {
       id: "noise",
+      figure: EXPERIMENT,
       state: { experiment: "perturb_random_8_8_0", beside },
       question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
       values: { ...OWN, now: { truth: "otherWord" }, left: { truth: "otherShare" } },
@@ -52,6 +59,7 @@ export const fooled = {
     },
     {
       id: "half",
+      figure: told(bars({ patches: left(HALVES.patches), cls: left(HALVES.cls) })),
       question: {
         kind: "choose",
         truth: "bringsBack",
@@ -69,6 +77,7 @@ export const fooled = {
     },
     {
       id: "handed",
+      figure: told(curve("layers", left(clean("cls", "PLACE")))),
       question: {
         kind: "choose",
         truth: "firstTurn",
@@ -86,6 +95,7 @@ export const fooled = {
     { id: "others" },
     {
       id: "transfer",
+      figure: LEFT,
       state: { model: "photos", example: "red-panda" },
       question: LEAST,
       values: WORDS,

@@ -1,5 +1,6 @@
 /** Lesson Hide and seek: four ways to choose patches, and what the answer loses without them. */
 
+import { EXPERIMENT, bars, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const beside = "experiment";
@@ -15,6 +16,7 @@ const shareWithout = (pick) =>
   pick === "random"
     ? { truth: "outcomesMean", at: { experiments: LOTS } }
     : { truth: "outcomeShare", at: { experiment: PICKS[pick] } };
+const LEFT = Object.fromEntries(Object.keys(PICKS).map((pick) => [pick, shareWithout(pick)]));
 const ASKED = {
   kind: /** @type {"number"} */ ("number"),
   truth: "otherShare",
@@ -31,8 +33,9 @@ export const hide = {
   model: "photos",
   example: "goldfish",
   recall: recalled("even"),
+  figure: EXPERIMENT,
   steps: [
-    { id: "game", state: { layer: "last", overlay: "attention" }, shows: ["legend"] },
+    { id: "game", figure: "stage", state: { layer: "last", overlay: "attention" }, shows: ["legend"] },
     {
       id: "attention",
       state: { experiment: PICKS.attention, beside },
@@ -42,6 +45,15 @@ export const hide = {
     },
     {
       id: "random",
+      figure: told(
+        bars({
+          ...Object.fromEntries(
+            LOTS.map((lot, at) => [at + 1, { truth: "outcomeShare", at: { experiment: lot } }]),
+          ),
+          mean: shareWithout("random"),
+        }),
+        EXPERIMENT.before,
+      ),
       state: { experiment: LOTS[0], beside },
       question: { ...ASKED, ...shareWithout("random") },
       values: {
@@ -70,6 +82,7 @@ export const hide = {
     },
     {
       id: "again",
+      figure: told(bars(LEFT)),
       state: { model: "photos", example: "cat" },
       question: {
         kind: "choose",
@@ -77,7 +90,7 @@ export const hide = {
         at: { experiments: PICKS },
         options: Object.keys(PICKS),
       },
-      values: { ...OWN, ...Object.fromEntries(Object.keys(PICKS).map((pick) => [pick, shareWithout(pick)])) },
+      values: { ...OWN, ...LEFT },
     },
   ],
 };

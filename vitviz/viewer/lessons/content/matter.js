@@ -1,5 +1,6 @@
 /** Lesson Does this map matter?: a map is made even, and the answer is watched. */
 
+import { EXPERIMENT, bars, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const beside = "experiment";
@@ -7,10 +8,22 @@ const BISON = { model: "photos", example: "bison" };
 const CAT = { model: "photos", example: "cat" };
 // All tokens of another photo, put in before the first block: that photo's answer, as it is and with an even
 // gaze.
+const EVEN = "*even_cls_LAST";
+const PHOTOS = ["cat", "goldfish", "red-panda", "dog", "coffee"];
 const OTHERS = Object.fromEntries(
-  ["cat", "goldfish", "red-panda", "dog", "coffee"].flatMap((photo) =>
-    ["", "*even_cls_LAST"].map((even) => [photo + even, "transplant_all_0_example-" + photo + even]),
+  PHOTOS.flatMap((photo) =>
+    ["", EVEN].map((even) => [photo + even, "transplant_all_0_example-" + photo + even]),
   ),
+);
+// In another order and without names: they would tell the last step.
+const KEPT = Object.fromEntries(
+  [
+    ...[...PHOTOS].sort().map((photo) => ({
+      truth: "keptShare",
+      at: { experiments: [OTHERS[photo], OTHERS[photo + EVEN]] },
+    })),
+    { truth: "keptHere" },
+  ].map((kept, at) => [at + 1, kept]),
 );
 const DIGIT = { model: "mnist", example: "digit" };
 
@@ -20,8 +33,14 @@ export const matter = {
   minutes: 8,
   ...BISON,
   recall: recalled("even"),
+  figure: EXPERIMENT,
   steps: [
-    { id: "map", state: { ...BISON, layer: "last", overlay: "attention" }, shows: ["legend", "title"] },
+    {
+      id: "map",
+      figure: "stage",
+      state: { ...BISON, layer: "last", overlay: "attention" },
+      shows: ["legend", "title"],
+    },
     {
       id: "even",
       state: { ...BISON, layer: "last", experiment: "even_cls_LAST", beside },
@@ -40,6 +59,7 @@ export const matter = {
     },
     {
       id: "six",
+      figure: told(bars(KEPT)),
       state: { ...BISON, layer: "last", experiment: "even_cls_LAST", beside },
       question: {
         kind: "number",

@@ -2,11 +2,16 @@
  * Lesson What study notes ask: five questions from notes about Vision Transformers, answered by measuring.
  */
 
+import { bars, numbers, pair, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const DOG = { model: "photos", example: "dog" };
 const OFF = "positions_off_0";
 const WRONG = [0, 1, 2, 3, 4].map((seed) => "positions_shuffled_" + seed);
+const PLACES = told(
+  bars({ patches: { truth: "patchCount" }, positions: { truth: "positionCount" } }),
+  bars({ patches: { truth: "patchCount" } }),
+);
 
 /** @type {import("../steps.js").Lesson} */
 export const notes = {
@@ -15,15 +20,27 @@ export const notes = {
   model: "photos",
   example: "red-panda",
   recall: recalled("norm"),
+  figure: "stage",
   steps: [
     {
       id: "class",
+      figure: told(pair([], [{ truth: "classAtStart" }]), pair([], [])),
       state: { beside: "example-dog" },
       question: { kind: "choose", truth: "classAtStart", options: ["different", "same"] },
     },
-    { id: "length", question: { kind: "number", truth: "positionCount", min: 0, max: 400, worked: true } },
+    {
+      id: "length",
+      figure: PLACES,
+      question: { kind: "number", truth: "positionCount", min: 0, max: 400, worked: true },
+    },
     {
       id: "places",
+      figure: told(
+        bars({
+          off: { truth: "outcomeShare", at: { experiment: OFF } },
+          shuffled: { truth: "outcomesMean", at: { experiments: WRONG } },
+        }),
+      ),
       state: DOG,
       question: {
         kind: "choose",
@@ -42,6 +59,7 @@ export const notes = {
     },
     {
       id: "convolution",
+      figure: told(numbers(["linear", "slid"])),
       question: { kind: "choose", truth: "convolutionOrLinear", options: ["different", "same"] },
       values: { gap: { truth: "convolutionDifference" } },
     },
@@ -55,6 +73,7 @@ export const notes = {
     },
     {
       id: "transfer",
+      figure: PLACES,
       state: { model: "mnist", example: "digit" },
       question: { kind: "number", truth: "positionCount", min: 0, max: 400, worked: true },
     },

@@ -1,5 +1,6 @@
 /** Lesson Before and after school: the film of a training. */
 
+import { bars, curve, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const ABLE = 7; // a moment of the film
@@ -13,10 +14,12 @@ export const school = {
   model: "mnist",
   example: "digit",
   recall: recalled("patches"),
+  figure: told(curve("moments", { truth: "filmTop1" })),
   steps: [
-    { id: "film" },
+    { id: "film", figure: "stage" },
     {
       id: "start",
+      figure: told(bars({ chance: { truth: "chance" }, right: { truth: "filmTop1", at: { moment: 0 } } })),
       question: { kind: "number", truth: "filmTop1", at: { moment: 0 }, percent: true, min: 0, max: 1 },
       values: { chance: { truth: "chance" } },
       claim: { truth: "filmTop1", at: { moment: 0 }, below: { truth: "chance", times: 1.5 } },
@@ -30,6 +33,7 @@ export const school = {
     },
     {
       id: "gaze",
+      figure: told(curve("moments", { truth: "filmPeak" })),
       state: { panel: "training", moment: SHARP },
       shows: ["panel"],
       question: { kind: "number", truth: "filmPeak", at: { moment: "last" }, min: 0, max: MANY },
@@ -45,7 +49,7 @@ export const school = {
       },
       reveal: { state: { moment: "last" }, shows: ["panel"] },
     },
-    { id: "end", state: { panel: "training", moment: 0 }, shows: ["panel"] },
+    { id: "end", figure: "panel", state: { panel: "training", moment: 0 }, shows: ["panel"] },
     {
       id: "transfer",
       state: { model: "photos", example: "red-panda" },

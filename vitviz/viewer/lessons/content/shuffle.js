@@ -2,6 +2,7 @@
  * Lesson Shuffle the jigsaw: what a model still knows when its patches are mixed, or their places are gone.
  */
 
+import { EXPERIMENT } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const beside = "experiment";
@@ -17,8 +18,9 @@ export const shuffle = {
   minutes: 8,
   ...COFFEE,
   recall: recalled("places"),
+  figure: EXPERIMENT,
   steps: [
-    { id: "jigsaw" },
+    { id: "jigsaw", figure: "stage" },
     {
       id: "heap",
       state: MIXED,

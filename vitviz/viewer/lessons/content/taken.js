@@ -3,6 +3,7 @@
  * third, in the playground, and one that is told places otherwise.
  */
 
+import { bars, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const TOLD = { model: "mnist", example: "digit" };
@@ -23,15 +24,16 @@ export const taken = {
   minutes: 5,
   ...TOLD,
   recall: recalled("places"),
+  figure: told(bars({ chance: { truth: "chance" }, right: { truth: "testedRight" } })),
   steps: [
-    { id: "told", state: TOLD, values: RIGHT },
+    { id: "told", figure: "stage", state: TOLD, values: RIGHT },
     {
       id: "guess",
       state: UNTOLD,
       question: SHARE,
       claim: { truth: "testedRight", above: { truth: "chance", times: 5 } },
     },
-    { id: "play", state: UNTOLD, play: "positions_none" },
+    { id: "play", figure: "stage", state: UNTOLD, play: "positions_none" },
     { id: "transfer", state: TURNED, question: SHARE, claim: { truth: "testedRight", above: 0.95 } },
   ],
 };

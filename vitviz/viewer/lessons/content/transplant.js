@@ -1,5 +1,6 @@
 /** Lesson The transplant: the CLS of one photo goes on among the patches of another. */
 
+import { EXPERIMENT, curve, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const beside = "experiment";
@@ -20,9 +21,11 @@ export const transplant = {
   minutes: 8,
   ...GOLDFISH,
   recall: recalled("tokens"),
+  figure: EXPERIMENT,
   steps: [
     {
       id: "two",
+      figure: { before: EXPERIMENT.after },
       state: { ...GOLDFISH, beside: "example-dog" },
       values: { word: VALUES.word, share: { truth: "wordShare" } },
     },
@@ -52,6 +55,9 @@ export const transplant = {
     },
     {
       id: "turn",
+      figure: told(
+        curve("layers", { truth: "outcomeShare", at: { experiment: "transplant_cls_PLACE_example-dog" } }),
+      ),
       late: true,
       question: {
         kind: "choose",

@@ -1,5 +1,6 @@
 /** Lesson What it cannot know: a model has a word only for what it was taught. */
 
+import { ANSWERS, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const DIGIT = { model: "photos", example: "digit" };
@@ -16,8 +17,9 @@ export const unknown = {
   minutes: 6,
   ...DIGIT,
   recall: recalled("patches"),
+  figure: told(ANSWERS),
   steps: [
-    { id: "words", state: DIGIT },
+    { id: "words", figure: "stage", state: DIGIT },
     {
       id: "digit",
       state: { ...DIGIT, panel: "predictions" },

@@ -1,6 +1,10 @@
 /** Lesson When does it know?: what the model would answer after every block. */
 
+import { bars, curve, pair, told } from "../figures.js";
 import { recalled } from "../recalled.js";
+const WORD = { truth: "firstWord" };
+const SHARE = { truth: "lensShare" };
+const TURN = told(curve("layers", SHARE));
 
 /** @type {import("../steps.js").Lesson} */
 export const when = {
@@ -9,16 +13,19 @@ export const when = {
   model: "photos",
   example: "dog",
   recall: recalled("tokens"),
+  figure: TURN,
   steps: [
-    { id: "lens", values: { answer: { truth: "finalWord" } } },
+    { id: "lens", figure: "stage", values: { answer: { truth: "finalWord" } } },
     {
       id: "first",
+      figure: told(bars({ first: SHARE, end: { ...SHARE, at: { layer: "last" } } })),
       state: { layer: 0 },
       question: { kind: "number", truth: "lensShare", percent: true, min: 0, max: 1 },
       values: { answer: { truth: "finalWord" }, end: { truth: "lensShare", at: { layer: "last" } } },
     },
     {
       id: "word",
+      figure: told(bars({ first: WORD, end: { truth: "finalWord" } })),
       state: { layer: 0 },
       question: { kind: "choose", truth: "firstWordKind", options: ["final", "other"] },
       values: { word: { truth: "firstWord" }, answer: { truth: "finalWord" } },
@@ -26,6 +33,7 @@ export const when = {
     },
     {
       id: "prejudice",
+      figure: told(pair([WORD], [{ truth: "firstWordBeside" }]), pair([WORD], [])),
       state: { layer: 0, beside: "example-goldfish" },
       question: { kind: "choose", truth: "sameFirstWord", options: ["same", "different"] },
       values: { word: { truth: "firstWord" } },

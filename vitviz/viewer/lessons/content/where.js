@@ -1,5 +1,6 @@
 /** Lesson Where am I?: positions are learned. */
 
+import { EXPERIMENT, maps, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const MIDDLE = /** @type {[number, number]} */ ([0.54, 0.54]);
@@ -15,6 +16,7 @@ export const where = {
   model: "photos",
   example: "red-panda",
   recall: recalled("patches"),
+  figure: "stage",
   steps: [
     { id: "bag", instead: { told: { id: "told" }, untold: { id: "untold" } } },
     {
@@ -38,6 +40,7 @@ export const where = {
       instead: {
         told: {
           id: "apart",
+          figure: told(maps({ here: { truth: "toldMap" } })),
           state: { token: MIDDLE, layer: 0 },
           marks: [BESIDE, CORNER],
           question: { kind: "choose", truth: "toldMore", options: ["a", "b"] },
@@ -54,6 +57,7 @@ export const where = {
         },
         untold: {
           id: "mixed",
+          figure: EXPERIMENT,
           state: HEAP,
           question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
           values: {
@@ -80,6 +84,7 @@ export const where = {
         },
         untold: {
           id: "heap",
+          figure: EXPERIMENT,
           state: HEAP,
           question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
           values: { word: { truth: "finalWord" }, share: { truth: "wordShare" } },
@@ -89,6 +94,7 @@ export const where = {
     },
     {
       id: "before",
+      figure: told(maps({ untrained: { truth: "untrainedMap" }, trained: { truth: "positionMap" } })),
       state: { token: MIDDLE },
       marks: [[0.54, 0.46]],
       question: { kind: "number", truth: "untrainedCosine", at: { to: [0.54, 0.46] }, min: -1, max: 1 },
@@ -98,12 +104,13 @@ export const where = {
       instead: {
         told: {
           id: "taken",
+          figure: EXPERIMENT,
           state: { experiment: "positions_off_0", beside },
           question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
           values: { word: { truth: "finalWord" }, share: { truth: "wordShare" } },
           reveal: { shows: ["beside"] },
         },
-        untold: { id: "alike", state: { panel: "model" }, shows: ["panel"] },
+        untold: { id: "alike", figure: "panel", state: { panel: "model" }, shows: ["panel"] },
       },
     },
     {

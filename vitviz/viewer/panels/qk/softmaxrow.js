@@ -41,7 +41,7 @@ export function createSoftmaxRow(app) {
 }
 
 /** A bar for every token; pointing at a bar points at its token. */
-function createBars(app, part) {
+export function createBars(app, part) {
   const { t } = app;
   const { grid } = app.source;
   const bars = svg("path", { class: "vv-bars" });
