@@ -176,8 +176,7 @@ def test_a_reload_brings_things_back_until_they_are_forgotten(visit, things) -> 
     call(page, 0, "cup")
     give(page, 0, things["coffee"][:2], 2)
     give(page, 1, things["dog"][:2], 2)
-    page.evaluate(KEPT, 4)
-    page.reload()
+    page.reload()  # at once
     page.locator(".vv-own-counts li").nth(1).wait_for()  # learned anew
     expect(thumbnails).to_have_count(4)
     assert page.locator(f"{ROW} .vv-signs-name").first.input_value() == "cup"
