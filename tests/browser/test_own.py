@@ -103,7 +103,7 @@ def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     trial = tmp_path / "trial.png"
     with Image.open(FOLDER / "coffee.jpg") as photo:
         photo.resize((200, 150)).save(trial)
-    page.locator(".vv-own-side > * > input[type=file]").set_input_files(trial)
+    page.locator(".vv-own-side > * > input[accept^=image]").set_input_files(trial)
     page.wait_for_function("document.querySelector('.vv-own-word').textContent !== ''")
     with page.expect_download() as coming:
         page.get_by_role("button", name="Save the model").click()
@@ -315,3 +315,47 @@ def test_the_page_of_one_file_has_it_and_axe_finds_no_fault(open_page, things) -
         page.locator(f"{RESULT} .vv-play-player").click()
         page.wait_for_function("!document.querySelector('.vv-play').open")
         page.wait_for_function("document.querySelector('.vv-names').textContent.includes(', ')")
+
+
+def test_a_set_is_saved_goes_on_in_another_tab_and_python_learns_the_same(
+    visit, things, tmp_path
+) -> None:
+    page = opened(visit).page
+    thumbnails = page.locator(f"{ROW} .vv-signs-drawing")
+    save = page.get_by_role("button", name="Save the set")
+    assert save.get_attribute("aria-disabled") == "true"
+    call(page, 0, "cup")
+    call(page, 1, "강아지")
+    give(page, 0, things["coffee"], 6)
+    give(page, 1, things["dog"][:5], 5)
+    page.locator(RESULT).get_by_text(re.compile(r"^\d+ of 11$")).first.wait_for()
+    files = {}
+    for button, name in ((save, "set"), (page.get_by_role("button", name="Save the model"), "own")):
+        with page.expect_download() as coming:
+            button.click()
+        assert coming.value.suggested_filename == f"{name}-cup-강아지.safetensors"
+        coming.value.save_as(tmp_path / f"{name}.safetensors")
+        files[name] = tmp_path / f"{name}.safetensors"
+    theirs, ours = load(files["own"]), teach(load("photos"), files["set"], progress=False)
+    assert ours.card.labels == theirs.card.labels == ("cup", "강아지")
+    for name in ("weight", "bias"):
+        away = getattr(ours.vit.head, name) - getattr(theirs.vit.head, name)
+        assert away.abs().max() < 1e-4
+    assert ours.card.taught.confusions == theirs.card.taught.confusions
+    assert ours.card.threshold == pytest.approx(theirs.card.threshold, abs=1e-4)
+    # Dropped on the page, it takes the place of what is there, and Undo brings that back.
+    page.get_by_role("button", name="Take away 강아지").click()
+    expect(thumbnails).to_have_count(6)
+    drop(page.locator(".vv-own-try"), files["set"].read_bytes(), "set.safetensors")
+    page.get_by_text("set.safetensors is open: pictures: 11.").wait_for()
+    expect(thumbnails).to_have_count(11)
+    page.locator(RESULT).get_by_text(re.compile(r"^\d+ of 11$")).first.wait_for()
+    undo = page.locator(".vv-own").get_by_role("button", name="Undo")
+    undo.click()
+    expect(thumbnails).to_have_count(6)
+    undo.click()
+    expect(thumbnails).to_have_count(11)
+    # A model is no set: the things stay.
+    page.locator(".vv-own-side input[accept='.safetensors']").set_input_files(files["own"])
+    page.get_by_text("own.safetensors is not a set that was saved here.").wait_for()
+    expect(thumbnails).to_have_count(11)

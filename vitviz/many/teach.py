@@ -34,6 +34,7 @@ from .linear import (
     threshold_of,
     worst_pair,
 )
+from .picture_set import is_set, read_set
 from .pictures import (
     BrokenPicture,
     Picture,
@@ -64,8 +65,9 @@ def teach(
 ) -> LoadedModel:
     """The model with a head for classes of your own: a linear probe, and how good it is.
 
-    pictures  {"cup": [...], "pen": [...]}, each as `pictures_of` takes them, or a folder with a
-              folder for each class; from 2 to `MOST_CLASSES` classes, one picture of each at least
+    pictures  {"cup": [...], "pen": [...]}, each as `pictures_of` takes them, a folder with a
+              folder for each class, or the file of a set that the page saved; from 2 to
+              `MOST_CLASSES` classes, one picture of each at least
     penalty   strength of the L2 penalty, see `many.linear.fit`; None: `PENALTY`, as in the page;
               "cv": that of `CHOICES` with the least log loss of left-out pictures
     pool, batch_size, invert, stretch, progress  as of `features`
@@ -96,7 +98,8 @@ def teach(
 @dataclass(frozen=True, eq=False, slots=True)
 class Rows:
     """The pictures to learn from: features x (n, D) and those of the mirror images, classes y (n,),
-    names, fingerprints of what the model sees, and the pictures that were passed over.
+    names, fingerprints of what the model sees, groups or None, and the pictures that were passed
+    over.
     """
 
     x: Tensor
@@ -104,6 +107,7 @@ class Rows:
     y: Tensor
     names: tuple[str, ...]
     prints: tuple[bytes, ...]
+    groups: tuple[int | None, ...]
     broken: tuple[BrokenPicture, ...]
 
 
@@ -120,19 +124,43 @@ def teach_all(
     check_loaded(loaded)
     _check_penalty(penalty)
     plain, size, classes = pooling(loaded, pool), size_of(batch_size, loaded), classes_in(pictures)
-    if progress and (note := others_in(pictures)):
+    if is_set(pictures):
+        plain = _as_seen(plain, pictures)
+    elif progress and (note := others_in(pictures)):
         tqdm.write(f"note: {note}", file=sys.stderr)
     labels = tuple(classes)
     rows = _rows(plain, classes, size, look, progress)
     _check(rows, labels)
-    places = {print_: place for place, print_ in reversed([*enumerate(rows.prints)])}
-    groups = [places[print_] for print_ in rows.prints]
-    folds = torch.tensor(folds_of(rows.y.tolist(), groups))
+    folds = torch.tensor(folds_of(rows.y.tolist(), _groups(rows)))
     chosen, head, answers = _answered(rows, folds, len(labels), penalty, progress)
     made = with_head(loaded, head.weight, head.bias, labels, pool)
     facts = _facts(loaded.card.name, labels, rows, chosen, answers)
     card = replace(made.card, details={**made.card.details, **facts})
     return replace(made, card=card), rows.broken
+
+
+def _groups(rows: Rows) -> list[int]:
+    """The group of each picture: the one it came with, else a new one; copies are of one group."""
+    first: dict[bytes, int] = {}
+    for place, (print_, group) in enumerate(zip(rows.prints, rows.groups, strict=True)):
+        first.setdefault(print_, place if group is None else group)
+    return [first[print_] for print_ in rows.prints]
+
+
+def _as_seen(plain: LoadedModel, path: str | Path) -> LoadedModel:
+    """The model for the pictures of a set, which are as large as it sees them. Raises `VitvizError`
+    for pictures of another size.
+    """
+    theirs, ours = read_set(path).pictures.shape[1:], plain.card.config
+    wanted = (*ours.image_size, ours.in_chans)
+    if theirs != wanted:
+        raise VitvizError(
+            f"the pictures in {Path(path).name} are {' x '.join(map(str, theirs))}, height x width "
+            f"x colours, and {plain.card.name} sees {' x '.join(map(str, wanted))}: take the model "
+            "that the set was made with"
+        )
+    as_it_is = replace(plain.preprocess, size=ours.image_size, crop_pct=1.0, crop_mode="squash")
+    return replace(plain, preprocess=as_it_is)
 
 
 def _check_penalty(penalty: Penalty) -> None:
@@ -147,6 +175,10 @@ def classes_in(pictures: Any) -> dict[str, list[Picture]]:
     """The pictures of each class, by its trimmed name. Raises `VitvizError` for what `teach` does
     not take.
     """
+    if is_set(pictures):
+        found = read_set(pictures).classes()
+        _check_count(found)
+        return found
     if isinstance(pictures, str | Path):
         pictures = _folders(pictures)
     if not isinstance(pictures, Mapping):
@@ -154,7 +186,7 @@ def classes_in(pictures: Any) -> dict[str, list[Picture]]:
             'classes must be {"cup": [...], "pen": [...]} or a folder with a folder for each '
             f"class, got {type(pictures).__name__}"
         )
-    found: dict[str, list[Picture]] = {}
+    found = {}
     for given, some in pictures.items():
         name = given.strip() if isinstance(given, str) else ""
         if not name:
@@ -169,12 +201,16 @@ def classes_in(pictures: Any) -> dict[str, list[Picture]]:
             found[name] = list(pictures_of(some))
         except VitvizError as error:
             raise VitvizError(f"the class {name!r} has no pictures: {error}") from error
+    _check_count(found)
+    return found
+
+
+def _check_count(found: Mapping[str, Any]) -> None:
     if not 2 <= len(found) <= MOST_CLASSES:
         names = ": " + ", ".join(map(repr, found)) if len(found) == 1 else ""
         raise VitvizError(
             f"a head is taught from 2 to {MOST_CLASSES:,} classes, and {len(found):,} came{names}"
         )
-    return found
 
 
 def _folders(folder: str | Path) -> dict[str, Path]:
@@ -204,7 +240,7 @@ def _rows(
     found = [with_label(one, at) for at, some in enumerate(classes.values()) for one in some]
     last = [plain.card.config.depth - 1]
     rows: list[Tensor] = []
-    about: list[tuple[int, str, bytes]] = []
+    about: list[tuple[int, str, bytes, int | None]] = []
     broken: list[BrokenPicture] = []
     for batch in in_batches(watched(found, progress), size):
         opened = made_of(
@@ -220,13 +256,15 @@ def _rows(
             elif is_sound(pair := next(computed)):
                 rows.append(pair)
                 seen = hashlib.blake2b(each[0].numpy().tobytes(), digest_size=16)
-                about.append((int(each[1] or 0), _short_name(picture), seen.digest()))
+                label = int(each[1] or 0)
+                about.append((label, _short_name(picture), seen.digest(), picture.group))
             else:
                 sentence = str(Message("models.without_bounds", name=plain.card.name))
                 broken.append(BrokenPicture(picture.name, sentence))
     x = torch.stack(rows, dim=1) if rows else torch.empty(2, 0, plain.card.config.pooled_dim)
-    y, names, prints = zip(*about, strict=True) if about else ((), (), ())
-    return Rows(x[0], x[1], torch.tensor(y, dtype=torch.long), names, prints, tuple(broken))
+    y, names, prints, groups = zip(*about, strict=True) if about else ((), (), (), ())
+    labels = torch.tensor(y, dtype=torch.long)
+    return Rows(x[0], x[1], labels, names, prints, groups, tuple(broken))
 
 
 def _short_name(picture: Picture) -> str:

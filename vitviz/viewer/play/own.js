@@ -4,6 +4,7 @@ import { download } from "../parts/download.js";
 import { el, setText } from "../parts/dom.js";
 import { fileField } from "../parts/drops.js";
 import { allow, button } from "../parts/widgets.js";
+import { SetError, openSet, setFile } from "./ownfile.js";
 import { createKept } from "./ownkept.js";
 import { createOwnLive } from "./ownlive.js";
 import { checkpointOf, createOwnModel } from "./ownmodel.js";
@@ -22,6 +23,8 @@ const TITLES = {
   ownForget: "ownForgetTitle",
   ownShow: "ownShowTitle",
   ownSave: "ownSaveTitle",
+  ownSaveSet: "ownSaveSetTitle",
+  ownOpenSet: "ownOpenSetTitle",
 };
 let opened = 0; // number of models that were opened in the viewer
 
@@ -50,9 +53,12 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     build,
     /** Takes files that were dropped, or pasted. @param {Iterable<File>} files @param {Node} on */
     take(files, on) {
+      const some = [...files];
+      const kept = some.find(({ name }) => name.endsWith(".safetensors"));
+      if (kept) return bring(kept);
       const row = parts?.rows.find(({ root }) => root.contains(on));
       const thing = row?.thing ?? (set.things.includes(chosen) ? chosen : set.things[0]);
-      return works?.taking.files(thing, [...files]);
+      return works?.taking.files(thing, some);
     },
     /** Nobody sees it any more. */
     leave: () => works?.live.off(),
@@ -72,6 +78,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     }
     const { live, taking, trunk } = works;
     const test = fileField("image/*", ([file]) => taking.tryFile(file));
+    const sets = fileField(".safetensors", ([file]) => bring(file));
     const press = (key, onClick, values = {}) =>
       button({ text: say(key), title: say(TITLES[key], values), onClick });
     parts = {
@@ -86,6 +93,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       trunks: createTrunks(trunk, say),
       open: press("ownShow", openIt),
       save: press("ownSave", saveIt),
+      saveSet: press("ownSaveSet", saveSet),
     };
     parts.open.classList.add("vv-play-player");
     place.replaceChildren(
@@ -100,6 +108,13 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
           { class: "vv-own-side", "aria-label": say("ownThings") },
           parts.list,
           el("div", { class: "vv-play-buttons" }, parts.more, parts.undo, parts.forget, test),
+          el(
+            "div",
+            { class: "vv-play-buttons" },
+            parts.saveSet,
+            press("ownOpenSet", () => sets.click()),
+            sets,
+          ),
           parts.count,
           parts.message,
         ),
@@ -188,7 +203,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     parts.rows.forEach((row, at) => row.render({ name: names()[at], place: at + 1, films: live.isOn() }));
     allow(more, set.things.length < MOST_THINGS);
     allow(undo, set.canUndo);
-    allow(forget, !set.isEmpty);
+    for (const press of [forget, parts.saveSet]) allow(press, !set.isEmpty);
     setText(count, say("ownRoom", { count: set.count, most: MOST_PICTURES }));
     result.render({ found: model.found(), state: model.state(), set });
     trunks.render(model.found());
@@ -241,8 +256,29 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
 
   function saveIt() {
     const learned = made();
-    if (!learned) return;
-    const stem = learned.labels.join("-").replace(/[^\p{L}\p{N}-]+/gu, "_");
-    download(new Blob([learned.buffer]), "own-" + stem + ".safetensors");
+    if (learned) download(new Blob([learned.buffer]), fileName("own", learned.labels));
+  }
+
+  function saveSet() {
+    if (!works) return;
+    const { image } = works.trunk.template.model;
+    download(new Blob([setFile(set, names(), image)]), fileName("set", names()));
+  }
+
+  /** Goes on with a set in a file. @param {File} file */
+  async function bring(file) {
+    if (!works) return;
+    try {
+      const kept = await openSet(file, works.trunk.template.model.image, say);
+      change(() => set.replace(kept));
+      hear(say("ownSetOpened", { name: file.name, count: set.count }));
+    } catch (error) {
+      if (!(error instanceof SetError)) throw error;
+      hear(error.message);
+    }
   }
 }
+
+/** @param {string} kind @param {string[]} labels */
+const fileName = (kind, labels) =>
+  [kind, ...labels].join("-").replace(/[^\p{L}\p{N}-]+/gu, "_") + ".safetensors";

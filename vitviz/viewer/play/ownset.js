@@ -33,7 +33,24 @@ export class OwnSet {
       name,
       pictures: pictures.map((picture) => ({ ...picture, vectors: null })),
     }));
-    this.#groups = Math.max(0, ...this.content().pictures.map(({ group }) => group));
+    while (this.things.length < FEWEST_THINGS) this.more();
+    this.#groups = Math.max(this.#groups, ...this.content().pictures.map(({ group }) => group));
+  }
+
+  /** Puts other things in the place of these; each `undo` exchanges the two. @param {Parameters<OwnSet["restore"]>[0]} kept */
+  replace(kept) {
+    const before = this.things;
+    this.restore(kept);
+    this.#exchanges(before);
+  }
+
+  #exchanges(others) {
+    this.#undo = () => {
+      const before = this.things;
+      this.things = others;
+      this.#exchanges(before);
+      return true;
+    };
   }
 
   /** Takes all away. */
@@ -112,11 +129,11 @@ export class OwnSet {
     return this.#undo !== null;
   }
 
-  /** Takes the last removal back; false if there is no room for it any more. */
+  /** Takes the last removal or exchange back; false if there is no room for it any more. */
   undo() {
-    const done = this.#undo?.() ?? false;
+    const act = this.#undo;
     this.#undo = null;
-    return done;
+    return act?.() ?? false;
   }
 
   /**
@@ -146,4 +163,5 @@ export class OwnSet {
 }
 
 /** @param {Uint8Array} pixels @param {Uint8Array} others */
-const isEqual = (pixels, others) => pixels.every((value, at) => value === others[at]);
+export const isEqual = (pixels, others) =>
+  pixels.length === others.length && pixels.every((value, at) => value === others[at]);
