@@ -152,6 +152,16 @@ EXAMPLES: dict[str, tuple[Classes, list[float], dict[str, Any]]] = {
         [LN9, 0.0],
         {"answer": ["class", "a", None, False], "known": [0.9, False]},
     ),
+    "the class of none of the others is no answer, however probable": (
+        Classes(("a", "b", "c"), threshold=0.5, known_by=LARGEST, none=2),
+        [0.0, 0.0, math.log(18)],
+        {"order": [2, 0, 1], "answer": ["class", "a", None, False], "known": [0.9, False]},
+    ),
+    "beside the class of none of the others a thing is known": (
+        Classes(("a", "b", "c"), threshold=0.5, known_by=LARGEST, none=2),
+        [0.0, math.log(18), 0.0],
+        {"order": [1, 0, 2], "answer": ["class", "b", None, True], "known": [0.9, True]},
+    ),
     "large logits do not overflow": (
         Classes(("a", "b"), threshold=-999.0),
         [-1000.0, 1000.0],

@@ -13,10 +13,14 @@ from torch.testing import assert_close
 
 import vitviz
 from tests.models import tiny
-from tests.test_teach import SETS
-from vitviz import VitvizError, cli
+from tests.test_teach import SETS, rows
+from vitviz import VitvizError, WeightsError, cli
+from vitviz.many.linear import folds_of, left_out
 from vitviz.many.picture_set import FORMAT, PictureSet, read_set, write_set
+from vitviz.many.teach import NONE
+from vitviz.model.taught import read_taught
 from vitviz.model.tensor_file import read_tensors, write_tensors
+from vitviz.payload import pack
 
 
 def seen(loaded: vitviz.LoadedModel) -> PictureSet:
@@ -55,6 +59,52 @@ def test_pixels_of_a_set_are_not_cropped_once_more(tmp_path: Path) -> None:
     made, plain = vitviz.teach(middle, path), vitviz.teach(middle, SETS)
     assert_close(made.vit.head.weight, plain.vit.head.weight, atol=1e-6, rtol=1e-6)
     assert made.preprocess == middle.preprocess
+
+
+def test_none_of_these_is_a_class_whose_answer_is_none(file: Path, tmp_path: Path) -> None:
+    some = read_set(file)
+    write_set(file, replace(some, names=("cup", NONE, "key")))
+    loaded = tiny("cls")
+    made, plain = vitviz.teach(loaded, file), vitviz.teach(loaded, SETS)
+    assert made.card.taught.none == made.card.none == 1
+    assert torch.equal(made.vit.head.weight, vitviz.teach(loaded, file).vit.head.weight)
+    assert_close(made.vit.head.weight, plain.vit.head.weight, atol=1e-6, rtol=1e-6)
+    vitviz.save(made, path := tmp_path / "mine.safetensors")
+    again = vitviz.load(path, device="cpu")
+    assert again.card.taught == made.card.taught
+    assert again.card.words == {"ko": {"labels": {NONE: "이 가운데 없음"}}}
+    found = {True: 0, False: 0}
+    for one in (picture for pictures in SETS.values() for picture in pictures):
+        analysis = vitviz.analyze(again, one)
+        best, known = analysis.predictions()[0], analysis.known_or_not()
+        assert known.known == (best.label != NONE and known.score >= made.card.threshold)
+        answer = analysis.answer()
+        assert answer.name != NONE and (answer.level == "none") == (not known.known)
+        if best.label == NONE:
+            assert analysis.not_taught().startswith("Not one of my 2 things; if it had to choose: ")
+        found[best.label == NONE] += 1
+    assert min(found.values()) > 0
+    # The threshold keeps the things, not what shows none of them.
+    x, mirrored, y = rows(loaded)
+    shares = left_out(x, mirrored, y, torch.tensor(folds_of(y.tolist(), range(18))), 3)
+    lowest = int(y[shares.amax(1).argmin()])
+    given = {NONE if at == lowest else name: SETS[name] for at, name in enumerate(SETS)}
+    least = float(shares[y != lowest].amax(1).min())  # floor(0.05 * n) is 0
+    assert vitviz.teach(loaded, given).card.threshold == pytest.approx(least, abs=1e-6)
+    only = {"cup": SETS["cup"][:1], NONE: SETS["pen"]}
+    card = vitviz.teach(loaded, only).card
+    assert (card.threshold, card.taught.of, "accuracy" in card.details) == (None, 5, True)
+    model = pack(vitviz.analyze(again, SETS["pen"][0])).manifest["model"]
+    assert model["none"] == 1
+    assert "none" not in pack(vitviz.analyze(plain, SETS["pen"][0])).manifest["model"]
+
+
+@pytest.mark.parametrize("none", [2, -1, True, "1", 1.5])
+def test_a_card_whose_none_is_no_class_is_damaged(none: Any) -> None:
+    taught = {"base": "a", "pictures": [1, 1], "penalty": 1, "confusions": [[0, 0], [0, 0]]}
+    assert read_taught(json.dumps(taught | {"confused": []}), 2).none is None
+    with pytest.raises(WeightsError, match="its none must be one of its classes"):
+        read_taught(json.dumps(taught | {"confused": [], "none": none}), 2)
 
 
 def change(path: Path, **values: Any) -> None:

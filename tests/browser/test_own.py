@@ -320,7 +320,11 @@ def test_the_page_of_one_file_has_it_and_axe_finds_no_fault(open_page, things) -
 def test_a_set_is_saved_goes_on_in_another_tab_and_python_learns_the_same(
     visit, things, tmp_path
 ) -> None:
-    page = opened(visit).page
+    seen = opened(visit)
+    page = seen.page
+    none = [tmp_path / f"plain-{at}.png" for at in range(4)]
+    for at, path in enumerate(none):
+        Image.new("RGB", (90, 90), (60 * at, 90, 200 - 50 * at)).save(path)
     thumbnails = page.locator(f"{ROW} .vv-signs-drawing")
     save = page.get_by_role("button", name="Save the set")
     assert save.get_attribute("aria-disabled") == "true"
@@ -328,16 +332,21 @@ def test_a_set_is_saved_goes_on_in_another_tab_and_python_learns_the_same(
     call(page, 1, "강아지")
     give(page, 0, things["coffee"], 6)
     give(page, 1, things["dog"][:5], 5)
-    page.locator(RESULT).get_by_text(re.compile(r"^\d+ of 11$")).first.wait_for()
+    page.get_by_role("button", name="+ none of these").click()
+    give(page, 2, none, 4)
+    page.locator(RESULT).get_by_text(re.compile(r"^\d+ of 15$")).first.wait_for()
+    page.locator(".vv-own-side > * > input[accept^=image]").set_input_files(none[0])
+    expect(page.locator(".vv-own-word")).to_have_text("None of these")
     files = {}
     for button, name in ((save, "set"), (page.get_by_role("button", name="Save the model"), "own")):
         with page.expect_download() as coming:
             button.click()
-        assert coming.value.suggested_filename == f"{name}-cup-강아지.safetensors"
+        assert coming.value.suggested_filename == f"{name}-cup-강아지-none_of_these.safetensors"
         coming.value.save_as(tmp_path / f"{name}.safetensors")
         files[name] = tmp_path / f"{name}.safetensors"
     theirs, ours = load(files["own"]), teach(load("photos"), files["set"], progress=False)
-    assert ours.card.labels == theirs.card.labels == ("cup", "강아지")
+    assert ours.card.labels == theirs.card.labels == ("cup", "강아지", "none of these")
+    assert (ours.card.none, ours.card.words) == (theirs.card.none, theirs.card.words)
     for name in ("weight", "bias"):
         away = getattr(ours.vit.head, name) - getattr(theirs.vit.head, name)
         assert away.abs().max() < 1e-4
@@ -345,17 +354,24 @@ def test_a_set_is_saved_goes_on_in_another_tab_and_python_learns_the_same(
     assert ours.card.threshold == pytest.approx(theirs.card.threshold, abs=1e-4)
     # Dropped on the page, it takes the place of what is there, and Undo brings that back.
     page.get_by_role("button", name="Take away 강아지").click()
+    page.get_by_role("button", name="Take away None of these").click()
     expect(thumbnails).to_have_count(6)
     drop(page.locator(".vv-own-try"), files["set"].read_bytes(), "set.safetensors")
-    page.get_by_text("set.safetensors is open: pictures: 11.").wait_for()
-    expect(thumbnails).to_have_count(11)
-    page.locator(RESULT).get_by_text(re.compile(r"^\d+ of 11$")).first.wait_for()
+    page.get_by_text("set.safetensors is open: pictures: 15.").wait_for()
+    expect(thumbnails).to_have_count(15)
+    page.locator(RESULT).get_by_text(re.compile(r"^\d+ of 15$")).first.wait_for()
     undo = page.locator(".vv-own").get_by_role("button", name="Undo")
     undo.click()
     expect(thumbnails).to_have_count(6)
     undo.click()
-    expect(thumbnails).to_have_count(11)
+    expect(thumbnails).to_have_count(15)
     # A model is no set: the things stay.
     page.locator(".vv-own-side input[accept='.safetensors']").set_input_files(files["own"])
     page.get_by_text("own.safetensors is not a set that was saved here.").wait_for()
-    expect(thumbnails).to_have_count(11)
+    expect(thumbnails).to_have_count(15)
+    # What is none of them is told so in the panels, as in Python.
+    shown = analyze(theirs, none[0])
+    assert shown.answer().level == "none" and shown.predictions()[0].label == "none of these"
+    page.get_by_role("button", name="Open in all panels").click()
+    seen.ready("cup-강아지-none of these.png")
+    assert "Not one of my 2 things" in page.locator("body").inner_text()

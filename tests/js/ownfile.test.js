@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { writeSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 import { SetError, openSet, setFile } from "../../vitviz/viewer/play/ownfile.js";
-import { MOST_PICTURES, MOST_THINGS, OwnSet } from "../../vitviz/viewer/play/ownset.js";
+import { MOST_PICTURES, MOST_THINGS, NONE, OwnSet } from "../../vitviz/viewer/play/ownset.js";
 import { sayingIn } from "../../vitviz/viewer/play/saying.js";
 
 const IMAGE = { height: 2, width: 3, channels: 3 };
@@ -61,9 +61,16 @@ test("a set is written with names, groups and pixels, and comes back; an empty r
   const found = await openSet(fileOf(setFile(set, ["cup", "연필", "Thing 3"], IMAGE)), IMAGE, say);
   const plain = set.things.slice(0, 2).map(({ name, pictures }) => ({
     name,
+    none: false,
     pictures: pictures.map(({ group, pixels }) => ({ group, pixels, file: null })),
   }));
   assert.deepEqual(found, plain);
+  set.others();
+  const none = /** @type {any} */ (set.none);
+  set.add(none, picture(120, set.group()));
+  const more = await openSet(fileOf(setFile(set, ["cup", "연필", "3", NONE], IMAGE)), IMAGE, say);
+  assert.deepEqual(more.slice(0, 2), plain);
+  assert.deepEqual([more.length, more[2].none, more[2].name, more[2].pictures.length], [3, true, "", 1]);
 });
 
 test("a set that is opened takes the place of the present one, and undo exchanges the two", async () => {
@@ -125,5 +132,7 @@ test("a set of other pictures, with too much, or with names that nobody can read
   pen.pictures.push({ ...cup.pictures[1] });
   const twice = fileOf(setFile(set, ["cup", "pen", ""], IMAGE));
   assert.match(await refusal(twice), /the same picture in two things/);
+  const same = things(["cup", 1], ["cup", 2]);
+  assert.match(await refusal(made(same, 2)), /damaged/);
   assert.match(await refusal(twice, IMAGE, "ko"), /같은 사진이 있습니다/);
 });

@@ -13,7 +13,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from ..errors import SelectionError, VitvizError
-from ..languages import Message
+from ..languages import Message, in_others
 from ..model.head import Pool, with_head
 from ..model.json_values import is_number, short
 from ..model.loaded import LARGEST, LoadedModel, check_loaded
@@ -49,6 +49,7 @@ Penalty = float | Literal["cv"] | None
 CHOICES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # that "cv" chooses among
 BOUNDS = 1e-6, 1e6  # of a penalty
 MOST_CLASSES = 1000
+NONE = Message("models.none_of_these")  # class of pictures that show none of the others
 NAMED = 5  # classes in the title of a model
 
 
@@ -75,12 +76,16 @@ def teach(
     One forward pass for each picture and one for its mirror image give the pooled vectors that a
     head of `with_head` reads, after the last norm. On these, logistic regression is fitted.
 
+    A class named "none of these" (`NONE`) is of pictures that show none of the others: it is a class
+    of the head, whose answer counts as none (`known_or_not`).
+
     Then each picture is answered by a head that was fitted without it and its mirror image: the
     pictures of a class, in their order, are dealt to ten folds (`many.linear.FOLDS`) which are left
     out in turn. Copies of a picture stay together; the only picture of a class is not left out.
     `card.taught` has the counts, and the wrong answers by name; `card.threshold` is the largest
-    probability that 95 % of the left-out pictures reach, below which `Analysis.known_or_not` says
-    that a picture shows none of the classes. `vitviz.save` keeps all of it.
+    probability that 95 % of the left-out pictures of things reach, below which
+    `Analysis.known_or_not` says that a picture shows none of the classes. `vitviz.save` keeps all
+    of it.
 
     Pictures that cannot be read are passed over, and named on stderr if `progress`. Raises
     `VitvizError` for fewer or more classes, names that are empty or alike, a class without
@@ -135,7 +140,8 @@ def teach_all(
     chosen, head, answers = _answered(rows, folds, len(labels), penalty, progress)
     made = with_head(loaded, head.weight, head.bias, labels, pool)
     facts = _facts(loaded.card.name, labels, rows, chosen, answers)
-    card = replace(made.card, details={**made.card.details, **facts})
+    words = _words() if NONE in labels else {}
+    card = replace(made.card, details={**made.card.details, **facts}, words=words)
     return replace(made, card=card), rows.broken
 
 
@@ -161,6 +167,11 @@ def _as_seen(plain: LoadedModel, path: str | Path) -> LoadedModel:
         )
     as_it_is = replace(plain.preprocess, size=ours.image_size, crop_pct=1.0, crop_mode="squash")
     return replace(plain, preprocess=as_it_is)
+
+
+def _words() -> dict[str, dict[str, dict[str, str]]]:
+    """The name of the class `NONE` in other languages, for `ModelCard.words`."""
+    return {language: {"labels": {NONE: text}} for language, text in in_others(NONE).items()}
 
 
 def _check_penalty(penalty: Penalty) -> None:
@@ -328,11 +339,13 @@ def _facts(
             Confused(names[at], int(y[at]), int(y[other]), float(answers[at, y[other]]))
             for at, other in zip(pair, reversed(pair), strict=True)
         ),
+        none=labels.index(NONE) if NONE in labels else None,
     )
     more = ["..."] if classes > NAMED else []
     facts = {"title": ", ".join([*labels[:NAMED], *more]), "taught": taught.to_json()}
     if taught.of:
-        others = {"score": LARGEST, "threshold": threshold_of(answers)}
-        accuracy = Message("models.left_out", right=taught.right, of=taught.of)
-        facts |= {"others": json.dumps(others), "accuracy": accuracy}
+        facts["accuracy"] = Message("models.left_out", right=taught.right, of=taught.of)
+        things = answers if taught.none is None else answers[y != taught.none]
+        if (threshold := threshold_of(things)) is not None:
+            facts["others"] = json.dumps({"score": LARGEST, "threshold": threshold})
     return facts

@@ -167,6 +167,11 @@ class ModelCard:
         return None if text is None else read_taught(text, self.config.num_classes)
 
     @property
+    def none(self) -> int | None:
+        """The class that a taught head answers for pictures that show none of its things."""
+        return None if self.taught is None else self.taught.none
+
+    @property
     def certain(self) -> float | None:
         """The least probability of an answer that is told plainly, in [0, 1], from "certain" in
         `details`; None for a model without one, whose answers are never told as a maybe.

@@ -14,8 +14,10 @@ const LOST = 0.05; // share of the pictures left out that the threshold may refu
 
 /**
  * Pictures to learn from. vectors: of each picture that of itself and that of its mirror image, (D) each;
- * labels: its class; groups: pictures of one group are left out together; classes: how many there are.
- * @typedef {{vectors: ArrayLike<number>[][], labels: number[], groups: (string|number)[], classes: number}} Taught
+ * labels: its class; groups: pictures of one group are left out together; classes: how many there are; none: the
+ * class of pictures that show none of the others.
+ * @typedef {{vectors: ArrayLike<number>[][], labels: number[], groups: (string|number)[], classes: number,
+ *   none?: number}} Taught
  * A head: logits = weight x + bias. weight: (classes * D); bias: (classes).
  * @typedef {{weight: Float64Array, bias: Float64Array}} Head
  */
@@ -208,7 +210,7 @@ export function foldsOf({ labels, groups }) {
  * @returns {Generator<number, Learned, void>}
  */
 export function* learned(taught) {
-  const { vectors, labels, groups, classes } = taught;
+  const { vectors, labels, groups, classes, none } = taught;
   const head = fitted(taught);
   const folds = foldsOf(taught);
   const all = [...new Set(folds.filter((fold) => fold !== null))];
@@ -239,7 +241,7 @@ export function* learned(taught) {
     right: confusions.map((row, label) => row[label]),
     count: confusions.map((row) => row.reduce((sum, times) => sum + times, 0)),
     shares,
-    threshold: thresholdOf(shares),
+    threshold: thresholdOf(shares.filter((_, at) => labels[at] !== none)),
     pair: pairOf(shares, labels, confusions),
   };
 }
@@ -248,7 +250,7 @@ export function* learned(taught) {
 export const best = (shares) =>
   Array.from(shares).reduce((most, share, at, all) => (share > all[most] ? at : most), 0);
 
-/** The least probability that keeps 95 % of the answers left out. */
+/** The least probability that keeps 95 % of the answers left out, of pictures of things. */
 function thresholdOf(shares) {
   const largest = shares.flatMap((found) => (found ? [Math.max(...found)] : [])).sort((a, b) => a - b);
   return largest.length > 0 ? largest[Math.floor(LOST * largest.length)] : null;

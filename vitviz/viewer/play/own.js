@@ -9,7 +9,7 @@ import { createKept } from "./ownkept.js";
 import { createOwnLive } from "./ownlive.js";
 import { checkpointOf, createOwnModel } from "./ownmodel.js";
 import { createOwnResult } from "./ownresult.js";
-import { MOST_PICTURES, MOST_THINGS, OwnSet } from "./ownset.js";
+import { MOST_PICTURES, MOST_THINGS, NONE, OwnSet } from "./ownset.js";
 import { createTaking } from "./owntaking.js";
 import { createRow } from "./ownrow.js";
 import { cardOf, countsOf, templateOf } from "./owncard.js";
@@ -19,6 +19,7 @@ import { fileOf } from "./thumbnails.js";
 
 const TITLES = {
   ownMore: "ownMoreTitle",
+  ownOthers: "ownOthersTitle",
   ownUndo: "ownUndoTitle",
   ownForget: "ownForgetTitle",
   ownShow: "ownShowTitle",
@@ -46,7 +47,8 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
   let coming = /** @type {Promise<any>|null} */ (null);
   let parts = /** @type {any} */ (null);
   let chosen = set.things[0];
-  const names = () => set.names((at) => say("ownUnnamed", { place: at }));
+  const names = () => set.names((at) => say("ownUnnamed", { place: at }), say("ownNone"));
+  const labelOf = (thing) => (thing.none ? NONE : nameOf(thing)); // in files
   const nameOf = (thing) => names()[set.things.indexOf(thing)] ?? thing.name;
   return {
     root: place,
@@ -85,6 +87,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       rows: [],
       list: el("div", { class: "vv-own-things", role: "group", "aria-label": say("ownThings") }),
       more: press("ownMore", () => change(() => set.more()), { most: MOST_THINGS }),
+      others: press("ownOthers", () => change(() => set.others())),
       undo: press("ownUndo", () => change(() => (spoken.note = set.undo() ? "" : say("ownNoUndo")))),
       forget: press("ownForget", () => change(() => set.clear())),
       count: el("p", { class: "vv-note" }),
@@ -107,7 +110,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
           "section",
           { class: "vv-own-side", "aria-label": say("ownThings") },
           parts.list,
-          el("div", { class: "vv-play-buttons" }, parts.more, parts.undo, parts.forget, test),
+          el("div", { class: "vv-play-buttons" }, parts.more, parts.others, parts.undo, parts.forget, test),
           el(
             "div",
             { class: "vv-play-buttons" },
@@ -201,7 +204,8 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     if (roots.some((root, at) => list.children[at] !== root) || list.children.length !== roots.length)
       list.replaceChildren(...roots);
     parts.rows.forEach((row, at) => row.render({ name: names()[at], place: at + 1, films: live.isOn() }));
-    allow(more, set.things.length < MOST_THINGS);
+    allow(more, set.named < MOST_THINGS);
+    allow(parts.others, !set.none);
     allow(undo, set.canUndo);
     for (const press of [forget, parts.saveSet]) allow(press, !set.isEmpty);
     setText(count, say("ownRoom", { count: set.count, most: MOST_PICTURES }));
@@ -216,7 +220,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     const found = works?.model.found();
     if (!works || !found) return null;
     const { trunk } = works;
-    const labels = found.things.map(nameOf);
+    const labels = found.things.map(labelOf);
     const details = cardOf(found, labels, trunk.template.model.key.name);
     return {
       ...works,
@@ -262,7 +266,8 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
   function saveSet() {
     if (!works) return;
     const { image } = works.trunk.template.model;
-    download(new Blob([setFile(set, names(), image)]), fileName("set", names()));
+    const labels = set.things.map(labelOf);
+    download(new Blob([setFile(set, labels, image)]), fileName("set", labels));
   }
 
   /** Goes on with a set in a file. @param {File} file */

@@ -3,6 +3,7 @@
 import { PENALTY } from "../engine/tables.js";
 import { best } from "../learn/linearhead.js";
 import { LARGEST } from "../maths/predictions.js";
+import { wordsOf } from "./ownmodel.js";
 import { TEXTS } from "./playtexts.js";
 import { sayingIn } from "./saying.js";
 
@@ -19,7 +20,7 @@ const OF_TRUNK = ["positions", "untrained", "filters", "inside"];
  * @returns {Record<string, string>}
  */
 export function cardOf(
-  { things, pictures, labels: classes, shares, confusions, threshold, pair },
+  { things, none, pictures, labels: classes, shares, confusions, threshold, pair },
   labels,
   base,
 ) {
@@ -39,6 +40,7 @@ export function cardOf(
     pictures: things.map((_, label) => classes.filter((one) => one === label).length),
     penalty: PENALTY,
     confusions,
+    none: none ?? null,
     confused,
     pair: (pair?.pictures ?? []).flatMap((at, side) =>
       at < 0 ? [] : [named(at, /** @type {any} */ (pair).classes[1 - side])],
@@ -47,9 +49,8 @@ export function cardOf(
   return {
     title: labels.join(", "),
     taught: JSON.stringify(taught),
-    ...(threshold === null
-      ? {}
-      : { others: JSON.stringify({ score: LARGEST, threshold }), accuracy: leftOut("en", confusions) }),
+    ...(countsOf(confusions).of > 0 ? { accuracy: leftOut("en", confusions) } : {}),
+    ...(threshold === null ? {} : { others: JSON.stringify({ score: LARGEST, threshold }) }),
   };
 }
 
@@ -70,8 +71,12 @@ const leftOut = (language, confusions) => sayingIn(language)("left_out", countsO
  */
 export function templateOf({ version, model, pass, files }, { key, labels, details, found }) {
   const { title, accuracy } = details;
-  const { threshold, confusions } = found;
-  const texts = Object.keys(TEXTS).map((tag) => [tag, { texts: { [accuracy]: leftOut(tag, confusions) } }]);
+  const { threshold, confusions, none } = found;
+  const words = wordsOf(labels);
+  const texts = Object.keys(TEXTS).map((tag) => [
+    tag,
+    { ...words[tag], ...(accuracy ? { texts: { [accuracy]: leftOut(tag, confusions) } } : {}) },
+  ]);
   const [classes, width] = [labels.length, model.embed_dim * (model.pool === "token_avg" ? 2 : 1)];
   return /** @type {any} */ ({
     version,
@@ -92,6 +97,7 @@ export function templateOf({ version, model, pass, files }, { key, labels, detai
       temperature: 1,
       calibrated: false,
       threshold,
+      ...(none === undefined ? {} : { none }),
       known_by: LARGEST,
       certain: null,
       explainers: model.explainers.map((one) => ({ ...one, measured: null })),
@@ -99,7 +105,7 @@ export function templateOf({ version, model, pass, files }, { key, labels, detai
       sizes: [],
       num_classes: classes,
       steps: model.steps.map((step) => (step.name === "logits" ? { ...step, shape: [1, classes] } : step)),
-      words: accuracy ? Object.fromEntries(texts) : {},
+      words: Object.fromEntries(texts),
     },
     photo: null,
     pass: { id: pass.id, changes: [], removed: [] },

@@ -4,7 +4,7 @@
  */
 
 import { FormatError, parseSafetensors, readMetadata, writeSafetensors } from "../maths/safetensors.js";
-import { MOST_PICTURES, MOST_THINGS, isEqual } from "./ownset.js";
+import { MOST_PICTURES, MOST_THINGS, NONE, isEqual } from "./ownset.js";
 
 const FORMAT = "vitviz_set"; // key of the description in the metadata
 const VERSION = 1;
@@ -18,13 +18,16 @@ export class SetError extends Error {}
 
 /**
  * @param {import("./ownset.js").OwnSet} set
- * @param {string[]} names  as they are shown
+ * @param {string[]} names  of all things; `NONE` of the row of what shows none of them
  * @param {{height: number, width: number, channels: number}} image
  * @returns {ArrayBuffer}
  */
 export function setFile({ things }, names, { height, width, channels }) {
   const told = things
-    .map(({ pictures }, at) => ({ name: names[at], groups: pictures.map(({ group }) => group) }))
+    .map(({ pictures }, at) => ({
+      name: names[at],
+      groups: pictures.map(({ group }) => group),
+    }))
     .filter(({ groups }, at) => things[at].name !== "" || groups.length > 0);
   const all = things.flatMap(({ pictures }) => pictures);
   const data = new Uint8Array(all.length * height * width * channels);
@@ -50,21 +53,23 @@ export async function openSet(file, { height, width, channels }, say) {
   const [count, ...sides] = pictures.shape;
   const [theirs, ours] = [sides, [height, width, channels]].map((some) => some.join(" × "));
   if (theirs !== ours) throw new SetError(say("ownSetSides", { name, theirs, ours }));
-  if (told.length > MOST_THINGS)
-    throw new SetError(say("ownSetThings", { name, count: told.length, most: MOST_THINGS }));
+  const named = told.filter((thing) => thing.name !== NONE).length;
+  if (named > MOST_THINGS) throw new SetError(say("ownSetThings", { name, count: named, most: MOST_THINGS }));
   if (count > MOST_PICTURES) throw new SetError(say("ownSetPictures", { name, count, most: MOST_PICTURES }));
   if (!told.every((thing) => isName(thing.name)))
     throw new SetError(say("ownSetNames", { name, most: LONGEST }));
   const bytes = height * width * channels;
   let at = 0;
   const things = told.map(({ name: called, groups }) => ({
-    name: called,
+    name: called === NONE ? "" : called,
+    none: called === NONE,
     pictures: groups.map((group) => ({
       group,
       pixels: pictures.data.slice(at * bytes, ++at * bytes),
       file: null,
     })),
   }));
+  things.sort((one, other) => Number(one.none) - Number(other.none)); // its row is the last
   const twice = things.some((thing, place) =>
     things.slice(place + 1).some((other) => shared(thing.pictures, other.pictures)),
   );
@@ -100,6 +105,8 @@ function isSound(told, pictures) {
   const isThing = (thing) =>
     typeof thing?.name === "string" && Array.isArray(thing.groups) && thing.groups.every(whole);
   if (told?.version !== VERSION || !Array.isArray(told.things) || !told.things.every(isThing)) return false;
+  const names = told.things.map(({ name }) => name);
+  if (new Set(names).size < names.length) return false;
   const count = told.things.reduce((sum, { groups }) => sum + groups.length, 0);
   return pictures?.dtype === "U8" && pictures.shape.length === 4 && pictures.shape[0] === count;
 }

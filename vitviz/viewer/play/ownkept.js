@@ -40,8 +40,9 @@ export function createKept(set, image) {
   }
 
   function put() {
-    const things = set.things.map(({ name, pictures }) => ({
+    const things = set.things.map(({ name, none, pictures }) => ({
       name,
+      none,
       pictures: pictures.map(({ group, pixels, file }) => ({
         group,
         pixels,

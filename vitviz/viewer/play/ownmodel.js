@@ -7,6 +7,9 @@ import { createEngine } from "../engine/client.js";
 import { createLearner } from "../learn/client.js";
 import { sharesOf } from "../learn/linearhead.js";
 import { writeSafetensors } from "../maths/safetensors.js";
+import { NONE } from "./ownset.js";
+import { TEXTS } from "./playtexts.js";
+import { sayingIn } from "./saying.js";
 
 const REST_MS = 250; // of a hand that adds and removes pictures
 
@@ -39,6 +42,7 @@ export function checkpointOf({ described, tensors }, own) {
     config: { ...config, num_classes: classes },
     preprocess,
     labels: own?.labels ?? null,
+    words: own ? wordsOf(own.labels) : {},
     details: own?.details ?? {},
     ...(own?.details.accuracy
       ? { messages: { [own.details.accuracy]: { key: "models.left_out", values: own.counts } } }
@@ -46,6 +50,16 @@ export function checkpointOf({ described, tensors }, own) {
   };
   return writeSafetensors(kept, { vitviz: JSON.stringify(told) });
 }
+
+/** The name of the class of what shows none of the things in other languages, for a card. @param {string[]} labels */
+export const wordsOf = (labels) =>
+  labels.includes(NONE)
+    ? Object.fromEntries(
+        Object.keys(TEXTS)
+          .filter((tag) => tag !== "en")
+          .map((tag) => [tag, { labels: { [NONE]: sayingIn(tag)("none_of_these") } }]),
+      )
+    : {};
 
 /** A picture with left and right exchanged. @param {Uint8Array} pixels  (h, w, C) */
 export function mirrored(pixels, width, channels) {
@@ -137,6 +151,7 @@ export function createOwnModel({ template, known }, set, changed) {
                 labels,
                 groups: pictures.map(({ group }) => group),
                 classes,
+                none: content.none,
               });
         state.found = learned && { ...learned, ...content };
         done = mine;
