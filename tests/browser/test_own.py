@@ -371,7 +371,8 @@ def test_a_set_is_saved_goes_on_in_another_tab_and_python_learns_the_same(
     expect(thumbnails).to_have_count(15)
     # What is none of them is told so in the panels, as in Python.
     shown = analyze(theirs, none[0])
-    assert shown.answer().level == "none" and shown.predictions()[0].label == "none of these"
+    assert shown.answer().level == "none"
+    assert shown.predictions()[0].label == "none of these"
     page.get_by_role("button", name="Open in all panels").click()
     seen.ready("cup-강아지-none of these.png")
     assert "Not one of my 2 things" in page.locator("body").inner_text()

@@ -76,8 +76,8 @@ def teach(
     One forward pass for each picture and one for its mirror image give the pooled vectors that a
     head of `with_head` reads, after the last norm. On these, logistic regression is fitted.
 
-    A class named "none of these" (`NONE`) is of pictures that show none of the others: it is a class
-    of the head, whose answer counts as none (`known_or_not`).
+    A class named "none of these" (`NONE`) is of pictures that show none of the others: a class of
+    the head, whose answer counts as none (`known_or_not`).
 
     Then each picture is answered by a head that was fitted without it and its mirror image: the
     pictures of a class, in their order, are dealt to ten folds (`many.linear.FOLDS`) which are left
