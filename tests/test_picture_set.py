@@ -100,6 +100,22 @@ def test_none_of_these_is_a_class_whose_answer_is_none(file: Path, tmp_path: Pat
     assert "none" not in pack(vitviz.analyze(plain, SETS["pen"][0])).manifest["model"]
 
 
+def test_the_card_of_a_set_is_in_the_model_and_is_shown(file: Path, tmp_path: Path) -> None:
+    card = {"purpose": "to tell\ncups\x1b[31m <b>", "not_for": "medicine"}
+    write_set(file, replace(read_set(file), card=card))
+    assert read_set(file).card == card
+    made = vitviz.teach(tiny("cls"), file)
+    vitviz.save(made, path := tmp_path / "mine.safetensors")
+    again = vitviz.load(path, device="cpu")
+    assert {name: again.card.details[name] for name in card} == card
+    assert "; purpose: to tell cups[31m <b>; not for: medicine" in str(again)
+    assert "pictures from" not in str(again)
+    for wrong in ({"purpose": "x" * 301}, {"purpose": 1}, {"other": "x"}, [], "x"):
+        change(file, card=wrong)
+        with pytest.raises(VitvizError, match="is a set of pictures, but it is damaged"):
+            read_set(file)
+
+
 @pytest.mark.parametrize("none", [2, -1, True, "1", 1.5])
 def test_a_card_whose_none_is_no_class_is_damaged(none: Any) -> None:
     taught = {"base": "a", "pictures": [1, 1], "penalty": 1, "confusions": [[0, 0], [0, 0]]}

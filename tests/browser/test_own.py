@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import address_says, drop
 from tests.browser.test_accessibility import RUN, faults, needs_axe
 from tests.models import photo
-from vitviz import Analysis, analyze, load, teach
+from vitviz import Analysis, LoadedModel, analyze, load, teach
 from vitviz.languages import say
 from vitviz.many.linear import folds_of, left_out
 from vitviz.payload import page as one_file
@@ -176,10 +176,13 @@ def test_a_reload_brings_things_back_until_they_are_forgotten(visit, things) -> 
     call(page, 0, "cup")
     give(page, 0, things["coffee"][:2], 2)
     give(page, 1, things["dog"][:2], 2)
+    page.get_by_text("Its card: what it is for").click()
+    page.get_by_label("Where do the pictures come from?").fill("from my desk")
     page.reload()  # at once
     page.locator(".vv-own-counts li").nth(1).wait_for()  # learned anew
     expect(thumbnails).to_have_count(4)
     assert page.locator(f"{ROW} .vv-signs-name").first.input_value() == "cup"
+    assert page.get_by_label("Where do the pictures").input_value() == "from my desk"
     other = page.context.new_page()
     other.goto(page.url)
     other.locator(".vv-own-columns").wait_for()
@@ -317,6 +320,23 @@ def test_the_page_of_one_file_has_it_and_axe_finds_no_fault(open_page, things) -
         page.wait_for_function("document.querySelector('.vv-names').textContent.includes(', ')")
 
 
+def the_card_is_printed(page, made: LoadedModel) -> None:
+    """The sheet has what was written as text, the counts of the file, and lines for the rest."""
+    with page.context.expect_page() as coming:
+        page.get_by_role("button", name="Print the card").click()
+    sheet = coming.value
+    sheet.get_by_role("heading", name="A model of cup, 강아지, None of these").wait_for()
+    taught, text = made.card.taught, sheet.locator("body").inner_text()
+    assert f"{taught.right} of {taught.of} right" in text
+    for at, label in enumerate(("cup", "강아지", "None of these")):
+        row = taught.confusions[at]
+        assert f"{label}: {row[at]} of {sum(row)}" in text
+    assert "<b>medicine</b>" in text
+    assert sheet.locator("b").count() == 0
+    assert sheet.locator(".line").count() == 3, "nothing was written on where pictures come from"
+    sheet.close()
+
+
 def test_a_set_is_saved_goes_on_in_another_tab_and_python_learns_the_same(
     visit, things, tmp_path
 ) -> None:
@@ -337,6 +357,9 @@ def test_a_set_is_saved_goes_on_in_another_tab_and_python_learns_the_same(
     page.locator(RESULT).get_by_text(re.compile(r"^\d+ of 15$")).first.wait_for()
     page.locator(".vv-own-side > * > input[accept^=image]").set_input_files(none[0])
     expect(page.locator(".vv-own-word")).to_have_text("None of these")
+    page.get_by_text("Its card: what it is for").click()
+    page.get_by_label("What is it for?").fill("to tell my things")
+    page.get_by_label("What should it not be used for?").fill(" <b>medicine</b>")
     files = {}
     for button, name in ((save, "set"), (page.get_by_role("button", name="Save the model"), "own")):
         with page.expect_download() as coming:
@@ -352,6 +375,9 @@ def test_a_set_is_saved_goes_on_in_another_tab_and_python_learns_the_same(
         assert away.abs().max() < 1e-4
     assert ours.card.taught.confusions == theirs.card.taught.confusions
     assert ours.card.threshold == pytest.approx(theirs.card.threshold, abs=1e-4)
+    assert ours.card.details["not_for"] == theirs.card.details["not_for"] == "<b>medicine</b>"
+    assert "; purpose: to tell my things" in str(theirs)
+    the_card_is_printed(page, ours)
     # Dropped on the page, it takes the place of what is there, and Undo brings that back.
     page.get_by_role("button", name="Take away 강아지").click()
     page.get_by_role("button", name="Take away None of these").click()
@@ -367,6 +393,7 @@ def test_a_set_is_saved_goes_on_in_another_tab_and_python_learns_the_same(
     expect(thumbnails).to_have_count(15)
     # A model is no set: the things stay.
     page.locator(".vv-own-side input[accept='.safetensors']").set_input_files(files["own"])
+    assert page.get_by_label("What is it for?").input_value() == "to tell my things"
     page.get_by_text("own.safetensors is not a set that was saved here.").wait_for()
     expect(thumbnails).to_have_count(15)
     # What is none of them is told so in the panels, as in Python.

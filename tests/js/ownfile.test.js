@@ -5,6 +5,7 @@ import test from "node:test";
 
 import { writeSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 import { SetError, openSet, setFile } from "../../vitviz/viewer/play/ownfile.js";
+import { writtenOf } from "../../vitviz/viewer/play/ownpapers.js";
 import { MOST_PICTURES, MOST_THINGS, NONE, OwnSet } from "../../vitviz/viewer/play/ownset.js";
 import { sayingIn } from "../../vitviz/viewer/play/saying.js";
 
@@ -58,7 +59,11 @@ async function refusal(file, image = IMAGE, language = "en") {
 
 test("a set is written with names, groups and pixels, and comes back; an empty row is not in it", async () => {
   const set = small();
-  const found = await openSet(fileOf(setFile(set, ["cup", "연필", "Thing 3"], IMAGE)), IMAGE, say);
+  set.card.purpose = "to tell <b>cups</b>";
+  const file = fileOf(setFile(set, ["cup", "연필", "Thing 3"], IMAGE));
+  const { things: found, card } = await openSet(file, IMAGE, say);
+  assert.deepEqual(card, { purpose: "to tell <b>cups</b>", pictures_from: "", not_for: "" });
+  assert.deepEqual(writtenOf(card), { purpose: "to tell <b>cups</b>" });
   const plain = set.things.slice(0, 2).map(({ name, pictures }) => ({
     name,
     none: false,
@@ -68,7 +73,7 @@ test("a set is written with names, groups and pixels, and comes back; an empty r
   set.others();
   const none = /** @type {any} */ (set.none);
   set.add(none, picture(120, set.group()));
-  const more = await openSet(fileOf(setFile(set, ["cup", "연필", "3", NONE], IMAGE)), IMAGE, say);
+  const { things: more } = await openSet(fileOf(setFile(set, ["cup", "연필", "3", NONE], IMAGE)), IMAGE, say);
   assert.deepEqual(more.slice(0, 2), plain);
   assert.deepEqual([more.length, more[2].none, more[2].name, more[2].pictures.length], [3, true, "", 1]);
 });
@@ -77,18 +82,23 @@ test("a set that is opened takes the place of the present one, and undo exchange
   const [set, other] = [small(), new OwnSet()];
   other.things[1].name = "key";
   for (const value of [100, 101, 102]) other.add(other.things[1], picture(value, other.group()));
-  set.replace(other.things.slice(1)); // of one thing; two rows always stay
+  set.card.purpose = "mine";
+  set.replace(other.things.slice(1), { purpose: "theirs" }); // of one thing; two rows always stay
+  assert.deepEqual([set.card.purpose, set.card.not_for], ["theirs", ""]);
   assert.deepEqual([set.names(String), set.count], [["key", "2"], 3]);
   const group = set.group();
   assert.ok(set.canUndo && set.undo());
   assert.deepEqual([set.names(String), set.count], [["cup", "연필", "3"], 3]);
+  assert.equal(set.card.purpose, "mine");
   assert.ok(set.group() > group && group > 3, "a new group is nobody's");
   assert.ok(set.undo() && set.things[0].name === "key");
 });
 
 test("what is no set of the page is refused, and says why", async () => {
   const good = things(["cup", 1, 2], ["pen", 3]);
-  assert.equal((await openSet(made(good, 3), IMAGE, say)).length, 2);
+  assert.equal((await openSet(made(good, 3), IMAGE, say)).things.length, 2);
+  for (const card of [null, [1], "x", { other: "" }, { purpose: 1 }, { purpose: "x".repeat(301) }])
+    assert.match(await refusal(made({ ...good, card }, 3)), /damaged/);
   const other = "mine.safetensors is not a set that was saved here.";
   const broken = "mine.safetensors is a set, but it is damaged or cut off. Copy or save it once more.";
   const whole = new Uint8Array(setFile(small(), ["cup", "연필", ""], IMAGE));

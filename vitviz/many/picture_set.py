@@ -1,7 +1,8 @@
 """Picture set: pictures of one's own things in one file, as the page saves them to go on with."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from ..errors import VitvizError
 from ..model.json_values import is_whole, parse
+from ..model.taught import LONGEST_TEXT, WRITTEN
 from ..model.tensor_file import read_tensors, write_tensors
 from ..whole import at_home
 from .pictures import Label, Picture
@@ -29,11 +31,13 @@ class PictureSet:
     groups    of the pictures of each thing: those of one group, such as one go of the camera, are
               left out together
     pictures  uint8 (n, h, w, channels), the pictures of the first thing first
+    card      what their author wrote, by `model.taught.WRITTEN`
     """
 
     names: tuple[str, ...]
     groups: tuple[tuple[int, ...], ...]
     pictures: Tensor
+    card: Mapping[str, str] = field(default_factory=dict)
 
     def classes(self) -> dict[str, list[Picture]]:
         """The pictures of each thing, by its name; things without pictures are left out."""
@@ -69,12 +73,14 @@ def read_set(path: str | Path) -> PictureSet:
         raise VitvizError(f"{file.name} is not a set of pictures that the page saved")
     try:
         return _checked(tensors.get("pictures"), parse(metadata[FORMAT]), file.name)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise VitvizError(f"{file.name} is a set of pictures, but it is damaged") from error
 
 
 def _checked(pictures: Tensor | None, told: Any, file: str) -> PictureSet:
-    """Raises `ValueError`, `KeyError` or `TypeError` for a description that does not fit."""
+    """Raises `ValueError`, `KeyError`, `TypeError` or `AttributeError` for a description that does
+    not fit.
+    """
     names = tuple(each["name"] for each in told["things"])
     groups = tuple(tuple(each["groups"]) for each in told["things"])
     if told["version"] != VERSION or not all(isinstance(name, str) for name in names):
@@ -84,6 +90,9 @@ def _checked(pictures: Tensor | None, told: Any, file: str) -> PictureSet:
     sound = pictures is not None and pictures.dtype == torch.uint8 and pictures.ndim == 4
     if pictures is None or not sound or len(pictures) != sum(map(len, groups)):
         raise ValueError("its pictures do not fit")
+    card = {name: text.strip() for name, text in told.get("card", {}).items() if text.strip()}
+    if not card.keys() <= {*WRITTEN} or any(len(text) > LONGEST_TEXT for text in card.values()):
+        raise ValueError("its card has other texts")
     for name in names:
         if not name.strip() or len(name) > LONGEST or not name.isprintable():
             raise VitvizError(
@@ -92,7 +101,7 @@ def _checked(pictures: Tensor | None, told: Any, file: str) -> PictureSet:
             )
     if len(set(names)) < len(names):
         raise VitvizError(f"two things in {file} have the same name")
-    return PictureSet(names, groups, pictures)
+    return PictureSet(names, groups, pictures, card)
 
 
 def write_set(path: str | Path, some: PictureSet) -> None:
@@ -101,5 +110,5 @@ def write_set(path: str | Path, some: PictureSet) -> None:
         {"name": name, "groups": groups}
         for name, groups in zip(some.names, some.groups, strict=True)
     ]
-    told = json.dumps({"version": VERSION, "things": things})
+    told = json.dumps({"version": VERSION, "things": things, "card": dict(some.card)})
     write_tensors(path, {"pictures": some.pictures}, {FORMAT: told})

@@ -140,6 +140,7 @@ def teach_all(
     chosen, head, answers = _answered(rows, folds, len(labels), penalty, progress)
     made = with_head(loaded, head.weight, head.bias, labels, pool)
     facts = _facts(loaded.card.name, labels, rows, chosen, answers)
+    facts |= read_set(pictures).card if is_set(pictures) else {}
     words = _words() if NONE in labels else {}
     card = replace(made.card, details={**made.card.details, **facts}, words=words)
     return replace(made, card=card), rows.broken

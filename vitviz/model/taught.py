@@ -9,6 +9,8 @@ from ..errors import WeightsError
 from .json_values import is_number, is_whole, parse, short
 
 MOST_PICTURES = 10**9
+WRITTEN = ("purpose", "pictures_from", "not_for")  # details of a card that its author writes
+LONGEST_TEXT = 300  # letters of each
 MOST_CONFUSED = 20  # pictures that are kept by name
 
 

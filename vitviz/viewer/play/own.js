@@ -10,6 +10,7 @@ import { createOwnLive } from "./ownlive.js";
 import { checkpointOf, createOwnModel } from "./ownmodel.js";
 import { createOwnResult } from "./ownresult.js";
 import { MOST_PICTURES, MOST_THINGS, NONE, OwnSet } from "./ownset.js";
+import { createOwnPapers, writtenOf } from "./ownpapers.js";
 import { createTaking } from "./owntaking.js";
 import { createRow } from "./ownrow.js";
 import { cardOf, countsOf, templateOf } from "./owncard.js";
@@ -94,6 +95,15 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       message: el("p", { class: "vv-play-note", role: "status" }),
       result: createOwnResult({ say, nameOf, image: trunk.template.model.image }),
       trunks: createTrunks(trunk, say),
+      papers: createOwnPapers({
+        set,
+        say,
+        language: newLanguage,
+        trunk,
+        nameOf,
+        found: works.model.found,
+        changed: works.kept.touch,
+      }),
       open: press("ownShow", openIt),
       save: press("ownSave", saveIt),
       saveSet: press("ownSaveSet", saveSet),
@@ -126,6 +136,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
           { class: "vv-own-result", "aria-label": say("ownGood") },
           parts.result.root,
           el("div", { class: "vv-play-buttons" }, parts.open, parts.save),
+          parts.papers.root,
           parts.trunks.root,
         ),
       ),
@@ -211,6 +222,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     setText(count, say("ownRoom", { count: set.count, most: MOST_PICTURES }));
     result.render({ found: model.found(), state: model.state(), set });
     trunks.render(model.found());
+    parts.papers.render();
     for (const press of [open, save]) allow(press, model.found() !== null);
     setText(parts.message, spoken.note);
   }
@@ -221,7 +233,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     if (!works || !found) return null;
     const { trunk } = works;
     const labels = found.things.map(labelOf);
-    const details = cardOf(found, labels, trunk.template.model.key.name);
+    const details = { ...cardOf(found, labels, trunk.template.model.key.name), ...writtenOf(set.card) };
     return {
       ...works,
       found,
@@ -274,8 +286,8 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
   async function bring(file) {
     if (!works) return;
     try {
-      const kept = await openSet(file, works.trunk.template.model.image, say);
-      change(() => set.replace(kept));
+      const { things, card } = await openSet(file, works.trunk.template.model.image, say);
+      change(() => set.replace(things, card));
       hear(say("ownSetOpened", { name: file.name, count: set.count }));
     } catch (error) {
       if (!(error instanceof SetError)) throw error;

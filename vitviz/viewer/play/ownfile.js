@@ -4,7 +4,7 @@
  */
 
 import { FormatError, parseSafetensors, readMetadata, writeSafetensors } from "../maths/safetensors.js";
-import { MOST_PICTURES, MOST_THINGS, NONE, isEqual } from "./ownset.js";
+import { CARD, LONGEST_TEXT, MOST_PICTURES, MOST_THINGS, NONE, isEqual } from "./ownset.js";
 
 const FORMAT = "vitviz_set"; // key of the description in the metadata
 const VERSION = 1;
@@ -22,7 +22,7 @@ export class SetError extends Error {}
  * @param {{height: number, width: number, channels: number}} image
  * @returns {ArrayBuffer}
  */
-export function setFile({ things }, names, { height, width, channels }) {
+export function setFile({ things, card }, names, { height, width, channels }) {
   const told = things
     .map(({ pictures }, at) => ({
       name: names[at],
@@ -34,12 +34,12 @@ export function setFile({ things }, names, { height, width, channels }) {
   all.forEach(({ pixels }, at) => data.set(pixels, at * pixels.length));
   return writeSafetensors(
     { pictures: { shape: [all.length, height, width, channels], data } },
-    { [FORMAT]: JSON.stringify({ version: VERSION, things: told }) },
+    { [FORMAT]: JSON.stringify({ version: VERSION, things: told, card }) },
   );
 }
 
 /**
- * The things in a file, for `replace` of a set. Rejected with a SetError for anything that is no set of pictures
+ * The things and the card in a file, for `replace` of a set. Rejected with a SetError for anything that is no set of pictures
  * of this size.
  * @param {File} file
  * @param {{height: number, width: number, channels: number}} image  as the model of the page sees them
@@ -53,14 +53,14 @@ export async function openSet(file, { height, width, channels }, say) {
   const [count, ...sides] = pictures.shape;
   const [theirs, ours] = [sides, [height, width, channels]].map((some) => some.join(" × "));
   if (theirs !== ours) throw new SetError(say("ownSetSides", { name, theirs, ours }));
-  const named = told.filter((thing) => thing.name !== NONE).length;
+  const named = told.things.filter((thing) => thing.name !== NONE).length;
   if (named > MOST_THINGS) throw new SetError(say("ownSetThings", { name, count: named, most: MOST_THINGS }));
   if (count > MOST_PICTURES) throw new SetError(say("ownSetPictures", { name, count, most: MOST_PICTURES }));
-  if (!told.every((thing) => isName(thing.name)))
+  if (!told.things.every((thing) => isName(thing.name)))
     throw new SetError(say("ownSetNames", { name, most: LONGEST }));
   const bytes = height * width * channels;
   let at = 0;
-  const things = told.map(({ name: called, groups }) => ({
+  const things = told.things.map(({ name: called, groups }) => ({
     name: called === NONE ? "" : called,
     none: called === NONE,
     pictures: groups.map((group) => ({
@@ -74,7 +74,7 @@ export async function openSet(file, { height, width, channels }, say) {
     things.slice(place + 1).some((other) => shared(thing.pictures, other.pictures)),
   );
   if (twice) throw new SetError(say("ownSetTwice", { name }));
-  return things;
+  return { things, card: told.card };
 }
 
 /**
@@ -92,7 +92,7 @@ function partsIn(buffer) {
   try {
     const told = JSON.parse(readMetadata(buffer)[FORMAT]);
     const { pictures } = parseSafetensors(buffer);
-    return isSound(told, pictures) ? { told: told.things, pictures } : undefined;
+    return isSound(told, pictures) ? { told, pictures } : undefined;
   } catch (error) {
     if (error instanceof FormatError || error instanceof SyntaxError) return undefined;
     throw error;
@@ -105,6 +105,10 @@ function isSound(told, pictures) {
   const isThing = (thing) =>
     typeof thing?.name === "string" && Array.isArray(thing.groups) && thing.groups.every(whole);
   if (told?.version !== VERSION || !Array.isArray(told.things) || !told.things.every(isThing)) return false;
+  const { card = {} } = told;
+  const isText = (text) => typeof text === "string" && text.length <= LONGEST_TEXT;
+  if (!Object.keys(card ?? "?").every((key) => CARD.includes(/** @type {any} */ (key)) && isText(card[key])))
+    return false;
   const names = told.things.map(({ name }) => name);
   if (new Set(names).size < names.length) return false;
   const count = told.things.reduce((sum, { groups }) => sum + groups.length, 0);

@@ -22,7 +22,7 @@ export function createKept(set, image) {
       });
       if (!kept) return;
       id = kept.id;
-      if (kept.sees === sees && set.count === 0) set.restore(kept.things);
+      if (kept.sees === sees && set.count === 0) set.restore(kept.things, kept.card);
     },
     touch,
   };
@@ -49,6 +49,6 @@ export function createKept(set, image) {
         file: file && file.size <= LARGEST ? file : null,
       })),
     }));
-    return database.put(/** @type {any} */ ({ id, kind: KIND, sees, things }));
+    return database.put(/** @type {any} */ ({ id, kind: KIND, sees, things, card: { ...set.card } }));
   }
 }

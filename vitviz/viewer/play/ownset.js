@@ -1,6 +1,8 @@
 /** Own set: a visitor's own things, each a name and pictures. No document in here. */
 
 export const NONE = "none of these"; // that class in files, as in vitviz/many/teach.py
+export const CARD = /** @type {const} */ (["purpose", "pictures_from", "not_for"]); // what a visitor writes
+export const LONGEST_TEXT = 300; // letters of each
 const FEWEST_THINGS = 2;
 export const MOST_THINGS = 5; // besides "none of these"
 export const MOST_PICTURES = 100; // of all things: as many as a phone holds and a page of thumbnails shows
@@ -16,6 +18,7 @@ export const MOST_PICTURES = 100; // of all things: as many as a phone holds and
 export class OwnSet {
   /** @type {Thing[]} */
   things = Array.from({ length: FEWEST_THINGS }, () => ({ name: "", pictures: [] }));
+  card = blankCard();
   #groups = 0;
   /** @type {(() => boolean)|null} */
   #undo = null;
@@ -41,8 +44,10 @@ export class OwnSet {
   /**
    * Begins with things that were kept.
    * @param {{name: string, pictures: Omit<Picture, "vectors">[], none?: boolean}[]} kept
+   * @param {Partial<OwnSet["card"]>} [card]
    */
-  restore(kept) {
+  restore(kept, card = {}) {
+    this.card = { ...blankCard(), ...card };
     this.things = kept.map(({ name, pictures, none }) => ({
       name,
       none,
@@ -52,29 +57,32 @@ export class OwnSet {
     this.#groups = Math.max(this.#groups, ...this.content().pictures.map(({ group }) => group));
   }
 
-  /** Puts other things in the place of these; each `undo` exchanges the two. @param {Parameters<OwnSet["restore"]>[0]} kept */
-  replace(kept) {
-    const before = this.things;
-    this.restore(kept);
-    this.#exchanges(before);
+  /**
+   * Puts other things in the place of these; each `undo` exchanges the two.
+   * @param {Parameters<OwnSet["restore"]>} kept
+   */
+  replace(...kept) {
+    const { things, card } = this;
+    this.restore(...kept);
+    this.#exchanges({ things, card });
   }
 
   #exchanges(others) {
     this.#undo = () => {
-      const before = this.things;
-      this.things = others;
-      this.#exchanges(before);
+      const { things, card } = this;
+      Object.assign(this, others);
+      this.#exchanges({ things, card });
       return true;
     };
   }
 
   /** Takes all away. */
   clear() {
-    const before = this.things;
-    this.things = new OwnSet().things;
+    const { things, card } = this;
+    Object.assign(this, { things: new OwnSet().things, card: blankCard() });
     this.#undo = () => {
       if (!this.isEmpty) return false;
-      this.things = before;
+      Object.assign(this, { things, card });
       return true;
     };
   }
@@ -190,3 +198,5 @@ export class OwnSet {
 /** @param {Uint8Array} pixels @param {Uint8Array} others */
 export const isEqual = (pixels, others) =>
   pixels.length === others.length && pixels.every((value, at) => value === others[at]);
+
+const blankCard = () => ({ purpose: "", pictures_from: "", not_for: "" });
