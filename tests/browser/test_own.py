@@ -81,6 +81,21 @@ def the_training_is_what_counts(page, things: dict[str, list[Path]]) -> None:
     assert found[1] == f"by the same model before its training\n{plain.right} of {plain.of}"
 
 
+def the_pictures_taught_with_are_its_examples(seen, made: LoadedModel, things) -> None:
+    """One press shows another of them, whole, in the model that was opened."""
+    page = seen.page
+    row = page.get_by_role("group", name="Taught with")
+    names = [f"{label} {at}" for label in ("cup", "dog") for at in range(1, 7)]
+    found = row.get_by_role("button").evaluate_all("all => all.map((one) => one.title)")
+    assert found == names
+    row.get_by_role("button", name="dog 3").click()
+    seen.ready("dog-3.png")
+    answer = analyze(made, things["dog"][2]).answer_text()
+    assert seen.text(".vv-title h2").lower() == answer.lower()
+    row.get_by_role("button", name="cup 1").click()
+    seen.ready("cup-1.png")
+
+
 def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     visit, things, tmp_path
 ) -> None:
@@ -143,6 +158,7 @@ def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     for panel in ("Predictions", "Patches", "Explanations", "Experiment", "Model"):
         seen.open_panel(panel)
         seen.is_(state="ready")
+    the_pictures_taught_with_are_its_examples(seen, mine, things)
     # What was taught is still there, and its trunk too.
     page.get_by_role("button", name="Playground").click()
     assert page.locator(f"{ROW} .vv-signs-drawing").count() == 12
@@ -364,7 +380,7 @@ def test_a_set_is_saved_goes_on_in_another_tab_and_python_learns_the_same(
     for button, name in ((save, "set"), (page.get_by_role("button", name="Save the model"), "own")):
         with page.expect_download() as coming:
             button.click()
-        assert coming.value.suggested_filename == f"{name}-cup-강아지-none_of_these.safetensors"
+        assert coming.value.suggested_filename == f"{name}-cup-강아지.safetensors"
         coming.value.save_as(tmp_path / f"{name}.safetensors")
         files[name] = tmp_path / f"{name}.safetensors"
     theirs, ours = load(files["own"]), teach(load("photos"), files["set"], progress=False)
@@ -401,5 +417,6 @@ def test_a_set_is_saved_goes_on_in_another_tab_and_python_learns_the_same(
     assert shown.answer().level == "none"
     assert shown.predictions()[0].label == "none of these"
     page.get_by_role("button", name="Open in all panels").click()
-    seen.ready("cup-강아지-none of these.png")
+    seen.ready("cup-강아지.png")
+    assert theirs.card.details["title"] == ours.card.details["title"] == "cup, 강아지"
     assert "Not one of my 2 things" in page.locator("body").inner_text()

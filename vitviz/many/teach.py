@@ -342,11 +342,12 @@ def _facts(
         ),
         none=labels.index(NONE) if NONE in labels else None,
     )
-    more = ["..."] if classes > NAMED else []
-    facts = {"title": ", ".join([*labels[:NAMED], *more]), "taught": taught.to_json()}
+    things = [name for name in labels if name != NONE]
+    more = ["..."] if len(things) > NAMED else []
+    facts = {"title": ", ".join([*things[:NAMED], *more]), "taught": taught.to_json()}
     if taught.of:
         facts["accuracy"] = Message("models.left_out", right=taught.right, of=taught.of)
-        things = answers if taught.none is None else answers[y != taught.none]
-        if (threshold := threshold_of(things)) is not None:
+        known = answers if taught.none is None else answers[y != taught.none]
+        if (threshold := threshold_of(known)) is not None:
             facts["others"] = json.dumps({"score": LARGEST, "threshold": threshold})
     return facts

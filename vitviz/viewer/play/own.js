@@ -13,7 +13,7 @@ import { MOST_PICTURES, MOST_THINGS, NONE, OwnSet } from "./ownset.js";
 import { createOwnPapers, writtenOf } from "./ownpapers.js";
 import { createTaking } from "./owntaking.js";
 import { createRow } from "./ownrow.js";
-import { cardOf, countsOf, templateOf } from "./owncard.js";
+import { cardOf, countsOf, picturesOf, templateOf } from "./owncard.js";
 import { createTrunks } from "./owntrunks.js";
 import { seenName } from "./signs.js";
 import { fileOf } from "./thumbnails.js";
@@ -255,7 +255,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     const { template } = trunk;
     const frame = await live.take();
     const shown = live.shown() ?? found.pictures[0];
-    const name = labels.join("-") + ".png";
+    const name = labels.filter((label) => label !== NONE).join("-") + ".png";
     const file = frame ?? shown.file ?? (await fileOf(shown.pixels, template.model.image, name));
     close();
     await adopt({
@@ -267,6 +267,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       }),
       buffer,
       photo: { file, name },
+      pictures: picturesOf(found, labels, template.model.image),
     });
   }
 
@@ -298,4 +299,5 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
 
 /** @param {string} kind @param {string[]} labels */
 const fileName = (kind, labels) =>
-  [kind, ...labels].join("-").replace(/[^\p{L}\p{N}-]+/gu, "_") + ".safetensors";
+  [kind, ...labels.filter((label) => label !== NONE)].join("-").replace(/[^\p{L}\p{N}-]+/gu, "_") +
+  ".safetensors";

@@ -4,9 +4,12 @@ import { PENALTY } from "../engine/tables.js";
 import { best } from "../learn/linearhead.js";
 import { LARGEST } from "../maths/predictions.js";
 import { wordsOf } from "./ownmodel.js";
+import { NONE } from "./ownset.js";
 import { TEXTS } from "./playtexts.js";
 import { sayingIn } from "./saying.js";
+import { fileOf } from "./thumbnails.js";
 
+const MOST_SHOWN = 12; // pictures in a row that a phone scrolls
 const MOST_CONFUSED = 20; // pictures that are kept by name
 /** Files of an analysis that say nothing of its head or its training. */
 const OF_TRUNK = ["positions", "untrained", "filters", "inside"];
@@ -47,11 +50,33 @@ export function cardOf(
     ),
   };
   return {
-    title: labels.join(", "),
+    title: labels.filter((label) => label !== NONE).join(", "),
     taught: JSON.stringify(taught),
     ...(countsOf(confusions).of > 0 ? { accuracy: leftOut("en", confusions) } : {}),
     ...(threshold === null ? {} : { others: JSON.stringify({ score: LARGEST, threshold }) }),
   };
+}
+
+/**
+ * Some of the pictures that were learned, of each thing as many as of the others, for the row above the viewer.
+ * @param {import("./ownmodel.js").Found} found
+ * @param {string[]} labels
+ * @param {{height: number, width: number, channels: number}} image
+ * @returns {import("../session/taughtrow.js").TaughtPicture[]}
+ */
+export function picturesOf({ things }, labels, image) {
+  const each = Math.max(1, Math.floor(MOST_SHOWN / things.length));
+  return things.flatMap(({ pictures }, at) =>
+    pictures.slice(0, each).map(({ pixels, file }, place) => {
+      const name = labels[at] + "-" + (place + 1) + ".png";
+      return {
+        label: labels[at],
+        number: place + 1,
+        pixels,
+        file: async () => ({ file: file ?? (await fileOf(pixels, image, name)), name }),
+      };
+    }),
+  );
 }
 
 /** The counts of pictures left out. @param {number[][]} confusions */
