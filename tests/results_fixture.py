@@ -10,6 +10,7 @@ from vitviz.languages import languages, say
 from vitviz.model.config import ViTConfig
 from vitviz.model.loaded import LARGEST, ModelCard
 from vitviz.model.outputs import OUTPUTS
+from vitviz.model.taught import Taught
 from vitviz.payload.payload import MOST_CLASSES
 from vitviz.probe.measure.lens import lines
 from vitviz.probe.measure.phrases import phrase
@@ -151,6 +152,16 @@ EXAMPLES: dict[str, tuple[Classes, list[float], dict[str, Any]]] = {
         Classes(("a", "b"), threshold=0.91, known_by=LARGEST, temperature=0.1),
         [LN9, 0.0],
         {"answer": ["class", "a", None, False], "known": [0.9, False]},
+    ),
+    "the class of none of the others is no answer, however probable": (
+        Classes(("a", "b", "c"), threshold=0.5, known_by=LARGEST, none=2),
+        [0.0, 0.0, math.log(18)],
+        {"order": [2, 0, 1], "answer": ["class", "a", None, False], "known": [0.9, False]},
+    ),
+    "beside the class of none of the others a thing is known": (
+        Classes(("a", "b", "c"), threshold=0.5, known_by=LARGEST, none=2),
+        [0.0, math.log(18), 0.0],
+        {"order": [1, 0, 2], "answer": ["class", "b", None, True], "known": [0.9, True]},
     ),
     "large logits do not overflow": (
         Classes(("a", "b"), threshold=-999.0),
@@ -330,7 +341,11 @@ def _texts(classes: Classes, answer: Answer) -> dict[str, str]:
         num_heads=1,
         num_classes=len(classes.labels),
     )
-    card = ModelCard(name="one", source="", config=config)
+    count = len(classes.labels)
+    confusions = ((0,) * count,) * count
+    taught = Taught("one", (1,) * count, 1.0, confusions, none=classes.none)
+    details = {} if classes.none is None else {"taught": taught.to_json()}
+    card = ModelCard(name="one", source="", config=config, details=details)
     return {language: say(phrase(answer, card, language), language) for language in languages()}
 
 

@@ -17,10 +17,13 @@ from safetensors.torch import save_file
 from torch.testing import assert_close
 
 from tests.models import TINY, photo, save_in_cache, spread, tiny
-from vitviz import WeightsError, from_timm, list_models, load, open_photo
+from vitviz import WeightsError, from_timm, list_models, load, open_photo, save
+from vitviz.languages import Message, say
 from vitviz.model import hub, torchvision_models
+from vitviz.model.checkpoints import rewrite
 from vitviz.model.labels import imagenet_labels
 from vitviz.model.menu import out_of_reach
+from vitviz.model.resize import resized
 from vitviz.model.weights import CURATED, save_checkpoint
 
 
@@ -56,6 +59,36 @@ def test_own_checkpoint_round_trips(name: str, tmp_path) -> None:
     assert not read.vit.training
     assert not any(p.requires_grad for p in read.vit.parameters())
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_saved_model_keeps_what_was_assumed_its_first_size_and_its_film(tmp_path) -> None:
+    assumed = (Message("models.assumed_score"), "a sentence of nobody")
+    small = resized(load("mnist"), 40)
+    card = replace(small.card, assumed=assumed, left_out=("decoder.weight",))
+    save(replace(small, card=card), path := tmp_path / "small.safetensors")
+    read = load(path)
+    for name in ("assumed", "left_out", "resized_from", "config", "labels", "details"):
+        assert getattr(read.card, name) == getattr(card, name), name
+    assert say(read.card.assumed[0], "ko") == say(assumed[0], "ko") != assumed[0]
+    assert read.card.resized_from == (28, 28)
+    assert read.card.key.image_size == (40, 40)
+    assert load(path, image_size=40).card == read.card
+    assert read.film == tmp_path / "small.film.safetensors"
+    assert read.film.read_bytes() == load("mnist").film.read_bytes()
+    save(read, path)  # over itself
+    assert load(path).film.read_bytes() == load("mnist").film.read_bytes()
+    save(tiny("cls"), plain := tmp_path / "plain.safetensors")
+    assert (load(plain).film, load(plain).card.assumed) == (None, ())
+
+
+@pytest.mark.parametrize(
+    "more", [{"assumed": 1}, {"assumed": [1]}, {"resized_from": 7}, {"resized_from": [0, "a"]}]
+)
+def test_a_damaged_origin_is_refused(more, tmp_path) -> None:
+    path, _ = saved(tmp_path)
+    rewrite(path, lambda meta: meta.update(more))
+    with pytest.raises(WeightsError):
+        load(path)
 
 
 def test_half_precision_files_are_read_as_float32(tmp_path) -> None:

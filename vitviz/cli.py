@@ -391,7 +391,8 @@ def teach_options() -> Arguments:
     usage = "%(prog)s FOLDER -o FILE [--OPTION VALUE ...]"
     result = Arguments("vitviz teach", usage=usage, description=TEACH, epilog=TEACH_EPILOG)
     add = result.add_argument
-    add("folder", type=Path, metavar="FOLDER", help="a folder with a folder of pictures each class")
+    what = "a folder with a folder of pictures each class, or a set that the page saved"
+    add("folder", type=Path, metavar="FOLDER", help=what)
     _add_model(result)
     add("-o", "--out", type=Path, metavar="FILE", required=True, help="a new .safetensors file")
     add(

@@ -142,7 +142,8 @@ def in_words(told: dict[str, Any]) -> list[str]:
     if told["of"]:
         lines += [f"left out: {told['right']:,} of {told['of']:,} right", *_table(told, classes)]
         lines += _confused(told, classes)
-        lines.append(f"none of these below a probability of {told['threshold']:.3f}")
+        if told["threshold"] is not None:
+            lines.append(f"none of these below a probability of {told['threshold']:.3f}")
     else:
         lines.append("no picture was left out: every class has one picture only")
     alone = [

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import address_says, drop
 from tests.browser.test_accessibility import RUN, faults, needs_axe
 from tests.models import photo
-from vitviz import Analysis, analyze, halves, load, teach
+from vitviz import Analysis, LoadedModel, analyze, halves, load, teach
 from vitviz.languages import say
 from vitviz.many.linear import folds_of, left_out
 from vitviz.payload import page as one_file
@@ -82,6 +82,21 @@ def the_training_is_what_counts(page, things: dict[str, list[Path]]) -> None:
     assert found[1] == f"by the same model before its training\n{plain.right} of {plain.of}"
 
 
+def the_pictures_taught_with_are_its_examples(seen, made: LoadedModel, things) -> None:
+    """One press shows another of them, whole, in the model that was opened."""
+    page = seen.page
+    row = page.get_by_role("group", name="Taught with")
+    names = [f"{label} {at}" for label in ("cup", "dog") for at in range(1, 7)]
+    found = row.get_by_role("button").evaluate_all("all => all.map((one) => one.title)")
+    assert found == names
+    row.get_by_role("button", name="dog 3").click()
+    seen.ready("dog-3.png")
+    answer = analyze(made, things["dog"][2]).answer_text()
+    assert seen.text(".vv-title h2").lower() == answer.lower()
+    row.get_by_role("button", name="cup 1").click()
+    seen.ready("cup-1.png")
+
+
 def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     visit, things, tmp_path
 ) -> None:
@@ -104,7 +119,7 @@ def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     trial = tmp_path / "trial.png"
     with Image.open(FOLDER / "coffee.jpg") as photo:
         photo.resize((200, 150)).save(trial)
-    page.locator(".vv-own-side > * > input[type=file]").set_input_files(trial)
+    page.locator(".vv-own-side > * > input[accept^=image]").set_input_files(trial)
     page.wait_for_function("document.querySelector('.vv-own-word').textContent !== ''")
     with page.expect_download() as coming:
         page.get_by_role("button", name="Save the model").click()
@@ -144,6 +159,7 @@ def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     for panel in ("Predictions", "Patches", "Explanations", "Experiment", "Model"):
         seen.open_panel(panel)
         seen.is_(state="ready")
+    the_pictures_taught_with_are_its_examples(seen, mine, things)
     # What was taught is still there, and its trunk too.
     page.get_by_role("button", name="Playground").click()
     assert page.locator(f"{ROW} .vv-signs-drawing").count() == 12
@@ -177,11 +193,13 @@ def test_a_reload_brings_things_back_until_they_are_forgotten(visit, things) -> 
     call(page, 0, "cup")
     give(page, 0, things["coffee"][:2], 2)
     give(page, 1, things["dog"][:2], 2)
-    page.evaluate(KEPT, 4)
-    page.reload()
+    page.get_by_text("Its card: what it is for").click()
+    page.get_by_label("Where do the pictures come from?").fill("from my desk")
+    page.reload()  # at once
     page.locator(".vv-own-counts li").nth(1).wait_for()  # learned anew
     expect(thumbnails).to_have_count(4)
     assert page.locator(f"{ROW} .vv-signs-name").first.input_value() == "cup"
+    assert page.get_by_label("Where do the pictures").input_value() == "from my desk"
     other = page.context.new_page()
     other.goto(page.url)
     other.locator(".vv-own-columns").wait_for()
@@ -346,3 +364,89 @@ def test_it_says_that_a_thing_is_known_by_a_square_in_the_corner(visit, tmp_path
     page.locator(f"{ROW} .vv-signs-drawing").first.click()
     page.locator(RESULT).get_by_text("19 of 19").wait_for()
     expect(page.locator(".vv-own-halves")).to_be_hidden()
+
+
+def the_card_is_printed(page, made: LoadedModel) -> None:
+    """The sheet has what was written as text, the counts of the file, and lines for the rest."""
+    with page.context.expect_page() as coming:
+        page.get_by_role("button", name="Print the card").click()
+    sheet = coming.value
+    sheet.get_by_role("heading", name="A model of cup, 강아지, None of these").wait_for()
+    taught, text = made.card.taught, sheet.locator("body").inner_text()
+    assert f"{taught.right} of {taught.of} right" in text
+    for at, label in enumerate(("cup", "강아지", "None of these")):
+        row = taught.confusions[at]
+        assert f"{label}: {row[at]} of {sum(row)}" in text
+    assert "<b>medicine</b>" in text
+    assert sheet.locator("b").count() == 0
+    assert sheet.locator(".line").count() == 3, "nothing was written on where pictures come from"
+    sheet.close()
+
+
+def test_a_set_is_saved_goes_on_in_another_tab_and_python_learns_the_same(
+    visit, things, tmp_path
+) -> None:
+    seen = opened(visit)
+    page = seen.page
+    none = [tmp_path / f"plain-{at}.png" for at in range(4)]
+    for at, path in enumerate(none):
+        Image.new("RGB", (90, 90), (60 * at, 90, 200 - 50 * at)).save(path)
+    thumbnails = page.locator(f"{ROW} .vv-signs-drawing")
+    save = page.get_by_role("button", name="Save the set")
+    assert save.get_attribute("aria-disabled") == "true"
+    call(page, 0, "cup")
+    call(page, 1, "강아지")
+    give(page, 0, things["coffee"], 6)
+    give(page, 1, things["dog"][:5], 5)
+    page.get_by_role("button", name="+ none of these").click()
+    give(page, 2, none, 4)
+    page.locator(RESULT).get_by_text(re.compile(r"^\d+ of 15$")).first.wait_for()
+    page.locator(".vv-own-side > * > input[accept^=image]").set_input_files(none[0])
+    expect(page.locator(".vv-own-word")).to_have_text("None of these")
+    page.get_by_text("Its card: what it is for").click()
+    page.get_by_label("What is it for?").fill("to tell my things")
+    page.get_by_label("What should it not be used for?").fill(" <b>medicine</b>")
+    files = {}
+    for button, name in ((save, "set"), (page.get_by_role("button", name="Save the model"), "own")):
+        with page.expect_download() as coming:
+            button.click()
+        assert coming.value.suggested_filename == f"{name}-cup-강아지.safetensors"
+        coming.value.save_as(tmp_path / f"{name}.safetensors")
+        files[name] = tmp_path / f"{name}.safetensors"
+    theirs, ours = load(files["own"]), teach(load("photos"), files["set"], progress=False)
+    assert ours.card.labels == theirs.card.labels == ("cup", "강아지", "none of these")
+    assert (ours.card.none, ours.card.words) == (theirs.card.none, theirs.card.words)
+    for name in ("weight", "bias"):
+        away = getattr(ours.vit.head, name) - getattr(theirs.vit.head, name)
+        assert away.abs().max() < 1e-4
+    assert ours.card.taught.confusions == theirs.card.taught.confusions
+    assert ours.card.threshold == pytest.approx(theirs.card.threshold, abs=1e-4)
+    assert ours.card.details["not_for"] == theirs.card.details["not_for"] == "<b>medicine</b>"
+    assert "; purpose: to tell my things" in str(theirs)
+    the_card_is_printed(page, ours)
+    # Dropped on the page, it takes the place of what is there, and Undo brings that back.
+    page.get_by_role("button", name="Take away 강아지").click()
+    page.get_by_role("button", name="Take away None of these").click()
+    expect(thumbnails).to_have_count(6)
+    drop(page.locator(".vv-own-try"), files["set"].read_bytes(), "set.safetensors")
+    page.get_by_text("set.safetensors is open: pictures: 15.").wait_for()
+    expect(thumbnails).to_have_count(15)
+    page.locator(RESULT).get_by_text(re.compile(r"^\d+ of 15$")).first.wait_for()
+    undo = page.locator(".vv-own").get_by_role("button", name="Undo")
+    undo.click()
+    expect(thumbnails).to_have_count(6)
+    undo.click()
+    expect(thumbnails).to_have_count(15)
+    # A model is no set: the things stay.
+    page.locator(".vv-own-side input[accept='.safetensors']").set_input_files(files["own"])
+    assert page.get_by_label("What is it for?").input_value() == "to tell my things"
+    page.get_by_text("own.safetensors is not a set that was saved here.").wait_for()
+    expect(thumbnails).to_have_count(15)
+    # What is none of them is told so in the panels, as in Python.
+    shown = analyze(theirs, none[0])
+    assert shown.answer().level == "none"
+    assert shown.predictions()[0].label == "none of these"
+    page.get_by_role("button", name="Open in all panels").click()
+    seen.ready("cup-강아지.png")
+    assert theirs.card.details["title"] == ours.card.details["title"] == "cup, 강아지"
+    assert "Not one of my 2 things" in page.locator("body").inner_text()

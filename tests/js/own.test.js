@@ -12,7 +12,7 @@ import { softmax } from "../../vitviz/viewer/maths/outputs.js";
 import { cardOf } from "../../vitviz/viewer/play/owncard.js";
 import { checkpointOf, mirrored } from "../../vitviz/viewer/play/ownmodel.js";
 import { beforeTraining, fieldsOf } from "../../vitviz/viewer/play/owntrunks.js";
-import { MOST_PICTURES, MOST_THINGS, OwnSet } from "../../vitviz/viewer/play/ownset.js";
+import { MOST_PICTURES, MOST_THINGS, NONE, OwnSet } from "../../vitviz/viewer/play/ownset.js";
 
 const file = new Uint8Array(readFileSync(new URL("../../weights/photos.safetensors", import.meta.url)));
 const buffer = file.buffer.slice(file.byteOffset, file.byteOffset + file.length);
@@ -169,6 +169,42 @@ test("without its head the trunk gives the vector, and the file with the new hea
   assert.ok(made.byteLength < buffer.byteLength + 1000); // the trunk keeps its 16 bits
 });
 
+test("pictures of none of the things are a row of their own, the last, beside five things", () => {
+  const set = new OwnSet();
+  set.others();
+  set.others();
+  for (let at = 0; at < 9; at++) set.more();
+  assert.deepEqual([set.named, set.things.length], [MOST_THINGS, MOST_THINGS + 1]);
+  assert.equal(set.none, set.things[MOST_THINGS]);
+  [set.things[0].name, set.things[1].name] = ["없음", "none of these"];
+  assert.deepEqual(set.names(String, "없음"), ["없음 2", "none of these 2", "3", "4", "5", "없음"]);
+  fill(set, MOST_THINGS, 2);
+  assert.equal(set.content().none, 0);
+  fill(set, 0, 1);
+  const { none, labels } = set.content();
+  assert.deepEqual([none, labels], [1, [0, 1, 1]]);
+  const [row] = set.things.splice(MOST_THINGS, 1);
+  set.things.push(row);
+  set.remove(row);
+  assert.deepEqual([set.none, set.content().none, set.count], [undefined, undefined, 1]);
+  set.others(); // another one stands there
+  assert.ok(!set.undo());
+  set.remove(/** @type {any} */ (set.none));
+  assert.ok(set.undo() && set.none);
+  const later = new OwnSet();
+  later.restore(set.things.slice(MOST_THINGS));
+  assert.deepEqual([later.named, later.things.length, later.none], [2, 3, later.things[2]]);
+});
+
+test("the class of none of the things is in the card and in the file, by its name in each language", () => {
+  const head = { weight: new Float64Array(2 * 192), bias: new Float64Array(2) };
+  const made = checkpointOf(known(), { head, labels: ["cup", NONE], details: {} });
+  const told = JSON.parse(readMetadata(made).vitviz);
+  assert.deepEqual([told.labels[1], told.words], [NONE, { ko: { labels: { [NONE]: "이 가운데 없음" } } }]);
+  const plain = checkpointOf(known(), { head, labels: ["cup", "pen"], details: {} });
+  assert.deepEqual(JSON.parse(readMetadata(plain).vitviz).words, {});
+});
+
 test("the card has the counts, the threshold, and the pictures that were taken for another thing", () => {
   const set = new OwnSet();
   fill(set, 0, 2);
@@ -193,13 +229,26 @@ test("the card has the counts, the threshold, and the pictures that were taken f
     pictures: [2, 2],
     penalty: 0.03,
     confusions: found.confusions,
+    none: null,
     confused: [{ picture: "cup 2", label: 0, answer: 1, probability: 0.8 }],
     pair: [
       { picture: "cup 2", label: 0, answer: 1, probability: 0.8 },
       { picture: "pen 2", label: 1, answer: 0, probability: 0.4 },
     ],
   });
-  const none = cardOf({ ...found, threshold: null, pair: null }, ["cup", "pen"], "photos");
+  const none = cardOf(
+    {
+      ...found,
+      threshold: null,
+      pair: null,
+      confusions: [
+        [0, 0],
+        [0, 0],
+      ],
+    },
+    ["cup", "pen"],
+    "photos",
+  );
   assert.ok(!("others" in none) && !("accuracy" in none));
   assert.deepEqual(JSON.parse(none.taught).pair, []);
 });

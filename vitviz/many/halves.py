@@ -11,7 +11,7 @@ from ..model.head import Pool
 from ..model.loaded import LoadedModel
 from ..model.photo_levels import Look
 from .linear import heads_left_out
-from .teach import Penalty, answered, check_penalty, rows_of
+from .teach import NONE, Penalty, answered, check_penalty, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def halves(
     was fitted without its fold. The middle and the rim are half of the patches each (`sides`), and
     a half is taken out as the intervention "remove" does, before the first block. Where things lie
     is not known: the test finds a hint in the rim only where the things are in the middle.
-    The result has one entry for each class, in their order. Raises as `teach` does.
+    The result has one entry for each class but `NONE`, in their order. Raises as `teach` does.
     """
     check_penalty(penalty)
     middle, rim = sides(loaded.card.config)
@@ -80,6 +80,7 @@ def halves(
     return tuple(
         Halves(label, *(int(count) for count in counts[:, rows.y == at].sum(1)))
         for at, label in enumerate(labels)
+        if label != NONE
     )
 
 

@@ -36,11 +36,13 @@ class Picture:
     name   name of its file as given, or "picture 17", counted from 0
     take   returns an argument of `open_photo`, and the class: its number, its name, or None
     file   path of the file, if there is one
+    group  pictures of one group are left out of a head together; None: each is its own
     """
 
     name: str
     take: Callable[[], tuple[Any, Label]]
     file: Path | None = None
+    group: int | None = None
 
     def stamp(self) -> str:
         """Length and time of the file, to detect changes; "" if there is no file."""

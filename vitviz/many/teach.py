@@ -13,7 +13,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from ..errors import SelectionError, VitvizError
-from ..languages import Message
+from ..languages import Message, in_others
 from ..model.head import Pool, with_head
 from ..model.json_values import is_number, short
 from ..model.loaded import LARGEST, LoadedModel, check_loaded
@@ -34,6 +34,7 @@ from .linear import (
     threshold_of,
     worst_pair,
 )
+from .picture_set import is_set, read_set
 from .pictures import (
     BrokenPicture,
     Picture,
@@ -48,6 +49,7 @@ Penalty = float | Literal["cv"] | None
 CHOICES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # that "cv" chooses among
 BOUNDS = 1e-6, 1e6  # of a penalty
 MOST_CLASSES = 1000
+NONE = Message("models.none_of_these")  # class of pictures that show none of the others
 NAMED = 5  # classes in the title of a model
 
 
@@ -64,8 +66,9 @@ def teach(
 ) -> LoadedModel:
     """The model with a head for classes of your own: a linear probe, and how good it is.
 
-    pictures  {"cup": [...], "pen": [...]}, each as `pictures_of` takes them, or a folder with a
-              folder for each class; from 2 to `MOST_CLASSES` classes, one picture of each at least
+    pictures  {"cup": [...], "pen": [...]}, each as `pictures_of` takes them, a folder with a
+              folder for each class, or the file of a set that the page saved; from 2 to
+              `MOST_CLASSES` classes, one picture of each at least
     penalty   strength of the L2 penalty, see `many.linear.fit`; None: `PENALTY`, as in the page;
               "cv": that of `CHOICES` with the least log loss of left-out pictures
     pool, batch_size, invert, stretch, progress  as of `features`
@@ -73,12 +76,16 @@ def teach(
     One forward pass for each picture and one for its mirror image give the pooled vectors that a
     head of `with_head` reads, after the last norm. On these, logistic regression is fitted.
 
+    A class named "none of these" (`NONE`) is of pictures that show none of the others: a class of
+    the head, whose answer counts as none (`known_or_not`).
+
     Then each picture is answered by a head that was fitted without it and its mirror image: the
     pictures of a class, in their order, are dealt to ten folds (`many.linear.FOLDS`) which are left
     out in turn. Copies of a picture stay together; the only picture of a class is not left out.
     `card.taught` has the counts, and the wrong answers by name; `card.threshold` is the largest
-    probability that 95 % of the left-out pictures reach, below which `Analysis.known_or_not` says
-    that a picture shows none of the classes. `vitviz.save` keeps all of it.
+    probability that 95 % of the left-out pictures of things reach, below which
+    `Analysis.known_or_not` says that a picture shows none of the classes. `vitviz.save` keeps all
+    of it.
 
     Pictures that cannot be read are passed over, and named on stderr if `progress`. Raises
     `VitvizError` for fewer or more classes, names that are empty or alike, a class without
@@ -96,7 +103,8 @@ def teach(
 @dataclass(frozen=True, eq=False, slots=True)
 class Rows:
     """The pictures to learn from: features x (n, D) and those of the mirror images, classes y (n,),
-    names, fingerprints of what the model sees, and the pictures that were passed over.
+    names, fingerprints of what the model sees, groups or None, and the pictures that were passed
+    over.
 
     parts (k, n, D) are features of the pictures without some of their patches.
     """
@@ -107,6 +115,7 @@ class Rows:
     y: Tensor
     names: tuple[str, ...]
     prints: tuple[bytes, ...]
+    groups: tuple[int | None, ...]
     broken: tuple[BrokenPicture, ...]
 
 
@@ -125,7 +134,9 @@ def teach_all(
     chosen, head, answers = answered(rows, folds, len(labels), penalty, progress)
     made = with_head(loaded, head.weight, head.bias, labels, pool)
     facts = _facts(loaded.card.name, labels, rows, chosen, answers)
-    card = replace(made.card, details={**made.card.details, **facts})
+    facts |= read_set(pictures).card if is_set(pictures) else {}
+    words = _words() if NONE in labels else {}
+    card = replace(made.card, details={**made.card.details, **facts}, words=words)
     return replace(made, card=card), rows.broken
 
 
@@ -143,14 +154,43 @@ def rows_of(
     """
     check_loaded(loaded)
     plain, size, classes = pooling(loaded, pool), size_of(batch_size, loaded), classes_in(pictures)
-    if progress and (note := others_in(pictures)):
+    if is_set(pictures):
+        plain = _as_seen(plain, pictures)
+    elif progress and (note := others_in(pictures)):
         tqdm.write(f"note: {note}", file=sys.stderr)
     labels = tuple(classes)
     rows = _rows(plain, classes, size, look, progress, parts)
     _check(rows, labels)
-    places = {print_: place for place, print_ in reversed([*enumerate(rows.prints)])}
-    groups = [places[print_] for print_ in rows.prints]
-    return labels, rows, torch.tensor(folds_of(rows.y.tolist(), groups))
+    return labels, rows, torch.tensor(folds_of(rows.y.tolist(), _groups(rows)))
+
+
+def _groups(rows: Rows) -> list[int]:
+    """The group of each picture: the one it came with, else a new one; copies are of one group."""
+    first: dict[bytes, int] = {}
+    for place, (print_, group) in enumerate(zip(rows.prints, rows.groups, strict=True)):
+        first.setdefault(print_, place if group is None else group)
+    return [first[print_] for print_ in rows.prints]
+
+
+def _as_seen(plain: LoadedModel, path: str | Path) -> LoadedModel:
+    """The model for the pictures of a set, which are as large as it sees them. Raises `VitvizError`
+    for pictures of another size.
+    """
+    theirs, ours = read_set(path).pictures.shape[1:], plain.card.config
+    wanted = (*ours.image_size, ours.in_chans)
+    if theirs != wanted:
+        raise VitvizError(
+            f"the pictures in {Path(path).name} are {' x '.join(map(str, theirs))}, height x width "
+            f"x colours, and {plain.card.name} sees {' x '.join(map(str, wanted))}: take the model "
+            "that the set was made with"
+        )
+    as_it_is = replace(plain.preprocess, size=ours.image_size, crop_pct=1.0, crop_mode="squash")
+    return replace(plain, preprocess=as_it_is)
+
+
+def _words() -> dict[str, dict[str, dict[str, str]]]:
+    """The name of the class `NONE` in other languages, for `ModelCard.words`."""
+    return {language: {"labels": {NONE: text}} for language, text in in_others(NONE).items()}
 
 
 def check_penalty(penalty: Penalty) -> None:
@@ -166,6 +206,10 @@ def classes_in(pictures: Any) -> dict[str, list[Picture]]:
     """The pictures of each class, by its trimmed name. Raises `VitvizError` for what `teach` does
     not take.
     """
+    if is_set(pictures):
+        found = read_set(pictures).classes()
+        _check_count(found)
+        return found
     if isinstance(pictures, str | Path):
         pictures = _folders(pictures)
     if not isinstance(pictures, Mapping):
@@ -173,7 +217,7 @@ def classes_in(pictures: Any) -> dict[str, list[Picture]]:
             'classes must be {"cup": [...], "pen": [...]} or a folder with a folder for each '
             f"class, got {type(pictures).__name__}"
         )
-    found: dict[str, list[Picture]] = {}
+    found = {}
     for given, some in pictures.items():
         name = given.strip() if isinstance(given, str) else ""
         if not name:
@@ -188,12 +232,16 @@ def classes_in(pictures: Any) -> dict[str, list[Picture]]:
             found[name] = list(pictures_of(some))
         except VitvizError as error:
             raise VitvizError(f"the class {name!r} has no pictures: {error}") from error
+    _check_count(found)
+    return found
+
+
+def _check_count(found: Mapping[str, Any]) -> None:
     if not 2 <= len(found) <= MOST_CLASSES:
         names = ": " + ", ".join(map(repr, found)) if len(found) == 1 else ""
         raise VitvizError(
             f"a head is taught from 2 to {MOST_CLASSES:,} classes, and {len(found):,} came{names}"
         )
-    return found
 
 
 def _folders(folder: str | Path) -> dict[str, Path]:
@@ -227,7 +275,7 @@ def _rows(
     """
     found = [with_label(one, at) for at, some in enumerate(classes.values()) for one in some]
     rows: list[Tensor] = []
-    about: list[tuple[int, str, bytes]] = []
+    about: list[tuple[int, str, bytes, int | None]] = []
     broken: list[BrokenPicture] = []
     for batch in in_batches(watched(found, progress), size):
         opened = made_of(
@@ -241,15 +289,16 @@ def _rows(
             elif is_sound(vectors := next(computed)):
                 rows.append(vectors)
                 seen = hashlib.blake2b(each[0].numpy().tobytes(), digest_size=16)
-                about.append((int(each[1] or 0), _short_name(picture), seen.digest()))
+                label = int(each[1] or 0)
+                about.append((label, _short_name(picture), seen.digest(), picture.group))
             else:
                 sentence = str(Message("models.without_bounds", name=plain.card.name))
                 broken.append(BrokenPicture(picture.name, sentence))
     none = torch.empty(2 + len(parts), 0, plain.card.config.pooled_dim)
     x = torch.stack(rows, dim=1) if rows else none
-    y, names, prints = zip(*about, strict=True) if about else ((), (), ())
-    classes_of = torch.tensor(y, dtype=torch.long)
-    return Rows(x[0], x[1], x[2:], classes_of, names, prints, tuple(broken))
+    y, names, prints, groups = zip(*about, strict=True) if about else ((), (), (), ())
+    labels = torch.tensor(y, dtype=torch.long)
+    return Rows(x[0], x[1], x[2:], labels, names, prints, groups, tuple(broken))
 
 
 def _vectors(plain: LoadedModel, pixels: Tensor, parts: Sequence[Tensor]) -> Tensor:
@@ -320,11 +369,14 @@ def _facts(
             Confused(names[at], int(y[at]), int(y[other]), float(answers[at, y[other]]))
             for at, other in zip(pair, reversed(pair), strict=True)
         ),
+        none=labels.index(NONE) if NONE in labels else None,
     )
-    more = ["..."] if classes > NAMED else []
-    facts = {"title": ", ".join([*labels[:NAMED], *more]), "taught": taught.to_json()}
+    things = [name for name in labels if name != NONE]
+    more = ["..."] if len(things) > NAMED else []
+    facts = {"title": ", ".join([*things[:NAMED], *more]), "taught": taught.to_json()}
     if taught.of:
-        others = {"score": LARGEST, "threshold": threshold_of(answers)}
-        accuracy = Message("models.left_out", right=taught.right, of=taught.of)
-        facts |= {"others": json.dumps(others), "accuracy": accuracy}
+        facts["accuracy"] = Message("models.left_out", right=taught.right, of=taught.of)
+        known = answers if taught.none is None else answers[y != taught.none]
+        if (threshold := threshold_of(known)) is not None:
+            facts["others"] = json.dumps({"score": LARGEST, "threshold": threshold})
     return facts

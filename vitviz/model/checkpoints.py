@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from ..errors import WeightsError
 from ..languages import Message, from_file, to_file
-from ..whole import at_home, write_text
+from ..whole import at_home, write_text, writes_whole
 from .config import ViTConfig
 from .json_values import parse, short
 from .loaded import LoadedModel, ModelCard, build, check_loaded, head_of
@@ -39,21 +40,23 @@ def save_checkpoint(
     words: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
     outputs: str | None = None,
     dtype: torch.dtype = torch.float16,
+    **more: Any,
 ) -> None:
     """Write the file that `load` reads: weights, and in its metadata all it takes to use them.
 
     A "temperature" in `details` divides the logits before the softmax. `words` and `outputs` are
-    those of `ModelCard`. Raises `OSError` if the file cannot be written; no part of it is left
-    then.
+    those of `ModelCard`, `more` its `assumed`, `left_out` and `resized_from`. Raises `OSError` if
+    the file cannot be written; no part of it is left then.
     """
-    text = describe(config, preprocess, labels, details, words, outputs)
+    text = describe(config, preprocess, labels, details, words, outputs, **more)
     tensors = {name: tensor.detach().to("cpu", dtype) for name, tensor in state_dict.items()}
     write_tensors(path, tensors, {FORMAT: text})
 
 
 def save(loaded: LoadedModel, path: str | Path) -> None:
     """Write a model as a .safetensors file that `load` opens: weights in float32, architecture,
-    preprocessing, classes and details of its card. A file of that name is replaced.
+    preprocessing, classes, details of its card and what was assumed; the film of its training, if
+    there is one, beside it. A file of that name is replaced.
 
     Raises `WeightsError` for another ending, or if the file cannot be written.
     """
@@ -63,6 +66,10 @@ def save(loaded: LoadedModel, path: str | Path) -> None:
         raise WeightsError(f"the file of a model must end in .safetensors, got {file.name!r}")
     try:
         write_model(file, loaded, torch.float32)
+        film = _film_beside(file)
+        if loaded.film and not (film.exists() and film.samefile(loaded.film)):
+            with writes_whole(film) as partial:
+                shutil.copyfile(loaded.film, partial)
     except OSError as error:
         raise WeightsError(f"{file} cannot be written: {error.strerror or error}") from error
 
@@ -80,6 +87,9 @@ def write_model(path: Path, loaded: LoadedModel, dtype: torch.dtype) -> None:
         words=card.words,
         outputs=card.outputs,
         dtype=dtype,
+        assumed=card.assumed,
+        left_out=card.left_out,
+        resized_from=card.resized_from,
     )
 
 
@@ -90,17 +100,22 @@ def describe(
     details: Mapping[str, str],
     words: Mapping[str, Any] | None,
     outputs: str | None = None,
+    assumed: tuple[str, ...] = (),
+    left_out: tuple[str, ...] = (),
+    resized_from: tuple[int, int] | None = None,
 ) -> str:
     """The description of a checkpoint's weights, in JSON."""
+    more = {"assumed": assumed, "left_out": left_out, "resized_from": resized_from}
     return json.dumps(
         {
             "config": config.to_dict(),
             "preprocess": preprocess.to_dict(),
             "labels": None if labels is None else list(labels),
             "details": dict(details),
-            "messages": to_file(details.values()),
+            "messages": to_file([*details.values(), *assumed, *left_out]),
             "words": dict(words or {}),
             **({} if outputs is None else {"outputs": outputs}),
+            **{name: value for name, value in more.items() if value},
         }
     )
 
@@ -145,6 +160,11 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
         messages = meta.get("messages")  # older files have neither these nor words
         details = {key: from_file(str(text), messages) for key, text in meta["details"].items()}
         details |= _fair_tests(path)
+        assumed, left_out = (
+            tuple(from_file(text, messages) for text in meta.get(name, ()))
+            for name in ("assumed", "left_out")
+        )
+        resized_from = meta.get("resized_from")
         card = ModelCard(
             name=name,
             source=Message("models.of_vitviz", file=path.name),
@@ -155,6 +175,9 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
             details=details,
             words=meta.get("words", {}),
             outputs=meta.get("outputs", ""),
+            assumed=assumed,
+            left_out=left_out,
+            resized_from=None if resized_from is None else tuple(resized_from),
         )
         check_seed(details)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -162,7 +185,7 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
             f"the description inside {path.name} is damaged: {short(error)}"
         ) from error
     loaded = build(state, card, preprocess)
-    film = path.with_name(path.name.removesuffix(".safetensors") + FILM_SUFFIX)
+    film = _film_beside(path)
     return replace(loaded, film=film) if film.is_file() else loaded
 
 
@@ -197,6 +220,10 @@ def _of_base(name: str) -> Path:
     if path is None or path.name.endswith(HEAD_SUFFIX):
         raise ValueError(f"its base must be a shipped model, got {short(name)}")
     return path
+
+
+def _film_beside(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(".safetensors") + FILM_SUFFIX)
 
 
 def _fair_tests(path: Path) -> dict[str, str]:

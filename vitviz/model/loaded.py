@@ -16,7 +16,7 @@ from .key import ModelKey
 from .labels import Labels, names_of
 from .outputs import by_number, check_outputs
 from .preprocess import Preprocess
-from .taught import Taught, read_taught
+from .taught import WRITTEN, Taught, read_taught
 from .vit import ViT
 
 HeadKind = Literal["classes", "embedding", "tokens", "none"]
@@ -167,6 +167,11 @@ class ModelCard:
         return None if text is None else read_taught(text, self.config.num_classes)
 
     @property
+    def none(self) -> int | None:
+        """The class that a taught head answers for pictures that show none of its things."""
+        return None if self.taught is None else self.taught.none
+
+    @property
     def certain(self) -> float | None:
         """The least probability of an answer that is told plainly, in [0, 1], from "certain" in
         `details`; None for a model without one, whose answers are never told as a maybe.
@@ -291,8 +296,8 @@ class LoadedModel:
 
     def understood(self) -> dict[str, Message]:
         """Sentences for the user about what vitviz read from the files, by name: architecture,
-        outputs, size, positions and pixels; `classes` if they have names, `assumed` and `left_out`
-        if there is something.
+        outputs, size, positions and pixels; `classes` if they have names, what the author of a
+        taught head wrote on its card, `assumed` and `left_out` if there is something.
         """
         card, config, made = self.card, self.card.config, self.preprocess
         count, names = config.num_classes, card.labels or ()
@@ -326,6 +331,10 @@ class LoadedModel:
             more = ("...",) if len(names) > SHOWN_NAMES else ()
             listed = (*names[:SHOWN_NAMES], *more)
             shown["classes"] = Message("models.listed", names=listed)
+        for name in WRITTEN:
+            if text := " ".join(card.details.get(name, "").split()):
+                plain = "".join(filter(str.isprintable, text))  # it may go to a terminal
+                shown[name] = Message("models.listed", names=(plain,))
         for name in ("assumed", "left_out"):
             if items := getattr(card, name):
                 shown[name] = Message("models.listed", names=items)

@@ -9,6 +9,8 @@ from ..errors import WeightsError
 from .json_values import is_number, is_whole, parse, short
 
 MOST_PICTURES = 10**9
+WRITTEN = ("purpose", "pictures_from", "not_for")  # details of a card that its author writes
+LONGEST_TEXT = 300  # letters of each
 MOST_CONFUSED = 20  # pictures that are kept by name
 
 
@@ -34,6 +36,7 @@ class Taught:
     confusions  the number of left-out pictures of each class with each answer, (C, C). A class
                 whose pictures could not be left out has a row of zeros
     confused    those with a wrong answer, the most probable first, at most `MOST_CONFUSED`
+    none        the class of pictures that show none of the things, counted from 0; None without one
     pair        of the two classes i < j that are confused most, the left-out picture of i with the
                 highest probability of j, and that of j with the highest of i; () if none is wrong
     """
@@ -44,6 +47,7 @@ class Taught:
     confusions: tuple[tuple[int, ...], ...]
     confused: tuple[Confused, ...] = ()
     pair: tuple[Confused, ...] = ()
+    none: int | None = None
 
     @property
     def right(self) -> int:
@@ -56,7 +60,7 @@ class Taught:
         return sum(map(sum, self.confusions))
 
     def to_json(self) -> str:
-        names = ("base", "pictures", "penalty", "confusions", "right", "of")
+        names = ("base", "pictures", "penalty", "confusions", "none", "right", "of")
         facts = {name: getattr(self, name) for name in names}  # asdict would copy each count
         pictures = {name: [*map(asdict, getattr(self, name))] for name in ("confused", "pair")}
         return json.dumps(facts | pictures)
@@ -91,4 +95,8 @@ def _checked(values: Any, classes: int) -> Taught:
         named = isinstance(each.picture, str)
         if not (places and named and is_number(each.probability, 0, 1)):
             raise ValueError("a picture must have a name, two classes and a probability")
-    return Taught(values["base"], pictures, float(values["penalty"]), confusions, confused, pair)
+    none = values.get("none")  # older files do not have it
+    if none is not None and not (is_whole(none) and 0 <= none < classes):
+        raise ValueError("its none must be one of its classes")
+    penalty = float(values["penalty"])
+    return Taught(values["base"], pictures, penalty, confusions, confused, pair, none)

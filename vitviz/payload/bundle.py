@@ -40,7 +40,7 @@ CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
 # Keys of texts of the viewer that the playground shares: the drawing field, several files.
 SHARED = re.compile(r"draw(Field|Help|Undo|Clear|Width|Ink|Pen)|photoOnly$")
 
-LEFT_OUT = "left_out"  # of the models: how good a taught head is
+OF_HEADS = ("left_out", "none_of_these")  # of the models: what a taught head says of itself
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(
@@ -221,7 +221,7 @@ def _play(language: str) -> dict[str, str]:
     """Texts of the playground."""
     viewer = dictionary(language, "viewer").items()
     ours = dictionary(language, "play") | dictionary(language, "own")
-    ours |= {key: text for key, text in dictionary(language, "models").items() if key == LEFT_OUT}
+    ours |= {key: text for key, text in dictionary(language, "models").items() if key in OF_HEADS}
     return ours | {key: text for key, text in viewer if SHARED.match(key)}
 
 

@@ -439,6 +439,11 @@ def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
     return save({name: tensor.contiguous() for name, tensor in tensors.items()})
 
 
+def _without_none(classes: dict[str, Any]) -> dict[str, Any]:
+    """The facts about classes; "none" is one of a model that has such a class."""
+    return {name: value for name, value in classes.items() if name != "none" or value is not None}
+
+
 def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
     """Facts on the model that hold for every picture, without words and explainers."""
     card, grid, config = analysis.card, analysis.grid, analysis.card.config
@@ -453,7 +458,7 @@ def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
         "assumed": list(card.assumed),
         "taught": _left_out(card),
         "measurements": measurements_of(card),
-        **asdict(classes),
+        **_without_none(asdict(classes)),
         "labels": labels,
         "light_ink_only": taught_light_ink_only(card, analysis.preprocess),
         "taught_place": taught_place(card),

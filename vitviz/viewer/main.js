@@ -71,6 +71,7 @@ export function mount(host) {
   const playing = createPlaying(app, host, show);
   app.page = pageOf(app, host, (settings) => screen.fetching(() => playing.open(settings)));
   const screen = createScreen(app, { ...host, draw: playing.draw }, render);
+  screen.root.prepend(playing.row);
   const pending = createPendingPhoto(app, screen, render);
   const consent = createConsent(app, host, photos, { share, render });
   const backend = createBackend(host, { fetchFile, noticing, photos, consent: consent.require }, render);
@@ -243,6 +244,7 @@ export function mount(host) {
     if (app.bench.marks()) backend.prepare(source.manifest.model);
     app.second = second.follow();
     pending.render(backend.model);
+    playing.render();
     camera.render();
     if (!opening.loading() && !pending.here()) screen.setState(source.failure ? "error" : "ready");
     if (screen.draw().shown.missing === "layer" || app.panel().needs === "layer")

@@ -29,7 +29,7 @@
  * classes, null where they are too many to send; `groups`: the word of each class; for what follows from
  * these see maths/predictions.js; `taught`: of a head that was taught, the number of its pictures, of those left out
  * (`of`), and of the right answers to these; `in_page`: whether the engine of a page may have it, `weights`: their
- * address.
+ * address; `none`: the class of pictures that show none of the others.
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
@@ -37,7 +37,8 @@
  *     others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},
  *   outputs: Outputs, labels: string[]|null, groups: string[]|null, calibrated: boolean, threshold: number|null,
- *     known_by?: string, kept: number, certain: number|null, not_sure: number, true: number, named: number,
+ *     known_by?: string, none?: number, kept: number, certain: number|null, not_sure: number, true: number,
+ *     named: number,
  *   holds_its_group: number, light_ink_only: boolean, taught_place: TaughtPlace|null,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},

@@ -56,6 +56,7 @@ def not_taught(answer: Answer, card: ModelCard) -> Message:
     """
     names = card.words.get(ENGLISH, {}).get("groups" if answer.kind == "group" else "labels", {})
     name = names.get(answer.name, answer.name)  # "a dog" for "dog"
-    none = Message("viewer.notTaught", count=f"{card.config.num_classes:,}")
+    things = card.config.num_classes - (card.none is not None)
+    none = Message("viewer.notTaught", count=f"{things:,}")
     guess = Message("viewer.notTaughtGuess", name=name)
     return Message("viewer.notTaughtLine", none=none, guess=guess)

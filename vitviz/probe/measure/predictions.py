@@ -45,7 +45,8 @@ class Classes:
     and a threshold are of "one_of" alone. `calibrated`: whether `temperature` was fitted.
     `threshold`: least score of a picture that counts as known; None for a model that was not
     trained for that. `known_by`: that score, one of `model.loaded.KNOWN_BY`. `certain`: least
-    probability of an answer that is told plainly; None where nobody measured it.
+    probability of an answer that is told plainly; None where nobody measured it. `none`: the class
+    of pictures that show none of the others; None without one.
     """
 
     labels: tuple[str, ...]
@@ -61,6 +62,7 @@ class Classes:
     holds_its_group: float = HOLDS_ITS_GROUP
     true: float = TRUE
     named: int = NAMED
+    none: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ class KnownOrNot:
     score      the score of the picture, see `known_or_not`; of a taught head the largest of its
                probabilities, without temperature
     threshold  the model's; the picture counts as known from it on
-    known      whether the score reaches the threshold
+    known      whether the score reaches the threshold, and the first class is not "none of these"
     kept       the share of pictures of the classes that the threshold was set to keep
     """
 
@@ -183,6 +185,7 @@ def classes_of(card: ModelCard) -> Classes:
         threshold=card.threshold if named and one_of else None,
         known_by=card.known_by,
         certain=card.certain if named and one_of else None,
+        none=card.none if named and one_of else None,
     )
 
 
@@ -250,15 +253,16 @@ def results_of(logits: Tensor, classes: Classes, k: int = 5) -> Results:
         return Results(predictions[:k], (), _separate(predictions, logits, classes))
     assert probabilities is not None
     groups = _groups(probabilities, classes.groups or ())
-    known = None
+    best, known = predictions[0], None
     if classes.threshold is not None:
         exact = logits.double()
         largest = classes.known_by == LARGEST
         score = float(exact.softmax(-1).amax() if largest else known_or_not(exact))
-        known = KnownOrNot(score, classes.threshold, score >= classes.threshold, classes.kept)
-    return Results(
-        predictions[:k], groups[:k], _answer(predictions[0], groups[:1], known, classes), known
-    )
+        enough = score >= classes.threshold and best.index != classes.none
+        known = KnownOrNot(score, classes.threshold, enough, classes.kept)
+        if not enough:  # the nearest of the things
+            best = next(each for each in predictions if each.index != classes.none)
+    return Results(predictions[:k], groups[:k], _answer(best, groups[:1], known, classes), known)
 
 
 def probabilities_of(logits: Tensor, outputs: str, temperature: float = 1.0) -> Tensor | None:

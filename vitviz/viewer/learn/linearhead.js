@@ -14,10 +14,10 @@ const LOST = 0.05; // share of the pictures left out that the threshold may refu
 
 /**
  * Pictures to learn from. vectors: of each picture that of itself and that of its mirror image, (D) each;
- * labels: its class; groups: pictures of one group are left out together; classes: how many there are; changed:
- * vectors of changed pictures, which are only answered.
+ * labels: its class; groups: pictures of one group are left out together; classes: how many there are; none: the
+ * class of pictures that show none of the others; changed: vectors of changed pictures, which are only answered.
  * @typedef {{vectors: ArrayLike<number>[][], labels: number[], groups: (string|number)[], classes: number,
- *   changed?: ArrayLike<number>[][]}} Taught
+ *   none?: number, changed?: ArrayLike<number>[][]}} Taught
  * A head: logits = weight x + bias. weight: (classes * D); bias: (classes).
  * @typedef {{weight: Float64Array, bias: Float64Array}} Head
  */
@@ -211,7 +211,7 @@ export function foldsOf({ labels, groups }) {
  * @returns {Generator<number, Learned, void>}
  */
 export function* learned(taught) {
-  const { vectors, labels, groups, classes, changed = [] } = taught;
+  const { vectors, labels, groups, classes, none, changed = [] } = taught;
   const head = fitted(taught);
   const folds = foldsOf(taught);
   const all = [...new Set(folds.filter((fold) => fold !== null))];
@@ -246,7 +246,7 @@ export function* learned(taught) {
     count: confusions.map((row) => row.reduce((sum, times) => sum + times, 0)),
     shares,
     changed: answers,
-    threshold: thresholdOf(shares),
+    threshold: thresholdOf(shares.filter((_, at) => labels[at] !== none)),
     pair: pairOf(shares, labels, confusions),
   };
 }
@@ -255,7 +255,7 @@ export function* learned(taught) {
 export const best = (shares) =>
   Array.from(shares).reduce((most, share, at, all) => (share > all[most] ? at : most), 0);
 
-/** The least probability that keeps 95 % of the answers left out. */
+/** The least probability that keeps 95 % of the answers left out, of pictures of things. */
 function thresholdOf(shares) {
   const largest = shares.flatMap((found) => (found ? [Math.max(...found)] : [])).sort((a, b) => a - b);
   return largest.length > 0 ? largest[Math.floor(LOST * largest.length)] : null;

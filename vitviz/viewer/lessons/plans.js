@@ -87,10 +87,10 @@ export const PLANS = [
     parts: [
       part(7, "when"),
       part(9, "matter", { note: "cat" }),
-      part(6, "black", { steps: [1, 2, 3, 4] }),
       part(7, "hide", { steps: [1, 2, 3, 4] }),
       part(8, "transplant"),
       part(8, "fooled"),
+      part(6, "cheats", { steps: [1, 2, 3, 6] }),
     ],
   },
   {

@@ -13,7 +13,7 @@ import { probabilitiesOf } from "./outputs.js";
  *   answer: import("../types.js").Answer|null, known_or_not: import("../types.js").KnownOrNot|null}} Results
  * @typedef
  *   {Pick<import("../types.js").Model,
- *   "labels"|"groups"|"outputs"|"temperature"|"calibrated"|"threshold"|"known_by"|"kept"|"certain"
+ *   "labels"|"groups"|"outputs"|"temperature"|"calibrated"|"threshold"|"known_by"|"kept"|"certain"|"none"
  *   |"not_sure"|"holds_its_group"|"true"|"named">} Classes
  * @typedef {Record<number, string>} Labels  names by class, at least of those that are listed
  */
@@ -47,8 +47,10 @@ export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MO
     return { probabilities, predictions, groups: [], answer, known_or_not: null };
   }
   const groups = logits.length > 0 && classes.groups ? groupsOf(probabilities, classes.groups) : [];
-  const known_or_not = logits.length > 0 ? knownOrNot(logits, classes) : null;
-  const answer = predictions.length > 0 ? answerOf(predictions[0], groups[0], known_or_not, classes) : null;
+  const known_or_not = logits.length > 0 ? knownOrNot(logits, classes, predictions[0]?.index) : null;
+  // of a picture that shows none of the things the nearest of them
+  const best = predictions.find(({ index }) => known_or_not?.known !== false || index !== classes.none);
+  const answer = best ? answerOf(best, groups[0], known_or_not, classes) : null;
   return { probabilities, predictions, groups: groups.slice(0, k), answer, known_or_not };
 }
 
@@ -124,14 +126,19 @@ function groupsOf(probabilities, words) {
   return [...groups.values()].sort((a, b) => b.probability - a.probability);
 }
 
-/** @param {ArrayLike<number>} logits @param {Classes} classes @returns {import("../types.js").KnownOrNot|null} */
-function knownOrNot(logits, { threshold, known_by, kept, outputs }) {
+/**
+ * @param {ArrayLike<number>} logits
+ * @param {Classes} classes
+ * @param {number|undefined} first  the most probable class
+ * @returns {import("../types.js").KnownOrNot|null}
+ */
+function knownOrNot(logits, { threshold, known_by, kept, outputs, none }, first) {
   if (threshold === null) return null;
   const score =
     known_by === LARGEST
       ? Math.max(.../** @type {number[]} */ (probabilitiesOf(logits, outputs, 1)))
       : logSumExp(Array.from(logits));
-  return { score, threshold, known: score >= threshold, kept };
+  return { score, threshold, known: score >= threshold && first !== (none ?? -1), kept };
 }
 
 /** @returns {import("../types.js").Answer} */

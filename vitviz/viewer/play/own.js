@@ -5,24 +5,29 @@ import { el, setText } from "../parts/dom.js";
 import { fileField } from "../parts/drops.js";
 import { allow, button } from "../parts/widgets.js";
 import { createCheat } from "./owncheat.js";
+import { SetError, openSet, setFile } from "./ownfile.js";
 import { createKept } from "./ownkept.js";
 import { createOwnLive } from "./ownlive.js";
 import { checkpointOf, createOwnModel } from "./ownmodel.js";
 import { createOwnResult } from "./ownresult.js";
-import { MOST_PICTURES, MOST_THINGS, OwnSet } from "./ownset.js";
+import { MOST_PICTURES, MOST_THINGS, NONE, OwnSet } from "./ownset.js";
+import { createOwnPapers, writtenOf } from "./ownpapers.js";
 import { createTaking } from "./owntaking.js";
 import { createRow } from "./ownrow.js";
-import { cardOf, countsOf, templateOf } from "./owncard.js";
+import { cardOf, countsOf, picturesOf, templateOf } from "./owncard.js";
 import { createTrunks } from "./owntrunks.js";
 import { seenName } from "./signs.js";
 import { fileOf } from "./thumbnails.js";
 
 const TITLES = {
   ownMore: "ownMoreTitle",
+  ownOthers: "ownOthersTitle",
   ownUndo: "ownUndoTitle",
   ownForget: "ownForgetTitle",
   ownShow: "ownShowTitle",
   ownSave: "ownSaveTitle",
+  ownSaveSet: "ownSaveSetTitle",
+  ownOpenSet: "ownOpenSetTitle",
 };
 let opened = 0; // number of models that were opened in the viewer
 
@@ -44,16 +49,20 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
   let coming = /** @type {Promise<any>|null} */ (null);
   let parts = /** @type {any} */ (null);
   let chosen = set.things[0];
-  const names = () => set.names((at) => say("ownUnnamed", { place: at }));
+  const names = () => set.names((at) => say("ownUnnamed", { place: at }), say("ownNone"));
+  const labelOf = (thing) => (thing.none ? NONE : nameOf(thing)); // in files
   const nameOf = (thing) => names()[set.things.indexOf(thing)] ?? thing.name;
   return {
     root: place,
     build,
     /** Takes files that were dropped, or pasted. @param {Iterable<File>} files @param {Node} on */
     take(files, on) {
+      const some = [...files];
+      const kept = some.find(({ name }) => name.endsWith(".safetensors"));
+      if (kept) return bring(kept);
       const row = parts?.rows.find(({ root }) => root.contains(on));
       const thing = row?.thing ?? (set.things.includes(chosen) ? chosen : set.things[0]);
-      return works?.taking.files(thing, [...files]);
+      return works?.taking.files(thing, some);
     },
     /** Nobody sees it any more. */
     leave: () => works?.live.off(),
@@ -73,12 +82,14 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     }
     const { live, taking, trunk } = works;
     const test = fileField("image/*", ([file]) => taking.tryFile(file));
+    const sets = fileField(".safetensors", ([file]) => bring(file));
     const press = (key, onClick, values = {}) =>
       button({ text: say(key), title: say(TITLES[key], values), onClick });
     parts = {
       rows: [],
       list: el("div", { class: "vv-own-things", role: "group", "aria-label": say("ownThings") }),
       more: press("ownMore", () => change(() => set.more()), { most: MOST_THINGS }),
+      others: press("ownOthers", () => change(() => set.others())),
       undo: press("ownUndo", () => change(() => (spoken.note = set.undo() ? "" : say("ownNoUndo")))),
       forget: press("ownForget", () => change(() => set.clear())),
       count: el("p", { class: "vv-note" }),
@@ -86,8 +97,18 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       result: createOwnResult({ say, nameOf, image: trunk.template.model.image }),
       cheat: createCheat({ trunk, model: works.model, say, nameOf }),
       trunks: createTrunks(trunk, say),
+      papers: createOwnPapers({
+        set,
+        say,
+        language: newLanguage,
+        trunk,
+        nameOf,
+        found: works.model.found,
+        changed: works.kept.touch,
+      }),
       open: press("ownShow", openIt),
       save: press("ownSave", saveIt),
+      saveSet: press("ownSaveSet", saveSet),
     };
     parts.open.classList.add("vv-play-player");
     place.replaceChildren(
@@ -101,7 +122,14 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
           "section",
           { class: "vv-own-side", "aria-label": say("ownThings") },
           parts.list,
-          el("div", { class: "vv-play-buttons" }, parts.more, parts.undo, parts.forget, test),
+          el("div", { class: "vv-play-buttons" }, parts.more, parts.others, parts.undo, parts.forget, test),
+          el(
+            "div",
+            { class: "vv-play-buttons" },
+            parts.saveSet,
+            press("ownOpenSet", () => sets.click()),
+            sets,
+          ),
           parts.count,
           parts.message,
         ),
@@ -111,6 +139,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
           parts.result.root,
           el("div", { class: "vv-play-buttons" }, parts.open, parts.save),
           parts.cheat.root,
+          parts.papers.root,
           parts.trunks.root,
         ),
       ),
@@ -189,12 +218,14 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     if (roots.some((root, at) => list.children[at] !== root) || list.children.length !== roots.length)
       list.replaceChildren(...roots);
     parts.rows.forEach((row, at) => row.render({ name: names()[at], place: at + 1, films: live.isOn() }));
-    allow(more, set.things.length < MOST_THINGS);
+    allow(more, set.named < MOST_THINGS);
+    allow(parts.others, !set.none);
     allow(undo, set.canUndo);
-    allow(forget, !set.isEmpty);
+    for (const press of [forget, parts.saveSet]) allow(press, !set.isEmpty);
     setText(count, say("ownRoom", { count: set.count, most: MOST_PICTURES }));
     result.render({ found: model.found(), state: model.state(), set });
     for (const part of [cheat, trunks]) part.render(model.found());
+    parts.papers.render();
     for (const press of [open, save]) allow(press, model.found() !== null);
     setText(parts.message, spoken.note);
   }
@@ -204,8 +235,8 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     const found = works?.model.found();
     if (!works || !found) return null;
     const { trunk } = works;
-    const labels = found.things.map(nameOf);
-    const details = cardOf(found, labels, trunk.template.model.key.name);
+    const labels = found.things.map(labelOf);
+    const details = { ...cardOf(found, labels, trunk.template.model.key.name), ...writtenOf(set.card) };
     return {
       ...works,
       found,
@@ -227,7 +258,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     const { template } = trunk;
     const frame = await live.take();
     const shown = live.shown() ?? found.pictures[0];
-    const name = labels.join("-") + ".png";
+    const name = labels.filter((label) => label !== NONE).join("-") + ".png";
     const file = frame ?? shown.file ?? (await fileOf(shown.pixels, template.model.image, name));
     close();
     await adopt({
@@ -239,13 +270,37 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       }),
       buffer,
       photo: { file, name },
+      pictures: picturesOf(found, labels, template.model.image),
     });
   }
 
   function saveIt() {
     const learned = made();
-    if (!learned) return;
-    const stem = learned.labels.join("-").replace(/[^\p{L}\p{N}-]+/gu, "_");
-    download(new Blob([learned.buffer]), "own-" + stem + ".safetensors");
+    if (learned) download(new Blob([learned.buffer]), fileName("own", learned.labels));
+  }
+
+  function saveSet() {
+    if (!works) return;
+    const { image } = works.trunk.template.model;
+    const labels = set.things.map(labelOf);
+    download(new Blob([setFile(set, labels, image)]), fileName("set", labels));
+  }
+
+  /** Goes on with a set in a file. @param {File} file */
+  async function bring(file) {
+    if (!works) return;
+    try {
+      const { things, card } = await openSet(file, works.trunk.template.model.image, say);
+      change(() => set.replace(things, card));
+      hear(say("ownSetOpened", { name: file.name, count: set.count }));
+    } catch (error) {
+      if (!(error instanceof SetError)) throw error;
+      hear(error.message);
+    }
   }
 }
+
+/** @param {string} kind @param {string[]} labels */
+const fileName = (kind, labels) =>
+  [kind, ...labels.filter((label) => label !== NONE)].join("-").replace(/[^\p{L}\p{N}-]+/gu, "_") +
+  ".safetensors";

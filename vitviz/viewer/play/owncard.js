@@ -3,9 +3,13 @@
 import { PENALTY } from "../engine/tables.js";
 import { best } from "../learn/linearhead.js";
 import { LARGEST } from "../maths/predictions.js";
+import { wordsOf } from "./ownmodel.js";
+import { NONE } from "./ownset.js";
 import { TEXTS } from "./playtexts.js";
 import { sayingIn } from "./saying.js";
+import { fileOf } from "./thumbnails.js";
 
+const MOST_SHOWN = 12; // pictures in a row that a phone scrolls
 const MOST_CONFUSED = 20; // pictures that are kept by name
 /** Files of an analysis that say nothing of its head or its training. */
 const OF_TRUNK = ["positions", "untrained", "filters", "inside"];
@@ -19,7 +23,7 @@ const OF_TRUNK = ["positions", "untrained", "filters", "inside"];
  * @returns {Record<string, string>}
  */
 export function cardOf(
-  { things, pictures, labels: classes, shares, confusions, threshold, pair },
+  { things, none, pictures, labels: classes, shares, confusions, threshold, pair },
   labels,
   base,
 ) {
@@ -39,18 +43,40 @@ export function cardOf(
     pictures: things.map((_, label) => classes.filter((one) => one === label).length),
     penalty: PENALTY,
     confusions,
+    none: none ?? null,
     confused,
     pair: (pair?.pictures ?? []).flatMap((at, side) =>
       at < 0 ? [] : [named(at, /** @type {any} */ (pair).classes[1 - side])],
     ),
   };
   return {
-    title: labels.join(", "),
+    title: labels.filter((label) => label !== NONE).join(", "),
     taught: JSON.stringify(taught),
-    ...(threshold === null
-      ? {}
-      : { others: JSON.stringify({ score: LARGEST, threshold }), accuracy: leftOut("en", confusions) }),
+    ...(countsOf(confusions).of > 0 ? { accuracy: leftOut("en", confusions) } : {}),
+    ...(threshold === null ? {} : { others: JSON.stringify({ score: LARGEST, threshold }) }),
   };
+}
+
+/**
+ * Some of the pictures that were learned, of each thing as many as of the others, for the row above the viewer.
+ * @param {import("./ownmodel.js").Found} found
+ * @param {string[]} labels
+ * @param {{height: number, width: number, channels: number}} image
+ * @returns {import("../session/taughtrow.js").TaughtPicture[]}
+ */
+export function picturesOf({ things }, labels, image) {
+  const each = Math.max(1, Math.floor(MOST_SHOWN / things.length));
+  return things.flatMap(({ pictures }, at) =>
+    pictures.slice(0, each).map(({ pixels, file }, place) => {
+      const name = labels[at] + "-" + (place + 1) + ".png";
+      return {
+        label: labels[at],
+        number: place + 1,
+        pixels,
+        file: async () => ({ file: file ?? (await fileOf(pixels, image, name)), name }),
+      };
+    }),
+  );
 }
 
 /** The counts of pictures left out. @param {number[][]} confusions */
@@ -70,8 +96,12 @@ const leftOut = (language, confusions) => sayingIn(language)("left_out", countsO
  */
 export function templateOf({ version, model, pass, files }, { key, labels, details, found }) {
   const { title, accuracy } = details;
-  const { threshold, confusions, pictures } = found;
-  const texts = Object.keys(TEXTS).map((tag) => [tag, { texts: { [accuracy]: leftOut(tag, confusions) } }]);
+  const { threshold, confusions, pictures, none } = found;
+  const words = wordsOf(labels);
+  const texts = Object.keys(TEXTS).map((tag) => [
+    tag,
+    { ...words[tag], ...(accuracy ? { texts: { [accuracy]: leftOut(tag, confusions) } } : {}) },
+  ]);
   const [classes, width] = [labels.length, model.embed_dim * (model.pool === "token_avg" ? 2 : 1)];
   return /** @type {any} */ ({
     version,
@@ -93,6 +123,7 @@ export function templateOf({ version, model, pass, files }, { key, labels, detai
       temperature: 1,
       calibrated: false,
       threshold,
+      ...(none === undefined ? {} : { none }),
       known_by: LARGEST,
       certain: null,
       explainers: model.explainers.map((one) => ({ ...one, measured: null })),
@@ -100,7 +131,7 @@ export function templateOf({ version, model, pass, files }, { key, labels, detai
       sizes: [],
       num_classes: classes,
       steps: model.steps.map((step) => (step.name === "logits" ? { ...step, shape: [1, classes] } : step)),
-      words: accuracy ? Object.fromEntries(texts) : {},
+      words: Object.fromEntries(texts),
     },
     photo: null,
     pass: { id: pass.id, changes: [], removed: [] },

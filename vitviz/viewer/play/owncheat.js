@@ -44,7 +44,7 @@ export function createCheat({ trunk: { template }, model, say, nameOf }) {
         setText(status, say("ownCheating", { share: Math.floor(100 * share) + "%" })),
       );
       now.drawn = found;
-      list.replaceChildren(...counts.map((of, at) => entryOf(nameOf(found.things[at]), of, found)));
+      list.replaceChildren(...counts.map((of) => entryOf(nameOf(of.thing), of, found)));
       setText(status, "");
     } catch (error) {
       setText(status, say("ownFailed", { why: error.message }));
@@ -62,7 +62,12 @@ export function createCheat({ trunk: { template }, model, say, nameOf }) {
    * @param {import("./ownmodel.js").Found} found
    */
   function entryOf(name, of, found) {
-    const text = say("ownReads_" + readOf(of), { name });
+    const text = {
+      rim: say("ownReads_rim", { name }),
+      middle: say("ownReads_middle", { name }),
+      both: say("ownReads_both", { name }),
+      nothing: say("ownReads_nothing", { name }),
+    }[readOf(of)];
     const halves = /** @type {[string, number, "middle"|"rim"][]} */ ([
       ["ownCheatMiddle", of.withoutMiddle, "middle"],
       ["ownCheatRim", of.withoutRim, "rim"],

@@ -3,7 +3,6 @@
 import { Database, random } from "../data/database.js";
 
 const KIND = "own";
-const REST_MS = 500; // of a hand that adds and removes pictures
 const LARGEST = 1_000_000; // bytes of a photo that is kept beside what the model sees of it
 
 /**
@@ -12,7 +11,7 @@ const LARGEST = 1_000_000; // bytes of a photo that is kept beside what the mode
  */
 export function createKept(set, image) {
   const database = new Database();
-  let [id, timer] = [KIND + "-" + random(), 0];
+  let [id, writing, again] = [KIND + "-" + random(), false, false];
   const sees = [image.height, image.width, image.channels].join("x");
   return {
     /** Brings back what was kept, unless something was added meanwhile or another model saw it. */
@@ -23,24 +22,33 @@ export function createKept(set, image) {
       });
       if (!kept) return;
       id = kept.id;
-      if (kept.sees === sees && set.count === 0) set.restore(kept.things);
+      if (kept.sees === sees && set.count === 0) set.restore(kept.things, kept.card);
     },
-    /** Keeps the set as it is when the hand rests; an empty one is forgotten. */
-    touch() {
-      clearTimeout(timer);
-      timer = setTimeout(() => (set.isEmpty ? database.delete(id) : put()), REST_MS);
-    },
+    touch,
   };
 
+  /** Keeps the set as it is now, or once the last write has ended; an empty one is forgotten. */
+  async function touch() {
+    again = true;
+    if (writing) return;
+    writing = true;
+    while (again) {
+      again = false;
+      await (set.isEmpty ? database.delete(id) : put());
+    }
+    writing = false;
+  }
+
   function put() {
-    const things = set.things.map(({ name, pictures }) => ({
+    const things = set.things.map(({ name, none, pictures }) => ({
       name,
+      none,
       pictures: pictures.map(({ group, pixels, file }) => ({
         group,
         pixels,
         file: file && file.size <= LARGEST ? file : null,
       })),
     }));
-    return database.put(/** @type {any} */ ({ id, kind: KIND, sees, things }));
+    return database.put(/** @type {any} */ ({ id, kind: KIND, sees, things, card: { ...set.card } }));
   }
 }

@@ -145,10 +145,13 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
     if (!found || found.of !== model.found()) return;
     const { shares, of } = found;
     const first = best(shares);
-    const none = of.threshold !== null && shares[first] < of.threshold;
-    setText(word, none ? spoken.say("ownNone") : nameOf(of.things[first]));
+    const low = of.threshold !== null && shares[first] < of.threshold;
+    setText(word, low || first === of.none ? spoken.say("ownNone") : nameOf(of.things[first]));
     const [share, least] = percents([shares[first], of.threshold ?? 0]);
-    setText(why, none && share !== least ? spoken.say("ownNoneWhy", { share, least }) : "");
+    setText(
+      why,
+      low && first !== of.none && share !== least ? spoken.say("ownNoneWhy", { share, least }) : "",
+    );
     answers.replaceChildren(
       ...answerRows(of.things.map((thing, at) => ({ name: nameOf(thing), share: shares[at] }))),
     );

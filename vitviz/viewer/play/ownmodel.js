@@ -8,6 +8,9 @@ import { createLearner } from "../learn/client.js";
 import { best, sharesOf } from "../learn/linearhead.js";
 import { sidesOf } from "../maths/halves.js";
 import { writeSafetensors } from "../maths/safetensors.js";
+import { NONE } from "./ownset.js";
+import { TEXTS } from "./playtexts.js";
+import { sayingIn } from "./saying.js";
 
 const REST_MS = 250; // of a hand that adds and removes pictures
 
@@ -40,6 +43,7 @@ export function checkpointOf({ described, tensors }, own) {
     config: { ...config, num_classes: classes },
     preprocess,
     labels: own?.labels ?? null,
+    words: own ? wordsOf(own.labels) : {},
     details: own?.details ?? {},
     ...(own?.details.accuracy
       ? { messages: { [own.details.accuracy]: { key: "models.left_out", values: own.counts } } }
@@ -48,13 +52,27 @@ export function checkpointOf({ described, tensors }, own) {
   return writeSafetensors(kept, { vitviz: JSON.stringify(told) });
 }
 
-/** @param {import("./ownset.js").Picture[]} pictures @param {number[]} labels @param {number} classes */
-const taughtOf = (pictures, labels, classes) => ({
+/**
+ * What a head is taught.
+ * @param {Pick<Found, "pictures"|"labels"|"things"|"none">} content
+ */
+const taughtOf = ({ pictures, labels, things, none }) => ({
   vectors: pictures.map(({ vectors }) => /** @type {Float32Array[]} */ (vectors)),
   labels,
   groups: pictures.map(({ group }) => group),
-  classes,
+  classes: things.length,
+  none,
 });
+
+/** The name of the class of what shows none of the things in other languages, for a card. @param {string[]} labels */
+export const wordsOf = (labels) =>
+  labels.includes(NONE)
+    ? Object.fromEntries(
+        Object.keys(TEXTS)
+          .filter((tag) => tag !== "en")
+          .map((tag) => [tag, { labels: { [NONE]: sayingIn(tag)("none_of_these") } }]),
+      )
+    : {};
 
 /** A picture with left and right exchanged. @param {Uint8Array} pixels  (h, w, C) */
 export function mirrored(pixels, width, channels) {
@@ -111,10 +129,11 @@ export function createOwnModel({ template, known }, set, changed) {
     /**
      * For each thing that is learned, the pictures that are answered rightly by a head which has not learned from
      * them, and how many stay right without the middle and without the rim: as `halves` of vitviz/many/halves.py.
-     * @param {Found} of
+     * @param {Found} found
      * @param {(share: number) => void} tell
      */
-    async halves({ things, pictures, labels }, tell) {
+    async halves(found, tell) {
+      const { things, pictures, labels, none } = found;
       const { middle, rim } = sidesOf(template.model.grid);
       const changed = [];
       for (const [at, { pixels }] of pictures.entries()) {
@@ -123,14 +142,17 @@ export function createOwnModel({ template, known }, set, changed) {
         for (const patches of [middle, rim]) both.push(await vectorOf(pixels, "halves", patches));
         changed.push(both);
       }
-      const found = await learner.teach({ ...taughtOf(pictures, labels, things.length), changed });
+      const answered = await learner.teach({ ...taughtOf(found), changed });
       const isRight = (shares, at) => Boolean(shares) && best(shares) === labels[at];
-      return things.map((_, label) => {
+      return things.flatMap((thing, label) => {
+        if (label === none) return []; // it has no middle
         const right = labels.flatMap((one, at) =>
-          one === label && isRight(found.shares[at], at) ? [at] : [],
+          one === label && isRight(answered.shares[at], at) ? [at] : [],
         );
-        const still = (side) => right.filter((at) => isRight(found.changed[at][side], at)).length;
-        return { pictures: right, right: right.length, withoutMiddle: still(0), withoutRim: still(1) };
+        const still = (side) => right.filter((at) => isRight(answered.changed[at][side], at)).length;
+        return [
+          { thing, pictures: right, right: right.length, withoutMiddle: still(0), withoutRim: still(1) },
+        ];
       });
     },
     stop() {
@@ -163,8 +185,7 @@ export function createOwnModel({ template, known }, set, changed) {
         }
         if (mine !== wanted) continue;
         const classes = content.things.length;
-        const { pictures, labels } = content;
-        const learned = classes < 2 ? null : await learner.teach(taughtOf(pictures, labels, classes));
+        const learned = classes < 2 ? null : await learner.teach(taughtOf(content));
         state.found = learned && { ...learned, ...content };
         done = mine;
       }

@@ -34,7 +34,7 @@ export function createRow({ thing, set, say, image, on }) {
   const root = el(
     "div",
     { class: "vv-signs-kind", role: "group", onfocusin: on.choose },
-    name,
+    thing.none ? el("b", { text: say("ownNone"), title: say("ownOthersTitle") }) : name,
     have,
     hold,
     files,

@@ -1,7 +1,10 @@
 /** Own set: a visitor's own things, each a name and pictures. No document in here. */
 
+export const NONE = "none of these"; // that class in files, as in vitviz/many/teach.py
+export const CARD = /** @type {const} */ (["purpose", "pictures_from", "not_for"]); // what a visitor writes
+export const LONGEST_TEXT = 300; // letters of each
 const FEWEST_THINGS = 2;
-export const MOST_THINGS = 5;
+export const MOST_THINGS = 5; // besides "none of these"
 export const MOST_PICTURES = 100; // of all things: as many as a phone holds and a page of thumbnails shows
 
 /**
@@ -9,12 +12,13 @@ export const MOST_PICTURES = 100; // of all things: as many as a phone holds and
  * vectors: what the trunk makes of it and of its mirror image, null until that is computed; file: the whole
  * photo, where this page has it.
  * @typedef {{group: number, pixels: Uint8Array, vectors: Float32Array[]|null, file: Blob|null}} Picture
- * @typedef {{name: string, pictures: Picture[]}} Thing
+ * @typedef {{name: string, pictures: Picture[], none?: boolean}} Thing  none: of pictures that show none of the things
  */
 
 export class OwnSet {
   /** @type {Thing[]} */
   things = Array.from({ length: FEWEST_THINGS }, () => ({ name: "", pictures: [] }));
+  card = blankCard();
   #groups = 0;
   /** @type {(() => boolean)|null} */
   #undo = null;
@@ -23,26 +27,62 @@ export class OwnSet {
     return this.things.reduce((sum, { pictures }) => sum + pictures.length, 0);
   }
 
+  /** The row of pictures that show none of the things, if there is one. It is the last. */
+  get none() {
+    return this.things.find(({ none }) => none);
+  }
+
+  /** The number of rows of things. */
+  get named() {
+    return this.things.length - Number(Boolean(this.none));
+  }
+
   get isEmpty() {
     return this.things.every(({ name, pictures }) => name === "" && pictures.length === 0);
   }
 
-  /** Begins with things that were kept. @param {{name: string, pictures: Omit<Picture, "vectors">[]}[]} kept */
-  restore(kept) {
-    this.things = kept.map(({ name, pictures }) => ({
+  /**
+   * Begins with things that were kept.
+   * @param {{name: string, pictures: Omit<Picture, "vectors">[], none?: boolean}[]} kept
+   * @param {Partial<OwnSet["card"]>} [card]
+   */
+  restore(kept, card = {}) {
+    this.card = { ...blankCard(), ...card };
+    this.things = kept.map(({ name, pictures, none }) => ({
       name,
+      none,
       pictures: pictures.map((picture) => ({ ...picture, vectors: null })),
     }));
-    this.#groups = Math.max(0, ...this.content().pictures.map(({ group }) => group));
+    while (this.named < FEWEST_THINGS) this.more();
+    this.#groups = Math.max(this.#groups, ...this.content().pictures.map(({ group }) => group));
+  }
+
+  /**
+   * Puts other things in the place of these; each `undo` exchanges the two.
+   * @param {Parameters<OwnSet["restore"]>} kept
+   */
+  replace(...kept) {
+    const { things, card } = this;
+    this.restore(...kept);
+    this.#exchanges({ things, card });
+  }
+
+  #exchanges(others) {
+    this.#undo = () => {
+      const { things, card } = this;
+      Object.assign(this, others);
+      this.#exchanges({ things, card });
+      return true;
+    };
   }
 
   /** Takes all away. */
   clear() {
-    const before = this.things;
-    this.things = new OwnSet().things;
+    const { things, card } = this;
+    Object.assign(this, { things: new OwnSet().things, card: blankCard() });
     this.#undo = () => {
       if (!this.isEmpty) return false;
-      this.things = before;
+      Object.assign(this, { things, card });
       return true;
     };
   }
@@ -78,7 +118,12 @@ export class OwnSet {
 
   /** One more thing, without a name. */
   more() {
-    if (this.things.length < MOST_THINGS) this.things.push({ name: "", pictures: [] });
+    if (this.named < MOST_THINGS) this.things.splice(this.named, 0, { name: "", pictures: [] });
+  }
+
+  /** A row for pictures that show none of the things. */
+  others() {
+    if (!this.none) this.things.push({ name: "", pictures: [], none: true });
   }
 
   /** Takes a picture away. @param {Thing} thing @param {Picture} picture */
@@ -98,11 +143,12 @@ export class OwnSet {
     const at = this.things.indexOf(thing);
     if (at < 0) return;
     const blank = /** @type {Thing} */ ({ name: "", pictures: [] });
-    this.things.splice(at, 1, ...(this.things.length > FEWEST_THINGS ? [] : [blank]));
+    this.things.splice(at, 1, ...(thing.none || this.named > FEWEST_THINGS ? [] : [blank]));
     this.#undo = () => {
       const place = this.things.indexOf(blank);
       const stands = place >= 0 && blank.name === "" && blank.pictures.length === 0;
-      if (this.room < thing.pictures.length || (!stands && this.things.length === MOST_THINGS)) return false;
+      const full = thing.none ? Boolean(this.none) : !stands && this.named === MOST_THINGS;
+      if (this.room < thing.pictures.length || full) return false;
       this.things.splice(stands ? place : at, Number(stands), thing);
       return true;
     };
@@ -112,20 +158,22 @@ export class OwnSet {
     return this.#undo !== null;
   }
 
-  /** Takes the last removal back; false if there is no room for it any more. */
+  /** Takes the last removal or exchange back; false if there is no room for it any more. */
   undo() {
-    const done = this.#undo?.() ?? false;
+    const act = this.#undo;
     this.#undo = null;
-    return done;
+    return act?.() ?? false;
   }
 
   /**
    * The names as they are shown: one for a thing without any, and no two alike.
    * @param {(place: number) => string} unnamed  the name of a thing by its place, from 1
+   * @param {string} [others]  the name of what shows none of the things
    */
-  names(unnamed) {
-    const taken = new Set();
-    return this.things.map(({ name }, at) => {
+  names(unnamed, others = NONE) {
+    const taken = new Set([NONE, others]);
+    return this.things.map(({ name, none }, at) => {
+      if (none) return others;
       const wanted = name || unnamed(at + 1);
       let free = wanted;
       for (let number = 2; taken.has(free); number++) free = wanted + " " + number;
@@ -136,9 +184,11 @@ export class OwnSet {
 
   /** The things that have pictures, and these one after the other with the place of their thing among those. */
   content() {
+    const none = this.none;
     const things = this.things.filter(({ pictures }) => pictures.length > 0);
     return {
       things,
+      none: none && things.includes(none) ? things.indexOf(none) : undefined,
       pictures: things.flatMap(({ pictures }) => pictures),
       labels: things.flatMap(({ pictures }, at) => pictures.map(() => at)),
     };
@@ -146,4 +196,7 @@ export class OwnSet {
 }
 
 /** @param {Uint8Array} pixels @param {Uint8Array} others */
-const isEqual = (pixels, others) => pixels.every((value, at) => value === others[at]);
+export const isEqual = (pixels, others) =>
+  pixels.length === others.length && pixels.every((value, at) => value === others[at]);
+
+const blankCard = () => ({ purpose: "", pictures_from: "", not_for: "" });

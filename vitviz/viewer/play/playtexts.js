@@ -11,6 +11,6 @@ const SHARED = /^draw(Field|Help|Undo|Clear|Width|Ink|Pen)|^photoOnly$/; // as i
 export const TEXTS = byLanguage((name) => ({
   ...dictionary(name, "play"),
   ...dictionary(name, "own"),
-  ...prefixed("", dictionary(name, "models"), /^left_out$/),
+  ...prefixed("", dictionary(name, "models"), /^(left_out|none_of_these)$/),
   ...prefixed("", dictionary(name, "viewer"), SHARED),
 }));

@@ -3,14 +3,16 @@
  * has learned there.
  */
 
+import { createTaughtRow } from "./taughtrow.js";
+
 const POOLS = ["token", "avg", "token_avg"]; // one vector for a picture, that a head reads
 const LOOK_MS = 100; // between two looks whether the first analysis has come
 
 /**
- * A model from the playground.
+ * A model from the playground. pictures: some of those it was taught with.
  * @typedef
- *   {{template: import("../types.js").Manifest, buffer: ArrayBuffer, photo: import("../types.js").PhotoFile}}
- *   Adopted
+ *   {{template: import("../types.js").Manifest, buffer: ArrayBuffer, photo: import("../types.js").PhotoFile,
+ *   pictures?: import("./taughtrow.js").TaughtPicture[]}} Adopted
  */
 
 /**
@@ -20,21 +22,29 @@ const LOOK_MS = 100; // between two looks whether the first analysis has come
  *   {(template: import("../types.js").Manifest, photo: import("../types.js").PhotoFile) => Promise<boolean>}
  *   show
  * @returns {{open: (settings?: string) => Promise<void>, draw: import("../types.js").Host["draw"],
- *   destroy: () => void}}  draw: what is drawn is for the model that has learned here, while that is shown;
- *   open: in settings as a link has them, or as it was
+ *   row: HTMLElement, render: () => void, destroy: () => void}}  draw: what is drawn is for the model that has
+ *   learned here, while that is shown; open: in settings as a link has them, or as it was; row: the pictures it was
+ *   taught with
  */
 export function createPlaying(app, { element, address = null, playing, digitsOf, weights = {}, draw }, show) {
   /** @type {Promise<{open: (settings?: string) => void, destroy: () => void}>|null} */
   let coming = null;
   let ours = /** @type {import("../types.js").Manifest|null} */ (null);
+  let taught = /** @type {import("./taughtrow.js").TaughtPicture[]} */ ([]);
+  const isOurs = () => ours !== null && app.source?.manifest.template === ours;
+  const row = createTaughtRow(app, async (picture) => {
+    if (ours && isOurs()) await show(ours, await picture.file());
+  });
   const asked = address && new URL(address.read()).searchParams;
   if (playing && (asked?.has("play") || asked?.has("teach"))) open();
   return {
     open,
+    row: row.root,
+    render: () => row.render(isOurs() ? taught : []),
     draw:
       draw &&
       (async (file, name, first) => {
-        if (ours && app.source?.manifest.template === ours) await show(ours, { file, name });
+        if (ours && isOurs()) await show(ours, { file, name });
         else await draw(file, name, first);
       }),
     destroy: () =>
@@ -70,9 +80,9 @@ export function createPlaying(app, { element, address = null, playing, digitsOf,
   }
 
   /** Shows a model that has learned here, as any other. @param {Adopted} adopted */
-  function adopt({ template, buffer, photo }) {
+  function adopt({ template, buffer, photo, pictures = [] }) {
     weights[template.model.key.name] = buffer;
-    ours = template;
+    [ours, taught] = [template, pictures];
     return show(template, photo);
   }
 

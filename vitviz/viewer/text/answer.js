@@ -52,11 +52,20 @@ export function answerOf(app) {
   /** Without a percentage: it would say that the model is sure of what it has just refused. */
   function none() {
     const [text, note] = [
-      t("notTaught", { count: grouped(model.num_classes) }),
+      t("notTaught", { count: grouped(model.num_classes - Number(typeof model.none === "number")) }),
       t("notTaughtGuess", { name }),
     ];
-    return { text, note, why: t("notTaughtWhy"), line: t("notTaughtLine", { none: text, guess: note }) };
+    return { text, note, why: whyNone(app), line: t("notTaughtLine", { none: text, guess: note }) };
   }
+}
+
+/**
+ * Why a picture counts as none of the classes: by its score, or by its class.
+ * @param {{t: (key: string, values?: any) => string, source: {manifest: import("../types.js").Manifest}}} app
+ */
+export function whyNone({ t, source: { manifest } }) {
+  const { score, threshold } = /** @type {import("../types.js").KnownOrNot} */ (manifest.pass.known_or_not);
+  return score < threshold ? t("notTaughtWhy") : t("notTaughtClass");
 }
 
 /** The class or the group that is answered, by the name that people read. */

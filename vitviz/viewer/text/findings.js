@@ -13,7 +13,7 @@ import { firstAfter } from "../maths/predictions.js";
 import { byGain, quarterOf } from "../maths/removal.js";
 import { LEAST_TIMES } from "../maths/scales.js";
 import { waveSimilarity } from "../maths/waves.js";
-import { answerOf, isAnswer, nameOf, rivalsOf } from "./answer.js";
+import { answerOf, isAnswer, nameOf, rivalsOf, whyNone } from "./answer.js";
 import { SURE, className, explainerName } from "./explaining.js";
 import { labelName, tokenName } from "./words.js";
 
@@ -193,7 +193,7 @@ export function predictionsFinding(app, lens) {
   if (!answer) return "";
   if (model.trained === false) return t("predictionsChance");
   if (!choosesOne(source)) return answerOf(app).line;
-  if (!isAnswer(source)) return answer.known === false ? t("notTaughtWhy") : answerOf(app).note;
+  if (!isAnswer(source)) return answer.known === false ? whyNone(app) : answerOf(app).note;
   const name = nameOf(answer, app);
   const final = answer.kind === "class" && lens?.find(({ index }) => index === predictions[0].index);
   if (final) return settled(app, lens, final, name);

@@ -17,7 +17,10 @@ export function knownTexts({ t, source: { manifest } }) {
   const { others, photographs } = manifest.model.measurements;
   const measured = others && "own_refused" in others && "pictures" in others && "classes" in others;
   return {
-    verdict: t(result.known ? "knownYes" : "knownNo", { score, threshold }),
+    verdict:
+      !result.known && result.score >= result.threshold
+        ? t("notTaughtClass")
+        : t(result.known ? "knownYes" : "knownNo", { score, threshold }),
     about: [
       t("knownKeeps", { kept: whole(result.kept) }),
       measured ? catches(others, t) : "",
