@@ -11,8 +11,9 @@ from tests import engine_fixture
 from tests.node import JS, needs_node, node
 from tests.running import ROOT
 from tests.viewer_fixture import compare_committed
+from vitviz.web.store.examples import EXAMPLES as ALL
 
-EXAMPLES = sorted((ROOT / "vitviz/web/examples").glob("*.*g"))
+EXAMPLES = sorted(Path(one.path) for one in ALL if one.shown)
 
 
 @needs_node

@@ -95,7 +95,8 @@ def _alone(
     files = {"path": "model", "examples": {SHOWN: SHOWN}}
     weights = {"weights": {"path": "", "script": "weights"}}
     names = {language: photo or say(Message("site.shown"), language) for language in languages()}
-    shown = {"names": names, "thumbnail": "", "photo": "picture", "file": photo, "model": None}
+    shown: dict[str, Any] = {"names": names, "thumbnail": "", "photo": "picture", "file": photo}
+    shown |= {"model": None, "shown": True}
     site = {
         "models": {key: in_page.named(manifest["model"]) | files | weights},
         "examples": {SHOWN: shown},

@@ -41,6 +41,7 @@ export function templateOf({ facts, tensors }, { key, names, right, pictures }) 
     trained: true,
     details: { title, ...factsOf(details) },
     assumed: [],
+    taught: null,
     measurements: right === undefined ? {} : { top1: right, pictures },
     labels,
     groups: null,
