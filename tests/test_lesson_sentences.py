@@ -155,6 +155,12 @@ def early_gaze(world: World) -> bool:
     return early and bool(peaks[-1, 0] < 0.8 * peaks[6, 0] and peaks[-1].mean() < peaks[6].mean())
 
 
+def halved_without_maps(world: World, photo: str) -> bool:
+    """Whether an even gaze of CLS in all layers leaves less than half of the answer."""
+    whole = share_of(world.of(photo), top(world.of(photo)))
+    return world.left(photo, kind="even", rows="cls", layers="all") < whole / 2
+
+
 def takes_for_3(loaded: LoadedModel, taught: int, count: int) -> int:
     """Of `count` other 8 with the red square, those that a head takes for a 3 which was taught so
     many pictures of each digit, the 3 with the square.
@@ -221,6 +227,10 @@ GUARDS: dict[str, Guard] = {
     "fooled_card": Guard(
         lambda world: turns_at_one(world, "goldfish") and world.keeps("goldfish", **NOISE),
         {"en": "A change that no eye sees", "ko": "눈에 보이지 않는 변화도"},
+    ),
+    "matter_layers_why": Guard(
+        lambda world: sum(halved_without_maps(world, photo) for photo in PHOTOS) == 3,
+        {"en": "Three of the six photos", "ko": "그러면 사진 여섯 장 가운데"},
     ),
     "cheats_mend_why": Guard(
         lambda world: takes_for_3(world.models["photos"], 40, 30) == 30,

@@ -14,14 +14,15 @@ HOMES = {
     "coffee": ("shuffle",),
     "goldfish": ("black", "hide", "transplant"),
     "digit": ("school", "taken", "unknown"),
+    "eight-square": ("cheats",),
 }
-OF_DIGITS = ("school", "taken")
+MODELS = {"school": "mnist", "taken": "mnist", "cheats": "red-square"}
 
 
 def home(lesson: str) -> tuple[str, str]:
     """Model and picture that a lesson was written for."""
     example = next((one for one, lessons in HOMES.items() if lesson in lessons), "red-panda")
-    return "mnist" if lesson in OF_DIGITS else "photos", example
+    return MODELS.get(lesson, "photos"), example
 
 
 def paper(page, place: int):
@@ -44,7 +45,9 @@ def stands_in(answer: str, text: str) -> bool:
     return bool(re.search(rf"(?<![\w.,\u2212]){re.escape(answer)}(?![\w,]|\.\d)", text))
 
 
-@pytest.mark.parametrize("example", ["dog", "bison", "goldfish", "digit", "red-panda"])
+@pytest.mark.parametrize(
+    "example", ["dog", "bison", "goldfish", "digit", "red-panda", "eight-square"]
+)
 def test_no_worksheet_tells_an_answer_and_no_key_is_longer(visit, example) -> None:
     """Pages of the lessons that were written for one picture."""
     lessons = [one for one in LESSONS if home(one)[1] == example]

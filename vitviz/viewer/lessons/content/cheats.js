@@ -30,15 +30,13 @@ const reveal = { state: { panel: "predictions" }, shows: ["panel"] };
 export const cheats = {
   id: "cheats",
   minutes: 8,
-  model: CHEATS,
-  example: "three-square",
+  ...EIGHT,
   recall: recalled("patches"),
   figure: told(ANSWERS),
   steps: [
     { id: "taught", figure: "stage", values: COUNTS },
     {
       id: "eight",
-      state: EIGHT,
       question: SAYS,
       values: { ...OWN, ...COUNTS },
       claim: { truth: "digitSaid", is: "3" },
@@ -46,8 +44,8 @@ export const cheats = {
     },
     {
       id: "where",
+      late: true,
       figure: told(bars(LEFT)),
-      state: EIGHT,
       question: {
         kind: "choose",
         truth: "hurtsMost",
@@ -73,7 +71,6 @@ export const cheats = {
     {
       id: "mend",
       figure: "stage",
-      state: EIGHT,
       question: { kind: "choose", truth: "filled", options: ["more", "right", "longer"], worked: true },
     },
     {

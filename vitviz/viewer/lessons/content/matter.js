@@ -72,6 +72,14 @@ export const matter = {
       claim: { truth: "halvedPhotos", at: { experiments: OTHERS }, below: 1 },
     },
     {
+      id: "layers",
+      state: { ...BISON, layer: "last", experiment: "even_cls_all", beside },
+      question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
+      values: { word: { truth: "finalWord" }, share: { truth: "wordShare" } },
+      claim: { truth: "otherShare", below: { truth: "wordShare", times: 0.5 } },
+      reveal: { shows: ["beside"] },
+    },
+    {
       id: "digit",
       state: { ...DIGIT, layer: "last", experiment: "even_cls_LAST", beside },
       question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
