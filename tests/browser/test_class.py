@@ -13,6 +13,7 @@ from tests.running import running_app, until
 PANDA = "red-panda.jpg"
 ASK = "model=photos&example=red-panda&lesson=ask&step="
 SENT = "Your guess was sent to the class."
+WAITS = SENT + " The answer opens when your teacher shows it."
 WORD = re.compile(r"teacher=(\S+)")
 
 
@@ -75,7 +76,11 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     boxes = poll.locator(".vv-poll-box")
 
     tap(pupils[0], 8, 4)
-    expect(told[0]).to_have_text(SENT)
+    expect(told[0]).to_have_text(WAITS)
+    answer = pupils[0].get_by_role("button", name="Show the answer")
+    expect(answer).to_have_attribute("aria-disabled", "true")
+    answer.click(force=True)
+    expect(pupils[0].locator(".vv-lesson-gap")).to_be_hidden()
     expect(poll.get_by_role("status")).to_have_text("Guesses: 1.")
     tap(pupils[1], 8, 4)
     expect(boxes.nth(8 * 12 + 4)).to_have_text("2")
@@ -85,15 +90,17 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     press(poll, "Show the answer")
     expect(poll.locator(".vv-poll-score")).to_contain_text("of 2 right.")
 
-    press(poll, "Close the vote")
     expect(poll).to_contain_text("The vote is closed")
+    expect(told[0]).to_have_text("Your teacher has opened the answer.")
+    expect(answer).to_have_attribute("aria-disabled", "false")
     tap(pupils[0], 3, 3)
     expect(told[0]).to_contain_text("The vote on this question is closed")
     expect(boxes.nth(3 * 12 + 3)).to_have_text("")
     press(poll, "Open the vote")
-    expect(told[0]).to_have_text(SENT, timeout=30_000)  # the page tried again
+    expect(told[0]).to_have_text(WAITS, timeout=30_000)  # the page tried again
     expect(boxes.nth(3 * 12 + 3)).to_have_text("1")
     # Who has seen the answer keeps the guess of before; a second tab is the same pupil.
+    press(poll, "Close the vote")
     press(pupils[1], "Show the answer")
     press(pupils[1], "Guess again")
     tap(pupils[1], 0, 0)
@@ -106,6 +113,7 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     second.close()
     expect(poll.get_by_role("status")).to_have_text("Guesses: 2.")
     expect(boxes.first).to_have_text("")
+    press(poll, "Open the vote")
     press(poll, "Empty")
     expect(poll.get_by_role("status")).to_have_text("Guesses: 0.")
     tap(pupils[0], 2, 2)

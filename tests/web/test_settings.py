@@ -1,10 +1,13 @@
 """The settings of a host on the command line and in the environment."""
 
+import os
+
 import pytest
 
 from tests.running import ROOT
 from vitviz.web.host import limits
 from vitviz.web.host.settings import Settings, SettingsError, flag_of, options, variable_of
+from vitviz.web.service.classroom import Classroom
 
 
 def test_nothing_said():
@@ -78,6 +81,7 @@ GOOD_AND_BAD = {
     "root_path": ("/vitviz", "/vitviz", "vitviz", "begins with /"),
     "login": (str(ROOT / "README.md"), str(ROOT / "README.md"), "no/such/file", "NAME:PASSWORD"),
     "class_": ("on", True, "maybe", "true or false"),
+    "class_file": ("word.txt", "word.txt", " ", "empty"),
     "ssr": ("false", False, "2", "true or false"),
     "mcp": ("off", False, "1.5", "true or false"),
     "device": ("cpu", "cpu", "", "empty"),
@@ -179,6 +183,30 @@ def test_settings_that_contradict_each_other_stop_the_start(capsys):
     with pytest.raises(SystemExit):
         Settings.from_args(["--ssr", "--root-path", "/x"], {})
     assert "cannot be used together" in capsys.readouterr().err
+
+
+def test_a_teachers_word_survives_a_restart_in_a_file_of_its_owner(tmp_path):
+    file = tmp_path / "word.txt"
+    settings = Settings.from_args(["--class-file", str(file)], {})
+    assert settings.class_ is True
+    first = settings.teachers_word()
+    assert file.read_text() == f"{first}\n"
+    assert os.name == "nt" or file.stat().st_mode & 0o777 == 0o600
+    assert settings.teachers_word() == first
+    assert Classroom(settings.teachers_word()).secret == first
+    assert Settings.from_args(["--class"], {}).teachers_word() != first
+    off = Settings.from_args(["--class-file", str(file)], {"VITVIZ_CLASS": "false"})
+    assert off.class_ is False
+    for text in ("", "short", "x" * 65, f"{first} and more", "ä" * 20):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(SettingsError, match="must hold a teacher's word alone"):
+            settings.teachers_word()
+    file.write_bytes(b"\xff" * 20)
+    with pytest.raises(SettingsError, match="cannot be read as text"):
+        settings.teachers_word()
+    gone = Settings.from_args(["--class-file", str(tmp_path / "no" / "word.txt")], {})
+    with pytest.raises(SettingsError, match="cannot be written"):
+        gone.teachers_word()
 
 
 def test_a_class_is_not_polled_where_votes_could_be_lost_or_nobody_is_in_the_room(

@@ -37,7 +37,7 @@ export function createLessonBar(app) {
   const answer = el("div", { class: "vv-lesson-answer" });
   const play = button({ text: t("lessonPlay"), onClick: () => app.page.play(course.step().play) });
   const figure = createFigure(app);
-  const ballot = createBallot(app);
+  const ballot = createBallot(app, () => render());
   const waiting = el("p", { class: "vv-note" });
   const gap = el("p", { class: "vv-lesson-gap" });
   const after = Object.fromEntries(AFTER.map((name) => [name, el("p", { class: "vv-lesson-" + name })]));
@@ -53,7 +53,8 @@ export function createLessonBar(app) {
   const reveal = button({
     text: t("lessonReveal"),
     onClick: () => {
-      if (course.complete()) course.reveal([question.textContent, gapText(app, course.truth())]);
+      if (course.complete() && !ballot.waits())
+        course.reveal([question.textContent, gapText(app, course.truth())]);
     },
   });
   const again = button({ text: t("lessonAgain"), onClick: () => course.again() });
@@ -163,7 +164,7 @@ export function createLessonBar(app) {
     show(others, course.closed());
     show(back, course.number() > course.first());
     show(reveal, open);
-    reveal.setAttribute("aria-disabled", String(!(course.complete() && value !== null)));
+    reveal.setAttribute("aria-disabled", String(!(course.complete() && value !== null && !ballot.waits())));
     show(again, revealed);
     setText(next, onwardText(app, open));
     next.setAttribute("aria-label", next.textContent);

@@ -33,6 +33,7 @@ export function createPoll(app) {
     onClick() {
       revealed = !revealed;
       truth.setAttribute("aria-pressed", String(revealed));
+      if (revealed) room?.close(); // who sees the answer does not vote any more
       draw();
     },
   });

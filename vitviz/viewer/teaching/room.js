@@ -14,6 +14,9 @@ import { reasonOf, refusalOf } from "../text/refusal.js";
 /** A number is sent when it has not changed for so long; what did not arrive is sent again after a while. */
 const STILL_MS = 400;
 const AGAIN_MS = 5000;
+/** Between two questions of a pupil's page whether the answer is open; a request without an answer is lost. */
+const WAIT_MS = 1500;
+const LOST_MS = 3500;
 /** Between two looks of the teacher's page. */
 const LOOK_MS = 1000;
 /** How long the button of a new class asks whether it is meant. */
@@ -25,9 +28,11 @@ const MARGIN = 4;
  * Hands a pupil's guess to the class: shows its code, and in a room a line about the delivery. A guess that
  * the device remembers from an earlier visit is not sent, nor one that was made after the answer was seen.
  * @param {import("../main.js").App} app
- * @returns {{root: HTMLElement, render: () => void}}
+ * @param {() => void} changed  the answer is kept back from now on, or no longer
+ * @returns {{root: HTMLElement, render: () => void, waits: () => boolean}}  waits: the teacher has not opened the
+ *   answer yet
  */
-export function createBallot(app) {
+export function createBallot(app, changed) {
   const { t } = app;
   const { room } = app.teaching;
   const line = el("p", { class: "vv-note vv-ballot-said", role: "status" });
@@ -35,9 +40,10 @@ export function createBallot(app) {
   const letters = el("p", { class: "vv-note" });
   const codes = el("details", {}, el("summary", { class: "vv-note", text: t("pollCode") }), code, letters);
   const root = el("div", {}, line, codes);
-  let [open, held, timer] = ["", "", 0]; // the question, and the guess that was sent or is being sent
+  // the question, the guess that was sent or is being sent, and whether the teacher shows its vote
+  let [open, held, timer, waits] = ["", "", 0, false];
   show(line, false);
-  return { root, render };
+  return { root, render, waits: () => waits };
 
   function render() {
     const { course } = app;
@@ -57,7 +63,7 @@ export function createBallot(app) {
     const arrived = question !== open;
     if (course.revealed()) room.answered.add(question);
     if (!arrived && guess === held) return;
-    [open, held] = [question, guess];
+    [open, held, waits] = [question, guess, waits && !arrived];
     show(line, false);
     clearTimeout(timer);
     const late = room.answered.has(question);
@@ -69,14 +75,33 @@ export function createBallot(app) {
   }
 
   async function send(question, guess) {
-    const reply = await room
-      .ask({ do: "vote", voter: room.voter, question, guess: JSON.parse(guess) })
-      .catch(() => null);
+    const reply = await heard(
+      room.ask({ do: "vote", voter: room.voter, question, guess: JSON.parse(guess) }),
+    );
     if (question !== open || guess !== held) return;
     const failed = reply?.error && reasonOf(refusalOf(reply), app.language);
     setText(line, failed || t(reply ? "roomSent" : "roomLost"));
     show(line, true);
     if (!reply?.counted) timer = setTimeout(send, AGAIN_MS, question, guess);
+    hold(question, Boolean(reply?.waits));
+  }
+
+  /** Keeps the answer back while the teacher shows the vote. @param {string} question @param {boolean} now */
+  function hold(question, now) {
+    const before = waits;
+    waits = now;
+    if (now) setText(line, t("roomWait"));
+    if (now) timer = setTimeout(ask, WAIT_MS, question, held);
+    if (now !== before) changed();
+  }
+
+  /** Whether the answer is still kept back; one who cannot ask waits no longer. */
+  async function ask(question, guess) {
+    const reply = await heard(room.ask({ do: "wait", question }));
+    if (question !== open || guess !== held || !waits) return;
+    const now = Boolean(reply?.waits);
+    if (!now) setText(line, t(reply ? "roomShown" : "roomLost"));
+    hold(question, now);
   }
 }
 
@@ -84,7 +109,7 @@ export function createBallot(app) {
  * The vote on the teacher's page, beside typed codes, for as long as a dialog is open.
  * @param {import("../main.js").App} app  in the step whose guesses are collected
  * @param {() => void} draw  the guesses have changed
- * @returns {{root: HTMLElement, guesses: () => any[], stop: () => void}}
+ * @returns {{root: HTMLElement, guesses: () => any[], stop: () => void, close: () => void}}
  */
 export function createGathering(app, draw) {
   const { t } = app;
@@ -111,7 +136,7 @@ export function createGathering(app, draw) {
     .ask({ do: "address", teacher: room.teacher, query: linkOf(app) })
     .then(invite)
     .catch(() => {});
-  return { root, guesses: () => guesses, stop };
+  return { root, guesses: () => guesses, stop, close: () => look("close") };
 
   function stop() {
     ended = true;
@@ -136,7 +161,7 @@ export function createGathering(app, draw) {
     clearTimeout(timer);
     requests += 1;
     const mine = requests;
-    const reply = await room.ask({ do: what, teacher: room.teacher, question }).catch(() => null);
+    const reply = await heard(room.ask({ do: what, teacher: room.teacher, question }));
     if (!root.isConnected) stop(); // where the board is made anew, no dialog is closed
     if (ended || mine !== requests) return; // what was done meanwhile is newer
     if (!document.hidden) timer = setTimeout(look, LOOK_MS, "tally");
@@ -165,6 +190,15 @@ export function createGathering(app, draw) {
     return way.append(t("roomWay"), el("br"), el("strong", { text: String(address) }));
   }
 }
+
+/** The answer to a request; null where it fails or stays away. @param {Promise<any>} request */
+const heard = (request) =>
+  Promise.race([
+    request.catch(() => null),
+    new Promise((lost) => {
+      setTimeout(lost, LOST_MS, null);
+    }),
+  ]);
 
 /** Gives a button another text and title, which are heard, too. */
 function name(node, text, title) {

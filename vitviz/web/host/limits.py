@@ -130,6 +130,7 @@ PILLOW_BLOCK_BYTES = 64 * 2**20  # blocks this large go back to the system when 
 MEMORY_BLOCK_BYTES = 4 * 2**20  # tensors this large go back to the system when freed
 VOTERS = 200  # pages in a class; further ones read that it is full
 VOTER_GUESSES = 60  # questions of a voter, and closed ones of a teacher; the oldest are forgotten
+VOTE_SHOWN_SECONDS = 5  # since the teacher's page asked for a vote: it still shows it
 VOTE_BYTES = 100  # of one guess, as JSON
 PAGES_KNOWN = 1000  # pages whose requests are known, see page_requests.py
 SIGNAL_SECONDS = 1  # until the main thread notices a signal that reached another thread

@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
@@ -13,10 +14,13 @@ from urllib.parse import SplitResult, urlsplit
 from ...arguments import Arguments
 from ...errors import VitvizError
 from ...model.weight_options import add_weight_options
+from ...whole import at_home
 from . import limits
 from .origins import Origins, read_origin
 
 LEVELS = ("debug", "info", "warning", "error")
+LONGEST_WORD = 64
+WORD = re.compile(rf"[\w-]{{16,{LONGEST_WORD}}}", re.ASCII)  # of a teacher
 IN_PAGE = ("nothing", "experiments", "photos")
 EPILOG = """\
 Each option can also be an environment variable, for hosts that cannot pass arguments (a Hugging
@@ -199,6 +203,12 @@ class Settings:
         "let a class in one room vote in lessons: prints the addresses for pupils and teacher, and"
         " listens on every network unless --host says otherwise",
     )
+    class_file: str | None = _setting(
+        _text,
+        "--class, whose teacher keeps the address of before after a restart: its word lies in this"
+        " file, which is made if it is not there, for its owner alone",
+        metavar="FILE",
+    )
     ssr: bool | None = _setting(
         _switch, "render pages on the server, with Node; not together with --root-path"
     )
@@ -279,6 +289,8 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
+        if self.class_file and self.class_ is None:
+            object.__setattr__(self, "class_", True)
         if self.ssr and self.root_path:
             raise SettingsError("ssr and root_path cannot be used together: Gradio mixes them up")
         for other in ("share", "root_path"):
@@ -408,6 +420,41 @@ class Settings:
         if not parts or any(not all(part) for part in parts):
             raise SettingsError(f"{self.login} must have a line NAME:PASSWORD for each visitor")
         return [(name, password) for name, _, password in parts]
+
+    def teachers_word(self) -> str:
+        """The word in the class file, which is made if it is not there; a new one without a file.
+        Raises `SettingsError` for a file that cannot be used.
+        """
+        word = secrets.token_urlsafe(12)
+        if self.class_file is None:
+            return word
+        path = at_home(self.class_file)
+        try:
+            with open(path, "x", opener=_for_its_owner) as file:
+                file.write(f"{word}\n")
+        except FileExistsError:
+            return _read_word(path)
+        except OSError as error:
+            raise SettingsError(f"{path} cannot be written: {error.strerror or error}") from error
+        return word
+
+
+def _for_its_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _read_word(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8") as file:
+            word = file.read(LONGEST_WORD + 2).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read as text in UTF-8: {error}") from error
+    if not WORD.fullmatch(word):
+        raise SettingsError(
+            f"{path} must hold a teacher's word alone, 16 to {LONGEST_WORD} letters, digits, - and"
+            " _; delete it to get a new one"
+        )
+    return word
 
 
 # Gradio reads these variables itself, and an invalid value would end the start with a traceback.

@@ -110,7 +110,7 @@ def _built(
     first = First(service.opening)
     shipped = menu.shipped if settings.in_page != "nothing" else {}
     weights = {key: weights_file(path) for key, path in shipped.items()}
-    classroom = Classroom() if settings.class_ else None
+    classroom = Classroom(settings.teachers_word()) if settings.class_ else None
     texts, titles = translated(title for title, _ in service.menu.choices)
     with App(title="vitviz", analytics_enabled=False, fill_width=True) as demo:
         _build_page(demo, service, titles, _in_page(settings, service, weights, classroom))

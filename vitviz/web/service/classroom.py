@@ -2,10 +2,13 @@
 
 import hmac
 import json
+import math
 import re
 import secrets
 import threading
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -41,15 +44,21 @@ class Classroom:
     """The guesses of a class, until the app ends; without names or texts, and never on a disk.
 
     A voter is a random number of a browser, with one guess for each question. Only those who know
-    `secret` can see the guesses, close, reopen or empty a vote, and begin with another class.
+    `secret` can see the guesses, close, reopen or empty a vote, and begin with another class. While
+    their page shows an open vote, pupils who have voted wait for the answer.
     """
 
-    def __init__(self) -> None:
-        self.secret = secrets.token_urlsafe(12)
+    def __init__(
+        self, secret: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`secret`: the teacher's word; None: a new one. `clock` gives seconds."""
+        self._clock = clock
+        self.secret = secret or secrets.token_urlsafe(12)
         self.address: str | None = None  # for pupils, with a slash; None if none is known
         self._lock = threading.Lock()
         self._guesses: dict[str, OrderedDict[str, Guess]] = {}  # voter -> question -> guess
         self._closed: OrderedDict[str, bool] = OrderedDict()  # questions, by the teacher
+        self._shown: OrderedDict[str, float] = OrderedDict()  # when the teacher's page asked last
 
     def opened(self, host: str, port: int) -> str:
         """Remember where the app listens. Returns a text for the host, with the addresses."""
@@ -64,6 +73,8 @@ class Classroom:
             match request:
                 case {"do": "vote", "voter": voter, "question": question, "guess": guess}:
                     return self._vote(_matched(VOTER, voter), _matched(QUESTION, question), guess)
+                case {"do": "wait", "question": question}:
+                    return {"waits": self._waits(_matched(QUESTION, question))}
                 case {"do": "address", "teacher": teacher, "query": query}:
                     self._check(teacher)
                     return self._way(_matched(QUERY, query))
@@ -93,11 +104,19 @@ class Classroom:
                 raise VitvizError(Message("web.class_full", most=limits.VOTERS))
             known = self._guesses.setdefault(voter, OrderedDict())
             keep(known, question, counted, limits.VOTER_GUESSES)
-        return {"counted": True}
+        return {"counted": True} | ({"waits": True} if self._waits(question) else {})
+
+    def _waits(self, question: str) -> bool:
+        """Whether pupils wait for the answer: the teacher's page shows the vote, and it is open."""
+        with self._lock:
+            shown = self._shown.get(question, -math.inf)
+            is_open = question not in self._closed
+        return is_open and self._clock() - shown < limits.VOTE_SHOWN_SECONDS
 
     def _teach(self, do: str, question: str) -> dict[str, Any]:
         """Do a teacher's action. Returns the state after it: {"open", "guesses"}."""
         with self._lock:
+            keep(self._shown, question, self._clock(), limits.VOTER_GUESSES)
             if do == "close":
                 keep(self._closed, question, True, limits.VOTER_GUESSES)
             elif do == "open":
@@ -112,6 +131,7 @@ class Classroom:
         with self._lock:
             self._guesses = {}
             self._closed.clear()
+            self._shown.clear()
         return {"open": True, "guesses": []}
 
     def _empty(self, question: str) -> None:
