@@ -162,8 +162,8 @@ def halved_without_maps(world: World, photo: str) -> bool:
 
 
 def takes_for_3(loaded: LoadedModel, taught: int, count: int) -> int:
-    """Of `count` other 8 with the red square, those that a head takes for a 3 which was taught so
-    many pictures of each digit, the 3 with the square.
+    """Count the 8 with the red square, of `count` new ones, that a head takes for a 3. The head was
+    taught `taught` pictures of each digit, with the square on every 3.
     """
     head = teach(loaded, pictures_of(loaded, "every 3", taught), progress=False)
     others = [marked(one) for one in digits(loaded, 8, taught + count)[taught:]]

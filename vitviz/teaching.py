@@ -98,7 +98,7 @@ def facts_of(made: LoadedModel) -> dict[str, Any]:
 def _halves(
     loaded: LoadedModel, arguments: argparse.Namespace, size: int | None, look: Look
 ) -> list[dict[str, Any]]:
-    """What `halves` counts, and the half that each class reads."""
+    """The counts of `halves`, and the half that each class reads, in JSON's types."""
     found = halves(
         loaded,
         arguments.folder,

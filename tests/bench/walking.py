@@ -181,7 +181,7 @@ class Walk:
         self.shots.append((f"{where} {when}", shot.convert("RGB")))
 
     def evidence(self, where: str, when: str) -> None:
-        """What the step asks or tells of can be seen; the card at the end has none."""
+        """Whether the evidence of the step is in sight; the card at the end has none."""
         self.page.wait_for_function(DRAWN, timeout=PATIENCE_MS)
         kind, box, *edges = self.page.evaluate(EVIDENCE)
         if not kind:

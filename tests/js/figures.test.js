@@ -11,7 +11,7 @@ import { written } from "../../vitviz/viewer/text/lesson.js";
 import { sourceOf } from "./fixture.js";
 import { appOf, openStep, truthOf } from "./walk.js";
 
-/** What a page tells without a guess, its texts with the sizes of the model among it. */
+/** Truths that a page tells before a guess, such as the sizes of the model. */
 const TOLD = ["finalWord", "wordShare", "patchNumbers", "patchCount", "headNumbers", "pairShare", "pairRest"];
 /** Vectors that a step speaks of before it asks for what becomes of them. */
 const GIVEN = ["q", "k", "products", "value", "before", "change"];

@@ -16,7 +16,7 @@ from .teach import NONE, Penalty, answered, check_penalty, rows_of
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """What is left of the right answers to the pictures of a class without half of the patches.
+    """Counts of the right answers to the pictures of a class that stay without half of the patches.
 
     label           the name of the class
     right           pictures that a head which has not learned from them answers rightly

@@ -135,6 +135,8 @@ def list_heads() -> list[str]:
 
 def shipped_file(name: str) -> Path | None:
     """The file of a shipped model, or of a model of lessons; None for other names."""
-    ending = HEAD_SUFFIX if name in list_heads() else ".safetensors"
-    known = name not in CURATED and name in [*list_models(), *list_heads()]
-    return WEIGHTS_DIR / f"{name}{ending}" if known else None
+    there = {path.name: path for path in WEIGHTS_DIR.glob("*.safetensors")}
+    plain = f"{name}.safetensors"
+    if plain.endswith((FILM_SUFFIX, HEAD_SUFFIX)):
+        return None
+    return there.get(plain) or there.get(f"{name}{HEAD_SUFFIX}")

@@ -256,7 +256,7 @@ def _model(
 def _weights(
     writer: _Writer, key: str, loaded: LoadedModel, others: Mapping[str, dict[str, Any]]
 ) -> dict[str, str]:
-    """Where the weights of a model lie; "head": a head in base64, for the trunk that lies there."""
+    """Paths of the weights of a model; "head": a head in base64, for the trunk that they hold."""
     taught = loaded.card.taught if key in list_heads() else None
     if taught is not None and taught.base in others:
         head = base64.b64encode(in_page.head_of(loaded, taught.base)).decode()

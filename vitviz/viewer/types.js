@@ -33,7 +33,8 @@
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
- *   assumed: string[], taught: {pictures: number, of: number, right: number}|null, measurements: {boxes?: Record<string, {energy: number, pointing: number}>,
+ *   assumed: string[], taught: {pictures: number, of: number, right: number}|null,
+ *   measurements: {boxes?: Record<string, {energy: number, pointing: number}>,
  *     others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},
  *   outputs: Outputs, labels: string[]|null, groups: string[]|null, calibrated: boolean, threshold: number|null,

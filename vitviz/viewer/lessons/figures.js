@@ -38,7 +38,7 @@ export const maps = (rows) => ({ kind: "maps", rows });
 export const numbers = (rows, ends = {}) => ({ kind: "numbers", rows, ends });
 /** @param {"layers"|"moments"|"shares"} over @param {any} of  an operand, and fields of the part @returns {Part} */
 export const curve = (over, of, more = {}) => ({ kind: "curve", over, of, ...more });
-/** What comes with the answer. @param {Part} after @param {Part} [before] */
+/** A figure that comes with the answer. @param {Part} after @param {Part} [before] */
 export const told = (after, before) => ({ before, after });
 
 /** The picture and what an experiment makes of it, whose answer is told after the guess. */
@@ -47,7 +47,7 @@ export const EXPERIMENT = told(pair(OWN, [{ truth: "otherWord" }, { truth: "othe
 /** The classes of the answer, most probable first. @type {Part} */
 export const ANSWERS = { kind: "answers" };
 
-/** What becomes of the share of a pair, and of all others, when its score grows. */
+/** The share of a pair and that of all others, before and after the score of the pair grows. */
 export const RAISED = told(
   bars({ pair: { truth: "raisedShare" }, others: { truth: "raisedRest" } }),
   bars({ pair: { truth: "pairShare" }, others: { truth: "pairRest" } }),

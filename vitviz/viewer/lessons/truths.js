@@ -942,9 +942,9 @@ export const TRUTHS = {
 const OF_ONE_CLASS = new Set(
   (
     "lossOfWord lossOfChance pushOfWord shareBeside morePushed firstLead lensShare firstWord firstWordKind " +
-    "firstWordBeside sameFirstWord wordShare otherShare otherWord sameWord sameNumbers outcomeShare outcomeWord outcomesMean " +
-    "outcomesLeast outcomesMost outcomesSame halvedPhotos keptShare keptHere hurtsMost whoseWord firstTurn leastTurn bringsBack " +
-    "digitSaid " +
+    "firstWordBeside sameFirstWord wordShare otherShare otherWord sameWord sameNumbers outcomeShare " +
+    "outcomeWord outcomesMean outcomesLeast outcomesMost outcomesSame halvedPhotos keptShare keptHere " +
+    "hurtsMost whoseWord firstTurn leastTurn bringsBack digitSaid " +
     "answerKind answerShare answerName sumOfClasses"
   ).split(" "),
 );

@@ -1,4 +1,4 @@
-/** Own cheat: what is left of the right answers without the middle of the pictures, and without their rim. */
+/** Own cheat: counts the right answers that stay without the middle of the pictures, and without their rim. */
 
 import { readOf, sidesOf } from "../maths/halves.js";
 import { el, setText, show } from "../parts/dom.js";

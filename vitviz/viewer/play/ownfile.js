@@ -39,8 +39,8 @@ export function setFile({ things, card }, names, { height, width, channels }) {
 }
 
 /**
- * The things and the card in a file, for `replace` of a set. Rejected with a SetError for anything that is no set of pictures
- * of this size.
+ * The things and the card in a file, for `replace` of a set. Rejected with a SetError for anything that is no set
+ * of pictures of this size.
  * @param {File} file
  * @param {{height: number, width: number, channels: number}} image  as the model of the page sees them
  * @param {import("./saying.js").Say} say

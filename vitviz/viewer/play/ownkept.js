@@ -32,11 +32,14 @@ export function createKept(set, image) {
     again = true;
     if (writing) return;
     writing = true;
-    while (again) {
-      again = false;
-      await (set.isEmpty ? database.delete(id) : put());
+    try {
+      while (again) {
+        again = false;
+        await (set.isEmpty ? database.delete(id) : put());
+      }
+    } finally {
+      writing = false; // a write that failed keeps no later one from being tried
     }
-    writing = false;
   }
 
   function put() {

@@ -8,7 +8,10 @@ const BRANCH = /** @type {[number, number]} */ ([0.87, 0.12]);
 const EARLY = { layer: 2, head: 0 };
 const MEANS = { layer: 2, head: /** @type {"mean"} */ ("mean") }; // a mean is compared with means
 const MAP = { truth: "attentionMap" };
-/** Maps of the heads, after the guess with the distances that are asked about. @type {import("../figures.js").Figure} */
+/**
+ * Maps of the heads, after the guess with the distances that are asked about.
+ * @type {import("../figures.js").Figure}
+ */
 const HEADS = told({ kind: "maps", of: MAP, note: { truth: "headDistance" } }, { kind: "maps", of: MAP });
 
 /** @type {import("../steps.js").Lesson} */
