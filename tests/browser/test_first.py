@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import ASKED, DESK, LAPTOP, PHONE, WALL, address_says
+from tests.browser.conftest import ASKED, DESK, LAPTOP, PHONE, WALL, address, address_says
 from vitviz import analyze, load
 from vitviz.web.store.examples import FOLDER
 
@@ -264,7 +264,7 @@ def test_an_own_photo_has_the_names_it_can_get_and_its_squares_erased_by_one_pre
     order = analysis.explain("attention_gradient")[1:].argsort(descending=True)  # not CLS
     page.locator(".vv-was").wait_for()
     address_says(page, beside="experiment")
-    ranges = re.search(r"experiment=remove_([\d.-]+)", page.url)[1].split(".")
+    ranges = re.search(r"experiment=remove_([\d.-]+)", address(page))[1].split(".")
     ends = [[int(end) for end in one.split("-")] for one in ranges]
     erased = [patch for end in ends for patch in range(end[0], end[-1] + 1)]
     assert erased == sorted(order[:6].tolist())

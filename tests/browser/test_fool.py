@@ -81,7 +81,7 @@ def test_the_page_fools_the_model_as_python_does(visit, fooled) -> None:
     saved = Image.open(larger.value.path()).convert("RGB")
     assert np.array_equal(np.asarray(saved), np.asarray(theirs))
     # A link holds it, and undo takes it back.
-    assert "perturb_away_4_8_0" in page.url
+    expect(page).to_have_url(re.compile("perturb_away_4_8_0"))
     page.get_by_role("button", name="Undo", exact=False).last.click()
     expect(page.locator(".vv-fool")).to_be_hidden()
     again = visit("?model=photos&panel=experiment&experiment=perturb_away_4_8_0&beside=experiment")
@@ -142,7 +142,7 @@ def test_a_target_is_chosen_and_level_0_is_the_photo(visit, fooled) -> None:
     fool(page, 8)
     page.locator(f"{FOOL} select").select_option(str(near.index))
     expect(page.locator(f"{FOOL} .vv-reading").first).to_contain_text(f"is now {near.label}")
-    assert f"perturb_{near.index}_8_8_0" in page.url
+    expect(page).to_have_url(re.compile(f"perturb_{near.index}_8_8_0"))
     page.locator(f"{FOOL} input[type=range]").fill("0")
     expect(page.locator(".vv-fool")).to_be_hidden()
     expect(page.locator(".vv-done li")).to_have_count(0)

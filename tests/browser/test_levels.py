@@ -1,10 +1,12 @@
 """A dark picture says so; one press spreads its levels, and another, or Back, takes that back."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 from tests.browser.test_fold import speak
 from tests.browser.test_site import address, site, title, visiting  # noqa: F401 - fixtures
@@ -69,7 +71,7 @@ def test_an_x_ray_of_12_bits_is_stretched_by_the_server_and_back(visit, tmp_path
     with seen.anew("x-ray.png"):
         page.get_by_role("button", name=SAID["en"][1]).click()
     told(page, True, f"{16 * int(greys.max())}")
-    assert "stretch=1" in page.url
+    expect(page).to_have_url(re.compile("stretch=1"))
     assert best(page) == bright
     with seen.anew("x-ray.png"):  # another model sees the same picture
         page.locator("#vv-untrained input").check()
@@ -79,7 +81,7 @@ def test_an_x_ray_of_12_bits_is_stretched_by_the_server_and_back(visit, tmp_path
     with seen.anew("x-ray.png"):
         page.get_by_role("button", name=SAID["en"][2]).click()
     told(page, False, f"{16 * int(greys.max())}")
-    assert "stretch=1" not in page.url
+    expect(page).not_to_have_url(re.compile("stretch=1"))
     assert best(page) == plain
 
 
@@ -132,7 +134,7 @@ def test_a_site_stretches_a_dark_photo_itself_and_back_takes_it_back(
         assert (plain, bright) == tuple(
             answer(analyze(load("photos"), path, stretch=stretch)) for stretch in (False, True)
         )
-        assert "stretch=1" in page.url
+        expect(page).to_have_url(re.compile("stretch=1"))
         page.go_back()
         told(page, False, "255", on_site)
         assert best(page) == plain
