@@ -279,3 +279,28 @@ def test_a_page_below_the_path_of_a_proxy_finds_the_viewer(browser, tmp_path):
             assert {urlsplit(one).path.rsplit("/", 2)[0] for one in viewers} == {"/vitviz"}
         finally:
             context.close()
+
+
+COUNT_FRAMES = """(() => {
+    const frame = window.requestAnimationFrame;
+    window.framesAsked = 0;
+    window.requestAnimationFrame = (task) => {
+        window.framesAsked += 1;
+        return frame(task);
+    };
+})()"""
+RESTS = """async (patience) => {
+    const until = performance.now() + patience;
+    do {
+        window.framesAsked = 0;
+        await new Promise((done) => setTimeout(done, 2000));
+    } while (window.framesAsked > 20 && performance.now() < until);
+    return window.framesAsked;
+}"""
+
+
+def test_a_page_at_rest_asks_for_no_frames(visit):
+    page = visit(before=lambda page: page.add_init_script(COUNT_FRAMES)).page
+    # Gradio's clock ticks four times a second, not with each frame of the screen.
+    assert page.evaluate(RESTS, PATIENCE_MS / 3) <= 20
+    page.evaluate("() => new Promise(requestAnimationFrame)")  # the page itself gets its frames

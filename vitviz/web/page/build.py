@@ -70,9 +70,9 @@ from .theme import PAGE_CSS, theme
 from .uploads import upload_routes
 from .zero_gpu import ZeroGpu
 
-PAGE_JS, ROOM_JS = (
+PAGE_JS, ROOM_JS, CLOCKS_JS = (
     without_comments((Path(__file__).parent / name).read_text(encoding="utf-8"))
-    for name in ("page.js", "room.js")
+    for name in ("page.js", "room.js", "clocks.js")
 )
 
 # Tells the viewer that a request of the page is over, even if it was refused or changed nothing.
@@ -172,9 +172,11 @@ def _lent(settings: Settings, menu: Menu) -> frozenset[str]:
 def _middleware(demo: App, first: First) -> list[Middleware]:
     """The middleware between Gradio's own and its routes."""
     aliases = Aliases({"cache": demo.gate.cache.folder, "examples": FOLDER})
+    # Gradio adds the `head` of an app when its scripts have run; this has to come before them.
+    early = f"<script>{CLOCKS_JS}</script>".encode() + hints(demo)
     return [
         Middleware(Door, gate=demo.gate),
-        Middleware(Light, first=first, hints=hints(demo), aliases=aliases),
+        Middleware(Light, first=first, hints=early, aliases=aliases),
         Middleware(Aliased, aliases=aliases),
     ]
 

@@ -13,6 +13,7 @@
   };
 
   const { vitviz } = window;
+  window.vitvizSlowClocks?.(); // absent where another page holds the app
   const takes = () => vitviz.taker?.takes();
 
   // Gradio's picture input is hidden except while the camera is on. These buttons operate it.
