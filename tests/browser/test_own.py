@@ -195,10 +195,12 @@ def test_a_reload_brings_things_back_until_they_are_forgotten(visit, things) -> 
     give(page, 1, things["dog"][:2], 2)
     page.get_by_text("Its card: what it is for").click()
     page.get_by_label("Where do the pictures come from?").fill("from my desk")
+    page.locator(f"{ROW} .vv-signs-name").nth(1).press_sequentially("dog")  # and stays there
     page.reload()  # at once
     page.locator(".vv-own-counts li").nth(1).wait_for()  # learned anew
     expect(thumbnails).to_have_count(4)
-    assert page.locator(f"{ROW} .vv-signs-name").first.input_value() == "cup"
+    names = page.locator(f"{ROW} .vv-signs-name").all()
+    assert [name.input_value() for name in names] == ["cup", "dog"]
     assert page.get_by_label("Where do the pictures").input_value() == "from my desk"
     other = page.context.new_page()
     other.goto(page.url)
@@ -364,6 +366,12 @@ def test_it_says_that_a_thing_is_known_by_a_square_in_the_corner(visit, tmp_path
     page.locator(f"{ROW} .vv-signs-drawing").first.click()
     page.locator(RESULT).get_by_text("19 of 19").wait_for()
     expect(page.locator(".vv-own-halves")).to_be_hidden()
+    # Asked for again in another language while it computes.
+    page.get_by_role("button", name="Does it cheat?").click()
+    korean = page.get_by_role("button", name="한국어", include_hidden=True)
+    korean.dispatch_event("click")  # it lies behind the dialog
+    page.get_by_role("button", name="꼼수를 쓸까요?").click()
+    expect(page.locator(".vv-own-halves canvas")).to_have_count(4)
 
 
 def the_card_is_printed(page, made: LoadedModel) -> None:

@@ -184,6 +184,12 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     render();
   }
 
+  /** Keeps a name that is still being written. @param {import("./ownset.js").Thing} thing @param {string} name */
+  function typed(thing, name) {
+    thing.name = seenName(name);
+    works?.kept.touch();
+  }
+
   /** @param {string} text */
   function hear(text) {
     spoken.note = text;
@@ -205,6 +211,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
           image: trunk.template.model.image,
           on: {
             choose: () => (chosen = thing),
+            typed: (name) => typed(thing, name),
             rename: (name) => change(() => (thing.name = seenName(name))),
             files: (files) => taking.files(thing, files),
             shoot: (group) => taking.shoot(thing, group),

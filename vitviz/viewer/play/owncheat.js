@@ -1,5 +1,6 @@
 /** Own cheat: counts the right answers that stay without the middle of the pictures, and without their rim. */
 
+import { Overtaken } from "../engine/client.js";
 import { readOf, sidesOf } from "../maths/halves.js";
 import { el, setText, show } from "../parts/dom.js";
 import { allow, button } from "../parts/widgets.js";
@@ -47,6 +48,7 @@ export function createCheat({ trunk: { template }, model, say, nameOf }) {
       list.replaceChildren(...counts.map((of) => entryOf(nameOf(of.thing), of, found)));
       setText(status, "");
     } catch (error) {
+      if (error instanceof Overtaken) return; // pressed again on the page in another language
       setText(status, say("ownFailed", { why: error.message }));
       throw error;
     } finally {

@@ -18,6 +18,7 @@ export function createRow({ thing, set, say, image, on }) {
     type: "text",
     class: "vv-signs-name",
     maxlength: LONGEST_NAME,
+    oninput: () => on.typed(name.value),
     onchange: () => on.rename(name.value),
   });
   const input = fileField("image/*", on.files, true);
