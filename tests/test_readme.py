@@ -63,7 +63,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def test_the_readme_is_short_and_leads_to_every_room() -> None:
-    assert len(README.splitlines()) <= 250
+    assert len(README.splitlines()) <= 200
     for room in ROOMS:
         assert f"](vitviz/{room}/README.md" in README
 
