@@ -6,6 +6,7 @@ from .many.ablation import Ablation, ablate
 from .many.analyses import analyze_many
 from .many.features import Features, cka, features
 from .many.halves import Halves, halves
+from .many.pca import SharedPCA, pca
 from .many.pictures import BrokenPicture
 from .many.survey import Survey, survey
 from .many.teach import teach

@@ -15,7 +15,7 @@ from .models import measured, training
 from .patches import patch, patch_grid
 from .probabilities import answers, lens, predictions
 from .surveys import ablation, figure7
-from .tokens import features, mosaic, position_similarity
+from .tokens import features, mosaic, pca, position_similarity
 
 __all__ = [
     "ablation",
@@ -35,6 +35,7 @@ __all__ = [
     "pair",
     "patch",
     "patch_grid",
+    "pca",
     "pooling",
     "position_similarity",
     "predictions",

@@ -1,8 +1,14 @@
 """Similarity of tokens: their learned positions, and their features after a layer."""
 
+from collections.abc import Sequence
+from textwrap import shorten
+
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..errors import SelectionError
+from ..many.pca import Side
+from ..many.pca import pca as shared_pca
 from ..probe.analysis import Analysis
 from ..probe.measure.features import (
     OUTLIER_TIMES,
@@ -23,11 +29,18 @@ from .figure_parts import (
     name_ticks,
     panels,
     patch_map,
+    picture,
+    ratio_of,
+    sheet,
     show,
     tiled,
     title,
     token_name,
 )
+
+DINOV2 = "arXiv:2304.07193"
+PICTURE = 2.2  # inches of a picture beside others
+MOST_PICTURES = 12  # in one row
 
 
 def position_similarity(analysis: Analysis, token: int | None = None) -> Figure:
@@ -91,6 +104,39 @@ def features(analysis: Analysis, layer: int, token: int = 0) -> Figure:
     for ax in axes[:2]:
         mark(ax, analysis, token)
     title(figure, f"Tokens after layer {layer}")
+    return figure
+
+
+def pca(
+    analyses: Sequence[Analysis],
+    layer: int = -1,
+    *,
+    normed: bool = True,
+    foreground: Side | None = None,
+) -> Figure:
+    """Several pictures above the PCA of their patches as colours, with one basis for all.
+
+    The parameters are those of `vitviz.pca`, which names the errors; more than `MOST_PICTURES`
+    pictures are a `SelectionError`, too.
+    """
+    found = shared_pca(analyses, layer, normed=normed, foreground=foreground)
+    if len(found) > MOST_PICTURES:
+        raise SelectionError(f"a figure holds {MOST_PICTURES} pictures, and {len(found)} came")
+    first = analyses[0]
+    height = 2 * PICTURE * ratio_of(first.grid.image_size) + 0.9
+    figure = sheet(max(4.0, PICTURE * len(found)), height, first.card, paper=DINOV2)
+    axes = figure.subplots(2, len(found), squeeze=False)
+    for above, below, analysis, each in zip(*axes, analyses, found, strict=True):
+        picture(above, analysis)
+        caption(above, shorten(analysis.photo_name, 30, placeholder="…"))
+        size = (0, analysis.grid.image_size[1], analysis.grid.image_size[0], 0)
+        below.imshow(np.asarray(each.colours), extent=size, interpolation="nearest")
+        for ax in (above, below):
+            ax.set_axis_off()
+    shares = ", ".join(f"{share:.1%}" for share in found[0].explained.tolist())
+    kept = f" of the foreground ({foreground} side)" if foreground else ""
+    layer = first.trace.check_layer(layer)
+    title(figure, f"PCA after layer {layer}{kept}: red, green, blue explain {shares}")
     return figure
 
 

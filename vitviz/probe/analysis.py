@@ -548,6 +548,19 @@ class Analysis:
         """
         return Filters.of(self._model(loaded, "filters").vit.patch_embed.proj.weight)
 
+    def normed_tokens(self, layer: int = -1, loaded: LoadedModel | None = None) -> Tensor:
+        """The tokens after a block behind the model's last norm, as its head reads them. (N, D)
+
+        After the last block these are DINOv2's `x_norm_clstoken`, `x_norm_regtokens` and
+        `x_norm_patchtokens`, one after another. A model whose norm comes after its pooling has none
+        here: they are the tokens as they are. Pass the model of an analysis read from a file, or
+        `VitvizError` is raised; `SelectionError` without such a layer.
+        """
+        vit = self._model(loaded, "normed_tokens").vit
+        tokens = self.trace.tokens[self.trace.check_layer(layer) + 1]
+        with torch.no_grad():
+            return vit.norm(tokens.to(next(vit.parameters()).device)).float().cpu()
+
     def rotary_damping(
         self, layer: int, loaded: LoadedModel | None = None, *, token: int | None = None
     ) -> Tensor:
