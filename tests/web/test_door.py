@@ -192,6 +192,39 @@ def test_long_questions_for_tools_are_read_one_after_the_other_with_pauses(gate,
     assert events == ["a1", *pause_of, "b1", *pause_of, "a2", *pause_of]
 
 
+def test_documents_are_made_one_after_the_other_and_addresses_take_turns(gate):
+    """90 documents of one address, four at a time, let another's analysis wait for 10 s."""
+    inside, most, order = 0, 0, []
+
+    async def app(scope, receive, send):
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        await asyncio.sleep(0)
+        order.append((scope["client"][0], scope["path"]))
+        inside -= 1
+        await reply_with(send)
+
+    door = Door(app, gate)
+
+    async def get(address, path):
+        scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+        await door(scope | {"client": (address, 1)}, reply({"type": "http.request"}), ignore)
+
+    async def ignore(_message):
+        pass
+
+    async def all_at_once():
+        many = [get("10.0.0.1", path) for path in ("/", "/config", "/", "/gradio_api/info")]
+        await asyncio.gather(*many, get("10.0.0.2", "/"), get("10.0.0.1", "/static/a.svg"))
+
+    asyncio.run(all_at_once())
+    made = [one for one in order if "static" not in one[1]]
+    assert most == 2  # a document, and the file beside it
+    assert made[1] == ("10.0.0.2", "/")
+    assert order.index(("10.0.0.1", "/static/a.svg")) < 2  # it waits for none
+
+
 async def reply_with(send):
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b""})

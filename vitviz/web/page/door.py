@@ -87,6 +87,7 @@ class Door:
         self._places = {
             of_page: Places(limits.QUESTIONS, limits.FIRST_QUESTIONS) for of_page in (False, True)
         }
+        self._documents = Places(limits.DOCUMENTS, limits.DOCUMENTS)
         self._reading = Places(1, 1)  # long questions for tools are read one after the other
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
@@ -107,9 +108,15 @@ class Door:
             self.gate.last = time.monotonic()
 
     async def _let_in(self, scope: Event, receive: Receive, send: Send) -> None:
+        rule = rule_of((*RULES, *TOOL_RULES), scope["method"], scope["path"])
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
             asks = "/gradio_api/" in scope["path"]
-            await (self._answer if asks else self.app)(scope, receive, send)
+            answer = self._answer if asks else self.app
+            if rule is None or not rule.is_made:
+                await answer(scope, receive, send)
+                return
+            async with self._documents.take(address_of(scope)) as end:
+                await answer(scope, receive, _ending(send, end))
             return
         if self.gate.closing:
             raise RefusedError(503, CLOSING, is_read=False)
@@ -131,7 +138,6 @@ class Door:
         if is_tool:
             await self._check_json(body, address_of(scope))
         ask = self._log_in if is_login else self._answer
-        rule = rule_of((*RULES, *TOOL_RULES), scope["method"], scope["path"])
         if rule is None or not rule.is_direct:
             await ask(scope, _replayed(body, receive), send)
             return
