@@ -303,12 +303,13 @@ def reply(message):
     return replies
 
 
+@pytest.mark.parametrize("path", ["/gradio_api/stream", "/"])  # /?page=x has no page
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_what_is_only_asked_for_and_fails_is_refused_too(gate, method, caplog):
+def test_what_is_only_asked_for_and_fails_is_refused_too(gate, method, path, caplog):
     async def broken(scope, receive, send):
         raise KeyError
 
-    status, text, _ = ask(gate, "/gradio_api/stream", [], broken, method)
+    status, text, _ = ask(gate, path, [], broken, method)
     assert (status, text) == (400, "The request has a value that cannot be used here.")
     assert len(caplog.records) == 1
 
@@ -404,8 +405,7 @@ def test_who_is_inside_is_counted_but_not_who_only_has_a_page_open(gate):
     async def broken(scope, receive, send):
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
-        ask(gate, "/", [], broken, method="GET")
+    assert ask(gate, "/", [], broken, method="GET")[0] == 400
     assert gate.inside == 0
     assert not gate.quiet(1000)
     assert gate.quiet(-1)

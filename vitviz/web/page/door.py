@@ -110,13 +110,11 @@ class Door:
     async def _let_in(self, scope: Event, receive: Receive, send: Send) -> None:
         rule = rule_of((*RULES, *TOOL_RULES), scope["method"], scope["path"])
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
-            asks = "/gradio_api/" in scope["path"]
-            answer = self._answer if asks else self.app
             if rule is None or not rule.is_made:
-                await answer(scope, receive, send)
+                await self._answer(scope, receive, send)
                 return
             async with self._documents.take(address_of(scope)) as end:
-                await answer(scope, receive, _ending(send, end))
+                await self._answer(scope, receive, _ending(send, end))
             return
         if self.gate.closing:
             raise RefusedError(503, CLOSING, is_read=False)
