@@ -60,8 +60,10 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
         f" waiting ones included. The app asks the system for {limits.DESCRIPTORS:,}",
         "memory": f"{MAX_BYTES // mb} MB and {MAX_PIXELS // mb} megapixels of a picture,"
         f" {limits.UPLOAD_PARTS} files and {limits.UPLOAD_PARTS} fields of"
-        f" {limits.UPLOAD_FIELD_BYTES // kb} kB in an upload; {limits.BODY_BYTES // kb} kB in any"
-        f" other request, {limits.TOOL_BYTES // kb:,} kB for a tool of language models,"
+        f" {limits.UPLOAD_FIELD_BYTES // kb} kB in an upload; {limits.BODY_BYTES // kb} kB and"
+        f" {limits.BODY_VALUES:,} JSON values in any other request, {limits.TOOL_BYTES // kb:,} kB"
+        f" and {limits.TOOL_VALUES:,} for a tool of language models,"
+        f" {limits.JSON_LISTS:,} lists in either,"
         f" and a head of {limits.HEAD_BYTES // kb} kB and {limits.HEAD_LINES} lines,"
         f" with an address of {limits.FIRST_LINE_BYTES // kb} kB and {limits.PARAMETERS}"
         " parameters;"
