@@ -214,8 +214,10 @@ def test_documents_are_made_one_after_the_other_and_addresses_take_turns(gate):
     async def ignore(_message):
         pass
 
+    paths = ("/", "/config", "/gradio_api/mcp/schema", "/gradio_api/info")
+
     async def all_at_once():
-        many = [get("10.0.0.1", path) for path in ("/", "/config", "/", "/gradio_api/info")]
+        many = [get("10.0.0.1", path) for path in paths]
         await asyncio.gather(*many, get("10.0.0.2", "/"), get("10.0.0.1", "/static/a.svg"))
 
     asyncio.run(all_at_once())

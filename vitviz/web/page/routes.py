@@ -77,7 +77,7 @@ RULES = (
 TOOL_RULES = (
     _rule("POST DELETE", TOOLS.pattern, "is_direct"),
     _rule("GET", TOOLS.pattern, "stays_open"),
-    _rule("GET", r"/gradio_api/mcp/schema"),
+    _rule("GET", r"/gradio_api/mcp/schema", "is_made"),
 )
 
 
