@@ -47,6 +47,9 @@ def test_an_ordinary_request_is_read_whole_and_in_pieces() -> None:
         (HEAD + b"a: " + b"b" * limits.HEAD_BYTES + b"\r\n\r\n", 431),
         (HEAD + b"a: " + b"b" * limits.HEAD_BYTES, 431),  # and goes on
         (b"GET /?" + b"a&" * limits.HEAD_BYTES + b" HTTP/1.1\r\nHost: a\r\n\r\n", 431),
+        (b"GET /?" + b"a" * limits.FIRST_LINE_BYTES + b" HTTP/1.1\r\nHost: a\r\n\r\n", 414),
+        (b"\r\nGET /?" + b"a&" * limits.PARAMETERS + b" HTTP/1.1\r\nHost: a\r\n\r\n", 414),
+        (b"GET /?" + b"a" * limits.FIRST_LINE_BYTES, 414),  # and goes on
         (HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 9, 411),
         (HEAD + b"transfer-encoding: Chunked\r\nContent-Length: 3\r\n\r\nabc", 411),
     ],

@@ -47,6 +47,9 @@ class Connection(h11.Connection):
         size = end.start() if end else len(data)
         if size > limits.HEAD_BYTES or data.count(b"\n", 0, size) > limits.HEAD_LINES:
             raise h11.RemoteProtocolError("the head of the request is too large", 431)
+        first = data[: limits.HEAD_BYTES].lstrip().partition(b"\n")[0]
+        if len(first) > limits.FIRST_LINE_BYTES or first.count(b"&") >= limits.PARAMETERS:
+            raise h11.RemoteProtocolError("the address of the request is too long", 414)
 
 
 class Protocol(H11Protocol):

@@ -87,6 +87,7 @@ class Door:
         self._places = {
             of_page: Places(limits.QUESTIONS, limits.FIRST_QUESTIONS) for of_page in (False, True)
         }
+        self._documents = Places(limits.DOCUMENTS, limits.DOCUMENTS)
         self._reading = Places(1, 1)  # long questions for tools are read one after the other
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
@@ -107,9 +108,13 @@ class Door:
             self.gate.last = time.monotonic()
 
     async def _let_in(self, scope: Event, receive: Receive, send: Send) -> None:
+        rule = rule_of((*RULES, *TOOL_RULES), scope["method"], scope["path"])
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
-            asks = "/gradio_api/" in scope["path"]
-            await (self._answer if asks else self.app)(scope, receive, send)
+            if rule is None or not rule.is_made:
+                await self._answer(scope, receive, send)
+                return
+            async with self._documents.take(address_of(scope)) as end:
+                await self._answer(scope, receive, _ending(send, end))
             return
         if self.gate.closing:
             raise RefusedError(503, CLOSING, is_read=False)
@@ -128,10 +133,12 @@ class Door:
         kind = Headers(scope=scope).get("content-type", "").lower()
         if kind.startswith("multipart") and not is_login:
             raise RefusedError(400, NOT_TAKEN)  # Gradio would leave its files on the disk
+        most = limits.TOOL_VALUES if is_tool else limits.BODY_VALUES
+        if not is_login and _has_many_values(body, most):
+            raise RefusedError(400, NOT_TAKEN)
         if is_tool:
             await self._check_json(body, address_of(scope))
         ask = self._log_in if is_login else self._answer
-        rule = rule_of((*RULES, *TOOL_RULES), scope["method"], scope["path"])
         if rule is None or not rule.is_direct:
             await ask(scope, _replayed(body, receive), send)
             return
@@ -217,12 +224,15 @@ def refused(scope: Event, status: int, error: VitvizError) -> PlainTextResponse:
     return PlainTextResponse(told_in(error.message, wanted), status, {"Connection": "close"})
 
 
-def _is_json(body: bytes) -> bool:
-    """Whether a body is JSON of at most `TOOL_VALUES` values: many values, unlike a large picture,
-    would take seconds to parse.
+def _has_many_values(body: bytes, most: int) -> bool:
+    """Whether a body has more than `most` JSON values, or `JSON_LISTS` lists and objects, counted
+    before it is parsed: unlike a large picture, they would take seconds to parse and to check.
     """
-    if sum(map(body.count, (b",", b"[", b"{"))) > limits.TOOL_VALUES:
-        return False
+    lists = body.count(b"[") + body.count(b"{")
+    return lists > limits.JSON_LISTS or lists + body.count(b",") > most
+
+
+def _is_json(body: bytes) -> bool:
     try:
         parse(body.decode())
     except ValueError:

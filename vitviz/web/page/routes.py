@@ -19,6 +19,7 @@ class Rule(NamedTuple):
     is_long      receives slowly; limited by the door
     is_direct    computes without the queue; an address has few of them at a time
     is_of_page   a question of our page, which does not wait for those of programs
+    is_made      made by Gradio in Python; few are made at a time
     is_linked    may be reached by a link from another site
     """
 
@@ -29,6 +30,7 @@ class Rule(NamedTuple):
     is_long: bool = False
     is_direct: bool = False
     is_of_page: bool = False
+    is_made: bool = False
     is_linked: bool = False
 
 
@@ -46,7 +48,7 @@ NAME, SEGMENT = r"[\w-]+", r"[^/]+"
 
 RULES = (
     # The page. Gradio's document asks for a password itself.
-    _rule("GET HEAD", r"/", "is_open", "is_linked"),
+    _rule("GET HEAD", r"/", "is_open", "is_made", "is_linked"),
     # Names that no file system takes would be status 500 and a traceback.
     _rule("GET HEAD", r"/(assets|static)(/[!-.0-~]{1,200}){1,9}", "is_open"),
     _rule(
@@ -55,8 +57,8 @@ RULES = (
     _rule("GET", r"/gradio_api/(startup-events|theme\.css)", "is_open"),
     _rule("POST", LOGIN.pattern, "is_open", "is_long"),
     _rule("GET", r"/logout", "is_open"),
-    _rule("GET", r"/config/?"),
-    _rule("GET", r"/gradio_api/info/?"),
+    _rule("GET", r"/config/?", "is_made"),
+    _rule("GET", r"/gradio_api/info/?", "is_made"),
     _rule("GET", r"/gradio_api/weights"),
     # Its requests, and their answers.
     _rule("POST", r"/gradio_api/(queue/join|cancel|reset/?)"),
@@ -75,7 +77,7 @@ RULES = (
 TOOL_RULES = (
     _rule("POST DELETE", TOOLS.pattern, "is_direct"),
     _rule("GET", TOOLS.pattern, "stays_open"),
-    _rule("GET", r"/gradio_api/mcp/schema"),
+    _rule("GET", r"/gradio_api/mcp/schema", "is_made"),
 )
 
 
