@@ -79,8 +79,7 @@ export function createBallot(app, changed) {
       room.ask({ do: "vote", voter: room.voter, question, guess: JSON.parse(guess) }),
     );
     if (question !== open || guess !== held) return;
-    const failed = reply?.error && reasonOf(refusalOf(reply), app.language);
-    setText(line, failed || t(reply ? "roomSent" : "roomLost"));
+    setText(line, replyText(app, reply, t("roomSent"), t("roomLost")));
     show(line, true);
     if (!reply?.counted) timer = setTimeout(send, AGAIN_MS, question, guess);
     hold(question, Boolean(reply?.waits));
@@ -191,8 +190,12 @@ export function createGathering(app, draw) {
   }
 }
 
+/** What is said of a reply: why it refuses, `done`, or `lost` where none came. */
+export const replyText = ({ language }, reply, done, lost) =>
+  (reply?.error && reasonOf(refusalOf(reply), language)) || (reply ? done : lost);
+
 /** The answer to a request; null where it fails or stays away. @param {Promise<any>} request */
-const heard = (request) =>
+export const heard = (request) =>
   Promise.race([
     request.catch(() => null),
     new Promise((lost) => {
