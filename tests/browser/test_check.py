@@ -153,6 +153,8 @@ def class_of_one(pupil: Pupil, code: str) -> None:
     page, texts = pupil.page, pupil.texts
     pupil.open_list()
     page.locator(LIST).get_by_text(texts["class"], exact=True).click()
+    asked = pupil.viewer["pollCodes"].format(count=22)
+    expect(page.locator(".vv-check-class")).to_contain_text(asked)
     slip = code[:-1] + ("7" if code[-1] != "7" else "8")
     field = page.locator(".vv-check-class textarea")
     field.fill(f"{code}\n{slip} {code.lower()}")

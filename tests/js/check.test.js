@@ -22,6 +22,7 @@ import {
   scoreOf,
 } from "../../vitviz/viewer/lessons/check.js";
 import {
+  CODE_LETTERS,
   HANDED,
   checkCode,
   classOf,
@@ -330,6 +331,14 @@ test("a class hands its codes in as numbers, and what is none breaks nothing", (
   const { guesses, wrong } = readResults(strange.join("\n"));
   assert.equal(guesses.length, 0);
   for (const { key } of wrong) assert.ok(key in STRINGS.en, key);
+});
+
+test("the pages say how long a code is", () => {
+  assert.equal(checkCode(result("a", 0, BEFORE, AFTER)).replaceAll("-", "").length, CODE_LETTERS);
+  for (const page of ["teaching.md", "viewer/README.md"]) {
+    const text = readFileSync(new URL("../../vitviz/" + page, import.meta.url), "utf8");
+    assert.match(text, new RegExp("code of " + CODE_LETTERS + " letters", "i"), page);
+  }
 });
 
 test("a code of the first version is refused in a sentence that says so", () => {

@@ -42,6 +42,9 @@ const SIZE = asked("a")
   .reduce((product, [, names]) => product * BigInt(names.length), BigInt(FORMS.length * SEEDS));
 const LETTERS = Math.ceil(SIZE.toString(2).length / 5);
 
+/** Letters of a code, without hyphens. */
+export const CODE_LETTERS = 2 * SEAL + LETTERS;
+
 /** @param {Result} result */
 export function checkCode({ form, seed, before, after }) {
   let number = 0n;
@@ -99,11 +102,10 @@ export const numbersOf = (code) =>
 
 /** The code that came from there, which can be anything. @param {any} numbers */
 export function codeFrom(numbers) {
-  const length = 2 * SEAL + LETTERS;
   const letters = [numbers]
     .flat()
     .map((number, at) =>
-      written(Math.floor(Math.abs(number)), Math.max(1, Math.min(PACK, length - PACK * at))),
+      written(Math.floor(Math.abs(number)), Math.max(1, Math.min(PACK, CODE_LETTERS - PACK * at))),
     );
   return grouped(letters.join(""));
 }

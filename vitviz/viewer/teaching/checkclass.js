@@ -3,7 +3,7 @@
  */
 
 import { ITEMS, ROUNDS } from "../lessons/check.js";
-import { HANDED, classOf, codeFrom, readResults, tableOf } from "../lessons/checkcodes.js";
+import { CODE_LETTERS, HANDED, classOf, codeFrom, readResults, tableOf } from "../lessons/checkcodes.js";
 import { csvText } from "../maths/csv.js";
 import { el, setText, show } from "../parts/dom.js";
 import { download } from "../parts/download.js";
@@ -58,7 +58,7 @@ export function createCheckClass(app) {
   const root = el(
     "div",
     { class: "vv-poll vv-check-class" },
-    el("label", {}, el("span", { class: "vv-note", text: t("pollCodes") }), field),
+    el("label", {}, el("span", { class: "vv-note", text: t("pollCodes", { count: CODE_LETTERS }) }), field),
     el("p", { class: "vv-note", text: t("check.classHelp") }),
     room?.teacher
       ? el(
