@@ -147,8 +147,7 @@ def test_a_step_that_asks_for_a_number_leaves_a_line_where_others_name_it(visit)
     sheet = paper(seen.page, 0)
     rows = [row.locator("td").all_inner_texts()[1:] for row in sheet.locator(".numbers tr").all()]
     query, key = (
-        [float(text.replace("\u2212", "-")) for row in rows[at::3] for text in row]
-        for at in (0, 1)
+        [float(text.replace("\u2212", "-")) for row in rows[at::3] for text in row] for at in (0, 1)
     )
     told = float(re.search(r"Here that makes (\S+)\.", sheet.inner_text("section"))[1])
     assert sum(q * k for q, k in zip(query, key, strict=True)) == pytest.approx(told, abs=0.02)
