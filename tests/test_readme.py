@@ -34,6 +34,7 @@ PAGES = {
         ROOT / ".github/CONTRIBUTING.md",
         ROOT / ".github/SECURITY.md",
         ROOT / "CHANGELOG.md",
+        HOUSE / "research.md",
         HOUSE / "teaching.md",
         HOUSE / "web/examples/README.md",
         HOUSE / "train/digits/README.md",

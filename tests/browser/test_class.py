@@ -1,7 +1,9 @@
 """A class votes: what pupils guess appears on the teacher's page by itself."""
 
+import csv
 import re
 from contextlib import closing
+from pathlib import Path
 
 import httpx
 import pytest
@@ -82,6 +84,10 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     answer.click(force=True)
     expect(pupils[0].locator(".vv-lesson-gap")).to_be_hidden()
     expect(poll.get_by_role("status")).to_have_text("Guesses: 1.")
+    # A reload waits as before.
+    pupils[0].reload()
+    expect(told[0]).to_have_text(WAITS)
+    expect(answer).to_have_attribute("aria-disabled", "true")
     tap(pupils[1], 8, 4)
     expect(boxes.nth(8 * 12 + 4)).to_have_text("2")
     tap(pupils[1], 1, 5)  # another thought replaces the first
@@ -113,6 +119,16 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     second.close()
     expect(poll.get_by_role("status")).to_have_text("Guesses: 2.")
     expect(boxes.first).to_have_text("")
+    # The list of the hour has it, and saves it.
+    poll.locator("summary", has_text="Polls until now: 1").click()
+    expect(poll.locator("tbody td").nth(1)).to_have_text("2")
+    expect(poll.locator("tbody td").nth(2)).to_contain_text("of 2 right.")
+    with teacher.expect_download() as saving:
+        press(poll, "All polls as a table (CSV)")
+    with Path(saving.value.path()).open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["step"], row["picture"], row["votes"]) for row in rows] == [("2", PANDA, "1")] * 2
+    assert {row["guess"] for row in rows} == {"row 3, col 3", "row 1, col 5"}
     press(poll, "Open the vote")
     press(poll, "Empty")
     expect(poll.get_by_role("status")).to_have_text("Guesses: 0.")
@@ -122,6 +138,7 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     expect(poll.get_by_role("status")).to_have_text("Guesses: 1.")
     press(poll, "Forget all guesses?")
     expect(poll.get_by_role("status")).to_have_text("Guesses: 0.")
+    expect(poll.get_by_text("Polls until now")).to_be_hidden()
 
     # A dialog that is closed asks no more.
     teacher.keyboard.press("Escape")

@@ -79,6 +79,17 @@ def no_answer_is_told(page, lesson: str) -> None:
         if lesson == "matter":  # worked out in the page, and the intact answer by its host
             assert dictionary(language, "lessons")["matter_patches_option_same"] in answers
         assert pages(key) <= pages(sheet) <= 3, (lesson, language)
+        # Every step is in the key, nothing is wider than the paper, and a sheet has a picture.
+        assert key.locator("section > h2").all_inner_texts() == [
+            *sheet.locator("section > h2").all_inner_texts()
+        ]
+        wide = "() => document.documentElement.scrollWidth <= innerWidth"
+        for tab in (sheet, key):
+            tab.set_viewport_size({"width": 672, "height": 900})  # 178 mm
+            assert tab.evaluate(wide), (lesson, language)
+        assert sheet.locator("img").count() >= 1, lesson
+        assert sheet.locator(".last section + .score").count() == 1, lesson
+        assert sheet.locator(".last .question").count() == 1 or lesson == "taken", lesson
         expect(sheet.locator(".who span")).to_have_text(
             [texts["sheetName"], texts["sheetClass"], texts["sheetDate"]]
         )
@@ -109,9 +120,9 @@ def a_plan_is_printed(seen, language: str) -> None:
     rows = [
         ["0:00", "4", texts["does_before"]],
         ["0:04", "4", lessons["cut"]],
-        ["0:08", "8", lessons["shuffle"]],
-        ["0:16", "9", lessons["ask"]],
-        ["0:25", "9", lessons["matter"]],
+        ["0:08", "7", lessons["shuffle"]],
+        ["0:15", "9", lessons["ask"]],
+        ["0:24", "10", lessons["matter"]],
         ["0:34", "6", lessons["unknown"]],
         ["0:40", "5", texts["does_after"]],
         ["", "45", texts["sum"]],
@@ -134,6 +145,13 @@ def test_a_step_that_asks_for_a_number_leaves_a_line_where_others_name_it(visit)
     link = "?model=photos&example=red-panda&lesson=number&step=1&key=true"
     seen = visit(link)
     sheet = paper(seen.page, 0)
+    rows = [row.locator("td").all_inner_texts()[1:] for row in sheet.locator(".numbers tr").all()]
+    query, key = (
+        [float(text.replace("\u2212", "-")) for row in rows[at::3] for text in row] for at in (0, 1)
+    )
+    told = float(re.search(r"Here that makes (\S+)\.", sheet.inner_text("section"))[1])
+    assert sum(q * k for q, k in zip(query, key, strict=True)) == pytest.approx(told, abs=0.02)
+    assert all(text == "" for row in rows[2::3] for text in row)
     third = sheet.locator("section").nth(2)
     expect(third).to_contain_text("here e to the ________ (step 2) is")
     # What turns out in steps 2 to 4 is told by step 5 of another lesson, which is done on the page.

@@ -25,6 +25,6 @@ interface Element {
 
 /** Left by the document of the app: who somebody is in a class (web/page/room.js), and the first manifest. */
 interface Window {
-  vitvizRoom?: { teacher: string | null; voter: string };
+  vitvizRoom?: Pick<import("../../vitviz/viewer/types.js").Room, "teacher" | "voter" | "answered">;
   vitvizFirst?: any;
 }

@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
-import { PLANS } from "../../vitviz/viewer/lessons/plans.js";
-import { planRows } from "../../vitviz/viewer/text/lesson.js";
+import { PLANS, taughtBy } from "../../vitviz/viewer/lessons/plans.js";
+import { planRows, planTeaches } from "../../vitviz/viewer/text/lesson.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 
@@ -63,7 +63,7 @@ test("a plan is said line by line, from the minute when a part begins, in every 
   );
   assert.equal(planRows({ t: translator("en") }, double).at(-1).from, "1:25");
   const [cut, ask] = planRows({ t: translator("en") }, PLANS[0]);
-  assert.deepEqual([cut.how, ask.how], ["Steps 1, 3, 4, 6.", "Steps 1–4."]);
+  assert.deepEqual([cut.how, ask.how], ["Steps 1–4, 6.", "Steps 1–4."]);
   const used = new Set();
   for (const [language, texts] of Object.entries(STRINGS)) {
     const t = (key, values) => {
@@ -73,6 +73,7 @@ test("a plan is said line by line, from the minute when a part begins, in every 
     };
     for (const plan of PLANS) {
       planRows({ t }, plan);
+      planTeaches({ t }, plan);
       for (const name of ["name_", "for_"]) t("plan." + name + plan.id);
     }
   }
@@ -80,6 +81,30 @@ test("a plan is said line by line, from the minute when a part begins, in every 
     (key) => /^plan\.(name|for|does|note)_/.test(key) && !used.has(key),
   );
   assert.deepEqual(spare, [], "texts that no plan says");
+});
+
+test("a plan says which questions of the self-check it teaches, and which it only asks", () => {
+  assert.deepEqual(Object.fromEntries(PLANS.map((plan) => [plan.id, taughtBy(plan).map(({ id }) => id)])), {
+    look: ["pixels", "pair", "bright"],
+    lesson: ["pixels", "pair", "percent", "late"],
+    double: ["pixels", "pair", "percent", "late", "bright"],
+    week1: ["pixels", "pair"],
+    week2: ["cls"],
+    week3: ["late", "bright"],
+    week4: [],
+  });
+  const said = (id) =>
+    planTeaches(
+      { t: translator("en") },
+      PLANS.find((plan) => plan.id === id),
+    );
+  assert.equal(said("week4"), "");
+  assert.equal(
+    said("double"),
+    "The self-check asks about what it teaches here: How much of a photo the model gets; From A to B, and back; " +
+      "What a percentage tells; Whether a map is the reason; What brightness in a map says. " +
+      "Asked too, but not taught in this plan: What CLS is.",
+  );
 });
 
 test("the page for teachers has every plan as it is", () => {
@@ -100,5 +125,8 @@ test("the page for teachers has every plan as it is", () => {
       .join(" | ")
       .trim();
     assert.ok(page.includes(row), "teaching.md lacks: " + row);
+    const teaches = taughtBy(plan).map(({ id }) => t("check." + id).toLowerCase());
+    const line = "| " + t("plan.name_" + plan.id) + " | " + (teaches.join("; ") || "nothing") + " |";
+    assert.ok(page.toLowerCase().includes(line.toLowerCase()), "teaching.md lacks: " + line);
   }
 });

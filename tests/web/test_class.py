@@ -59,7 +59,7 @@ def test_pupils_wait_for_the_answer_while_the_teacher_shows_an_open_vote():
     room = Classroom(clock=lambda: now[0])
 
     def waits(question: str = "abc") -> bool:
-        return room.ask({"do": "wait", "question": question})["waits"]
+        return room.ask({"do": "wait", "voter": voter(1), "question": question})["waits"]
 
     assert vote(room, 1, 5) == {"counted": True}  # nobody polls
     assert not waits()
@@ -80,7 +80,78 @@ def test_pupils_wait_for_the_answer_while_the_teacher_shows_an_open_vote():
     assert not waits()
     for wrong in VALUES:
         if not (isinstance(wrong, str) and re.fullmatch("[0-9a-z]{1,8}", wrong)):
-            assert "error" in room.ask({"do": "wait", "question": wrong})
+            assert "error" in room.ask({"do": "wait", "voter": voter(1), "question": wrong})
+    for wrong in (None, "", 5, "x" * 16, [voter(1)]):
+        assert "error" in room.ask({"do": "wait", "voter": wrong, "question": "abc"})
+
+
+class Pupil:
+    """A page of a class, as viewer/teaching/room.js asks: `loads` is a reload or a second tab."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.guess, self.seen, self.waits = number, None, False, False
+
+    def guesses(self, room, guess: int) -> None:
+        """After the answer was seen a guess stays on the device."""
+        if self.seen:
+            return
+        self.guess = guess
+        self.waits = vote(room, self.number, guess).get("waits", False)
+
+    def asks(self, room) -> None:
+        """Also what a page does first that has been loaded anew."""
+        if self.guess is None or self.seen:
+            return
+        sent = {"do": "wait", "voter": voter(self.number), "question": "abc"}
+        reply = room.ask(sent)
+        if reply["waits"] and not reply["counted"]:
+            reply = vote(room, self.number, self.guess)
+        self.waits = reply.get("waits", False)
+
+    def looks(self) -> None:
+        """Press *Show the answer*."""
+        self.seen = self.seen or (self.guess is not None and not self.waits)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_thirty_pupils_are_counted_exactly_through_reloads_tabs_and_a_restart(seed):
+    """The app restarts in the middle with the same word: what it forgot, pages send again."""
+    draw = random.Random(seed)
+    now = [0.0]
+    room = Classroom("word", clock=lambda: now[0])
+    pupils = [Pupil(number) for number in range(30)]
+    late = set(draw.sample(range(30), 5))  # begin when the answer is told
+    teach(room, "tally")
+    for at in range(300):
+        if at == 150:
+            room = Classroom("word", clock=lambda: now[0])
+            teach(room, "tally")
+        one = draw.choice([one for one in pupils if one.number not in late])
+        draw.choice(
+            [
+                lambda one=one, room=room: one.guesses(room, draw.randrange(9)),
+                lambda one=one, room=room: one.asks(room),
+                one.looks,
+            ]
+        )()
+        now[0] += 0.1
+        teach(room, "tally")  # each second, and a guess with each
+    assert not any(one.seen for one in pupils)  # nobody sees the answer while the vote is open
+    for one in pupils:  # each page asks every 1.5 s while it waits
+        one.asks(room)
+    expected = sorted(one.guess for one in pupils if one.guess is not None)
+    assert 20 <= len(expected) <= 25
+    assert sorted(teach(room, "close")["guesses"]) == expected
+    for one in pupils:
+        one.asks(room)
+        one.looks()
+        one.guesses(room, 8)  # again, or late: the vote is closed
+    assert sorted(teach(room, "open")["guesses"]) == expected
+    assert sum(one.seen for one in pupils) == len(expected)
+    for one in pupils:
+        if one.seen:
+            one.guesses(room, 8)
+    assert sorted(teach(room, "tally")["guesses"]) == expected
 
 
 def test_a_vote_is_closed_opened_and_emptied_by_the_teacher_alone():

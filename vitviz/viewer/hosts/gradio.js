@@ -127,7 +127,7 @@ export function open(viewer, component, page, texts) {
     awaited: true,
     languages: true,
     texts,
-    room: room && { ...room, answered: new Set(), ask: (question) => backend.ask("room", question) },
+    room: room && { ...room, ask: (question) => backend.ask("room", question) },
     send: async (file) => ({ address: (await upload(file)).path, name: file.name, file }),
     draw,
     take: (picture, name) => draw(picture, name, false),

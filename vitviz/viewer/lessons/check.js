@@ -5,6 +5,7 @@
  */
 
 import { strongest } from "../maths/attention.js";
+import { Chance } from "../maths/chance.js";
 import { grouped, percent } from "../maths/numbers.js";
 import { atOf, stateOf } from "./steps.js";
 import { truthOf } from "./truths.js";
@@ -14,33 +15,39 @@ export const FORMS = /** @type {const} */ (["a", "b"]);
 /** How sure one is of an answer: the last one counts as sure. */
 export const LEVELS = /** @type {const} */ (["guess", "rather", "sure"]);
 /** Key of the self-check in the storage for guesses. */
-const KEPT = "check/kept";
+const KEPT = "check/kept2"; // the first one had other questions
+/** So many orders of options and reasons; one is drawn for each device. */
+export const SEEDS = 32;
 
 /**
  * The analysis on the screen, as a form of a question looks at it.
  * @typedef {{at: import("./truths.js").At, value: (truth: string, more?: any) => any,
  *   row: () => Float32Array, prefix: number, pool: string}} Look
  *   row: what the asked token takes from each patch
- * @typedef {{options: Record<string, null|((look: Look) => string)>, key: string|((look: Look) => string),
- *   state?: any,
+ * @typedef {{options: Record<string, null|((look: Look) => string)>, reasons: string[],
+ *   key: string|((look: Look) => string), state?: any,
  *   marks?: (look: Look) => number[], values?: (look: Look) => Record<string, string|number>}} Form
  *   options: a number as it is written, or null for words alone; key: the right option, or what has to be
  *   written in it, where an option in words is right if no number is
- * @typedef {{id: string, kind: "taught"|"transfer"|"control", lesson: string|null, reasons: string[],
+ * @typedef {{id: string, kind: "taught"|"transfer"|"control", lesson: string|null, steps: number[],
  *   reason: string|Record<string, string>, a: Form, b: Form}} Item
- *   lesson: the one that teaches it; reason: the right one, or that for each right option
+ *   lesson and steps: those that teach it, counted from 1; reason: the right one, or that for each right
+ *   option
  * @typedef {typeof ROUNDS[number]} Round
- * @typedef {{answer?: string, reason?: string, sure?: number, right?: boolean[]}} Entry  right: whether the
- *   answer is, and the reason
+ * @typedef {{answer?: string, reason?: string, sure?: number, key?: string}} Entry  key: the right option
+ *   when it was answered
+ * @typedef {Required<Entry>} Choice
  * @typedef {{answer: boolean, reason: boolean, sure: number}} Mark
  */
 
 const count =
-  (truth, times = 1) =>
+  (truth) =>
   (/** @type {Look} */ { value }) =>
-    grouped(times * value(truth));
+    grouped(value(truth));
 const PATCH = /** @type {[number, number]} */ ([0.37, 0.45]);
 const LAST = { layer: "last", head: "mean" };
+/** The darker patch of a question: so far down the order of brightness, as a part of all patches. */
+const DARKER = 0.25;
 
 /**
  * A form of the question how much A takes from B. B asks in return with a query of its own.
@@ -52,35 +59,24 @@ function pairOf(state) {
     state: { ...state, partner: "strongest" },
     marks: ({ at }) => [at.token, at.partner],
     options: { share, rest: ({ value }) => percent(1 - value("pairShare")), anew: null },
+    reasons: ["alike", "taken", "own"],
     key: ({ at, value }) => percent(value("pairShare", { token: at.partner, partner: at.token })),
     values: (look) => ({ share: share(look), layer: look.at.layer, head: String(look.at.head) }),
   };
 }
 
-/**
- * A form of the question how much an answer loses without the patch that is brightest, or darkest, in a map.
- * @param {1|-1} sign
- * @returns {Form}
- */
-function hiddenOf(sign) {
-  const patch = ({ row }) =>
-    strongest(
-      row().map((value) => sign * value),
-      1,
-    )[0];
-  const share = (look) => percent(look.row()[patch(look)]);
-  return {
-    state: { ...LAST, token: 0 },
-    marks: (look) => [look.prefix + patch(look)],
-    values: (look) => ({ share: share(look) }),
-    options: sign > 0 ? { all: null, open: null, share } : { open: null, share, nothing: null },
-    key: "open", // a map shows shares of attention; the loss of an answer is another measurement
-  };
+/** The brightest patch of a map, and one that is darker. @param {Look} look @returns {[number, number]} */
+function ranked({ row }) {
+  const order = strongest(row(), row().length);
+  return [order[0], order[Math.floor(DARKER * order.length)]];
 }
+/** @param {Look} look */
+const shares = (look) => ranked(look).map((patch) => percent(look.row()[patch]));
 
-/** The answer is read from CLS, or gathered from all tokens. @type {Pick<Form, "key"|"state">} */
+/** The answer is read from CLS, or gathered from all tokens. @type {Pick<Form, "key"|"state"|"reasons">} */
 const READ = {
   state: { ...LAST, token: PATCH },
+  reasons: ["map", "read", "gathered"],
   key: ({ pool }) => (pool === "token" ? "stays" : "changes"),
 };
 
@@ -90,46 +86,58 @@ export const ITEMS = [
     id: "pixels",
     kind: "taught",
     lesson: "cut",
-    reasons: ["full", "small", "colour"],
+    steps: [2, 4],
     reason: "small",
     a: {
       options: { small: count("patchNumbers"), colour: () => "1", full: null },
-      key: count("patchNumbers"),
+      reasons: ["full", "small", "colour"],
+      key: "small",
     },
     b: {
-      options: { more: null, either: count("pixelNumbers"), each: count("patchCount") },
-      key: count("pixelNumbers"),
+      options: { more: null, either: count("patchNumbers"), each: () => "1" },
+      reasons: ["full", "small", "colour"],
+      key: "either",
     },
   },
   {
     id: "pair",
     kind: "taught",
     lesson: "ask",
-    reasons: ["alike", "taken", "own"],
+    steps: [1, 4],
     reason: "own",
     a: pairOf({ layer: 1, head: 0, token: PATCH }),
     b: pairOf({ layer: 2, head: 1, token: [0.62, 0.62] }),
   },
+  // Fact: no number of a photo enters the pass of another; tests/test_check.py compares both.
   {
-    id: "parts",
-    kind: "transfer",
-    lesson: "cut",
-    reasons: ["grid", "things", "need"],
-    reason: "grid",
+    id: "batch",
+    kind: "control",
+    lesson: null,
+    steps: [],
+    reason: "apart",
     a: {
-      options: { three: () => "3", same: count("patchCount"), triple: count("patchCount", 3) },
-      key: count("patchCount"),
+      options: { alone: null, leans: null, weaker: null },
+      reasons: ["mix", "apart", "share"],
+      key: "alone",
     },
-    b: { options: { same: count("patchCount"), one: () => "1", none: () => "0" }, key: count("patchCount") },
+    b: { options: { surer: null, same: null, less: null }, reasons: ["mix", "apart", "share"], key: "same" },
   },
   {
     id: "percent",
     kind: "taught",
     lesson: "unknown",
-    reasons: ["right", "taught", "shared"],
+    steps: [3, 4],
     reason: "shared",
-    a: { options: { low: null, even: null, any: null }, key: "any" },
-    b: { options: { none: null, whole: null, less: null }, key: "whole" },
+    a: {
+      options: { low: null, even: null, any: null },
+      reasons: ["right", "taught", "shared"],
+      key: "any",
+    },
+    b: {
+      options: { little: null, open: null, rest: null },
+      reasons: ["right", "taught", "shared"],
+      key: "rest",
+    },
   },
   // A model without CLS has none that could be the name of a class: the question is about those that have
   // one.
@@ -137,39 +145,69 @@ export const ITEMS = [
     id: "cls",
     kind: "taught",
     lesson: "notes",
-    reasons: ["learned", "answer", "pixels"],
+    steps: [1],
     reason: "learned",
-    a: { options: { learned: null, name: null, photo: null }, key: "learned" },
-    b: { options: { none: null, middle: null, cls: null }, key: "cls" },
+    a: {
+      options: { learned: null, name: null, photo: null },
+      reasons: ["learned", "answer", "pixels"],
+      key: "learned",
+    },
+    b: {
+      options: { none: null, all: null, cls: null },
+      reasons: ["learned", "places", "pixels"],
+      key: "cls",
+    },
   },
   {
     id: "late",
     kind: "taught",
     lesson: "matter",
-    reasons: ["map", "read", "gathered"],
+    steps: [7],
     reason: { stays: "read", changes: "gathered" },
     a: { ...READ, marks: ({ at }) => [at.token], options: { changes: null, stays: null, fails: null } },
     b: { ...READ, options: { stays: null, fails: null, changes: null } },
   },
+  // A map shows shares of attention; the loss of an answer is another measurement.
   {
     id: "bright",
     kind: "transfer",
     lesson: "hide",
-    reasons: ["sum", "others", "weight"],
+    steps: [1, 2],
     reason: "others",
-    a: hiddenOf(1),
-    b: hiddenOf(-1),
+    a: {
+      state: { ...LAST, token: 0 },
+      marks: (look) => [look.prefix + ranked(look)[0]],
+      values: (look) => ({ share: shares(look)[0] }),
+      options: { all: null, open: null, share: (look) => shares(look)[0] },
+      reasons: ["sum", "others", "weight"],
+      key: "open",
+    },
+    b: {
+      state: { ...LAST, token: 0 },
+      marks: (look) => ranked(look).map((patch) => look.prefix + patch),
+      values: (look) => ({ share: shares(look)[0], other: shares(look)[1] }),
+      options: { brighter: null, darker: null, open: null },
+      reasons: ["weight", "spare", "others"],
+      key: "open",
+    },
   },
-  // Fact: weights are read by a pass and written by a training alone; tests/test_check.py compares them
-  // before and after.
+  // Fact: a map has a share for every pair of tokens.
   {
-    id: "photo",
+    id: "grow",
     kind: "control",
     lesson: null,
-    reasons: ["step", "memory", "weights"],
-    reason: "weights",
-    a: { options: { better: null, told: null, no: null }, key: "no" },
-    b: { options: { improved: null, same: null, chance: null }, key: "same" },
+    steps: [],
+    reason: "pairs",
+    a: {
+      options: { two: () => "2", four: () => "4", sixteen: () => "16" },
+      reasons: ["sides", "rows", "pairs"],
+      key: "sixteen",
+    },
+    b: {
+      options: { equal: null, three: () => "3", nine: () => "9" },
+      reasons: ["fixed", "rows", "pairs"],
+      key: "nine",
+    },
   },
 ];
 
@@ -207,6 +245,26 @@ export function keyOf({ key, options }, look) {
 /** The reason of a right option. @param {Item} item @param {string} key */
 export const reasonOf = ({ reason }, key) => (typeof reason === "string" ? reason : reason[key]);
 
+/** What is right in a choice. @param {Item} item @param {Choice} choice @returns {Mark} */
+export const markOf = (item, { answer, reason, sure, key }) => ({
+  answer: answer === key,
+  reason: reason === reasonOf(item, key),
+  sure,
+});
+
+/**
+ * The orders in which options and reasons are shown, as indices: for each round, question and part.
+ * @param {number} seed  below SEEDS
+ * @returns {Record<Round, {answer: number[], reason: number[]}[]>}
+ */
+export function ordersOf(seed) {
+  const chance = new Chance(seed, "orders");
+  const order = (names) => [...chance.permutation(names.length)];
+  const round = () =>
+    ITEMS.map(({ a }) => ({ answer: order(Object.keys(a.options)), reason: order(a.reasons) }));
+  return { before: round(), after: round() };
+}
+
 /** Answer and reason have to be right. @param {Mark} mark */
 export const isRight = ({ answer, reason }) => answer && reason;
 
@@ -214,7 +272,7 @@ export const isRight = ({ answer, reason }) => answer && reason;
 export const isSureAndWrong = (mark) => mark.sure === LEVELS.length - 1 && !isRight(mark);
 
 /**
- * The score over all questions, and on the control question, which no lesson teaches.
+ * The score over all questions, and on the control questions, which no lesson teaches.
  * @param {Mark[]} marks
  */
 export const scoreOf = (marks) => ({
@@ -228,16 +286,22 @@ export const scoreOf = (marks) => ({
 /**
  * The answers of a self-check, stored on the device.
  * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void}} book
- * @param {() => number} [lot]  draws the form of the first round
+ * @param {() => number} [lot]  draws the form of the first round, then the order of the options
  */
 export function createCheck(book, lot = Math.random) {
   const empty = () => ITEMS.map(() => /** @type {Entry} */ ({}));
-  const drawn = () => ({ form: FORMS[lot() < 0.5 ? 0 : 1], before: empty(), after: empty() });
+  const drawn = () => ({
+    form: FORMS[lot() < 0.5 ? 0 : 1],
+    seed: Math.floor(lot() * SEEDS),
+    before: empty(),
+    after: empty(),
+  });
   let fresh = drawn();
   const form = (/** @type {Round} */ round) =>
     round === "before" ? kept().form : FORMS.find((other) => other !== kept().form);
   const check = {
     form,
+    seed: () => kept().seed,
     begun: () => book.recall(KEPT) !== undefined,
     /** The entry of a question. @param {Round} round @param {number} at @returns {Entry} */
     entry: (round, at) => kept()[round][at],
@@ -247,35 +311,29 @@ export function createCheck(book, lot = Math.random) {
      * @param {number} at
      * @param {Entry} more
      */
-    put: (round, at, more) => write(round, at, { ...kept()[round][at], ...more, right: undefined }),
+    put: (round, at, more) => write(round, at, { ...kept()[round][at], ...more, key: undefined }),
     /** @param {Round} round @param {number} at */
     complete: (round, at) =>
       [check.entry(round, at)].every(({ answer, reason, sure }) =>
         [answer, reason, sure].every((value) => value !== undefined),
       ),
     /**
-     * Compares an entry with the answer that is right now.
+     * Keeps with an entry the answer that is right now.
      * @param {Round} round
      * @param {number} at
      * @param {string} key
      */
-    settle(round, at, key) {
-      const { answer, reason } = check.entry(round, at);
-      write(round, at, {
-        ...check.entry(round, at),
-        right: [answer === key, reason === reasonOf(ITEMS[at], key)],
-      });
-    },
+    settle: (round, at, key) => write(round, at, { ...kept()[round][at], key }),
     /** The first question that is open; as many as there are: none is. @param {Round} round */
     open(round) {
       const entries = kept()[round];
-      const at = entries.findIndex(({ right }) => !right);
+      const at = entries.findIndex(({ key }) => !key);
       return at < 0 ? entries.length : at;
     },
     /** @param {Round} round */
     done: (round) => check.open(round) === ITEMS.length,
-    /** @param {Round} round @returns {Mark[]} */
-    marks: (round) => kept()[round].map(({ right, sure }) => ({ answer: right[0], reason: right[1], sure })),
+    /** Of a round that is done. @param {Round} round */
+    choices: (round) => /** @type {Choice[]} */ (kept()[round]),
     clear() {
       fresh = drawn();
       book.keep(KEPT, undefined);
@@ -285,10 +343,15 @@ export function createCheck(book, lot = Math.random) {
 
   function kept() {
     const found = book.recall(KEPT);
-    if (!found || !FORMS.includes(found.form)) return fresh;
+    if (!FORMS.includes(found?.form) || !(found.seed >= 0 && found.seed < SEEDS)) return fresh;
     const other = FORMS.find((other) => other !== found.form);
     const entries = (round, own) => ITEMS.map((item, at) => checked(found[round]?.[at], item, own));
-    return { form: found.form, before: entries("before", found.form), after: entries("after", other) };
+    return {
+      form: found.form,
+      seed: Math.floor(found.seed),
+      before: entries("before", found.form),
+      after: entries("after", other),
+    };
   }
 
   function write(round, at, entry) {
@@ -299,15 +362,13 @@ export function createCheck(book, lot = Math.random) {
 
 /** Drops parts of a stored entry that are damaged, or of another version. @returns {Entry} */
 function checked(found, item, form) {
-  const { answer, reason, sure, right } = found ?? {};
+  const { answer, reason, sure, key } = found ?? {};
+  const { options, reasons } = item[form];
   const entry = {
-    answer: Object.keys(item[form].options).includes(answer) ? answer : undefined,
-    reason: item.reasons.includes(reason) ? reason : undefined,
+    answer: Object.hasOwn(options, answer) ? answer : undefined,
+    reason: reasons.includes(reason) ? reason : undefined,
     sure: Number.isInteger(sure) && Object.hasOwn(LEVELS, sure) ? sure : undefined,
   };
   const whole = Object.values(entry).every((value) => value !== undefined);
-  return {
-    ...entry,
-    right: whole && Array.isArray(right) && right.length === 2 ? right.map(Boolean) : undefined,
-  };
+  return { ...entry, key: whole && Object.hasOwn(options, key) ? key : undefined };
 }

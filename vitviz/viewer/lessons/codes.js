@@ -210,7 +210,7 @@ export function readAll(text, read) {
       guesses.push(read(code));
     } catch (error) {
       if (!(error instanceof Misfit)) throw error;
-      wrong.push({ code: code.slice(0, 20), key: error.key });
+      wrong.push({ code: code.slice(0, 30), key: error.key });
     }
   }
   return { guesses, wrong, more: Math.max(0, codes.length - MOST_CODES) };

@@ -3,6 +3,8 @@
  * from them.
  */
 
+import { ITEMS } from "./check.js";
+
 /**
  * A part of a plan: the steps of a lesson, or another activity.
  * @typedef {{minutes: number, does: string, steps?: number[], note?: string}} Part
@@ -19,7 +21,7 @@
  */
 const part = (minutes, does, more = {}) => ({ minutes, does, ...more });
 
-const BRIEF = { steps: [1, 3, 4, 6] }; // of Cut: what is lost, the patches, the numbers of one, the tokens
+const BRIEF = { steps: [1, 2, 3, 4, 6] }; // of Cut: the picture and its patches, down to the list of tokens
 const [CHECK, AGAIN] = [part(4, "before"), part(5, "after", { note: "again" })];
 
 /** @type {Plan[]} */
@@ -39,10 +41,10 @@ export const PLANS = [
     parts: [
       CHECK,
       part(4, "cut", BRIEF),
-      part(8, "shuffle"),
+      part(7, "shuffle"),
       part(9, "ask", { steps: [1, 2, 3, 4, 5], note: "vote" }),
-      part(9, "matter", { steps: [1, 2, 3, 4], note: "cat" }),
-      part(6, "unknown", { steps: [1, 2, 3], note: "fool" }),
+      part(10, "matter", { steps: [1, 2, 3, 4, 7], note: "cat" }),
+      part(6, "unknown", { steps: [1, 2, 3, 4], note: "fool" }),
       AGAIN,
     ],
   },
@@ -104,3 +106,15 @@ export const PLANS = [
     ],
   },
 ];
+
+/**
+ * Questions of the self-check that a plan teaches: all steps of each are in it.
+ * @param {Plan} plan
+ */
+export const taughtBy = ({ parts }) =>
+  ITEMS.filter((item) =>
+    parts.some(
+      ({ does, steps }) =>
+        does === item.lesson && (!steps || item.steps.every((step) => steps.includes(step))),
+    ),
+  );

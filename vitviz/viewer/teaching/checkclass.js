@@ -3,16 +3,18 @@
  */
 
 import { ITEMS, ROUNDS } from "../lessons/check.js";
-import { classOf, readResults, tableOf } from "../lessons/checkcodes.js";
+import { CODE_LETTERS, HANDED, classOf, codeFrom, readResults, tableOf } from "../lessons/checkcodes.js";
 import { csvText } from "../maths/csv.js";
 import { el, setText, show } from "../parts/dom.js";
 import { download } from "../parts/download.js";
 import { button } from "../parts/widgets.js";
+import { heard, replyText } from "./room.js";
 import { itemTitle } from "./selfcheck.js";
 
 /** @param {import("../main.js").App} app @returns {HTMLElement} */
 export function createCheckClass(app) {
   const { t } = app;
+  const { room } = app.teaching;
   const field = el("textarea", {
     rows: 3,
     spellcheck: "false",
@@ -56,14 +58,31 @@ export function createCheckClass(app) {
   const root = el(
     "div",
     { class: "vv-poll vv-check-class" },
-    el("label", {}, el("span", { class: "vv-note", text: t("pollCodes") }), field),
+    el("label", {}, el("span", { class: "vv-note", text: t("pollCodes", { count: CODE_LETTERS }) }), field),
     el("p", { class: "vv-note", text: t("check.classHelp") }),
+    room?.teacher
+      ? el(
+          "div",
+          { class: "vv-lesson-buttons" },
+          button({ text: t("check.fetch"), title: t("check.fetchTitle"), onClick: collect }),
+        )
+      : null,
     count,
     wrong,
     found,
   );
   draw();
   return root;
+
+  /** Adds the codes that pupils have handed in to those in the field. */
+  async function collect() {
+    const reply = await heard(room.ask({ do: "tally", teacher: room.teacher, question: HANDED }));
+    if (!Array.isArray(reply?.guesses))
+      return setText(count, replyText(app, reply, t("check.silent"), t("check.silent")));
+    const codes = [...field.value.split(/\s+/), ...reply.guesses.map(codeFrom)].filter(Boolean);
+    field.value = [...new Set(codes)].join("\n");
+    return draw();
+  }
 
   function draw() {
     const { guesses, wrong: slips, more } = readResults(field.value);

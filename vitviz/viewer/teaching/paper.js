@@ -41,6 +41,9 @@ h1 {
   color: #444;
   font-size: 9.5pt;
 }
+.last {
+  break-inside: avoid;
+}
 section {
   break-inside: avoid;
   margin: 0 0 4mm;
@@ -53,6 +56,13 @@ section {
 }
 .words {
   flex: 1;
+  min-width: 0;
+}
+pre {
+  margin: 0 0 2mm;
+  font: 9pt/1.4 ui-monospace, Consolas, monospace;
+  white-space: pre-wrap;
+  overflow-wrap: anywhere;
 }
 p {
   margin: 0 0 2mm;
@@ -121,6 +131,22 @@ td {
 }
 td:first-child {
   width: 16%;
+}
+.numbers {
+  margin: 0 0 2mm;
+}
+.numbers td,
+.numbers td:first-child {
+  width: auto;
+  height: 5mm;
+  padding: 0 0.5mm;
+  border-width: 0.1mm;
+  font-size: 7.5pt;
+  text-align: right;
+}
+.numbers tr:nth-child(3n) td {
+  border-bottom-width: 0.5mm;
+  height: 6mm;
 }
 .plan td,
 .plan td:first-child {

@@ -3,7 +3,7 @@
 import { PLANS } from "../lessons/plans.js";
 import { el } from "../parts/dom.js";
 import { button } from "../parts/widgets.js";
-import { planRows } from "../text/lesson.js";
+import { planRows, planTeaches } from "../text/lesson.js";
 import { openPaper, paper } from "./paper.js";
 
 /**
@@ -25,6 +25,7 @@ export function createPlans(app, linkTo) {
         el("summary", { text: t("plan.name_" + plan.id) }),
         el("p", { text: t("plan.for_" + plan.id) }),
         tableOf(app, plan, linkTo),
+        el("p", { class: "vv-note", text: planTeaches(app, plan) }),
         el(
           "div",
           { class: "vv-lesson-buttons" },
@@ -45,7 +46,11 @@ function onPaper(app, plan) {
   return paper(
     app.language,
     t("plan.name_" + plan.id),
-    [el("p", { class: "about", text: t("plan.for_" + plan.id) }), tableOf(app, plan, () => null)],
+    [
+      el("p", { class: "about", text: t("plan.for_" + plan.id) }),
+      tableOf(app, plan, () => null),
+      el("p", { class: "about", text: planTeaches(app, plan) }),
+    ],
     "plan",
   );
 }

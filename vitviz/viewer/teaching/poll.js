@@ -8,6 +8,7 @@ import { createMarked } from "../parts/marked.js";
 import { strongest } from "../maths/attention.js";
 import { optionText, stepText, titleOf, written } from "../text/lesson.js";
 import { button } from "../parts/widgets.js";
+import { createPolls } from "./polls.js";
 import { createGathering } from "./room.js";
 
 /**
@@ -38,7 +39,8 @@ export function createPoll(app) {
     },
   });
   let revealed = false;
-  const room = app.teaching.room?.teacher ? createGathering(app, draw) : null;
+  const polls = app.teaching.room?.teacher ? createPolls(app) : null;
+  const room = polls && createGathering(app, draw);
   const typed = el(
     "label",
     {},
@@ -56,6 +58,7 @@ export function createPoll(app) {
     ...(room ? [room.root, count, figure, typed, wrong] : [typed, count, wrong, figure]),
     el("div", { class: "vv-lesson-buttons" }, truth),
     el("p", { class: "vv-note", text: t(room ? "pollHelpRoom" : "pollHelp") }),
+    ...(polls ? [polls.root] : []),
   );
   dialog.addEventListener("close", () => {
     room?.stop();
@@ -77,19 +80,23 @@ export function createPoll(app) {
     show(figure, guesses.length > 0);
     const known = revealed ? course.truth() : null;
     const drawn = ({ choose: bars, number: line }[question.kind] ?? maps)(guesses, known ?? null);
-    figure.replaceChildren(
-      ...(guesses.length && (known ?? null) !== null ? [rightLine(guesses, known)] : []),
-      ...drawn,
-    );
+    const told = (known ?? null) !== null;
+    const right = told && guesses.length ? rightText(guesses, known) : "";
+    figure.replaceChildren(...(right ? [el("p", { class: "vv-poll-score", text: right })] : []), ...drawn);
+    if (room?.heard()) polls.record(guesses, told ? truthText(known) : "", right);
   }
 
-  function rightLine(guesses, known) {
+  function rightText(guesses, known) {
     const right = rightOf(app, guesses, known);
-    const words =
-      question.kind === "patches"
-        ? t("pollShared", { right: right.toFixed(1), count: paintable(question, app.source) })
-        : t("pollRight", { right, count: guesses.length });
-    return el("p", { class: "vv-poll-score", text: words });
+    return question.kind === "patches"
+      ? t("pollShared", { right: right.toFixed(1), count: paintable(question, app.source) })
+      : t("pollRight", { right, count: guesses.length });
+  }
+
+  /** The truth in words, where it is a word or a number. */
+  function truthText(known) {
+    if (question.kind === "choose") return optionText(app, known);
+    return question.kind === "number" ? written(app, question, known) : "";
   }
 
   /** Two maps: how often the class guessed each patch, and beside it the truth. */

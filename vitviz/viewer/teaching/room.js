@@ -9,6 +9,7 @@ import { OWN } from "../lessons/own.js";
 import { el, setText, show } from "../parts/dom.js";
 import { svg } from "../parts/svg.js";
 import { button } from "../parts/widgets.js";
+import { forgetPolls } from "./polls.js";
 import { reasonOf, refusalOf } from "../text/refusal.js";
 
 /** A number is sent when it has not changed for so long; what did not arrive is sent again after a while. */
@@ -26,7 +27,8 @@ const MARGIN = 4;
 
 /**
  * Hands a pupil's guess to the class: shows its code, and in a room a line about the delivery. A guess that
- * the device remembers from an earlier visit is not sent, nor one that was made after the answer was seen.
+ * the device remembers from an earlier visit is sent only while the teacher shows the vote and has none of this
+ * pupil, as after a restart; one that was made after the answer was seen is never sent.
  * @param {import("../main.js").App} app
  * @param {() => void} changed  the answer is kept back from now on, or no longer
  * @returns {{root: HTMLElement, render: () => void, waits: () => boolean}}  waits: the teacher has not opened the
@@ -70,8 +72,10 @@ export function createBallot(app, changed) {
     if (late && guess && !course.revealed()) {
       setText(line, t("roomLate"));
       show(line, true);
-    } else if (guess && !late && !arrived)
-      timer = setTimeout(send, course.question().kind === "number" ? STILL_MS : 0, question, guess);
+    } else if (guess && !late)
+      timer = arrived
+        ? setTimeout(ask, 0, question, guess)
+        : setTimeout(send, course.question().kind === "number" ? STILL_MS : 0, question, guess);
   }
 
   async function send(question, guess) {
@@ -79,8 +83,7 @@ export function createBallot(app, changed) {
       room.ask({ do: "vote", voter: room.voter, question, guess: JSON.parse(guess) }),
     );
     if (question !== open || guess !== held) return;
-    const failed = reply?.error && reasonOf(refusalOf(reply), app.language);
-    setText(line, failed || t(reply ? "roomSent" : "roomLost"));
+    setText(line, replyText(app, reply, t("roomSent"), t("roomLost")));
     show(line, true);
     if (!reply?.counted) timer = setTimeout(send, AGAIN_MS, question, guess);
     hold(question, Boolean(reply?.waits));
@@ -90,18 +93,27 @@ export function createBallot(app, changed) {
   function hold(question, now) {
     const before = waits;
     waits = now;
-    if (now) setText(line, t("roomWait"));
+    if (now) {
+      setText(line, t("roomWait"));
+      show(line, true);
+    }
     if (now) timer = setTimeout(ask, WAIT_MS, question, held);
     if (now !== before) changed();
   }
 
-  /** Whether the answer is still kept back; one who cannot ask waits no longer. */
+  /**
+   * Whether the answer is kept back; who cannot ask waits no longer, and asks again later. A guess that is not
+   * there any more is sent again.
+   */
   async function ask(question, guess) {
-    const reply = await heard(room.ask({ do: "wait", question }));
-    if (question !== open || guess !== held || !waits) return;
+    const reply = await heard(room.ask({ do: "wait", voter: room.voter, question }));
+    if (question !== open || guess !== held) return undefined;
     const now = Boolean(reply?.waits);
-    if (!now) setText(line, t(reply ? "roomShown" : "roomLost"));
+    if (now && !reply.counted) return send(question, guess);
+    if (waits && !now) setText(line, t(reply ? "roomShown" : "roomLost"));
     hold(question, now);
+    if (!reply) timer = setTimeout(ask, AGAIN_MS, question, guess);
+    return undefined;
   }
 }
 
@@ -109,7 +121,8 @@ export function createBallot(app, changed) {
  * The vote on the teacher's page, beside typed codes, for as long as a dialog is open.
  * @param {import("../main.js").App} app  in the step whose guesses are collected
  * @param {() => void} draw  the guesses have changed
- * @returns {{root: HTMLElement, guesses: () => any[], stop: () => void, close: () => void}}
+ * @returns {{root: HTMLElement, guesses: () => any[], heard: () => boolean, stop: () => void,
+ *   close: () => void}}  heard: the class has answered once
  */
 export function createGathering(app, draw) {
   const { t } = app;
@@ -136,7 +149,7 @@ export function createGathering(app, draw) {
     .ask({ do: "address", teacher: room.teacher, query: linkOf(app) })
     .then(invite)
     .catch(() => {});
-  return { root, guesses: () => guesses, stop, close: () => look("close") };
+  return { root, guesses: () => guesses, heard: () => last !== "", stop, close: () => look("close") };
 
   function stop() {
     ended = true;
@@ -152,8 +165,11 @@ export function createGathering(app, draw) {
   function begin() {
     const sure = fresh.textContent === t("roomNewAsk");
     name(fresh, t(sure ? "roomNew" : "roomNewAsk"), t("roomNewTitle"));
-    if (sure) look("new");
-    else setTimeout(() => name(fresh, t("roomNew"), t("roomNewTitle")), ASK_MS);
+    if (sure) {
+      forgetPolls(app);
+      last = ""; // what comes next is drawn, also if it is the same
+      look("new");
+    } else setTimeout(() => name(fresh, t("roomNew"), t("roomNewTitle")), ASK_MS);
   }
 
   /** Asks how the vote stands, after what is done to it; and again, as long as somebody sees it. */
@@ -191,8 +207,12 @@ export function createGathering(app, draw) {
   }
 }
 
+/** What is said of a reply: why it refuses, `done`, or `lost` where none came. */
+export const replyText = ({ language }, reply, done, lost) =>
+  (reply?.error && reasonOf(refusalOf(reply), language)) || (reply ? done : lost);
+
 /** The answer to a request; null where it fails or stays away. @param {Promise<any>} request */
-const heard = (request) =>
+export const heard = (request) =>
   Promise.race([
     request.catch(() => null),
     new Promise((lost) => {

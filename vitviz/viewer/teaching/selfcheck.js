@@ -11,15 +11,17 @@ import {
   keyOf,
   layersOf,
   lookOf,
+  ordersOf,
   reasonOf,
   scoreOf,
 } from "../lessons/check.js";
-import { checkCode } from "../lessons/checkcodes.js";
+import { HANDED, checkCode, marksOf, numbersOf } from "../lessons/checkcodes.js";
 import { LESSONS } from "../lessons/index.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createMarked } from "../parts/marked.js";
 import { allow, button, choice } from "../parts/widgets.js";
 import { titleOf } from "../text/lesson.js";
+import { heard, replyText } from "./room.js";
 
 /** @typedef {import("../main.js").App} App @typedef {import("../lessons/check.js").Round} Round */
 
@@ -172,6 +174,7 @@ function createSelfCheck(app, round) {
   function question() {
     const item = ITEMS[at];
     const entry = check.entry(round, at);
+    const order = ordersOf(check.seed())[round][at];
     const words = wordsOf(app, item, check.form(round));
     const put = (more) => {
       check.put(round, at, more);
@@ -192,8 +195,16 @@ function createSelfCheck(app, round) {
         el(
           "div",
           { class: "vv-check-tiers" },
-          asks(t("check.answer"), "answer", words.options),
-          asks(t("check.reason"), "reason", words.reasons),
+          asks(
+            t("check.answer"),
+            "answer",
+            order.answer.map((place) => words.options[place]),
+          ),
+          asks(
+            t("check.reason"),
+            "reason",
+            order.reason.map((place) => words.reasons[place]),
+          ),
         ),
         asks(
           t("check.sure"),
@@ -209,9 +220,10 @@ function createSelfCheck(app, round) {
    */
   function ending() {
     if (round === "before") return [el("p", { role: "status", text: t("check.kept") })];
-    const [before, after] = ROUNDS.map(check.marks);
+    const choices = { before: check.choices("before"), after: check.choices("after") };
+    const [before, after] = ROUNDS.map((name) => marksOf(choices[name]));
     const [first, last] = [before, after].map(scoreOf);
-    const code = checkCode({ form: check.form("before"), before, after });
+    const code = checkCode({ form: check.form("before"), seed: check.seed(), ...choices });
     const words = {
       count: ITEMS.length,
       before: first.right,
@@ -220,6 +232,7 @@ function createSelfCheck(app, round) {
       sureAfter: last.sureWrong,
       controlBefore: first.control,
       controlAfter: last.control,
+      untaught: ITEMS.filter(({ kind }) => kind === "control").length,
     };
     return [
       el("p", { class: "vv-lesson-gap", role: "status", text: t("check.result", words) }),
@@ -227,7 +240,8 @@ function createSelfCheck(app, round) {
       el("ol", {}, ...ITEMS.map((item, place) => answered(item, before[place], after[place]))),
       el("p", {}, t("check.code") + " ", el("output", { class: "vv-lesson-code", text: code })),
       el("p", { class: "vv-note", text: t("check.codeHelp") }),
-    ];
+      handing(app, code),
+    ].filter(Boolean);
   }
 
   function answered(item, before, after) {
@@ -258,6 +272,22 @@ function createSelfCheck(app, round) {
           })
         : el("p", { class: "vv-note", text: t("check.untaught") }),
     );
+  }
+}
+
+/** Hands a code to the class of the room; null where there is none. @param {App} app @param {string} code */
+function handing(app, code) {
+  const { t } = app;
+  const { room } = app.teaching;
+  if (!room || room.teacher) return null;
+  const said = el("p", { class: "vv-note", role: "status" });
+  const hand = button({ text: t("check.hand"), title: t("check.handTitle"), onClick: send });
+  return el("div", {}, el("div", { class: "vv-lesson-buttons" }, hand), said);
+
+  async function send() {
+    const sent = { do: "vote", voter: room.voter, question: HANDED, guess: numbersOf(code) };
+    const reply = await heard(room.ask(sent));
+    setText(said, replyText(app, reply, t("check.handed"), t("check.silent")));
   }
 }
 
@@ -295,9 +325,9 @@ export function wordsOf(app, item, name) {
       value,
       text: t(["check." + item.id, "option", value].join("_"), { value: number?.(look) }),
     })),
-    reasons: item.reasons.map((value) => ({
+    reasons: form.reasons.map((value) => ({
       value,
-      text: t(["check." + item.id, "reason", value].join("_")),
+      text: t(["check." + item.id, name, "reason", value].join("_")),
     })),
   };
 }

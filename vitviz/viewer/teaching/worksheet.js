@@ -1,7 +1,8 @@
 /** Worksheets: a lesson on paper, and its key, computed from the analysis on the screen. */
 
 import { CODE } from "../lessons/codelines.js";
-import { pictureCanvas } from "../parts/canvas.js";
+import { figureIn } from "../lessons/figures.js";
+import { photoCanvas, pictureCanvas } from "../parts/canvas.js";
 import { el } from "../parts/dom.js";
 import { percentBox } from "../maths/geometry.js";
 import { paper } from "./paper.js";
@@ -11,6 +12,11 @@ import { experimentIn } from "../lessons/experiments.js";
 import { optionsOf, paintable } from "../lessons/steps.js";
 import { read, removedIn, touchedIn } from "../state/experiment.js";
 import { sourceName, tokenName } from "../text/words.js";
+import { figured } from "./figured.js";
+
+/** Numbers in a line of query and key, and their decimals. */
+const LINE = 12;
+const DECIMALS = 3;
 
 /** Numbers that texts name without telling an answer. */
 const PLACES = ["layer", "head", "token", "partner"];
@@ -71,6 +77,8 @@ export function sheetIsReady(app) {
   const says = (there) =>
     isPlaced(there) &&
     stepText(there, "") !== null &&
+    (!multiplies(there) || vectorsOf(there) !== null) &&
+    (!framed(there) || there.source.whole.get() !== null) &&
     (!asks(there) || (there.course.truth() !== null && stepText(there, "question") !== null));
   return app.source.picture.get() !== null && stepsOn(app).every(({ there, here }) => !here || says(there));
 }
@@ -105,72 +113,120 @@ export function worksheet(app, key) {
 const sectionOf = ({ course }, ...inside) =>
   el("section", {}, el("h2", { text: String(course.number()) }), ...inside);
 
-/** The answers in the key, for each step that asks. */
+/** The answers in the key; of a step without one, why it has none here. */
 function answersOf(steps) {
-  return steps
-    .filter(({ there, here }) => here && asks(there))
-    .map(({ there }) => {
-      const question = there.course.question();
-      const words = [
-        el("p", { text: stepText(there, "question") ?? "" }),
-        question.kind === "write"
-          ? null
-          : el("p", {
-              class: "question",
-              text: there.t("lessonAnswer", { answer: answerText(there, there.course.truth()) }),
-            }),
-        ...Object.entries(sayings(there))
-          .filter(([, text]) => text)
-          .map(([name, text]) => el("p", { class: name, text })),
-      ];
-      return sectionOf(
-        there,
-        el(
-          "div",
-          { class: "step" },
-          el("div", { class: "words" }, ...words),
-          isMarked(question) ? picture(there, there.course.truth()) : null,
-        ),
-      );
-    });
+  return steps.map(({ there, here }) => {
+    if (!here || !asks(there))
+      return sectionOf(there, el("p", { class: "about", text: there.t(here ? "keyTells" : "keyElsewhere") }));
+    const question = there.course.question();
+    const words = [
+      el("p", { text: stepText(there, "question") ?? "" }),
+      question.kind === "write"
+        ? null
+        : el("p", {
+            class: "question",
+            text: there.t("lessonAnswer", { answer: answerText(there, there.course.truth()) }),
+          }),
+      ...Object.entries(sayings(there))
+        .filter(([, text]) => text)
+        .map(([name, text]) => el("p", { class: name, text })),
+    ];
+    return sectionOf(
+      there,
+      el(
+        "div",
+        { class: "step" },
+        el("div", { class: "words" }, ...words),
+        isMarked(question) ? picture(there, there.course.truth()) : null,
+      ),
+    );
+  });
 }
 
 /** Lines for who writes, the steps, and a table to fill in. */
 function sheetOf({ t }, steps) {
   const veil = veilOf(steps);
+  const here = steps.filter(({ here }) => here).map(({ there }) => there);
+  /** A sheet has its picture once, and again where a step that asks marks something else in it. */
+  const pictured = here.filter(
+    (there, at) =>
+      at === 0 || (asks(there) && markedIn(there) !== "" && markedIn(there) !== markedIn(here[at - 1])),
+  );
   const questions = steps.filter(
     ({ there }) => there.course.question() && there.course.question().kind !== "write",
   );
-  const row = (kind, texts) => el("tr", {}, ...texts.map((text) => el(kind, { text })));
+  const sections = steps.map(({ there, here }) =>
+    sectionOf(
+      there,
+      ...(here
+        ? onPaper(there, veil, pictured.includes(there))
+        : [el("p", { text: t(there.course.step().late ? "sheetLate" : "lessonOnPage") })]),
+    ),
+  );
+  const last = steps.findLastIndex(({ there, here }) => here && asks(there));
+  const score =
+    questions.length > 0
+      ? el(
+          "table",
+          { class: "score" },
+          rowOf("th", [t("sheetStep"), t("sheetMine"), t("sheetModel"), t("sheetGap")]),
+          ...questions.map(({ there }) => rowOf("td", [String(there.course.number()), "", "", ""])),
+        )
+      : null;
   return [
     el(
       "div",
       { class: "who" },
       ...["sheetName", "sheetClass", "sheetDate"].map((name) => el("span", { text: t(name) })),
     ),
-    ...steps.map(({ there, here }) =>
-      sectionOf(
-        there,
-        here
-          ? onPaper(there, veil)
-          : el("p", { text: t(there.course.step().late ? "sheetLate" : "lessonOnPage") }),
-      ),
-    ),
-    ...(questions.length > 0
-      ? [
-          el(
-            "table",
-            { class: "score" },
-            row("th", [t("sheetStep"), t("sheetMine"), t("sheetModel"), t("sheetGap")]),
-            ...questions.map(({ there }) => row("td", [String(there.course.number()), "", "", ""])),
-          ),
-        ]
-      : []),
+    ...sections.slice(0, last),
+    el("div", { class: "last" }, ...sections.slice(last), score), // no page has the table alone
   ];
 }
 
+const rowOf = (kind, texts) => el("tr", {}, ...texts.map((text) => el(kind, { text })));
+
+/** Whether a step is about query and key, number by number. */
+const multiplies = ({ course }) =>
+  /** @type {any} */ (figureIn(course.lesson(), course.step(), false))?.rows?.includes?.("q");
+
+/** Query, key and their products as a step shows them; null while they are loading. */
+const vectorsOf = (there) =>
+  figured(there, /** @type {any} */ (figureIn(there.course.lesson(), there.course.step(), false)));
+
+/** Query and key in lines, with room under them for the products. */
+function byHand(there) {
+  const [q, k, products] = vectorsOf(there);
+  const number = (value) => value.toFixed(DECIMALS).replace("-", "\u2212");
+  const lines = Math.ceil(q.values.length / LINE);
+  const part = (values, at) => Array.from(values.slice(at * LINE, (at + 1) * LINE), number);
+  return el(
+    "table",
+    { class: "numbers" },
+    ...Array.from({ length: lines }, (_, at) => [
+      rowOf("td", [q.name, ...part(q.values, at)]),
+      rowOf("td", [k.name, ...part(k.values, at)]),
+      rowOf("td", [products.name, ...part(q.values, at).map(() => "")]),
+    ]).flat(),
+  );
+}
+
+/** Whether a step shows the whole photo with a frame, and there is one. */
+const framed = ({ course, source }) =>
+  course.shows().includes("photo") && source.whole.exists && Boolean(source.manifest.photo.frame);
+
+/** The whole photo with a frame around what the model gets. */
+function wholePhoto({ source }) {
+  const whole = photoCanvas("");
+  whole.draw(source.whole.get());
+  const frame = el("b", { class: "token" });
+  const [top, left, height, width] = source.manifest.photo.frame.map((share) => 100 * share + "%");
+  Object.assign(frame.style, { top, left, height, width });
+  return el("div", { class: "sheet whole" }, el("img", { src: whole.canvas.toDataURL(), alt: "" }), frame);
+}
+
 /** One step: its sentences, the question, and room for a guess and its reason. */
-function onPaper(there, veil) {
+function onPaper(there, veil, pictured) {
   const { course } = there;
   const question = asks(there) ? course.question() : null;
   /** @type {(HTMLElement|null)[]} */
@@ -191,17 +247,21 @@ function onPaper(there, veil) {
         : el("p", { class: "because", text: there.t("sheetBecause") }),
     );
   }
-  const shown =
-    course.marks().length > 0 ||
-    course.step().state?.token ||
-    isMarked(question) ||
-    touched(there).length > 0;
-  return el(
-    "div",
-    { class: "step" },
-    el("div", { class: "words" }, ...words),
-    shown ? picture(there, null) : null,
-  );
+  const image = framed(there) ? wholePhoto(there) : pictured ? picture(there, null) : null;
+  return [
+    el("div", { class: "step" }, el("div", { class: "words" }, ...words), image),
+    multiplies(there) && !question ? byHand(there) : null,
+  ];
+}
+
+/** What is marked in the picture of a step; "" for nothing. A picture to mark in is one of its own. */
+function markedIn(there) {
+  const { course, selection } = there;
+  const token = course.step().state?.token ? selection.token : null;
+  const found = [course.marks(), touched(there), token, isMarked(course.question()) && course.number()];
+  return found.every((part) => part === null || part === false || part.length === 0)
+    ? ""
+    : JSON.stringify(found);
 }
 
 /** Whether patches are marked in the picture, which is large then. */

@@ -1,7 +1,9 @@
 /** The texts of lessons, with the numbers of the analysis on the screen in them. */
 
 import { digits, grouped, multiple, percent, plain, signed } from "../maths/numbers.js";
+import { ITEMS } from "../lessons/check.js";
 import { hiddenIn } from "../lessons/experiments.js";
+import { taughtBy } from "../lessons/plans.js";
 import { groupName, hasText, labelName, namesIn, tokenName, translated } from "./words.js";
 
 /** The title of a lesson: its own, else a text. */
@@ -211,6 +213,24 @@ export function planRows(app, { parts }) {
       how: [which, note && t("plan.note_" + note)].filter(Boolean).join(" "),
     };
   });
+}
+
+/**
+ * What a plan teaches of the self-check; and what it leaves out, where it has the self-check before and after.
+ * @param {{t: (key: string, values?: any) => string}} app
+ * @param {import("../lessons/plans.js").Plan} plan
+ */
+export function planTeaches({ t }, plan) {
+  const taught = taughtBy(plan);
+  const left = ITEMS.filter((item) => item.lesson && !taught.includes(item));
+  const rounds = plan.parts.filter(({ does }) => does === "before" || does === "after").length;
+  const titles = (items) => items.map(({ id }) => t("check." + id)).join("; ");
+  return [
+    taught.length > 0 && t("plan.teaches", { items: titles(taught) }),
+    rounds === 2 && left.length > 0 && t("plan.leaves", { items: titles(left) }),
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 /**

@@ -1,6 +1,6 @@
 // A class in one room. Runs before everything else: the teacher's secret is removed from the address, so that
 // no link, request or history contains it, and kept in this tab. The random number that identifies a pupil is
-// kept in this browser: a second tab is no second pupil.
+// kept in this browser: a second tab is no second pupil. Questions whose answer was seen are kept in this tab.
 window.vitvizRoom = (() => {
   const kept = {}; // used if the browser refuses to store anything
   const keep = (name, make, storage = "sessionStorage") => {
@@ -24,5 +24,10 @@ window.vitvizRoom = (() => {
       "",
     );
   const voter = (make) => keep("voter", make, "localStorage");
-  return { teacher: keep("teacher", word), voter: voter() ?? voter(number()) };
+  const seen = () => (keep("answered") ?? "").split(" ");
+  const answered = {
+    has: (question) => seen().includes(question),
+    add: (question) => answered.has(question) || keep("answered", [...seen(), question].join(" ")),
+  };
+  return { teacher: keep("teacher", word), voter: voter() ?? voter(number()), answered };
 })();

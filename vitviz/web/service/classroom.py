@@ -73,8 +73,8 @@ class Classroom:
             match request:
                 case {"do": "vote", "voter": voter, "question": question, "guess": guess}:
                     return self._vote(_matched(VOTER, voter), _matched(QUESTION, question), guess)
-                case {"do": "wait", "question": question}:
-                    return {"waits": self._waits(_matched(QUESTION, question))}
+                case {"do": "wait", "voter": voter, "question": question}:
+                    return self._wait(_matched(VOTER, voter), _matched(QUESTION, question))
                 case {"do": "address", "teacher": teacher, "query": query}:
                     self._check(teacher)
                     return self._way(_matched(QUERY, query))
@@ -105,6 +105,12 @@ class Classroom:
             known = self._guesses.setdefault(voter, OrderedDict())
             keep(known, question, counted, limits.VOTER_GUESSES)
         return {"counted": True} | ({"waits": True} if self._waits(question) else {})
+
+    def _wait(self, voter: str, question: str) -> dict[str, Any]:
+        """Whether this pupil waits, and whether their guess is counted: after a restart none is."""
+        with self._lock:
+            counted = question in self._guesses.get(voter, {})
+        return {"waits": self._waits(question), "counted": counted}
 
     def _waits(self, question: str) -> bool:
         """Whether pupils wait for the answer: the teacher's page shows the vote, and it is open."""

@@ -1,0 +1,120 @@
+/**
+ * Polls: what the class has guessed until now, question by question. They are on the teacher's device until a
+ * new class begins.
+ */
+
+import { csvText } from "../maths/csv.js";
+import { el, setText, show } from "../parts/dom.js";
+import { download } from "../parts/download.js";
+import { button } from "../parts/widgets.js";
+import { optionText, stepText, titleOf, written } from "../text/lesson.js";
+import { photoName, tokenName } from "../text/words.js";
+import { questionOf } from "../lessons/codes.js";
+
+const KEPT = "class/polls";
+const COLUMNS = ["first", "lesson", "step", "picture", "question", "answer", "guess", "votes"];
+
+/**
+ * @typedef {{first: string, lesson: string, step: number, picture: string, question: string, answer: string,
+ *   right: string, votes: [string, number][]}} Poll  first: when it was opened; votes: each guess in words, and
+ *   how many made it
+ */
+
+/** The polls, by their questions. @param {import("../main.js").App} app @returns {Record<string, Poll>} */
+const pollsOf = ({ teaching: { guesses } }) => guesses.recall(KEPT) ?? {};
+
+/** Forgets all polls. @param {import("../main.js").App} app */
+export const forgetPolls = ({ teaching: { guesses } }) => guesses.keep(KEPT, undefined);
+
+/** A guess in words. */
+function guessText(app, guess) {
+  const question = app.course.question();
+  if (question.kind === "choose") return optionText(app, guess);
+  if (question.kind === "number") return written(app, question, guess);
+  return [guess]
+    .flat()
+    .map((token) => tokenName(token, app))
+    .join("; ");
+}
+
+/** One row for each guess of a poll. @param {Poll[]} polls @returns {import("../maths/csv.js").Table} */
+export const pollTable = (polls) => ({
+  columns: COLUMNS,
+  rows: polls.flatMap(({ first, lesson, step, picture, question, answer, votes }) =>
+    votes.map(([guess, count]) => [first, lesson, step, picture, question, answer, guess, count]),
+  ),
+});
+
+/**
+ * The list of the polls of the hour, which goes on as guesses come.
+ * @param {import("../main.js").App} app  in the step whose guesses are collected
+ */
+export function createPolls(app) {
+  const { t, course } = app;
+  const summary = el("summary", {});
+  const body = el("tbody");
+  const cells = (tag, texts) => texts.map((text) => el(tag, { text: String(text) }));
+  const root = el(
+    "details",
+    { class: "vv-lesson-teacher" },
+    summary,
+    el(
+      "table",
+      { class: "vv-check-table" },
+      el("thead", {}, el("tr", {}, ...cells("th", [t("pollsStep"), t("pollsGuesses"), t("pollsRight")]))),
+      body,
+    ),
+    el(
+      "div",
+      { class: "vv-lesson-buttons" },
+      button({ text: t("pollsCsv"), title: t("pollsCsvTitle"), onClick: save }),
+    ),
+    el("p", { class: "vv-note", text: t("pollsHelp") }),
+  );
+  draw();
+  return { root, record };
+
+  /**
+   * Notes how the open question stands.
+   * @param {any[]} guesses
+   * @param {string} answer  the truth in words; "" while it is not shown
+   * @param {string} right  how many are right, in words; "" while it is not shown
+   */
+  function record(guesses, answer, right) {
+    const polls = pollsOf(app);
+    const question = questionOf(app);
+    const { [question]: known, ...others } = polls;
+    const counts = new Map();
+    for (const text of guesses.map((guess) => guessText(app, guess)))
+      counts.set(text, (counts.get(text) ?? 0) + 1);
+    const poll = {
+      first: known?.first ?? new Date().toISOString(),
+      lesson: titleOf(app, course.lesson()),
+      step: course.number(),
+      picture: photoName(app),
+      question: stepText(app, "question") ?? "",
+      answer: answer || known?.answer || "",
+      right: right || (answer ? "" : (known?.right ?? "")),
+      votes: [...counts],
+    };
+    app.teaching.guesses.keep(KEPT, guesses.length > 0 ? { ...others, [question]: poll } : others);
+    draw();
+  }
+
+  function draw() {
+    const polls = Object.values(pollsOf(app));
+    const sum = ({ votes }) => votes.reduce((total, [, count]) => total + count, 0);
+    setText(summary, t("polls", { count: polls.length }));
+    body.replaceChildren(
+      ...polls.map((poll) =>
+        el("tr", {}, ...cells("td", [poll.lesson + ", " + poll.step, sum(poll), poll.right || "–"])),
+      ),
+    );
+    show(root, polls.length > 0);
+  }
+
+  function save() {
+    const text = "\ufeff" + csvText(pollTable(Object.values(pollsOf(app))));
+    download(new Blob([text], { type: "text/csv;charset=utf-8" }), "vitviz-polls.csv");
+  }
+}
