@@ -105,8 +105,8 @@
  * @typedef {{score: number, threshold: number, known: boolean, kept: number}} KnownOrNot
  *   whether the picture shows one of the classes; kept: the share of pictures of the classes that the
  *   threshold was set to keep
- * @typedef {{teacher: string|null, voter: string, answered: {has: (question: string) => boolean, add: (question: string) => any},
- *   ask: (question: any) => Promise<any>}} Room
+ * @typedef {{teacher: string|null, voter: string, ask: (question: any) => Promise<any>,
+ *   answered: {has: (question: string) => boolean, add: (question: string) => any}}} Room
  *   a class in one room: the teacher's word, which pupils' pages do not have; the number that stands for a
  *   pupil; the questions whose answer this page has shown; a question to its host
  * @typedef {{index: number, label: string, probabilities: number[], ranks: number[]}} LensLine
