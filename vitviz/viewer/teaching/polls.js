@@ -38,7 +38,7 @@ function guessText(app, guess) {
 }
 
 /** One row for each guess of a poll. @param {Poll[]} polls @returns {import("../maths/csv.js").Table} */
-export const pollTable = (polls) => ({
+const pollTable = (polls) => ({
   columns: COLUMNS,
   rows: polls.flatMap(({ first, lesson, step, picture, question, answer, votes }) =>
     votes.map(([guess, count]) => [first, lesson, step, picture, question, answer, guess, count]),
