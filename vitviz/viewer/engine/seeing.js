@@ -22,8 +22,9 @@ export const DRAWS_IN_WORKERS = typeof OffscreenCanvas === "function";
 
 /**
  * A photo for a model, and how its levels are read. Its bitmap is closed.
+ * display: whether files for display are made, too.
  * @typedef {{bitmap: ImageBitmap, preprocess: import("../maths/pixels.js").Preprocess,
- *   look?: import("../maths/look.js").Look}} Photo
+ *   look?: import("../maths/look.js").Look, display?: boolean}} Photo
  */
 
 /**
@@ -31,12 +32,12 @@ export const DRAWS_IN_WORKERS = typeof OffscreenCanvas === "function";
  * the model loses colours; levels: the lowest and the highest of the file
  * @param {Photo} photo
  */
-export async function seenOf({ bitmap, preprocess, look }) {
+export async function seenOf({ bitmap, preprocess, look, display = true }) {
   const photo = { data: pixelsOf(bitmap), width: bitmap.width, height: bitmap.height };
   const levels = levelsOf(photo.data);
   const table = tableOf(look, levels);
   const seen = pictureOf(inChannels(photo, preprocess.channels, table), preprocess);
-  const photograph = await photographOf(bitmap, preprocess, table);
+  const photograph = display ? await photographOf(bitmap, preprocess, table) : null;
   bitmap.close();
   return {
     seen,

@@ -137,7 +137,10 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
 
   async function seen(file, name) {
     const photo = await decoded(file, name);
-    return photo && new Uint8Array((await engine.see({ bitmap: photo.bitmap, preprocess })).seen.data);
+    return (
+      photo &&
+      new Uint8Array((await engine.see({ bitmap: photo.bitmap, preprocess, display: false })).seen.data)
+    );
   }
 
   /** The share of each patch in the attention of CLS; without CLS, in that of all tokens. (P), sums to 1 */

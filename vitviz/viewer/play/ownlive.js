@@ -138,7 +138,7 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
 
   /** @param {Uint8Array} pixels */
   async function tell(pixels) {
-    const found = await model.answer(pixels).catch((error) => {
+    const found = await model.answer(pixels, stream.isOn()).catch((error) => {
       if (error instanceof Overtaken) return null;
       throw error;
     });

@@ -74,6 +74,12 @@ export const wordsOf = (labels) =>
       )
     : {};
 
+/** An engine that makes the pooled features of a trunk. @param {import("../data/made.js").Known} known */
+function startEngine(known) {
+  const engine = createEngine();
+  return { ...engine, ready: engine.load(checkpointOf(known, null)) };
+}
+
 /** A picture with left and right exchanged. @param {Uint8Array} pixels  (h, w, C) */
 export function mirrored(pixels, width, channels) {
   const row = width * channels;
@@ -90,14 +96,15 @@ export function mirrored(pixels, width, channels) {
  */
 export function createOwnModel({ template, known }, set, changed) {
   const { width, channels } = template.model.image;
-  const engine = createEngine();
+  const engine = startEngine(known);
+  // A second one begins with the camera, so that its pictures need not wait for those that are learned.
+  let filming = /** @type {ReturnType<typeof startEngine>|null} */ (null);
   const learner = createLearner({
     taught(share) {
       state.share = (1 + share) / 2;
       changed();
     },
   });
-  const ready = engine.load(checkpointOf(known, null));
   const state = { found: /** @type {Found|null} */ (null), working: false, since: 0, share: 0, failed: "" };
   let [wanted, done, timer] = [0, 0, 0];
   return {
@@ -115,14 +122,19 @@ export function createOwnModel({ template, known }, set, changed) {
     },
     /** The picture of a photo, as the model sees it. @param {ImageBitmap} bitmap */
     async see(bitmap) {
-      await ready;
-      const { seen } = await engine.see({ bitmap, preprocess: known.facts.preprocess });
+      await engine.ready;
+      const { seen } = await engine.see({ bitmap, preprocess: known.facts.preprocess, display: false });
       return new Uint8Array(seen.data);
     },
-    /** The probabilities of the things that are learned; null while there are none. @param {Uint8Array} pixels */
-    async answer(pixels) {
+    /**
+     * The probabilities of the things that are learned; null while there are none.
+     * @param {Uint8Array} pixels
+     * @param {boolean} [films]  whether the camera is on
+     */
+    async answer(pixels, films = false) {
       if (!state.found) return null;
-      const vector = await vectorOf(pixels, "shown");
+      if (films) filming ??= startEngine(known);
+      const vector = await vectorOf(pixels, "shown", [], (films && filming) || engine);
       const of = state.found;
       return of && { shares: sharesOf(of.head, vector), of };
     },
@@ -158,14 +170,15 @@ export function createOwnModel({ template, known }, set, changed) {
     stop() {
       clearTimeout(timer);
       engine.stop();
+      filming?.stop();
       learner.stop();
     },
   };
 
-  async function vectorOf(pixels, lane, removed = /** @type {number[]} */ ([])) {
-    await ready;
+  async function vectorOf(pixels, lane, removed = /** @type {number[]} */ ([]), on = engine) {
+    await on.ready;
     const interventions = removed.length > 0 ? [{ kind: "remove", patches: removed }] : [];
-    return (await engine.run({ picture: pixels, interventions, answer: true, lane })).logits;
+    return (await on.run({ picture: pixels, interventions, answer: true, lane })).logits;
   }
 
   async function work() {
