@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.models import photo, tiny
-from vitviz import Analysis, SelectionError, VitvizError, analyze, draw, pca
+from vitviz import Analysis, SelectionError, VitvizError, analyze, draw, load, pca
 from vitviz.probe.measure.features import principal, tokens_after
 
 PHOTOS = (photo(), photo(90, 50)[::-1].copy(), 255 - photo())
@@ -73,6 +73,17 @@ def test_the_normed_tokens_are_those_that_the_head_reads(name: str) -> None:
     one, vit = analyze(tiny(name), photo()), tiny(name).vit
     logits = vit.forward_head(one.normed_tokens()[None])[0]
     torch.testing.assert_close(logits, one.trace.logits, atol=1e-5, rtol=0)
+
+
+def test_grids_may_differ_and_a_twin_is_another_model() -> None:
+    square, wide = (analyze(load("photos", image_size=size), photo()) for size in (None, (72, 96)))
+    first, second = pca([square, wide], 0)
+    assert (first.colours.shape, second.colours.shape) == ((12, 12, 3), (12, 16, 3))
+    both = torch.cat([first.scores.reshape(-1, 3), second.scores.reshape(-1, 3)])
+    torch.testing.assert_close(both.mean(0), torch.zeros(3), atol=1e-4, rtol=0)
+    twin = analyze(load("photos", pretrained=False), photo())
+    with pytest.raises(SelectionError, match="one model"):
+        pca([square, twin])
 
 
 def test_what_does_not_fit_is_said(tmp_path) -> None:

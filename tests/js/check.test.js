@@ -80,7 +80,7 @@ const result = (form, seed, before, after) => ({
   after: choices(after, form === "a" ? "b" : "a"),
 });
 
-test("five questions are taught, one is transfer, two are not taught; each has its texts in every language, and no other", () => {
+test("five questions are taught, one is transfer, two untaught; each has its texts, and no other", () => {
   assert.deepEqual(
     ["taught", "transfer", "control"].map((kind) => ITEMS.filter((one) => one.kind === kind).length),
     [5, 1, 2],

@@ -119,9 +119,9 @@ def pca(
     The parameters are those of `vitviz.pca`, which names the errors; more than `MOST_PICTURES`
     pictures are a `SelectionError`, too.
     """
+    if len(analyses) > MOST_PICTURES:
+        raise SelectionError(f"a figure holds {MOST_PICTURES} pictures, and {len(analyses)} came")
     found = shared_pca(analyses, layer, normed=normed, foreground=foreground)
-    if len(found) > MOST_PICTURES:
-        raise SelectionError(f"a figure holds {MOST_PICTURES} pictures, and {len(found)} came")
     first = analyses[0]
     height = 2 * PICTURE * ratio_of(first.grid.image_size) + 0.9
     figure = sheet(max(4.0, PICTURE * len(found)), height, first.card, paper=DINOV2)

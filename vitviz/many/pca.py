@@ -1,7 +1,7 @@
 """PCA of the patches of several pictures, with one basis for all, as DINOv2's authors do it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -58,7 +58,7 @@ def pca(
     analyses = list(analyses)
     if not analyses:
         raise SelectionError("PCA needs at least one analysis")
-    if any(other.card.config != analyses[0].card.config for other in analyses):
+    if any(_model_of(other) != _model_of(analyses[0]) for other in analyses):
         raise SelectionError("PCA shares its directions between pictures of one model")
     if foreground not in (None, "positive", "negative"):
         raise SelectionError(f"foreground must be positive, negative or None, not {foreground!r}")
@@ -86,6 +86,13 @@ def pca(
         )
         for shape, one, rgb, is_kept in zip(shapes, *parts, strict=True)
     ]
+
+
+def _model_of(analysis: Analysis) -> tuple[object, ...]:
+    """The model of an analysis, whatever the size of its pictures; an untrained twin is another."""
+    card = analysis.card
+    one_patch = replace(card.config, image_size=card.config.patch_size)
+    return card.name, card.source, card.trained, one_patch
 
 
 def _patches(analysis: Analysis, layer: int, normed: bool) -> Tensor:

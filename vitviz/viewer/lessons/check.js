@@ -245,7 +245,7 @@ export function keyOf({ key, options }, look) {
 /** The reason of a right option. @param {Item} item @param {string} key */
 export const reasonOf = ({ reason }, key) => (typeof reason === "string" ? reason : reason[key]);
 
-/** What is right in a choice. @param {Item} item @param {Choice} choice @returns {Mark} */
+/** Marks a choice: whether answer and reason are right. @param {Item} item @param {Choice} choice @returns {Mark} */
 export const markOf = (item, { answer, reason, sure, key }) => ({
   answer: answer === key,
   reason: reason === reasonOf(item, key),
@@ -332,7 +332,7 @@ export function createCheck(book, lot = Math.random) {
     },
     /** @param {Round} round */
     done: (round) => check.open(round) === ITEMS.length,
-    /** Of a round that is done. @param {Round} round */
+    /** The choices of a round that is done. @param {Round} round */
     choices: (round) => /** @type {Choice[]} */ (kept()[round]),
     clear() {
       fresh = drawn();

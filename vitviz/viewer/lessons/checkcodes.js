@@ -110,7 +110,7 @@ export function codeFrom(numbers) {
   return grouped(letters.join(""));
 }
 
-/** What is right in a round. @param {Choice[]} choices */
+/** Marks the choices of a round. @param {Choice[]} choices */
 export const marksOf = (choices) => choices.map((choice, at) => markOf(ITEMS[at], choice));
 
 /**

@@ -207,7 +207,7 @@ export function createGathering(app, draw) {
   }
 }
 
-/** What is said of a reply: why it refuses, `done`, or `lost` where none came. */
+/** The line for a reply: why it refuses, else `done`; `lost` where none came. */
 export const replyText = ({ language }, reply, done, lost) =>
   (reply?.error && reasonOf(refusalOf(reply), language)) || (reply ? done : lost);
 

@@ -254,7 +254,7 @@ function onPaper(there, veil, pictured) {
   ];
 }
 
-/** What is marked in the picture of a step; "" for nothing. A picture to mark in is one of its own. */
+/** An identity of the marks in the picture of a step; "" where it has none. A picture to mark in equals no other. */
 function markedIn(there) {
   const { course, selection } = there;
   const token = course.step().state?.token ? selection.token : null;
