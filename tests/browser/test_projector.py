@@ -50,6 +50,26 @@ def test_a_wall_of_720_lines_shows_picture_layer_head_and_maps(visit):
     page.wait_for_function("() => !new URLSearchParams(location.search).has('projector')")
 
 
+def test_a_row_of_tabs_that_goes_on_says_so_and_scrolls_when_its_mark_is_pressed(visit):
+    page = visit("?model=photos&projector=true", **WALL).page
+    row, last = page.get_by_role("tablist"), page.get_by_role("tab", name="Model", exact=True)
+    edge = row.bounding_box()["x"] + row.bounding_box()["width"]
+    assert last.bounding_box()["x"] > edge
+    for _ in range(9):
+        if "vv-goes-on" not in row.get_attribute("class"):
+            break
+        before = row.evaluate("node => node.scrollLeft")
+        page.mouse.click(edge - 6, row.bounding_box()["y"] + 12)
+        page.wait_for_function(
+            "before => document.querySelector('.vv-tabs').scrollLeft > before", arg=before
+        )
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+    expect(row).not_to_have_class(re.compile("vv-goes-on"))
+    box = last.bounding_box()
+    assert box["x"] + box["width"] <= edge + 1
+    assert page.get_by_role("tab", selected=True).inner_text() == "Attention"  # nothing was chosen
+
+
 def test_the_tools_of_a_teacher_and_rows_that_are_counted_from_1(open_page):
     tab = open_page(one_file(analyze(tiny("cls"), photo())))
     place = tab.locator("#viewer")

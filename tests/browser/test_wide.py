@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import numbers, open_panel
+from tests.browser.conftest import LAPTOP, numbers, open_panel
 from tests.browser.test_here import HERE, own, sent
 from tests.models import save_in_cache
 from tests.running import running_app
@@ -42,6 +42,12 @@ def test_a_photo_is_shown_to_a_model_of_a_thousand_things_and_never_leaves_the_p
     seen.bring(own)
     expect(dare).to_contain_text("your photo stays in this page")
     expect(dare).to_have_attribute("aria-busy", "false")
+    page.set_viewport_size(LAPTOP["viewport"])
+    dares = page.locator(".vv-dare:visible").all()
+    assert len(dares) == 5
+    assert len({one.bounding_box()["y"] for one in dares}) == 1  # one row
+    known = page.locator(".vv-why summary").bounding_box()
+    assert known["y"] + known["height"] <= 768
     with page.expect_request("**/gradio_api/weights?*"):
         dare.click()
         expect(dare).to_have_attribute("aria-busy", "true")

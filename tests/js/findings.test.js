@@ -148,15 +148,15 @@ test("half of what is taken: nine tenths of one square are half, even squares ne
     attentionFinding({ ...app(language), selection: { direction } }, Float32Array.from(values), token);
   assert.equal(
     say([0.1, 0.7, 0.1, 0.05, 0.05], 3),
-    "Half of what this square takes from the squares comes from 1 of 4, most from row 0, col 0.",
+    "Half of what this square takes from the picture comes from 1 of 4 squares, most from row 0, col 0.",
   );
   assert.equal(
     say([0.1, 0.7, 0.1, 0.05, 0.05], 1),
-    "Half of what this square takes from the squares comes from 1 of 4, most from itself.",
+    "Half of what this square takes from the picture comes from 1 of 4 squares, most from itself.",
   );
   assert.match(
     say([0.1, 0.25, 0.2, 0.25, 0.2], 0),
-    /^Nothing stands out: half of what CLS takes .* 2 of 4\.$/,
+    /^Nothing stands out: half of what CLS takes .* 2 of 4 squares\.$/,
   );
   const averaged = app("en"); // the answer is the mean of the squares, and CLS no more than another token
   averaged.source.manifest.model.steps = [{ name: "pooled", tokens: [1, 5] }];
@@ -179,7 +179,7 @@ test("half of what is taken: nine tenths of one square are half, even squares ne
   );
   assert.equal(
     say([0.1, 0.7, 0.1, 0.05, 0.05], 3, "from", "ko"),
-    "이 칸이 사진의 칸들에서 가져오는 것의 절반은 4개 가운데 1개에서 옵니다. 가장 많이 오는 칸: 0행 0열.",
+    "이 칸이 사진에서 가져오는 것의 절반은 4칸 가운데 1칸에서 옵니다. 가장 많이 가져오는 곳: 0행 0열.",
   );
   // With one of four squares out: 0.5 of 0.6 is more than half of what comes from those left.
   const cut = { ...app("en"), selection: { direction: "from" } };
@@ -187,7 +187,7 @@ test("half of what is taken: nine tenths of one square are half, even squares ne
   const left = (token) => attentionFinding(cut, Float32Array.from([0.4, 0.5, 0, 0.05, 0.05]), token);
   assert.equal(
     left(1),
-    "Half of what this square takes from the squares comes from 1 of 3, most from itself.",
+    "Half of what this square takes from the picture comes from 1 of 3 squares, most from itself.",
   );
   assert.equal(left(2), "", "it is out");
   const one = {

@@ -41,10 +41,14 @@ export function createTabs(app) {
       class: "vv-tabs",
       "aria-label": t("panels"),
       onkeydown: moveTab,
+      onscroll: mark,
+      onclick: ({ target }) => target === list && goOn(),
       onfocusout: ({ relatedTarget }) => relatedTarget && !list.contains(relatedTarget) && unfold(false),
     },
     ...[...new Set(pages.map(({ group }) => group))].flatMap(groupOf),
   );
+  const resized = new ResizeObserver(mark);
+  resized.observe(list);
   return {
     list,
     pages: pages.map(({ page }) => page),
@@ -70,6 +74,7 @@ export function createTabs(app) {
     arrange(place) {
       narrow = place === "narrow";
       tell();
+      mark();
     },
     /** The panel that is shown. */
     open() {
@@ -77,9 +82,20 @@ export function createTabs(app) {
       return { id, page, saves: app.panel().saves };
     },
     destroy() {
+      resized.disconnect();
       for (const page of made.values()) page.destroy();
     },
   };
+
+  /** Marks a row that goes on behind its end: the mark is the list's own, and pressed it scrolls on. */
+  function mark() {
+    const rest = list.scrollWidth - list.clientWidth - list.scrollLeft;
+    list.classList.toggle("vv-goes-on", !narrow && rest > 2);
+  }
+
+  function goOn() {
+    if (list.classList.contains("vv-goes-on")) list.scrollLeft += list.clientWidth / 2;
+  }
 
   /**
    * The tabs of one group after its name, which is for the eye: a tab says all by itself.

@@ -20,6 +20,7 @@ import { el, setText, show } from "../parts/dom.js";
 import { button, choice } from "../parts/widgets.js";
 import { createAtHand } from "./athand.js";
 import { createMarks } from "./marks.js";
+import { createMistaken } from "./mistaken.js";
 import { placeBox } from "./picture.js";
 import { createShutter, createStream } from "./stream.js";
 
@@ -55,6 +56,7 @@ export function createLiving(app, { runner, take, close }) {
   const root = el("section", { class: "vv-drawing vv-living", onkeydown: keyed });
   const tools = {};
   const atHand = createAtHand(app, say);
+  const mistaken = createMistaken(say);
   let [state, language, frames, filming] = ["coming", "", 0, 0];
   let answered = /** @type {ImageData|null} */ (null); // the last answered frame
   field.root.prepend(stream.video);
@@ -112,6 +114,7 @@ export function createLiving(app, { runner, take, close }) {
     };
     for (const [name, onClick] of Object.entries(pressed))
       tools[name] = button({ text: say("camera_" + name), title: say("camera_" + name + "_title"), onClick });
+    mistaken.build();
     atHand.build(app.source.manifest.model.labels ?? runner.known?.facts.labels ?? []);
     root.setAttribute("aria-label", say("camera_title"));
     root.replaceChildren(
@@ -125,6 +128,7 @@ export function createLiving(app, { runner, take, close }) {
           { class: "vv-drawing-side" },
           el("div", { class: "vv-living-answer" }, word, why),
           el("div", { class: "vv-drawing-tools" }, ...Object.values(tools)),
+          mistaken.root,
           field.build(heard),
           atHand.root,
         ),
@@ -194,6 +198,8 @@ export function createLiving(app, { runner, take, close }) {
     const of = { t: app.t, language, source: { manifest: { ...manifest, pass: results } } };
     const told = answerOf(of);
     if (field.out.size === 0) atHand.hear(results.answer);
+    const named = field.out.size === 0 && ["answer", "maybe"].includes(results.answer?.level ?? "");
+    mistaken.hear(named ? (told?.text ?? "") : "", field.view);
     setText(word, told?.text ?? say("camera_no_classes"));
     setText(
       why,
@@ -254,6 +260,7 @@ function createField(app, say, changed) {
   root.style.setProperty("--vv-ratio", model.image.width / model.image.height);
   return {
     root,
+    view,
     out,
     build,
     shoot,
