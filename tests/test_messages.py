@@ -120,7 +120,9 @@ def test_every_text_is_used() -> None:
     }
     # The living picture and the panel of many put their keys together of names in their files.
     viewer, name = HOUSE / "viewer", re.compile(r"^[a-z]+_(?:looks_(?=.)|by_)?(.+?)(?:_title)?$")
-    living = [viewer / "stage" / f"{name}.js" for name in ("living", "stream", "athand", "mistaken")]
+    living = [
+        viewer / "stage" / f"{name}.js" for name in ("living", "stream", "athand", "mistaken")
+    ]
     for subject, files in (("camera", living), ("many", (viewer / "many").glob("*.js"))):
         text = "".join(file.read_text("utf-8") for file in files)
         for key in dictionary("en", subject):

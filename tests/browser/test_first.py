@@ -178,6 +178,21 @@ def test_on_a_phone_a_dare_scrolls_to_what_it_changes(visit):
         )
 
 
+@pytest.mark.parametrize("name", ["Camera", "Draw"])
+def test_on_a_phone_camera_and_pencil_get_the_width_of_the_page(visit, name: str):
+    """The first look has no columns there that could be measured."""
+    page = visit("?model=photos", first=True, **PHONE).page
+    page.get_by_role("button", name=name).first.tap()
+    pad = page.locator(".vv-drawing:visible")
+    page.wait_for_function("document.querySelector('.vitviz.vv-writing')")
+    page.wait_for_function(
+        "document.querySelector('.vv-drawing:not([hidden])').getBoundingClientRect().width > 330"
+    )
+    field = pad.locator(".vv-picture, .vv-drawing-field").first.bounding_box()
+    assert field["width"] >= 270
+    assert pad.bounding_box()["y"] + pad.bounding_box()["height"] > field["y"] + field["height"]
+
+
 def test_all_panels_are_one_press_away_and_remembered(visit):
     seen = visit("?model=photos", first=True, **LAPTOP)
     page = seen.page

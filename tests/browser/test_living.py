@@ -109,6 +109,10 @@ def test_what_it_knows_and_lies_about_is_ticked_off_when_it_names_it(filming) ->
     assert "espresso" in tab.locator(".vv-drawing-word").inner_text()
 
 
+SHADES = """(node) => new Set(
+    node.getContext("2d").getImageData(0, 0, node.width, node.height).data).size"""
+
+
 def test_a_wrong_answer_is_kept_with_its_picture_until_it_is_taken_away(filming) -> None:
     """What is shown is an espresso; the visitor says otherwise, which is theirs to say."""
     coffee = base64.b64encode((FOLDER / "coffee.jpg").read_bytes()).decode()
@@ -118,10 +122,8 @@ def test_a_wrong_answer_is_kept_with_its_picture_until_it_is_taken_away(filming)
     assert found.count() == 0
     tab.get_by_role("button", name="That is wrong").click()
     assert "espresso" in found.inner_text()
-    drawn = "(node) => new Set(node.getContext('2d').getImageData(0, 0, node.width, node.height).data).size"
-    assert found.locator("canvas").evaluate(drawn) > 20  # a picture, not one colour
-    note = tab.get_by_text("Taken for something else: 1.")
-    note.wait_for()
+    assert found.locator("canvas").evaluate(SHADES) > 20  # a picture, not one colour
+    tab.get_by_text("Taken for something else: 1.").wait_for()
     found.click()
     tab.get_by_text("Find what it takes for something else").wait_for()
     # With patches out the answer is not the one to the picture.

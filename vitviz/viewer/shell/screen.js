@@ -167,12 +167,13 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     const board = pad ? screen.board : null;
     root.classList.toggle("vv-writing", board !== null);
     if (!board) return;
-    const top =
-      board.root.querySelector(".vv-left").getBoundingClientRect().top - root.getBoundingClientRect().top;
     const wide = root.dataset.size === "wide";
+    // On a phone the first look has no column: there the column's box is empty.
+    const place = board.root.querySelector(wide ? ".vv-left" : ".vv-frame");
+    const top = place.getBoundingClientRect().top - root.getBoundingClientRect().top;
     for (const [name, size] of Object.entries({
       top,
-      width: board.root.querySelector(wide ? ".vv-left" : ".vv-columns").clientWidth,
+      width: wide ? place.clientWidth : board.root.clientWidth,
       height: pad.offsetHeight,
     })) {
       root.style.setProperty("--vv-pad-" + name, size + "px");
