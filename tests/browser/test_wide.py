@@ -51,6 +51,7 @@ def test_a_photo_is_shown_to_a_model_of_a_thousand_things_and_never_leaves_the_p
     with page.expect_request("**/gradio_api/weights?*"):
         dare.click()
         expect(dare).to_have_attribute("aria-busy", "true")
+        expect(page.locator(".vv-says")).to_contain_text("is on its way")
     seen.ready(f"my photo.jpg · {WIDE}")
     page.get_by_text(HERE).wait_for()
     expect(dare).to_be_hidden()

@@ -69,7 +69,7 @@ export function mount(host) {
   const first = firstOf(app, host, link);
   Object.assign(app, first);
   const playing = createPlaying(app, host, show);
-  app.page = pageOf(app, host, (settings) => screen.fetching(() => playing.open(settings)));
+  app.page = pageOf(app, host, (settings) => screen.fetching(() => playing.open(settings)), render);
   const screen = createScreen(app, { ...host, draw: playing.draw }, render);
   screen.root.prepend(playing.row);
   const pending = createPendingPhoto(app, screen, render);
@@ -287,9 +287,10 @@ function firstOf(app, { taste = null }, asked) {
  * @param {App} app
  * @param {import("./types.js").Host} host
  * @param {(settings?: string) => Promise<void>} play  opens the playground
+ * @param {() => void} render
  * @returns {import("./app.d.ts").Page}
  */
-function pageOf(app, { texts = null, address = null, languages = false, ...host }, play) {
+function pageOf(app, { texts = null, address = null, languages = false, ...host }, play, render) {
   const page = {
     languages,
     again: host.again ?? null,
@@ -308,6 +309,7 @@ function pageOf(app, { texts = null, address = null, languages = false, ...host 
           open() {
             page.widening = true;
             host.wide.open();
+            render();
           },
         }
       : null,

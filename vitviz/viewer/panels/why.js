@@ -131,10 +131,7 @@ function createDares(app) {
   // what it does not know it can be taught
   const teach = createDare(t("dareTeach"), t("dareTeachWhy"), () => app.page.play?.("own"));
   const size = t(manifest.template ? "dareWideWhy" : "dareWideSize", app.page.wide ?? {}); // template: not sent
-  const wide = createDare(t("dareWide"), size, (button) => {
-    button.setAttribute("aria-busy", "true");
-    app.page.wide?.open();
-  });
+  const wide = createDare(t("dareWide"), size, () => app.page.wide?.open());
   const asked = t(name ? "dareBrightWhy" : "dareBrightAny", { name, count: ERASED });
   const bright = createDare(t("dareBright"), asked, async (button) => {
     const text = /** @type {HTMLElement} */ (button.lastChild);

@@ -65,23 +65,8 @@ export function createHeadline(app) {
     const { answer: shown } = (after ? other : app).source.manifest.pass;
     now.classList.toggle("vv-maybe", shown?.level === "maybe");
     now.title = now.textContent; // a long one is cut off, so that what stands below keeps its place
-    root.classList.toggle("vv-coming", coming);
-    setText(
-      saying,
-      changes.length > 0
-        ? [
-            after?.why ? after.note : "",
-            distance && t("vectorMovedWhy"),
-            t("afterChanges", { changes: said(changes) }),
-          ]
-            .filter(Boolean)
-            .join("; ")
-        : failed
-          ? t("experimentFailed")
-          : asks
-            ? asks.about
-            : about,
-    );
+    root.classList.toggle("vv-coming", coming || app.page.widening);
+    setText(saying, app.page.widening ? t("dareWideComing") : explained());
     says.title = saying.textContent;
     if (after) shares.draw(t("besideAnswers"), moved(app, other));
     else
@@ -89,6 +74,19 @@ export function createHeadline(app) {
         t("rivals"),
         rivalsOf(app).map((one) => ({ ...one, before: null })),
       );
+
+    /** What stands under the answer. */
+    function explained() {
+      if (failed) return t("experimentFailed");
+      if (changes.length === 0) return asks ? asks.about : about;
+      return [
+        after?.why ? after.note : "",
+        distance && t("vectorMovedWhy"),
+        t("afterChanges", { changes: said(changes) }),
+      ]
+        .filter(Boolean)
+        .join("; ");
+    }
   }
 
   /** The interventions in words, in their order. */
