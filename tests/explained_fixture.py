@@ -36,7 +36,8 @@ def explanations(
             made = explained(analysis, key, token, target)
         except SelectionError:  # a norm between attention and projection
             continue
-        values[key], costs[key] = made.values.tolist(), [made.forward, made.backward]
+        values[key] = made.values.tolist()
+        costs[key] = [made.forward, made.backward, made.gap or 0]
     fair = None
     if len(keys) == len(EXPLAINERS):
         fair = analysis.fair_test(*TESTED, token=token, target=target).to_dict()

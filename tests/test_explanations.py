@@ -59,6 +59,11 @@ def compare_late_file(analysis: Analysis, key: str) -> None:
     assert (forward > 0) == (one.passes(analysis.grid) > 0)
     assert one.runs_the_model == needs_model(name, analysis.card.config)
     assert seconds > 0
+    if one.gap is None:
+        assert "gap" not in sent
+    else:
+        gap = one.gap(analysis.case(key, target=target), sent["values"])
+        assert sent["gap"].item() == pytest.approx(gap, rel=1e-5)
 
 
 def test_what_a_definition_costs(tiny_analysis: Analysis) -> None:

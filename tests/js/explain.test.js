@@ -277,6 +277,12 @@ test("a cost is what was counted here, and before that what the definition says"
     [ran(1, 1, 0.0451), ran(236.8, 0, 3.14), ran(1, 0.17, 0), ran(0, 0, 0.0001)],
     ["passes: 3, 45 ms here", "passes: 237, 3.1 s here", "passes: 1.3", "no pass, 1 ms here"],
   );
+  const off = (gap) =>
+    costText(one, { values: new Float32Array(1), forward: 32, backward: 32, seconds: 0, gap }, t);
+  assert.deepEqual(
+    [off(0.05), off(0.178)],
+    ["passes: 96", "passes: 96. Not exact: the sum of its values is 17.8% off."],
+  );
 });
 
 const QUESTION = { explainers: ["generic"], token: 0, target: 2 };

@@ -55,6 +55,7 @@ def passes_of(analysis: "Analysis", name: str) -> int:
 
 def explanation(analysis: "Analysis", name: str) -> dict[str, Tensor]:
     """{"values": (N,), "cost": (3,)}: forward and backward passes, and seconds here (0: unknown).
+    With "gap": (1,), how far the values are from adding up, a share, where they should.
 
     Raises `SelectionError` for an explainer, token or class that does not exist, and `VitvizError`
     without the model where it has to run.
@@ -65,7 +66,8 @@ def explanation(analysis: "Analysis", name: str) -> dict[str, Tensor]:
     key, token, target = found.groups()
     made = explained(analysis, key, int(token), None if target == "any" else int(target))
     cost = torch.tensor([made.forward, made.backward, made.seconds])
-    return {"values": made.values.float(), "cost": cost}
+    gap = {} if made.gap is None else {"gap": torch.tensor([made.gap])}
+    return {"values": made.values.float(), "cost": cost, **gap}
 
 
 def facts(analysis: "Analysis", *, late: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..many import linear
 from ..model import config, photo, photo_kinds
+from ..probe.explain import perturb
 from ..probe.intervene import fooling, forms, intervention
 from ..probe.intervene.forms import COUNTS, NEEDS
 from ..probe.intervene.intervention import KINDS, Intervention
@@ -28,6 +29,7 @@ LIMITS = {
     "levels": intervention.MOST_LEVELS,
     "fooling_steps": intervention.MOST_FOOLING_STEPS,
     "lead": fooling.LEAD,
+    "gap": perturb.CONVERGED,
     "config": config.MOST,
     "parameters": in_page.MOST_PARAMETERS,
     "tokens": in_page.MOST_TOKENS,
@@ -72,9 +74,9 @@ export const COUNTS = {COUNTS};
 /**
  * Bounds. interventions: in a pass; pairs: of tokens in an intervention; number: each number in it;
  * named: patches in a caption; donor_side: pixels; levels, fooling_steps: of `perturb`, which ends
- * at this lead of probability; config: of every size and count in a config; parameters, tokens: of
- * a model that runs in a page; kept: numbers that are kept of its pass; rollout_tokens: of a model
- * whose rollout a browser computes.
+ * at this lead of probability; gap: of a map that counts as adding up; config: of every size and
+ * count in a config; parameters, tokens: of a model that runs in a page; kept: numbers that are
+ * kept of its pass; rollout_tokens: of a model whose rollout a browser computes.
  */
 export const LIMITS = {LIMITS};
 

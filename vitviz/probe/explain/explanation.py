@@ -24,12 +24,15 @@ class Explanation:
     forward   forward passes of the whole picture; a block over fewer tokens counts for less
     backward  backward passes, in the same way
     seconds   wall time
+    gap       how far the values are from adding up as they should, as a share of it; None: they
+              need not (`Explainer.gap`)
     """
 
     values: Tensor
     forward: float
     backward: float
     seconds: float
+    gap: float | None = None
 
 
 class _Count:
@@ -48,11 +51,12 @@ def explained(
     vit = analysis.loaded.vit if analysis.loaded and runs else None
     with _counting(vit, analysis.grid.num_tokens) as count:
         began = time.perf_counter()
-        values = explainer(analysis.case(key, target=target), token)  # without asking for a gap
+        case = analysis.case(key, target=target)
+        values = explainer(case, token)
         seconds = time.perf_counter() - began
-    return Explanation(
-        values=values, forward=count.forward, backward=count.backward, seconds=seconds
-    )
+        forward, backward = count.forward, count.backward
+    gap = None if explainer.gap is None else explainer.gap(case, values)  # no cost of the map
+    return Explanation(values=values, forward=forward, backward=backward, seconds=seconds, gap=gap)
 
 
 @contextmanager

@@ -49,7 +49,7 @@ export async function explanationFile(name, wanted) {
     token: Number(token),
     target: target === "any" ? -1 : Number(target),
   };
-  const { values, forward, backward } = await wanted.engine.work(task, {
+  const { values, forward, backward, gap } = await wanted.engine.work(task, {
     told: wanted.told,
     signal: wanted.source.store.stop.signal,
   });
@@ -57,6 +57,7 @@ export async function explanationFile(name, wanted) {
   return writeSafetensors({
     values: { shape: [values.length], data: values },
     cost: { shape: [3], data: cost },
+    ...(gap === null ? {} : { gap: { shape: [1], data: Float32Array.of(gap) } }),
   });
 }
 

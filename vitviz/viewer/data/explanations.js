@@ -11,8 +11,9 @@ import { expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.
 const MOST_KEPT = 200; // files; each has four bytes for a token
 
 /**
- * @typedef {{values: Float32Array, forward: number, backward: number, seconds: number}} Explanation
- *   values: (N); NaN for prefix tokens of an explainer that gives them none; seconds: 0 if unknown
+ * @typedef {{values: Float32Array, forward: number, backward: number, seconds: number, gap: number}} Explanation
+ *   values: (N); NaN for prefix tokens of an explainer that gives them none; seconds: 0 if unknown; gap: how
+ *   far the values are from adding up, as a share; 0 where they need not
  * @typedef {{key: string, token: number, target: number|null}} Question  target: a class; null where none is
  *   asked for
  */
@@ -101,5 +102,6 @@ export function readExplanation(buffer, { needs }, { num_tokens: tokens, prefix_
   // Explainers of patches alone write 0 there, which is no value of theirs.
   if (!needs.includes("token")) values.fill(NaN, 0, prefix.length);
   const [forward, backward, seconds] = toFloat32(expectTensor(tensors, "cost", [3]));
-  return { values, forward, backward, seconds };
+  const [gap] = tensors.gap ? toFloat32(expectTensor(tensors, "gap", [1])) : [0];
+  return { values, forward, backward, seconds, gap };
 }

@@ -17,14 +17,21 @@ import { probabilitiesOf } from "../maths/outputs.js";
  * @typedef {{m: import("./machine.js").Machine, pass: import("./core.js").Pass,
  *   surgery: import("./surgery.js").Surgery,
  *   pixels: Float32Array, target: number}} Case  target: -1 for explainers that know no class
- * @typedef {{values: Float32Array, forward: number, backward: number}} Explained  values: (N); forward,
- *   backward: its cost, in passes of the whole picture
+ * @typedef {{values: Float32Array, forward: number, backward: number, gap: number|null}} Explained  values:
+ *   (N); forward, backward: its cost, in passes of the whole picture; gap: see `gap` in
+ *   vitviz/probe/explain/perturb.py; null where the values need not add up
  */
 
 const WINDOWS = [1, 3];
 const STEPS = 32;
 
-const explained = (values, forward = 0, backwards = 0) => ({ values, forward, backward: backwards });
+/** @param {Float32Array} values @param {number|null} [gap] @returns {Explained} */
+const explained = (values, forward = 0, backwards = 0, gap = null) => ({
+  values,
+  forward,
+  backward: backwards,
+  gap,
+});
 
 /**
  * Backpropagate the class's logit to everything that is wanted.
@@ -305,7 +312,17 @@ function* integratedGradients(of) {
     const [y, x] = [Math.floor((i % area) / width), i % width];
     values[prefix + Math.floor(y / ph) * cols + Math.floor(x / pw)] += (away[i] * sum) / STEPS;
   });
-  return explained(Float32Array.from(values), STEPS, STEPS);
+  const start = pixels.map((_, i) => means[Math.floor(i / area)]);
+  return explained(Float32Array.from(values), STEPS, STEPS, gapOf(of, start, values));
+}
+
+/** How far values are from adding up to what the logit rises by from a picture, as a share of it. */
+function gapOf({ m, pass, surgery, target }, start, values) {
+  tokenize(m, start, surgery);
+  encode(m, 0, surgery, null);
+  const rise = pass.logits[target] - head(m, surgery)[target];
+  const apart = Math.abs(values.reduce((sum, value) => sum + value, 0) - rise);
+  return rise ? apart / Math.abs(rise) : apart && Infinity;
 }
 
 /**

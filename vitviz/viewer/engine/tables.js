@@ -148,13 +148,13 @@ export const COUNTS = {
 /**
  * Bounds. interventions: in a pass; pairs: of tokens in an intervention; number: each number in it;
  * named: patches in a caption; donor_side: pixels; levels, fooling_steps: of `perturb`, which ends
- * at this lead of probability; config: of every size and count in a config; parameters, tokens: of
- * a model that runs in a page; kept: numbers that are kept of its pass; rollout_tokens: of a model
- * whose rollout a browser computes.
+ * at this lead of probability; gap: of a map that counts as adding up; config: of every size and
+ * count in a config; parameters, tokens: of a model that runs in a page; kept: numbers that are
+ * kept of its pass; rollout_tokens: of a model whose rollout a browser computes.
  */
 export const LIMITS = {
   interventions: 64, pairs: 4096, number: 2147483647, named: 6, donor_side: 72, levels: 8, fooling_steps: 32,
-  lead: 0.05, config: 65536, parameters: 25000000, tokens: 1400, kept: 67108864, rollout_tokens: 400,
+  lead: 0.05, gap: 0.05, config: 65536, parameters: 25000000, tokens: 1400, kept: 67108864, rollout_tokens: 400,
   photo_bytes: 33554432, photo_pixels: 64000000,
 };
 

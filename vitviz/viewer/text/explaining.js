@@ -1,6 +1,7 @@
 /** Words about explanations: names of explainers and classes, what they cost, what is explained. */
 
-import { grouped } from "../maths/numbers.js";
+import { LIMITS } from "../engine/tables.js";
+import { grouped, percent } from "../maths/numbers.js";
 import { mainExplainer, targetOf } from "../state/explaining.js";
 import { languageOf } from "./language.js";
 import { labelName, tokenName } from "./words.js";
@@ -55,11 +56,12 @@ export function costText(explainer, found, t) {
     return t(explainer.passes === 0 ? "explainCostNothing" : "explainCostBefore", {
       passes: grouped(explainer.passes),
     });
-  const { forward, backward, seconds } = found;
+  const { forward, backward, seconds, gap } = found;
   const passes = forward + 2 * backward;
   const count = passes < 9.95 ? passes.toFixed(1).replace(".0", "") : grouped(Math.round(passes));
   const parts = [t(passes === 0 ? "explainCostNothing" : "explainCostPasses", { passes: count })];
-  return [...parts, ...(seconds > 0 ? [timeText(seconds, t)] : [])].join(", ");
+  const cost = [...parts, ...(seconds > 0 ? [timeText(seconds, t)] : [])].join(", ");
+  return gap > LIMITS.gap ? cost + ". " + t("explainGap", { gap: percent(gap) }) : cost;
 }
 
 /** A map that beats fewer of the random orders is no better than chance. */
