@@ -243,6 +243,60 @@ def halved_photos(seen: Seen, at: At) -> int:
     return count
 
 
+def matrices(seen: Seen, part: str, narrow: bool = False) -> int:
+    """The weights of a part of the first block, counted in the model itself."""
+    block = seen.analysis.loaded.vit.blocks[0]
+    if part == "attention":
+        return block.attn.qkv.weight.numel() + block.attn.proj.weight.numel()
+    both = block.mlp.fc1.weight.numel() + block.mlp.fc2.weight.numel()
+    return both // 2 if narrow else both
+
+
+def part_of_mlp(seen: Seen, narrow: bool = False) -> float:
+    mlp = matrices(seen, "mlp", narrow)
+    return mlp / (mlp + matrices(seen, "attention"))
+
+
+def unit_sums(seen: Seen, at: At) -> Tensor:
+    """What the activation gets at each patch in one hidden unit, heard in a pass of the model."""
+    vit, heard = seen.analysis.loaded.vit, []
+    act = vit.blocks[at["layer"]].mlp.act
+    handle = act.register_forward_pre_hook(lambda _, args: heard.append(args[0][0]))
+    with torch.inference_mode():
+        vit(seen.analysis.pixels[None])
+    handle.remove()
+    return heard[0][seen.analysis.grid.num_prefix_tokens :, at["unit"]]
+
+
+def unit_place(seen: Seen, at: At) -> str:
+    grid = seen.analysis.grid
+    rows = unit_sums(seen, at).topk(6).indices // grid.cols
+    return "bottom" if bool((rows >= 0.75 * grid.rows).all()) else "other"
+
+
+def bent(total: Tensor) -> float:
+    return round(float(torch.nn.functional.gelu(total)), 3)
+
+
+def more_harmed(seen: Seen, at: At) -> int:
+    """From the photos themselves, and not from what is put into another one."""
+    loaded, count = seen.analysis.loaded, 0
+    named = at["experiments"]["mlp"][0].split("_")[1]
+    layer = loaded.vit.config.depth - 1 if named == "LAST" else int(named)
+    for name in ("bison", "cat", "goldfish", "red-panda", "dog", "coffee"):
+        own = top(analyze(loaded, PICTURES / f"{name}.jpg"))
+        mlp, attention = (
+            analyze(
+                loaded,
+                PICTURES / f"{name}.jpg",
+                interventions=[{"kind": "branch", "layer": layer, "branch": branch}],
+            )
+            for branch in ("mlp", "attention")
+        )
+        count += share_of(mlp, own) < share_of(attention, own)
+    return count
+
+
 def shown(value: float) -> float:
     """A number as a lesson writes it: with five digits."""
     return float(f"{value:.5g}")
@@ -354,6 +408,21 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
         torch.cosine_similarity(gathered(seen, at).before, gathered(seen, at).after, dim=0)
     ),
     "normOfTwice": norm_of_twice,
+    "hiddenCount": lambda seen, at: len(seen.analysis.loaded.vit.blocks[0].mlp.fc1.weight),
+    "mlpWeights": lambda seen, at: matrices(seen, "mlp"),
+    "attentionWeights": lambda seen, at: matrices(seen, "attention"),
+    "mlpPart": lambda seen, at: part_of_mlp(seen),
+    "narrowWeights": lambda seen, at: matrices(seen, "mlp", narrow=True),
+    "narrowPart": lambda seen, at: part_of_mlp(seen, narrow=True),
+    "unitMap": lambda seen, at: unit_sums(seen, at).tolist(),
+    "unitOn": lambda seen, at: int((unit_sums(seen, at) > 0).sum()),
+    "unitLeast": lambda seen, at: float(unit_sums(seen, at).min()),
+    "unitMost": lambda seen, at: float(unit_sums(seen, at).max()),
+    "unitPlace": unit_place,
+    "bentLeast": lambda seen, at: bent(unit_sums(seen, at).min()),
+    "bentMost": lambda seen, at: bent(unit_sums(seen, at).max()),
+    "bentKind": lambda seen, at: "gone" if abs(bent(unit_sums(seen, at).min())) < 0.2 else "other",
+    "moreHarmed": more_harmed,
     "filled": lambda seen, at: "right",  # test_exercise.py holds the lines
     "lossOfWord": lambda seen, at: (
         -math.log(shown_share(math.exp(-loss(seen.analysis.trace.logits, seen))))

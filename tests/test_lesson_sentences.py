@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 
-from tests.lesson_truths import PICTURES, TRUTHS, Seen, share_of, top
+from tests.lesson_truths import PICTURES, TRUTHS, Seen, part_of_mlp, share_of, top, unit_place
 from vitviz import Analysis, analyze, analyze_many, load, teach
 from vitviz.languages import dictionary, languages
 from vitviz.model.loaded import LoadedModel
@@ -170,7 +170,19 @@ def takes_for_3(loaded: LoadedModel, taught: int, count: int) -> int:
     return sum(top(one) == 0 for one in analyze_many(head, others, progress=False))
 
 
+def at_the_lower_edge(world: World, photo: str) -> bool:
+    return unit_place(Seen(world.of(photo)), {"layer": 1, "unit": 13}) == "bottom"
+
+
 GUARDS: dict[str, Guard] = {
+    "thirds_unit_why": Guard(
+        lambda world: all(at_the_lower_edge(world, photo) for photo in PHOTOS),
+        {"en": "With the photo model of this page", "ko": "이 페이지의 사진 모델에서는"},
+    ),
+    "thirds_card": Guard(
+        lambda world: 0.66 < part_of_mlp(Seen(world.of("dog"))) < 0.67,
+        {"en": "Two thirds of the weights", "ko": "블록에 있는 가중치의"},
+    ),
     "shuffle_both_why": Guard(
         alone_or_shaken, {"en": "It is the number of the step before.", "ko": "바로 앞 단계의 숫자"}
     ),

@@ -38,6 +38,22 @@ def test_the_heads_add_up_to_what_the_block_adds(name: str, subtests: pytest.Sub
             add_up_the_heads(name, values)
 
 
+@pytest.mark.parametrize("name", [*TINY, *OTHERS])
+def test_the_sums_of_hidden_units_are_what_the_activation_gets(name: str) -> None:
+    loaded = model(name)
+    seen: list[torch.Tensor] = []
+    for block in loaded.vit.blocks:
+        block.mlp.act.register_forward_pre_hook(lambda _, args: seen.append(args[0][0]))
+    analysis = analyze(loaded, photo())
+    for layer, exact in enumerate(seen[: analysis.trace.depth]):
+        found = analysis.hidden_sums(layer)
+        assert found.shape == exact.shape
+        assert_close(found, exact, atol=1e-4, rtol=1e-4)
+    changed = analysis.operate([{"kind": "branch", "layer": 1, "branch": "mlp"}])
+    with pytest.raises(SelectionError, match="a head or a branch was changed"):
+        changed.hidden_sums(0)
+
+
 def add_up_the_heads(name: str, values: bool) -> None:
     loaded = model(name)
     after = []  # what the second half of each block gets, before its norm

@@ -192,6 +192,7 @@ def test_values_and_what_follows_them_are_sent_with_the_model_alone(
     for part in ("v", "out"):
         assert torch.equal(sent[part], getattr(found, part).half()), part
     torch.testing.assert_close(sent["norms"], found.normed.norm(dim=-1))
+    assert torch.equal(sent["hidden"], analysis.hidden_sums(1)[:, :16])
     # What the browser makes of them is right to three digits.
     head, token, trace = 1, 2, analysis.trace
     mixed = trace.attention(1)[head, token] @ sent["v"][head].float()

@@ -41,7 +41,7 @@ def sit(browser, room):
         page = context.new_page()
         page.set_default_timeout(90_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: is_look(request) or asked.append(request.url))
         page.goto(f"{room[0]}/?{query}")
         page.locator(".vv-lesson-where").wait_for()
         page.locator(".vv-names", has_text=PANDA).wait_for(state="attached")
@@ -52,6 +52,11 @@ def sit(browser, room):
     for context in contexts:
         context.close()
     assert [said for said in complaints if not LEFT.search(said)] == []
+
+
+def is_look(request) -> bool:
+    """Whether a page asks where the class is, which it does as long as it is seen."""
+    return '"do":"called"' in (request.post_data or "")
 
 
 def press(page, name: str) -> None:
@@ -146,7 +151,7 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     stop_time(teacher)
     press(teacher, "Poll the class")
     expect(poll).to_contain_text("The vote is open")
-    with teacher.expect_request("**/component_server/"):
+    with teacher.expect_request(lambda request: "tally" in (request.post_data or "")):
         teacher.clock.run_for(1000)
     teacher.keyboard.press("Escape")
     expect(poll).to_have_count(0)  # until it hears of that it may ask once more
@@ -158,12 +163,64 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     expect(poll).to_contain_text("The vote is open")
     teacher.evaluate("document.documentElement.lang = 'ko'")
     expect(poll).to_have_count(0)
-    with teacher.expect_response("**/component_server/"):
+    with teacher.expect_response(lambda reply: "tally" in (reply.request.post_data or "")):
         teacher.clock.run_for(1000)
     teacher.clock.run_for(1000)
     before = len(sit.asked)
     teacher.clock.run_for(30_000)
     assert sit.asked[before:] == []
+
+
+def test_the_teacher_brings_all_to_a_step(sit, room) -> None:
+    teacher, pupil = sit(f"{ASK}3&teacher={room[1]}"), sit(f"{ASK}2")
+    bring = teacher.get_by_role("button", name="Bring all to this step")
+    banner = pupil.locator(".vv-called")
+    expect(pupil.get_by_role("button", name="Bring all to this step")).to_be_hidden()
+    tap(pupil, 8, 4)
+    guessed = pupil.locator(".vv-lesson-answer").inner_text()
+    bring.click()
+    expect(teacher.locator(".vv-calling")).to_contain_text(
+        "say: step 3 of “Ask a patch, ask its heads”."
+    )
+    # The banner comes by itself, lies in the window, and changes nothing else.
+    expect(banner).to_contain_text("Your teacher is at step 3 of “Ask a patch, ask its heads”.")
+    box = banner.bounding_box()
+    assert 450 < box["y"] <= 900 - box["height"]
+    assert "step=2" in pupil.url
+    assert pupil.locator(".vv-lesson-answer").inner_text() == guessed
+    # Who reloads or comes late learns it too; a pupil may stay.
+    pupil.reload()
+    expect(banner).to_contain_text("step 3")
+    late = sit("model=photos&example=red-panda&lesson=cut&step=1")
+    expect(late.locator(".vv-called")).to_contain_text("step 3")
+    press(late, "Stay here")
+    expect(late.locator(".vv-called")).to_be_hidden()
+    press(pupil, "Go there")
+    expect(pupil.locator(".vv-lesson-where")).to_have_text("Step 3 of 8")
+    expect(banner).to_be_hidden()
+    expect(pupil.locator(".vv-lesson-title")).to_be_focused()
+    # Another step calls all again, also into another picture; who is there already is not called.
+    press(teacher, "Skip")
+    expect(teacher.locator(".vv-lesson-where")).to_have_text("Step 4 of 8")
+    press(pupil, "Skip")
+    bring.click()
+    expect(late.locator(".vv-called")).to_contain_text("step 4")
+    expect(banner).to_be_hidden()
+    press(late, "Go there")
+    expect(late.locator(".vv-lesson-where")).to_have_text("Step 4 of 8")
+    # A new class is called nowhere.
+    pupil.evaluate("localStorage.clear()")
+    teacher.locator(".vv-lesson-teacher summary").first.click()
+    press(teacher, "Poll the class")
+    press(teacher, "New class")
+    press(teacher, "Forget all guesses?")
+    teacher.keyboard.press("Escape")
+    expect(teacher.locator(".vv-calling")).not_to_contain_text("Pages of the class")
+    fresh = sit(f"{ASK}2")
+    with fresh.expect_response(lambda reply: is_look(reply.request)) as looked:
+        pass
+    assert looked.value.json()["call"] is None
+    expect(fresh.locator(".vv-called")).to_be_hidden()
 
 
 def test_without_the_app_the_code_stands_in_and_an_old_guess_is_not_sent(sit, room) -> None:

@@ -103,7 +103,7 @@ export async function visitStep(app, lesson, number) {
     const value = await truthOf(app, () => course.value(operand));
     // JSON has no -Infinity, which stands for a patch that does not count.
     const told = ArrayBuffer.isView(value)
-      ? Array.from(/** @type {any} */ (value), (one) => Math.max(one, -2))
+      ? Array.from(/** @type {any} */ (value), (one) => (one === -Infinity ? -2 : one))
       : (value ?? null);
     found.asked.push({ truth: operand.truth, at: course.at(operand.at), value: told });
   }

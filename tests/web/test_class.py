@@ -13,10 +13,11 @@ import httpx
 import pytest
 import segno
 
-from tests.running import running_app, save_tiny, until
+from tests.node import needs_node, node
+from tests.running import ROOT, running_app, save_tiny, until
 from vitviz.web.host import address, limits
 from vitviz.web.host.address import address_here
-from vitviz.web.service.classroom import Classroom, qr_rows
+from vitviz.web.service.classroom import LESSONS, Classroom, qr_rows
 
 ODD = 1_000  # requests of the hostile client
 
@@ -182,6 +183,59 @@ def test_another_class_begins_without_guesses_and_with_open_votes():
     assert room.ask({"do": "new", "teacher": room.secret}) == {"open": True, "guesses": []}
     assert (room._guesses, len(room._closed)) == ({}, 0)
     assert vote(room, 2, 6, "other") == {"counted": True}
+
+
+def call(room, lesson, step, number: object = "0a1b2c3d", **others):
+    sent = {"do": "call", "lesson": lesson, "step": step, "call": number, "teacher": room.secret}
+    return room.ask({**sent, **others})
+
+
+def where_is(room):
+    return room.ask({"do": "called"})["call"]
+
+
+def test_the_teacher_calls_a_class_to_a_step_until_another_class_begins():
+    room = Classroom()
+    assert where_is(room) is None
+    called = {"lesson": "matter", "step": 3, "call": "0a1b2c3d"}
+    assert call(room, "matter", 3)["call"] == called
+    assert where_is(room) == called  # also for who comes late
+    vote(room, 1, 5)
+    teach(room, "empty")
+    assert where_is(room) == called
+    # A page knows by the run that an app was started again, and says it once more.
+    again = Classroom(room.secret)
+    assert room.ask({"do": "called"})["run"] == room.ask({"do": "called"})["run"]
+    assert again.ask({"do": "called"})["run"] != room.ask({"do": "called"})["run"]
+    assert where_is(again) is None
+    call(room, "cut", 0, "ffffffff")
+    assert where_is(room) == {"lesson": "cut", "step": 0, "call": "ffffffff"}
+    room.ask({"do": "new", "teacher": room.secret})
+    assert where_is(room) is None
+
+
+def test_no_pupil_calls_and_nothing_but_a_step_of_a_lesson_is_called_to():
+    room = Classroom()
+    call(room, "ask", 2)
+    before = where_is(room)
+    for wrong in (*VALUES, "", room.secret[:-1]):
+        refused = call(room, "ask", 3, teacher=wrong)
+        assert refused["error"].startswith("Only the teacher's page may do this")
+        assert "error" in call(room, "ask", 3, wrong)
+        assert "error" in call(room, wrong, 3)
+        assert "error" in call(room, "ask", wrong)
+    for lesson, step in (("ask", 9), ("ask", -1), ("ask", 2.0), ("ask", 10**400), ("own", 1)):
+        assert "error" in call(room, lesson, step)
+    assert "error" in room.ask({"do": "call", "teacher": room.secret, "call": "0a1b2c3d"})
+    assert where_is(room) == before
+
+
+@needs_node
+def test_a_class_can_be_called_to_every_step_of_the_lessons():
+    index = json.dumps((ROOT / "vitviz/viewer/lessons/index.js").as_uri())
+    counts = "LESSONS.map(({ id, steps }) => [id, steps.length])"
+    script = f"const {{ LESSONS }} = await import({index}); console.log(JSON.stringify({counts}))"
+    assert dict(json.loads(node("--input-type=module", "-e", script))) == LESSONS
 
 
 def test_a_class_is_full_and_there_is_room_when_it_was_emptied():

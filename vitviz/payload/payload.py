@@ -24,6 +24,7 @@ from ..probe.measure import features
 from ..probe.measure.film import facts_of
 from ..probe.measure.ink import taught_light_ink_only, taught_place
 from ..probe.measure.measurements import measurements_of
+from ..probe.measure.mixing import hidden_sums
 from ..probe.measure.positions import unit_rows
 from ..probe.measure.predictions import classes_of
 from ..probe.measure.turning import turns
@@ -41,6 +42,7 @@ FILM = "film.safetensors"
 ROLLOUT = "rollout.safetensors"
 LATER = {"late": True}  # a file that is made when a viewer requests it by name
 PHOTOGRAPH, WHOLE = "photograph.jpg", "whole.jpg"
+HIDDEN_UNITS = 16  # of each MLP, whose sums a page gets
 MIXING = "mixing-"  # followed by the layer
 FILTERS = "filters"  # all of them together
 POOLING = "pooling"  # attention of the query of a pool
@@ -335,14 +337,19 @@ def _filters(analysis: "Analysis") -> dict[str, Tensor]:
 def _mixing(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
     """The way from the values of a layer to the tokens; see `vitviz.probe.measure.mixing.Mixing`.
 
-    Values and matrix have half precision; tokens, sums of many blocks, keep float32.
+    Values and matrix have half precision; tokens, sums of many blocks, keep float32, and so do the
+    sums of the first hidden units ("hidden").
     """
     found = analysis.mixing(layer)
     half = {"v": found.v.half(), "out": found.out.half()}
     if not all(tensor.isfinite().all() for tensor in half.values()):
         raise CaptureError(Message("models.half_precision", layer=layer))
     norms = features.norms(found.normed)
-    return {**half, "before": found.before, "norms": norms, "rest": found.rest, "gain": found.gain}
+    rest = {"before": found.before, "norms": norms, "rest": found.rest, "gain": found.gain}
+    assert analysis.loaded is not None  # mixing needed it, too
+    hidden = hidden_sums(analysis.trace, found, analysis.loaded.vit, layer)
+    rest["hidden"] = hidden[:, :HIDDEN_UNITS].contiguous()
+    return {**half, **rest}
 
 
 def _mixing_bytes(analysis: "Analysis") -> int:
@@ -490,6 +497,7 @@ def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
         "attention_parts": _on(
             config, "qkv_bias", "qk_norm", "attn_norm", "layer_scale", "post_norm"
         ),
+        "mlp": {"gated": config.mlp != "mlp", "activation": config.activation},
         # Sources of a patch's position.
         "position_kinds": [
             name

@@ -26,6 +26,7 @@ LIMITS = {
     "number": forms.LARGEST,
     "named": intervention.NAMED,
     "donor_side": intervention.DONOR_SIDE,
+    "hidden_units": payload.HIDDEN_UNITS,
     "levels": intervention.MOST_LEVELS,
     "fooling_steps": intervention.MOST_FOOLING_STEPS,
     "lead": fooling.LEAD,

@@ -38,7 +38,7 @@ from .measure.filters import Filters
 from .measure.heads import HeadStatistics, head_statistics
 from .measure.ink import is_dark_on_light, taught_light_ink_only
 from .measure.lens import Line, lines
-from .measure.mixing import Mix, Mixing, mix, mixing
+from .measure.mixing import Mix, Mixing, hidden_sums, mix, mixing
 from .measure.numbers import percent
 from .measure.phrases import not_taught, phrase
 from .measure.positions import Positions, similarity, untrained_positions
@@ -302,6 +302,14 @@ class Analysis:
         """
         mixing = self.mixing(layer, self._model(loaded, "mix"))
         return mix(self.trace, mixing, layer, head, token)
+
+    def hidden_sums(self, layer: int, loaded: LoadedModel | None = None) -> Tensor:
+        """The sum of each hidden unit of a layer's MLP at each token, before the activation.
+
+        (N, hidden); of a gated MLP those of the gate. Raises as `mixing` does.
+        """
+        loaded = self._model(loaded, "hidden_sums")
+        return hidden_sums(self.trace, self.mixing(layer, loaded), loaded.vit, layer)
 
     @OUTSIDE
     def explain(

@@ -180,6 +180,7 @@ export function mount(host) {
         playing.destroy,
         deaf,
         surroundings.stop,
+        () => teaching.calls?.stop(),
       ])
         end();
       screen.root.remove();
@@ -244,6 +245,7 @@ export function mount(host) {
     if (app.bench.marks()) backend.prepare(source.manifest.model);
     app.second = second.follow();
     pending.render(backend.model);
+    teaching.calls?.render();
     playing.render();
     camera.render();
     if (!opening.loading() && !pending.here()) screen.setState(source.failure ? "error" : "ready");

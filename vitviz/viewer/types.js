@@ -47,6 +47,7 @@
  *   sizes: {image_size: [number, number], tokens: number, times: number}[], trained_size: [number, number],
  *   num_tokens: number, scale: number, steps: Step[], embedding_norms: string[],
  *   attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[],
+ *   mlp: {gated: boolean, activation: string},
  *   position_kinds: string[], num_classes: number,
  *   pool: "token"|"avg"|"token_avg"|"map"|"", outlier_times: number, explainers: Explainer[],
  *   tested: {pictures: number, data: string, date: string}|null,

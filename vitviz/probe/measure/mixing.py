@@ -1,4 +1,4 @@
-"""Mixing: the change that attention makes to a token, split by head."""
+"""Mixing: the change that attention makes to a token, by head, and what the MLP sums up of it."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import torch
 from einops import einsum, rearrange
 from torch import Tensor, nn
 
-from ...model.vit import Block, ViT
+from ...model.vit import Block, Mlp, ViT
 from ..capture.trace import Trace
 
 
@@ -117,6 +117,25 @@ def mix(trace: Trace, mixing: Mixing, layer: int, head: int, token: int) -> Mix:
         share=float(along / change.square().sum()),
         cosine=float(torch.cosine_similarity(added, change, dim=0)),
     )
+
+
+@torch.inference_mode()
+def hidden_sums(trace: Trace, found: Mixing, vit: ViT, layer: int) -> Tensor:
+    """The sum of each hidden unit of a layer's MLP at each token, before its activation.
+
+    (N, hidden), fc1(norm2(after)) of the layer's `Mixing`; of a gated MLP those of the gate. On the
+    CPU. Raises `SelectionError` for a layer that the trace does not have.
+    """
+    block = vit.blocks[layer]
+    mixed = trace.attention(layer) @ found.v
+    parts = einsum(found.out, mixed, "h dim d, h n d -> n dim")
+    after = (found.before + found.gain[:, None] * parts + found.rest).to(block.attn.proj.weight)
+    x = after if block.post_norm else block.norm2(after)
+    if isinstance(block.mlp, Mlp):
+        sums = block.mlp.fc1(x)
+    else:
+        sums = block.mlp.fc1(x).chunk(2, dim=-1)[0] if block.mlp.packed else block.mlp.fc1_g(x)
+    return sums.float().cpu()
 
 
 def _linear(block: Block, trace: Trace, layer: int, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -206,6 +206,7 @@ function mixingOf(
   const weight = (name, ...shape) => toFloat32(expectTensor(tensors, "blocks." + layer + "." + name, shape));
   const matrix = weight("attn.proj.weight", width, width);
   const out = new Float32Array(width * width);
+  const hidden = /** @type {Float32Array} */ (layers[layer].hidden);
   for (let at = 0; at < out.length; at++) {
     const [head, row, i] = [Math.floor(at / (width * dim)), Math.floor(at / dim) % width, at % dim];
     out[at] = matrix[row * width + head * dim + i];
@@ -228,5 +229,6 @@ function mixingOf(
       data: config.proj_bias ? weight("attn.proj.bias", width) : new Float32Array(width),
     },
     gain: { shape: [tokens], data: new Float32Array(tokens).fill(1) },
+    hidden: { shape: [tokens, hidden.length / tokens], data: hidden },
   };
 }

@@ -5,6 +5,7 @@
  * their stride.
  */
 
+import { normal } from "../maths/gelu.js";
 import { MODULE } from "./module.js";
 
 /**
@@ -218,17 +219,4 @@ function panelRow(f, a, along, b, ldb, out, depth, add) {
   }
   const sums = [s0, s1, s2, s3, s4, s5, s6, s7];
   for (let at = 0; at < 8; at++) f[out + at] = add ? f[out + at] + sums[at] : sums[at];
-}
-
-/** Phi(x) and phi(x); erf by Abramowitz and Stegun 7.1.26, exact to 1.5e-7. */
-function normal(x) {
-  const z = Math.abs(x) * Math.SQRT1_2;
-  const t = 1 / (1 + 0.3275911 * z);
-  const bell = Math.exp(-z * z);
-  const tail =
-    0.5 *
-    t *
-    (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))) *
-    bell;
-  return { phi: x < 0 ? tail : 1 - tail, density: bell / Math.sqrt(2 * Math.PI) };
 }

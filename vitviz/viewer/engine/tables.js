@@ -153,9 +153,9 @@ export const COUNTS = {
  * kept of its pass; rollout_tokens: of a model whose rollout a browser computes.
  */
 export const LIMITS = {
-  interventions: 64, pairs: 4096, number: 2147483647, named: 6, donor_side: 72, levels: 8, fooling_steps: 32,
-  lead: 0.05, gap: 0.05, config: 65536, parameters: 25000000, tokens: 1400, kept: 67108864, rollout_tokens: 400,
-  photo_bytes: 33554432, photo_pixels: 64000000,
+  interventions: 64, pairs: 4096, number: 2147483647, named: 6, donor_side: 72, hidden_units: 16, levels: 8,
+  fooling_steps: 32, lead: 0.05, gap: 0.05, config: 65536, parameters: 25000000, tokens: 1400, kept: 67108864,
+  rollout_tokens: 400, photo_bytes: 33554432, photo_pixels: 64000000,
 };
 
 /**

@@ -6,6 +6,7 @@
 
 import { turn } from "./angles.js";
 import { pack, up } from "./machine.js";
+import { LIMITS } from "./tables.js";
 
 /**
  * @typedef {import("./machine.js").Machine} Machine
@@ -109,8 +110,8 @@ function join(m, positions) {
 
 /**
  * q, k and v as attention uses them, (H, N, d) each, and lse, the log-sum-exp of the scores of each row, (H,
- * N).
- * @typedef {{q: Float32Array, k: Float32Array, v: Float32Array, lse: Float32Array}} Looked
+ * N); hidden: the sums of the first hidden units, (N, units), unless the MLP is left out.
+ * @typedef {{q: Float32Array, k: Float32Array, v: Float32Array, lse: Float32Array, hidden?: Float32Array}} Looked
  */
 
 /** Write numbers (H, N, d) into the memory of the heads. */
@@ -254,10 +255,14 @@ export const turnedOf = ({ config, rows }, tokens) => ({
   stride: up(config.head_dim),
 });
 
-/** The MLP of equation 3, or a gated one (SwiGLU), of the tokens at `y`, added to those at `x`. */
+/**
+ * The MLP of equation 3, or a gated one (SwiGLU), of the tokens at `y`, added to those at `x`.
+ * @returns {Float32Array}  the sums of the first hidden units before the activation, (count, units)
+ */
 function mlp(m, { gate, other, hiddenNorm, fc2 }, count) {
-  const { f, at } = m;
+  const { f, at, config } = m;
   linear(m, at.y, gate, at.hidden, count);
+  const sums = taken(m, at.hidden, count, Math.min(LIMITS.hidden_units, config.mlp_hidden_dim), gate.cols);
   const numbers = count * gate.cols;
   activate(m, at.hidden, numbers);
   if (other) {
@@ -266,6 +271,7 @@ function mlp(m, { gate, other, hiddenNorm, fc2 }, count) {
   }
   if (hiddenNorm) normed(m, at.hidden, hiddenNorm, at.hidden, count);
   linear(m, at.hidden, fc2, at.x, count, 1);
+  return sums;
 }
 
 /** The nonlinearity of `count` numbers, in place. */
@@ -296,7 +302,8 @@ function block(m, layer, surgery, count, keeps) {
   const looked = attention(m, layer, surgery, count, keeps);
   if (!surgery.lacks(layer, "mlp")) {
     normed(m, at.x, parts.norm2, at.y, count);
-    mlp(m, parts, count);
+    const hidden = mlp(m, parts, count);
+    if (looked) looked.hidden = hidden;
   }
   return looked;
 }

@@ -14,12 +14,12 @@ export const ON_PAGE = ["stage", "panel", "photo", "code"];
 /**
  * pair: the picture, and what stands beside it or comes of an experiment with it, each with values; bars: a
  * value a row; maps: a map each; of: what there is of each head; curve: a value over layers, moments of the
- * film or shares, at: the share that is asked about; numbers: vectors as strips, ends: the
+ * film, shares or sums, at: the share or sum that is asked about; numbers: vectors as strips, ends: the
  * truth at the end of one; row: the softmax row of a pair.
  * @typedef {import("./truths.js").Operand} Operand
  * @typedef {{kind: "pair", own: Operand[], other: Operand[]}
  *   | {kind: "bars"|"maps", rows?: Record<string, Operand>, of?: Operand, note?: Operand}
- *   | {kind: "curve", over: "layers"|"moments"|"shares", of: Operand, at?: Operand}
+ *   | {kind: "curve", over: "layers"|"moments"|"shares"|"sums", of: Operand, at?: Operand}
  *   | {kind: "numbers", rows: string[], ends: Record<string, Operand>}
  *   | {kind: "row", of: "scores"|"attention"} | {kind: "answers"}} Part
  * @typedef {"stage"|"panel"|"photo"|"code"|{before?: Part, after?: Part}} Figure
@@ -36,7 +36,7 @@ export const bars = (rows) => ({ kind: "bars", rows });
 export const maps = (rows) => ({ kind: "maps", rows });
 /** @param {string[]} rows @param {Record<string, Operand>} ends @returns {Part} */
 export const numbers = (rows, ends = {}) => ({ kind: "numbers", rows, ends });
-/** @param {"layers"|"moments"|"shares"} over @param {any} of  an operand, and fields of the part @returns {Part} */
+/** @param {"layers"|"moments"|"shares"|"sums"} over @param {any} of  an operand, and fields of the part @returns {Part} */
 export const curve = (over, of, more = {}) => ({ kind: "curve", over, of, ...more });
 /** A figure that comes with the answer. @param {Part} after @param {Part} [before] */
 export const told = (after, before) => ({ before, after });

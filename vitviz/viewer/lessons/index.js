@@ -15,6 +15,7 @@ import { number } from "./content/number.js";
 import { school } from "./content/school.js";
 import { shuffle } from "./content/shuffle.js";
 import { taken } from "./content/taken.js";
+import { thirds } from "./content/thirds.js";
 import { transplant } from "./content/transplant.js";
 import { unknown } from "./content/unknown.js";
 import { when } from "./content/when.js";
@@ -29,6 +30,7 @@ export const LESSONS = [
   number,
   gather,
   block,
+  thirds,
   school,
   when,
   matter,

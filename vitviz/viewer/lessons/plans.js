@@ -81,7 +81,14 @@ export const PLANS = [
   {
     id: "week2",
     minutes: 45,
-    parts: [part(10, "number"), part(10, "gather"), part(8, "block"), part(8, "school"), part(9, "notes")],
+    parts: [
+      part(10, "number"),
+      part(8, "gather", { steps: [1, 2, 4, 5] }),
+      part(6, "block", { steps: [1, 3, 4] }),
+      part(8, "thirds"),
+      part(5, "school", { steps: [1, 2, 4] }),
+      part(8, "notes"),
+    ],
   },
   {
     id: "week3",

@@ -2,6 +2,7 @@
 
 import { holdingHalf, overlap, strongest } from "../maths/attention.js";
 import { attentionAt } from "../data/film.js";
+import { gelu } from "../maths/gelu.js";
 import { insideMeans } from "../maths/inside.js";
 import { cosineDistance } from "../maths/difference.js";
 import { lengthOf, mixOf, valueOf } from "../maths/mixing.js";
@@ -16,7 +17,7 @@ import { choosesOne } from "../maths/outputs.js";
  * `experiment` and `experiments` are texts of steps, these by the keys of options, several draws in a list.
  * @typedef
  *   {{token: number, partner: number, layer: number, head: number|"mean", to?: number, marks?: number[],
- *   moment?: number|"last", given?: number, experiment?: string, experiments?: Record<string,
+ *   moment?: number|"last", given?: number, unit?: number, experiment?: string, experiments?: Record<string,
  *     string|string[]>}} At
  * @typedef {import("../data/source.js").Source} Source
  * @typedef {"count"|"share"|"cosine"|"times"|"number"|"which"|"map"|"label"|"answer"} Unit
@@ -210,6 +211,35 @@ const convolutionGap = (source) =>
   within(fetched(source.embedding), (found) =>
     within(fetched(source.picture), (picture) => convolutionDifference(source, found, picture)),
   );
+
+/** The number of hidden units. @param {import("../types.js").Model} model */
+const hiddenOf = ({ steps }) => steps.find(({ module }) => module === "blocks.*.mlp.act")?.shape.at(-1);
+
+/** The weights of the two matrices of a block's MLP with so many hidden units; a gated one has three. */
+const mlpWeights = ({ embed_dim: width, mlp: { gated } }, hidden) => (gated ? undefined : 2 * width * hidden);
+
+/** The weights of q, k, v and the projection of a block. */
+const attentionWeights = ({ embed_dim: width, num_heads: heads, head_dim: dim }) => 4 * width * heads * dim;
+
+const partOf = (part, rest) => within(part, () => part / (part + rest));
+
+/**
+ * The sums of a hidden unit at the patches; undefined of one that the page does not have.
+ * @param {Source} source
+ * @param {At} at
+ */
+function sumsOf(source, { layer, unit = 0 }) {
+  return within(fetched(source.mixing(layer)), ({ hidden, tokens }) => {
+    const units = hidden.length / tokens;
+    if (unit >= units) return undefined;
+    const all = Float32Array.from({ length: tokens }, (_, token) => hidden[token * units + unit]);
+    return all.subarray(source.grid.prefix);
+  });
+}
+
+/** GELU of a sum, to three decimals; undefined where the model has another activation. */
+const bent = ({ model }, sum) =>
+  model.mlp.activation === "gelu" ? Math.round(1000 * gelu(sum)) / 1000 || 0 : undefined;
 
 /** The place of the largest value. */
 const best = (values) => strongest(values, 1)[0];
@@ -493,6 +523,57 @@ export const TRUTHS = {
   filled: { unit: "which", of: () => "right" },
   /** A number that a teacher has written. */
   given: { unit: "number", of: (_source, { given }) => given },
+
+  // The MLP of a block: the weights of its matrices, and the sums of a hidden unit.
+  hiddenCount: { unit: "count", of: ({ manifest: { model } }) => hiddenOf(model) },
+  mlpWeights: { unit: "count", of: ({ manifest: { model } }) => mlpWeights(model, hiddenOf(model)) },
+  attentionWeights: { unit: "count", of: ({ manifest: { model } }) => attentionWeights(model) },
+  mlpPart: {
+    unit: "share",
+    of: ({ manifest: { model } }) => partOf(mlpWeights(model, hiddenOf(model)), attentionWeights(model)),
+  },
+  /** The same with half as many hidden units. */
+  narrowWeights: { unit: "count", of: ({ manifest: { model } }) => mlpWeights(model, hiddenOf(model) / 2) },
+  narrowPart: {
+    unit: "share",
+    of: ({ manifest: { model } }) => partOf(mlpWeights(model, hiddenOf(model) / 2), attentionWeights(model)),
+  },
+  unitMap: { unit: "map", of: sumsOf },
+  /** How many patches have a sum above 0. */
+  unitOn: {
+    unit: "count",
+    of: (source, at) => within(sumsOf(source, at), (sums) => sums.filter((sum) => sum > 0).length),
+  },
+  unitLeast: { unit: "number", of: (source, at) => within(sumsOf(source, at), (sums) => Math.min(...sums)) },
+  unitMost: { unit: "number", of: (source, at) => within(sumsOf(source, at), (sums) => Math.max(...sums)) },
+  /** Whether the six patches with the largest sums lie in the lowest quarter of the picture. */
+  unitPlace: {
+    unit: "which",
+    of: (source, at) =>
+      within(sumsOf(source, at), (sums) =>
+        strongest(sums, 6).every((patch) => Math.floor(patch / source.grid.cols) >= 0.75 * source.grid.rows)
+          ? "bottom"
+          : "other",
+      ),
+  },
+  bent: { unit: "number", of: ({ manifest }, { given }) => bent(manifest, given) },
+  bentLeast: {
+    unit: "number",
+    of: (source, at) => within(sumsOf(source, at), (sums) => bent(source.manifest, Math.min(...sums))),
+  },
+  bentMost: {
+    unit: "number",
+    of: (source, at) => within(sumsOf(source, at), (sums) => bent(source.manifest, Math.max(...sums))),
+  },
+  /** What GELU makes of the least sum. */
+  bentKind: {
+    unit: "which",
+    of: (source, at) =>
+      within(
+        TRUTHS.bentLeast.of(source, at, null, () => null),
+        (value) => (Math.abs(value) < 0.2 ? "gone" : value < 0 ? "kept" : "flipped"),
+      ),
+  },
 
   // What a training would do with the answer, if it is the right one.
   lossOfWord: {
@@ -782,11 +863,31 @@ export const TRUTHS = {
           ).length,
       ),
   },
-  /** What is left of the most probable class of the first experiment after the second. */
+  /**
+   * For how many photos the MLP of a block costs more than its attention: this one, and others, of which each
+   * stands in an experiment as it is.
+   */
+  moreHarmed: {
+    unit: "count",
+    of: (source, { experiments = {} }, _other, outcomeOf) => {
+      const [mlp, attention, intact] = ["mlp", "attention", "intact"].map((name) =>
+        withinAll([experiments[name]].flat().map(outcomeOf), (found) => found),
+      );
+      return withinAll(
+        [mlp, attention, intact],
+        () =>
+          [source, ...intact].filter((one, at) => keptIn(one, mlp[at]) < keptIn(one, attention[at])).length,
+      );
+    },
+  },
+  /**
+   * What is left of the most probable class of the first experiment after the second; of one experiment, of
+   * this picture's.
+   */
   keptShare: {
     unit: "share",
-    of: (_source, at, _other, outcomeOf) =>
-      withinAll(textsOf(at).map(outcomeOf), ([before, now]) => keptIn(before, now)),
+    of: (source, at, _other, outcomeOf) =>
+      withinAll(textsOf(at).map(outcomeOf), (found) => keptIn(found.at(-2) ?? source, found.at(-1))),
   },
   /** The same of this picture and what stands beside. */
   keptHere: {

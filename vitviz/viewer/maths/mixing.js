@@ -6,9 +6,10 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 /**
  * One layer, as vitviz/probe/measure/mixing.py describes it; `norms` are those of `normed` there.
  * @typedef {{before: Float32Array, v: Float32Array, out: Float32Array, rest: Float32Array,
- *   gain: Float32Array, norms: Float32Array, heads: number, tokens: number, dim: number, width: number}}
- *     Mixing
- *   before (N * D), v (H * N * d), out (H * D * d), rest (D or N * D), gain (N), norms (N)
+ *   gain: Float32Array, norms: Float32Array, hidden: Float32Array, heads: number, tokens: number,
+ *   dim: number, width: number}} Mixing
+ *   before (N * D), v (H * N * d), out (H * D * d), rest (D or N * D), gain (N), norms (N);
+ *   hidden (N * units): the sums of the first hidden units of the MLP, before its activation
  */
 
 /**
@@ -26,6 +27,7 @@ export function readMixing(buffer, manifest) {
   const tensors = parseSafetensors(buffer);
   const read = (name, ...shape) => toFloat32(expectTensor(tensors, name, shape));
   const each = tensors.rest?.shape[0] === tokens ? tokens : 1;
+  const units = tensors.hidden?.shape[1];
   return {
     before: read("before", tokens, width),
     v: read("v", heads, tokens, dim),
@@ -33,6 +35,7 @@ export function readMixing(buffer, manifest) {
     rest: read("rest", each, width),
     gain: read("gain", tokens),
     norms: read("norms", tokens),
+    hidden: read("hidden", tokens, units),
     heads,
     tokens,
     dim,

@@ -77,6 +77,7 @@ export function templateOf({ facts, tensors }, { key, names, right, pictures }) 
     embedding_norms: [],
     attention_norm: "layernorm",
     attention_parts: ["qkv_bias"],
+    mlp: { gated: config.mlp !== "mlp", activation: config.activation },
     position_kinds: [...(config.pos_embed ? ["learned"] : []), ...(config.rotary ? ["rotary"] : [])],
     num_classes: config.num_classes,
     pool: config.global_pool,

@@ -9,6 +9,7 @@ import { createOutcomes } from "../lessons/outcomes.js";
 import { createShelf } from "../lessons/shelf.js";
 import { guessBook, lessonBook, recordBook } from "../state/memory.js";
 import { knowsLessons, learnLessons } from "../text/learning.js";
+import { createCalls } from "./calls.js";
 import { createLessonList } from "./lessonlist.js";
 
 /**
@@ -17,7 +18,7 @@ import { createLessonList } from "./lessonlist.js";
  * @param {import("../types.js").Host} host
  * @param {Parameters<typeof createOutcomes>[0]} results  of an experiment in a lesson
  * @param {() => Storage} storage
- * @param {HTMLElement} root  gets the list of lessons
+ * @param {HTMLElement} root  gets the list of lessons, and where the class is
  * @param {() => void} render
  */
 export function createCurriculum(
@@ -48,6 +49,7 @@ export function createCurriculum(
     guesses,
     records: recordBook(storage),
     room,
+    calls: room && createCalls(app, room, guesses, root, render),
     // opens the key of a lesson
     forTeacher: Boolean(address) && new URL(address.read()).searchParams.get("key") === "true",
     check: createCheck(guesses),

@@ -121,11 +121,11 @@ const drawMaps = ({ source: { grid } }, maps) =>
   });
 
 /** A chart that only shows: what stands at its mark is said under it. */
-function drawCurve(_app, { columns, axis, values, top, mark, tick, name, reading }) {
+function drawCurve(_app, { columns, axis, values, low, top, mark, tick, name, reading }) {
   const chart = createLineChart({ label: name, axis, columns, height: CHART_EM, onChoose() {} });
   chart.render({
     lines: [{ name, title: name, values }],
-    scale: { min: 0, max: top },
+    scale: { min: low, max: top },
     ticks: TICKS.map((part) => ({ value: part * top, text: tick(part * top) })),
     marked: mark,
     reading,

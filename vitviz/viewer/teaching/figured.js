@@ -26,17 +26,19 @@ const MOST = 10; // classes of an answer
 function rowsOf(app, { rows, of }) {
   if (rows)
     return Object.entries(rows).map(([key, operand]) => ({
-      name: app.course.question()?.options?.includes(key)
-        ? optionText(app, key)
-        : hasText("evidence_" + key)
-          ? app.t("evidence_" + key)
-          : key,
+      name: app.course.question()?.options?.includes(key) ? optionText(app, key) : namedRow(app, key),
       operand,
     }));
   return Array.from({ length: app.source.manifest.model.num_heads }, (_, head) => ({
     name: app.t("headNumber", { head }),
     operand: { ...of, at: { head } },
   }));
+}
+
+/** The name of a row, perhaps with a number. */
+function namedRow({ t }, row) {
+  const [key, ...number] = row.split(" ");
+  return [hasText("evidence_" + key) ? t("evidence_" + key) : key, ...number].join(" ");
 }
 
 /** The values of rows, all at once. @param {App} app */
@@ -79,6 +81,9 @@ const maps = (app, part) =>
     ),
   );
 
+/** Sums of a hidden unit, from -6 to 6. */
+const SUMS = Array.from({ length: 61 }, (_, at) => (at - 30) / 5);
+
 /** The columns of curves: their names, the fields of the operand in each, and the one that is asked for. */
 const COLUMNS = {
   layers: ({ source: { manifest } }, { experiment = "" } = {}) =>
@@ -92,13 +97,20 @@ const COLUMNS = {
     ),
   shares: () =>
     Array.from({ length: 100 }, (_, at) => ({ name: String(at + 1), at: { given: (at + 1) / 100 } })),
+  sums: () => SUMS.map((given) => ({ name: String(given), at: { given } })),
 };
 
-const AXES = { layers: "lensAxis", moments: "filmAxis", shares: "evidenceShareAxis" };
+const AXES = {
+  layers: "lensAxis",
+  moments: "filmAxis",
+  shares: "evidenceShareAxis",
+  sums: "evidenceSumAxis",
+};
 
 /** The column that the question asks for. @param {App} app */
 function markOf({ course }, { over, at }, last) {
   if (over === "shares") return Math.max(0, Math.round(100 * course.value(at)) - 1);
+  if (over === "sums") return Math.min(last, Math.max(0, Math.round(5 * course.value(at)) + 30));
   if (over === "layers") return Number(course.truth()) - 1;
   const { moment } = course.question().at;
   return moment === "last" ? last : Math.min(last, moment);
@@ -119,6 +131,7 @@ const curve = (app, part) =>
           columns: columns.map((column) => column.name),
           axis: app.t(AXES[part.over]),
           values,
+          low: Math.min(0, ...values),
           top: unit === "share" ? topShare([values]) : Math.max(...values),
           mark,
           tick: unit === "share" ? (value) => Number((100 * value).toFixed(1)) + "%" : digits,

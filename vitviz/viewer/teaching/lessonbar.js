@@ -5,6 +5,7 @@ import { hasCodes } from "../lessons/codes.js";
 import { changesPhoto } from "../lessons/course.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createFraming } from "../stage/framing.js";
+import { createCalling } from "./calls.js";
 import { createFigure } from "./figure.js";
 import { createInput } from "./inputs.js";
 import { openPaper } from "./paper.js";
@@ -61,7 +62,7 @@ export function createLessonBar(app) {
   const next = button({ text: t("lessonNext"), onClick: () => move(1) });
   for (const main of [reveal, play]) main.classList.add("vv-main");
   const others = button({ text: t("lessonOthers"), onClick: () => app.teaching.openLessons() });
-  const [teacher, framing] = [createTeacher(app), createFraming(app)];
+  const [teacher, framing, calling] = [createTeacher(app), createFraming(app), createCalling(app)];
   const card = createCard(app);
   const root = el(
     "section",
@@ -81,6 +82,7 @@ export function createLessonBar(app) {
     truth,
     why,
     el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next, others),
+    calling.root,
     teacher.root,
   );
   // the step whose texts and inputs are drawn, its input: {root, render}, and its words
@@ -145,6 +147,7 @@ export function createLessonBar(app) {
     ballot.render();
     renderTruth(revealed, value);
     renderButtons(current, revealed, value);
+    calling.render();
     teacher.render();
   }
 

@@ -24,6 +24,7 @@ NOT_TEACHER = Message("web.class_teacher")
 NO_ADDRESS = Message("web.class_no_address")
 VOTER = re.compile("[0-9a-f]{16}")  # a random number of the page
 QUESTION = re.compile("[0-9a-z]{1,8}")  # a hash of lesson, step, model and picture
+CALL = re.compile("[0-9a-f]{8}")  # a random number of the teacher's page
 QUERY = re.compile(r"[\w.~%=&-]{0,200}", re.ASCII)  # of a link to a step
 LARGEST = 10**9  # of a number that is guessed
 TOLD = """\
@@ -37,6 +38,14 @@ connect it to the network of the room, or name its address there with --host, an
 teacher opens, and tells nobody,
   {teacher}"""
 
+# Steps of each lesson that a class can be called to, as viewer/lessons/index.js has them.
+LESSONS = {
+    **{"cut": 8, "where": 5, "shuffle": 6, "ask": 8, "number": 7, "gather": 7, "block": 6},
+    **{"thirds": 7},
+    **{"school": 6, "when": 6, "matter": 8, "black": 5, "hide": 6, "transplant": 6, "fooled": 7},
+    **{"unknown": 5, "cheats": 7, "notes": 6, "learn": 7, "taken": 4},
+}
+
 Guess = int | float | list[int]
 
 
@@ -44,8 +53,9 @@ class Classroom:
     """The guesses of a class, until the app ends; without names or texts, and never on a disk.
 
     A voter is a random number of a browser, with one guess for each question. Only those who know
-    `secret` can see the guesses, close, reopen or empty a vote, and begin with another class. While
-    their page shows an open vote, pupils who have voted wait for the answer.
+    `secret` can see the guesses, close, reopen or empty a vote, call the class to a step of a
+    lesson, and begin with another class. While their page shows an open vote, pupils who have voted
+    wait for the answer.
     """
 
     def __init__(
@@ -59,6 +69,8 @@ class Classroom:
         self._guesses: dict[str, OrderedDict[str, Guess]] = {}  # voter -> question -> guess
         self._closed: OrderedDict[str, bool] = OrderedDict()  # questions, by the teacher
         self._shown: OrderedDict[str, float] = OrderedDict()  # when the teacher's page asked last
+        self._run = secrets.token_hex(4)  # tells the pages that the app has started again
+        self._call: dict[str, str | int] | None = None  # "lesson", "step", "call": see _bring
 
     def opened(self, host: str, port: int) -> str:
         """Remember where the app listens. Returns a text for the host, with the addresses."""
@@ -78,6 +90,11 @@ class Classroom:
                 case {"do": "address", "teacher": teacher, "query": query}:
                     self._check(teacher)
                     return self._way(_matched(QUERY, query))
+                case {"do": "called"}:
+                    return self._called()
+                case {"do": "call", "teacher": teacher, "call": call, **place}:
+                    self._check(teacher)
+                    return self._bring(place, _matched(CALL, call))
                 case {"do": "new", "teacher": teacher}:
                     self._check(teacher)
                     return self._begin()
@@ -138,7 +155,27 @@ class Classroom:
             self._guesses = {}
             self._closed.clear()
             self._shown.clear()
+            self._call = None
         return {"open": True, "guesses": []}
+
+    def _bring(self, place: Any, call: str) -> dict[str, Any]:
+        """Call the class to a step: 0 is what a lesson asks before its steps.
+
+        `call`: whoever has followed it is not called again, also if the teacher's page repeats it
+        after a restart.
+        """
+        match place:
+            case {"lesson": str(lesson), "step": step} if type(step) is int:
+                if 0 <= step <= LESSONS.get(lesson, -1):
+                    with self._lock:
+                        self._call = {"lesson": lesson, "step": step, "call": call}
+                    return self._called()
+        raise VitvizError(NOT_TAKEN)
+
+    def _called(self) -> dict[str, Any]:
+        """Where the class is called to, for every page: {"run", "call"}; None: to no step."""
+        with self._lock:
+            return {"run": self._run, "call": self._call}
 
     def _empty(self, question: str) -> None:
         """Forget the guesses of a question, and voters without another guess. If the class is full,

@@ -1,0 +1,148 @@
+/** Calls: the teacher calls a class to a step; pupils' pages show where it is, and go there when asked. */
+
+import { OWN } from "../lessons/own.js";
+import { CARD, firstOf } from "../lessons/steps.js";
+import { el, setText, show } from "../parts/dom.js";
+import { button } from "../parts/widgets.js";
+import { titleOf } from "../text/lesson.js";
+import { heard, replyText } from "./room.js";
+
+/** Between two questions of a page where the class is. */
+const LOOK_MS = 4000;
+/** Name under which the device keeps the call that its pupil has followed or put away. */
+const KEPT = "class/call";
+
+/** @typedef {{lesson: string, step: number, call: string}} Call  call: its random number, eight hex digits */
+
+/**
+ * What a page knows of the calls of its class.
+ * @param {import("../types.js").Room} room
+ * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void}} notebook
+ */
+export function createCallState(room, notebook) {
+  let [run, call] = ["", /** @type {Call|null} */ (null)]; // run: of the app, another after a restart
+  const state = {
+    call: () => call,
+    /** The call that a pupil has neither followed nor put away. */
+    open: () => (call && notebook.recall(KEPT) !== call.call ? call : null),
+    done: () => notebook.keep(KEPT, call?.call),
+    /** Asks where the class is. After a restart the teacher's page says it again. */
+    async look() {
+      const before = { run, call };
+      const reply = await state.ask({ do: "called" });
+      const forgotten = reply && !call && before.call && before.run !== run;
+      if (room.teacher && forgotten) await state.ask({ do: "call", ...before.call, teacher: room.teacher });
+    },
+    /** Calls the class to a step. @param {string} lesson @param {number} step */
+    bring: (lesson, step) =>
+      state.ask({ do: "call", lesson, step, call: randomHex(), teacher: room.teacher }),
+    async ask(question) {
+      const reply = await heard(room.ask(question));
+      if (reply?.run) [run, call] = [reply.run, reply.call];
+      return reply;
+    },
+  };
+  return state;
+}
+
+const randomHex = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(4)), (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
+
+/**
+ * Asks where the class is for as long as the page is seen. On a pupil's page a banner says it, in the root.
+ * @param {import("../main.js").App} app
+ * @param {import("../types.js").Room} room
+ * @param {Parameters<typeof createCallState>[1]} notebook
+ * @param {HTMLElement} root
+ * @param {() => void} render  draws the page
+ */
+export function createCalls(app, room, notebook, root, render) {
+  const state = createCallState(room, notebook);
+  const text = el("p", {});
+  const go = button({ onClick: follow });
+  go.classList.add("vv-main");
+  const away = button({ text: "✕", onClick: () => (state.done(), draw()) });
+  const banner = el("div", { class: "vv-called", role: "status", hidden: true }, text, go, away);
+  let timer = setTimeout(look, 0);
+  document.addEventListener("visibilitychange", again);
+  if (!room.teacher) root.append(banner);
+  return {
+    call: state.call,
+    bring: (lesson, step) => state.bring(lesson, step).finally(render),
+    render: draw,
+    stop() {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", again);
+    },
+  };
+
+  function again() {
+    clearTimeout(timer);
+    if (!document.hidden) look();
+  }
+
+  async function look() {
+    const before = state.call()?.call;
+    await state.look();
+    if (!root.isConnected) return;
+    if (!document.hidden) timer = setTimeout(look, LOOK_MS);
+    if (state.call()?.call !== before) render();
+  }
+
+  function draw() {
+    const { selection } = app;
+    const call = state.call();
+    if (call && selection?.lesson === call.lesson && selection.step === stepOf(app, call)) state.done();
+    const open = app.source && !room.teacher ? state.open() : null;
+    const told = open !== null && app.teaching.speaksLessons();
+    if (told) {
+      setText(text, placeText(app, "calledTo", "calledStart", open));
+      setText(go, app.t("callGo"));
+      away.title = app.t("callAway");
+      away.setAttribute("aria-label", away.title);
+    }
+    show(banner, told);
+  }
+
+  function follow() {
+    const call = state.call();
+    state.done();
+    show(banner, false);
+    app.course.start(call.lesson, stepOf(app, call));
+    /** @type {HTMLElement|null} */ (root.querySelector(".vv-lesson-title"))?.focus({ preventScroll: true });
+  }
+}
+
+const lessonOf = ({ course }, { lesson }) => course.lessons.find(({ id }) => id === lesson);
+
+/** The step of a call; a lesson that recalls nothing has no step 0. */
+const stepOf = (app, call) => Math.max(firstOf(lessonOf(app, call)), call.step);
+
+/** Where the class is, in words: a step, or what a lesson recalls. */
+function placeText(app, numbered, recalled, call) {
+  const [step, lesson] = [stepOf(app, call), titleOf(app, lessonOf(app, call))];
+  return app.t(step > 0 ? numbered : recalled, { step, lesson });
+}
+
+/** The teacher's button: brings all to the open step. @param {import("../main.js").App} app */
+export function createCalling(app) {
+  const { t, course } = app;
+  const { room, calls } = app.teaching;
+  const said = el("p", { class: "vv-note", role: "status" });
+  const bring = button({ text: t("callBring"), title: t("callBringTitle"), onClick: call });
+  const root = el("div", { class: "vv-calling", hidden: true }, bring, said);
+  return { root, render };
+
+  async function call() {
+    const reply = await calls.bring(course.lesson().id, course.number());
+    if (!reply?.run) setText(said, replyText(app, reply, "", t("callLost")));
+  }
+
+  function render() {
+    show(root, Boolean(room?.teacher) && course.lesson().id !== OWN && course.step().id !== CARD);
+    const known = calls?.call() ?? null;
+    setText(said, known ? placeText(app, "callBrought", "callBroughtStart", known) : "");
+  }
+}
