@@ -38,6 +38,7 @@ from ..host.origins import Origins
 from ..service.classroom import Classroom
 from ..store.store import Upload
 from .door import Gate, address_of
+from .routes import SESSION
 
 log = logging.getLogger("vitviz.web")
 
@@ -149,6 +150,12 @@ class App(gr.Blocks):
 
         async def pushed(body: Any, request: Any, username: str | None) -> tuple[bool, Any, str]:
             self._forget()
+            if body.session_hash and not SESSION.fullmatch(body.session_hash):
+                return (
+                    False,
+                    told_in(NOT_TAKEN, request.headers.get("accept-language", "")),
+                    "error",
+                )
             state = "queue_full"
             if self._has_room_for(address_of(request.scope)):
                 done, event, state = await push(body=body, request=request, username=username)
