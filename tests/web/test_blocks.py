@@ -44,7 +44,8 @@ async def main():
     demo.has_launched = True
     full = [await push(0, "ko-KR"), await push(0, "fr"), await push(1, "fr")]
     bad = [[await take(function, values) for function in (0, 1)] for values in json.load(sys.stdin)]
-    odd = [await push(0, "fr", session) for session in ("a<gradio-sep>b", "a" * 101, "a-B_9")]
+    names = ("a<gradio-sep>b", "a" * 101, "", "a-B_9")
+    odd = [await push(0, "fr", session) for session in names]
     print(json.dumps({"full": full, "bad": bad, "odd": odd}))
 
 asyncio.run(main())
@@ -142,10 +143,12 @@ def test_a_full_queue_says_so_in_the_language_of_who_asks(refusals):
 
 
 def test_a_session_by_a_name_of_no_client_is_refused(refusals):
-    """While a request of session "a<gradio-sep>b" ran, nobody could cancel theirs."""
-    separator, long, good = refusals["odd"]
-    refused = [False, "The request has a value that cannot be used here.", "error"]
-    assert (separator, long, good) == (refused, refused, [False, ENGLISH, "queue_full"])
+    """While a request of session "a<gradio-sep>b" ran, nobody could cancel theirs. Each request of
+    session "" was a traceback in the log.
+    """
+    *odd, good = refusals["odd"]
+    assert odd == [[False, "The request has a value that cannot be used here.", "error"]] * 3
+    assert good == [False, ENGLISH, "queue_full"]
 
 
 def test_what_cannot_be_taken_is_refused_with_a_sentence(refusals):

@@ -41,7 +41,7 @@ def _rule(methods: str, path: str, *marks: str) -> Rule:
 UPLOAD = re.compile(r"/gradio_api/upload/?")
 LOGIN = re.compile(r"/login/?")
 TOOLS = re.compile(r"/gradio_api/mcp(/http)?/?")
-# Sessions of Gradio's clients. One with another name would end its stream with a traceback, or
+# Sessions of Gradio's clients. One with another name, or an empty one, would be a traceback, or
 # stop others from cancelling: Gradio takes names of its tasks apart at "<gradio-sep>".
 SESSION = re.compile(r"[0-9A-Za-z_-]{1,100}")
 HEARTBEAT = re.compile(rf"/gradio_api/heartbeat/{SESSION.pattern}")
