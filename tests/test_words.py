@@ -304,6 +304,7 @@ def test_the_page_says_that_no_folder_takes_temporary_files(tmp_path) -> None:
         (FileNotFoundError(errno.ENOENT, "in torch"), NO_FOLDER),
         (OSError("in matplotlib"), NO_FOLDER),
         (OSError(errno.ENOSPC, "No space", "a/b"), "the disk is full: No space (a/b)\n"),
+        (OSError(errno.ENOSPC, "No space", "a", None, "b"), "the disk is full: No space (b)\n"),
     ],
 )
 @pytest.mark.parametrize("word", ["train", "look"])

@@ -54,7 +54,8 @@ def disk_has_room() -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in FULL:
-            where = f" ({error.filename})" if error.filename else ""
+            place = error.filename2 or error.filename  # of a copy, the second one
+            where = f" ({place})" if place else ""
             raise VitvizError(f"the disk is full: {error.strerror}{where}") from error
         try:
             gettempdir()

@@ -24,8 +24,8 @@ with App(analytics_enabled=False) as demo:
     gr.Button().click(lambda *_: {}, [gr.JSON(), PhotoInput()], api_visibility="private")
 demo.queue(max_size=0)  # always full
 
-async def push(function, language):
-    body = SimpleNamespace(fn_index=function)
+async def push(function, language, session=None):
+    body = SimpleNamespace(fn_index=function, session_hash=session)
     request = SimpleNamespace(headers={"accept-language": language}, scope={})
     try:
         return await demo._queue.push(body=body, request=request, username=None)
@@ -44,7 +44,9 @@ async def main():
     demo.has_launched = True
     full = [await push(0, "ko-KR"), await push(0, "fr"), await push(1, "fr")]
     bad = [[await take(function, values) for function in (0, 1)] for values in json.load(sys.stdin)]
-    print(json.dumps({"full": full, "bad": bad}))
+    names = ("a<gradio-sep>b", "a" * 101, "", "a-B_9")
+    odd = [await push(0, "fr", session) for session in names]
+    print(json.dumps({"full": full, "bad": bad, "odd": odd}))
 
 asyncio.run(main())
 """
@@ -138,6 +140,15 @@ def test_a_full_queue_says_so_in_the_language_of_who_asks(refusals):
     # Gradio's page says something of its own, in English only, to status 503.
     both = f'<span class="vv-en">{ENGLISH}</span><span class="vv-ko">{KOREAN}</span>'
     assert page == [429, both]
+
+
+def test_a_session_by_a_name_of_no_client_is_refused(refusals):
+    """While a request of session "a<gradio-sep>b" ran, nobody could cancel theirs. Each request of
+    session "" was a traceback in the log.
+    """
+    *odd, good = refusals["odd"]
+    assert odd == [[False, "The request has a value that cannot be used here.", "error"]] * 3
+    assert good == [False, ENGLISH, "queue_full"]
 
 
 def test_what_cannot_be_taken_is_refused_with_a_sentence(refusals):

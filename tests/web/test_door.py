@@ -327,6 +327,18 @@ def test_what_gradio_cannot_read_is_refused_with_a_sentence_and_a_line_in_the_lo
     assert len(line.getMessage()) < 300
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_request_without_an_answer_is_refused(gate, method):
+    """The server of tools ends without one for a GET with a Last-Event-ID: status 500."""
+
+    async def silent(scope, receive, send):
+        pass
+
+    path = "/gradio_api/mcp/"
+    refused = (400, "The request has a value that cannot be used here.")
+    assert ask(gate, path, [b"{}"], silent, method)[:2] == refused
+
+
 def test_an_answer_that_has_begun_fails_as_it_did(gate):
     async def broken(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})

@@ -549,7 +549,7 @@ def test_answers_say_how_browsers_treat_them():
     _, _, sent = answer("GET", "/")
     assert sent["x-content-type-options"] == "nosniff"
     assert sent["referrer-policy"] == "same-origin"
-    assert "cache-control" not in sent
+    assert sent["cache-control"] == "private, no-cache"  # X-Forwarded-Host is in its addresses
     assert "default-src 'self'" in sent["content-security-policy"]
     assert "frame-ancestors 'self'" in sent["content-security-policy"]
     assert "google" not in sent["content-security-policy"]

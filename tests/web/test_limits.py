@@ -12,6 +12,8 @@ from vitviz.model.photo import MAX_BYTES, MAX_PIXELS
 from vitviz.web.host import limits
 from vitviz.web.host.limits import keep, usable_cores
 
+SHARES = {0.25: "a quarter", 0.75: "three quarters"}
+
 
 @pytest.mark.parametrize(
     ("quota", "cores"),
@@ -51,8 +53,10 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
     mb, kb = 10**6, 1000
     waiting = int(limits.QUEUE_SIZE * limits.QUEUE_SHARE)
     rows = {
-        "descriptors": f"{limits.CONNECTIONS_OF_ADDRESS:,} connections of one address, but of a"
-        f" proxy on this machine; {limits.STREAMS} streams of events at a time,"
+        "descriptors": f"{limits.CONNECTIONS_OF_ADDRESS:,} connections of one address, at"
+        f" most {SHARES[limits.ADDRESS_SHARE]} of all descriptors, but of a proxy on this machine;"
+        f" {SHARES[limits.CONNECTIONS_SHARE]} for the connections of all;"
+        f" {limits.STREAMS} streams of events at a time,"
         f" {limits.STREAMS_OF_ADDRESS} of one address, {limits.FIRST_STREAMS:,} where an address"
         f" with further ones has fewer than four; {limits.UPLOADS} uploads,"
         f" {limits.UPLOADS_OF_ADDRESS} of one address, {limits.FIRST_UPLOADS} where each further"

@@ -152,8 +152,13 @@ def test_a_request_that_is_being_answered_has_its_time(monkeypatch) -> None:
         assert b"answer" in answered(port, HEAD + b"Connection: close\r\n\r\n")
 
 
-def test_an_address_has_few_connections_and_a_proxy_many(monkeypatch) -> None:
-    monkeypatch.setattr(limits, "CONNECTIONS_OF_ADDRESS", 2)
+@pytest.mark.parametrize(("descriptors", "of_address"), [(100, 2), (8, 4000)])
+def test_an_address_has_few_connections_and_a_proxy_many(
+    monkeypatch, descriptors, of_address
+) -> None:
+    """With 1,024 descriptors, 1,200 connections without a request left none for others."""
+    monkeypatch.setattr(protocol, "most_descriptors", lambda: descriptors)
+    monkeypatch.setattr(limits, "CONNECTIONS_OF_ADDRESS", of_address)
     whole = HEAD + b"\r\n"
 
     def is_answered(connection: socket.socket) -> bool:
@@ -173,7 +178,8 @@ def test_an_address_has_few_connections_and_a_proxy_many(monkeypatch) -> None:
         open_ = [connect("127.0.0.2") for _ in range(3)]
         assert [is_answered(one) for one in open_] == [True, True, False]
         assert is_answered(connect("127.0.0.3"))
-        assert [is_answered(connect(protocol.PROXY)) for _ in range(4)] == [True] * 4
+        room = descriptors == 100
+        assert [is_answered(connect(protocol.PROXY)) for _ in range(4)] == [True] * 3 + [room]
         open_[0].close()
         until(lambda: is_answered(connect("127.0.0.2")))
 

@@ -28,6 +28,12 @@ def raise_descriptors() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
+def most_descriptors() -> int:
+    """The limit of this process, at most `DESCRIPTORS`."""
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if resource else limits.DESCRIPTORS
+    return min(soft, limits.DESCRIPTORS) if soft >= 0 else limits.DESCRIPTORS  # -1: no limit
+
+
 class Rarely(logging.Filter):
     """Limits asyncio's log to one line a minute while no descriptor is left: otherwise it has
     thousands of tracebacks a second.

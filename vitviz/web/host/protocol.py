@@ -20,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from . import limits
 from .address import visitor_of
+from .descriptors import most_descriptors
 
 PROXY = "127.0.0.1"  # which uvicorn believes about the addresses of visitors
 END_OF_HEAD = re.compile(rb"\n\r?\n")
@@ -58,6 +59,7 @@ class Protocol(H11Protocol):
     """
 
     _open: ClassVar[Counter[str]] = Counter()  # connections by address
+    _all: ClassVar[int] = 0  # connections
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -70,14 +72,25 @@ class Protocol(H11Protocol):
         super().connection_made(transport)
         self._address = visitor_of((self.client or ("", 0))[0])
         self._open[self._address] += 1
-        # A proxy on this machine has the connections of all, and bounds them itself.
-        most = limits.CONNECTIONS_OF_ADDRESS
-        if self._address != PROXY and self._open[self._address] > most:
+        Protocol._all += 1
+        if self._is_one_too_many():
             transport.abort()
         self._limit_time()
 
+    def _is_one_too_many(self) -> bool:
+        """Whether this connection is beyond those of its address, or takes a descriptor that files
+        need: with none left, uploads fail and nobody can connect.
+        """
+        descriptors = most_descriptors()
+        if Protocol._all > limits.CONNECTIONS_SHARE * descriptors:
+            return True
+        # A proxy on this machine has the connections of all, and bounds them itself.
+        most = min(limits.CONNECTIONS_OF_ADDRESS, limits.ADDRESS_SHARE * descriptors)
+        return self._address != PROXY and self._open[self._address] > most
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._open[self._address] -= 1
+        Protocol._all -= 1
         if not self._open[self._address]:
             del self._open[self._address]
         if self._ending:

@@ -214,6 +214,8 @@ class Door:
             text, debugging = repr(error)[:200], log.isEnabledFor(logging.DEBUG)
             log.warning("%.80r was not taken: %s", scope["path"], text, exc_info=debugging)
             raise RefusedError(400, NOT_TAKEN) from error
+        if not begun:  # the server of tools, for a GET with a Last-Event-ID
+            raise RefusedError(400, NOT_TAKEN)
 
 
 def refused(scope: Event, status: int, error: VitvizError) -> PlainTextResponse:

@@ -203,6 +203,8 @@ class Entrance:
         headers["Referrer-Policy"] = "same-origin"
         if path.startswith(("/gradio_api/", "/config")):
             headers.setdefault("Cache-Control", "private, no-store")
+        elif path == "/":  # with addresses that headers of the request can choose
+            headers.setdefault("Cache-Control", "private, no-cache")
         policy = FILE_POLICY if path.startswith(FILES) else PAGE_POLICY
         extra = OF_SPACE if self.origins.on_space else dict.fromkeys(OF_SPACE, "")
         headers["Content-Security-Policy"] = policy.format(frames=self.origins.frames(), **extra)

@@ -38,6 +38,7 @@ from ..host.origins import Origins
 from ..service.classroom import Classroom
 from ..store.store import Upload
 from .door import Gate, address_of
+from .routes import SESSION
 
 log = logging.getLogger("vitviz.web")
 
@@ -149,6 +150,9 @@ class App(gr.Blocks):
 
         async def pushed(body: Any, request: Any, username: str | None) -> tuple[bool, Any, str]:
             self._forget()
+            named, wanted = body.session_hash, request.headers.get("accept-language", "")
+            if named is not None and not SESSION.fullmatch(named):
+                return False, told_in(NOT_TAKEN, wanted), "error"
             state = "queue_full"
             if self._has_room_for(address_of(request.scope)):
                 done, event, state = await push(body=body, request=request, username=username)
@@ -157,7 +161,7 @@ class App(gr.Blocks):
                 return done, event, state
             if _of_page(self.fns.get(body.fn_index)):
                 raise HTTPException(429, in_all(BUSY))
-            return False, told_in(BUSY, request.headers.get("accept-language", "")), state
+            return False, told_in(BUSY, wanted), state
 
         inside.push = pushed
         start = inside.get_events

@@ -41,8 +41,10 @@ def _rule(methods: str, path: str, *marks: str) -> Rule:
 UPLOAD = re.compile(r"/gradio_api/upload/?")
 LOGIN = re.compile(r"/login/?")
 TOOLS = re.compile(r"/gradio_api/mcp(/http)?/?")
-# Other names than those of Gradio's clients would be a traceback when the stream is cut off.
-HEARTBEAT = re.compile(r"/gradio_api/heartbeat/[0-9A-Za-z_-]{1,100}")
+# Sessions of Gradio's clients. One with another name, or an empty one, would be a traceback, or
+# stop others from cancelling: Gradio takes names of its tasks apart at "<gradio-sep>".
+SESSION = re.compile(r"[0-9A-Za-z_-]{1,100}")
+HEARTBEAT = re.compile(rf"/gradio_api/heartbeat/{SESSION.pattern}")
 FILES = "/gradio_api/file="
 NAME, SEGMENT = r"[\w-]+", r"[^/]+"
 
