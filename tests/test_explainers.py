@@ -121,6 +121,15 @@ def test_the_class_is_the_answer_unless_one_is_named() -> None:
         analysis.explain("flow")
 
 
+@pytest.mark.parametrize("key", EXPLAINERS)
+def test_a_pool_comes_after_the_last_layer(key: str) -> None:
+    """With an attention pool an explainer starts behind all layers, and its texts name no layer."""
+    explainer = EXPLAINERS[key].within(TINY["map"])
+    if "pool" in explainer.needs:
+        said = f"{explainer.name} {explainer.sentence}"
+        assert "last layer" not in said, f"add pooled_name_{key} and pooled_explainer_{key}"
+
+
 def test_an_analysis_from_a_file_asks_for_its_model_only_where_it_has_to_run() -> None:
     analysis = analysis_of("cls")
     again = Analysis.from_bytes(analysis.to_bytes())
