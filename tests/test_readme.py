@@ -92,6 +92,18 @@ def test_every_explainer_is_named(key: str) -> None:
     assert named, f"add a row for `{key}` to a table of vitviz/probe/README.md"
 
 
+def test_the_page_says_which_explainers_know_no_target_and_which_begin_at_a_pool() -> None:
+    page, all_ = " ".join(page_of("probe").split()), vitviz.EXPLAINERS.values()
+    without = [one.key for one in all_ if "class" not in one.needs and not one.baseline]
+    *first, last = (f"`{key}`" for key in without)
+    assert f"{', '.join(first)} and {last} know no target" in page, (
+        "name it in vitviz/probe/README.md"
+    )
+    at_query = [one.key for one in all_ if "token" in one.needs]
+    assert f"`{at_query[0]}` to `{at_query[-1]}` begin at its query" in page
+    assert at_query == [*vitviz.EXPLAINERS][: len(at_query)], "put it among those that take a token"
+
+
 def test_the_way_of_a_photo_names_files_that_are_there() -> None:
     way = blocks("", CONTRIBUTING)[0]
     named = re.findall(r"vitviz/[\w./]+", way)
