@@ -10,6 +10,7 @@ from vitviz.web.page.door import Door, Gate
 from vitviz.web.page.places import Places
 from vitviz.web.store.cache import Cache
 
+Send = Callable[[dict], Awaitable[None]]
 QUESTION, SHORT = "/gradio_api/component_server", "/gradio_api/queue/join"
 
 
@@ -193,8 +194,9 @@ def test_a_body_in_small_pieces_is_not_copied_for_each(tmp_path):
 
     answers: list[bytes] = []
 
-    async def app(_scope: object, receive: Callable[[], Awaitable[dict]], _send: object) -> None:
+    async def app(_scope: object, receive: Callable[[], Awaitable[dict]], send: Send) -> None:
         answers.append((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
 
     async def work() -> None:
         left = [Piece(b"ab")] * 3000
@@ -203,7 +205,11 @@ def test_a_body_in_small_pieces_is_not_copied_for_each(tmp_path):
             return {"type": "http.request", "body": left.pop(), "more_body": bool(left)}
 
         scope = {"type": "http", "method": "POST", "path": QUESTION, "headers": []}
-        await Door(app, Gate(Cache(tmp_path)))(scope, receive, settle)
+
+        async def send(_message: dict) -> None:
+            pass
+
+        await Door(app, Gate(Cache(tmp_path)))(scope, receive, send)
 
     asyncio.run(work())
     assert answers == [b"ab" * 3000]

@@ -59,7 +59,6 @@ class Protocol(H11Protocol):
     """
 
     _open: ClassVar[Counter[str]] = Counter()  # connections by address
-    _all: ClassVar[int] = 0  # connections
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -72,7 +71,6 @@ class Protocol(H11Protocol):
         super().connection_made(transport)
         self._address = visitor_of((self.client or ("", 0))[0])
         self._open[self._address] += 1
-        Protocol._all += 1
         if self._is_one_too_many():
             transport.abort()
         self._limit_time()
@@ -82,7 +80,7 @@ class Protocol(H11Protocol):
         need: with none left, uploads fail and nobody can connect.
         """
         descriptors = most_descriptors()
-        if Protocol._all > limits.CONNECTIONS_SHARE * descriptors:
+        if self._open.total() > limits.CONNECTIONS_SHARE * descriptors:
             return True
         # A proxy on this machine has the connections of all, and bounds them itself.
         most = min(limits.CONNECTIONS_OF_ADDRESS, limits.ADDRESS_SHARE * descriptors)
@@ -90,7 +88,6 @@ class Protocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._open[self._address] -= 1
-        Protocol._all -= 1
         if not self._open[self._address]:
             del self._open[self._address]
         if self._ending:
