@@ -69,6 +69,6 @@ def test_a_score_says_in_the_panel_of_the_model_that_it_is_assumed(
     assert plain(tab.locator("h2").first.text_content()) == plain(analysis.answer_text())
     assert tab.locator(".vv-says").text_content() == texts["outputsWhy_score"]
     tab.get_by_role("tab", name=texts["panel_model"], exact=True).click()
-    facts = tab.locator(".vv-panel:visible .vv-card-facts").all_text_contents()
-    assert any(texts["cardAssumed"] in fact and word in fact for fact in facts)
-    assert any(texts["cardOutputs"] + texts["outputs_score"] in fact for fact in facts)
+    facts = tab.locator(".vv-panel:visible .vv-card-facts")
+    facts.filter(has_text=texts["cardAssumed"]).filter(has_text=word).first.wait_for()
+    facts.filter(has_text=texts["cardOutputs"] + texts["outputs_score"]).first.wait_for()

@@ -1,6 +1,6 @@
 """The bundle: all ES modules of the viewer as one text that defines nothing global.
 
-Indentation and comments are left out.
+Indentation, comments and empty lines are left out.
 """
 
 import json
@@ -50,6 +50,10 @@ _COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*\n", re.MUL
 # A type within a line, or a comment behind one; without quotes, so that it is no part of a string.
 _BESIDE = re.compile(r"/\*\* ?@type (?:(?!\*/).)*\*/ ?|[ \t]+// [^'\"`\n]*$", re.MULTILINE)
 _INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
+_BLANK = re.compile(r"\n\n+")
+# In a style: comments behind a declaration, and lines that end or begin with a mark. Between two
+# words a line is a space that is needed.
+_NEEDLESS = re.compile(r"[ \t]*/\*.*?\*/|(?<=[{};,])\n|\n(?=[{}])")
 _LEFT_OVER = re.compile(r"^[ \t]*(import|export)\b.*", re.MULTILINE)
 
 
@@ -121,7 +125,12 @@ def alone_css() -> str:
 
 def value_file(value: object) -> str:
     """Any JSON as a file for `load`, which pages opened from files can read, too."""
-    return f"{LEFT} = {json.dumps(value, ensure_ascii=False)};\n"
+    return f"{LEFT} = {_json(value)};\n"
+
+
+def _json(value: object) -> str:
+    """JSON without spaces, with letters of all languages as they are."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @cache
@@ -143,8 +152,8 @@ def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:
         STRINGS: _strings(spoken),
         PHOTO: _by_language("PHOTO", _photo),
         PLAY: _by_language("TEXTS", _play),
-        PLAY_STYLE: f"export const STYLE = {json.dumps(_style('play.css'))};\n",
-        EXPLAINERS: f"export const EXPLAINERS = {json.dumps(of_digits(), ensure_ascii=False)};\n",
+        PLAY_STYLE: f"export const STYLE = {_json(_style('play.css'))};\n",
+        EXPLAINERS: f"export const EXPLAINERS = {_json(of_digits())};\n",
     } | {path: _worker(path) for path in WORKERS}
     return f"{_joined(entry, made)}\n//# sourceURL={name}\n"
 
@@ -153,7 +162,7 @@ def _joined(entry: Path, made: Mapping[Path, str]) -> str:
     """The expression of `join`; `made`: sources that replace modules of the tree."""
     order: list[Path] = []
     _visit(entry.resolve(), order, (), made)
-    names = {path: f"module_{i}" for i, path in enumerate(order)}
+    names = {path: f"m{i}" for i, path in enumerate(order)}
     body = "\n".join(_wrap(path, names, made) for path in order)
     if "</script" in body.lower() or "<!--" in body:
         raise ValueError("the modules must not contain the end of a script element")
@@ -174,12 +183,13 @@ def css() -> str:
 
 
 def _style(name: str) -> str:
-    return without_comments((VIEWER / "style" / name).read_text(encoding="utf-8"))
+    style = without_comments((VIEWER / "style" / name).read_text(encoding="utf-8"))
+    return _NEEDLESS.sub("", style)
 
 
 def without_comments(text: str) -> str:
-    """A script or style without indentation and comments."""
-    return _INDENT.sub("", _BESIDE.sub("", _COMMENT.sub("", text)))
+    """A script or style without indentation, comments and empty lines."""
+    return _BLANK.sub("\n", _INDENT.sub("", _BESIDE.sub("", _COMMENT.sub("", text))))
 
 
 def _visit(
@@ -200,13 +210,13 @@ def _visit(
 def _worker(text_file: Path) -> str:
     """The module that replaces one of `WORKERS`: its worker as a classic script."""
     text = _joined(text_file.with_name("worker.js"), {})
-    return f"export const WORKER = {json.dumps(text, ensure_ascii=False)};\n"
+    return f"export const WORKER = {_json(text)};\n"
 
 
 def _by_language(name: str, texts_of: Callable[[str], dict[str, str]]) -> str:
     """A module with texts in all languages."""
     texts = {language: texts_of(language) for language in languages()}
-    return f"export const {name} = {json.dumps(texts, ensure_ascii=False)};\n"
+    return f"export const {name} = {_json(texts)};\n"
 
 
 def _photo(language: str) -> dict[str, str]:
@@ -245,10 +255,7 @@ def _strings(spoken: Collection[str] | None = None) -> str:
             kind: (VIEWER / "snippets" / f"with_{kind}.py").read_text(encoding="utf-8")
             for kind in ("vitviz", "torch")
         }
-    return "".join(
-        f"export const {name} = {json.dumps(value, ensure_ascii=False)};\n"
-        for name, value in texts.items()
-    )
+    return "".join(f"export const {name} = {_json(value)};\n" for name, value in texts.items())
 
 
 def _glossary(language: str) -> dict[str, str]:
@@ -289,6 +296,6 @@ def _wrap(path: Path, names: dict[Path, str], made: Mapping[Path, str]) -> str:
     if odd := _LEFT_OVER.search(source):
         raise ValueError(f"{path.name}: the bundle does not understand {odd[0].strip()!r}")
     return (
-        f"const {names[path]} = (() => {{ // {path.name}\n{source.strip()}\n"
+        f"const {names[path]} = (() => {{\n{source.strip()}\n"
         f"return {{ {', '.join(exported)} }};\n}})();"
     )

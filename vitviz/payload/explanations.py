@@ -92,11 +92,18 @@ def _listed(
     return [
         _described(explainer, analysis.grid)
         | {
-            "measured": measured.get(explainer.key),
+            "measured": _rounded(measured.get(explainer.key)),
             "late": late and (analysis.loaded is not None or not explainer.runs_the_model),
         }
         for explainer in _possible(analysis)
     ]
+
+
+def _rounded(measured: Any) -> Any:
+    """Five digits of each number: the page shows three, and all 17 are a kilobyte of each page."""
+    if isinstance(measured, Mapping):
+        return {name: _rounded(value) for name, value in measured.items()}
+    return float(f"{measured:.5g}") if isinstance(measured, float) else measured
 
 
 def _described(explainer: Explainer, grid: PatchGrid) -> dict[str, Any]:
