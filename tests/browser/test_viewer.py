@@ -382,9 +382,11 @@ def test_maps_are_drawn_from_their_numbers_and_every_panel_opens(open_page, anal
     top, left, _, _ = analysis.grid.box(analysis.grid.token(2, 2))
     red = int(analysis.picture[top + 5, left + 2, 0])
     reading = shown.locator(".vv-one-patch .vv-under")
+    expect(reading).to_contain_text(f"[{(5 * 8 + 2) * 3}]")
     assert reading.inner_text().startswith(f"[{(5 * 8 + 2) * 3}] row 5, col 2 R: {red} →")
     shown.get_by_role("radio", name="(c p1 p2)").check()
     shown.mouse.move(*place)
+    expect(reading).to_contain_text(f"[{5 * 8 + 2}]")
     assert reading.inner_text().startswith(f"[{5 * 8 + 2}] row 5, col 2 R: {red} →")
     # The strip of rollouts begins at the first layer.
     shown.get_by_role("tab", name="Rollout").click()

@@ -54,7 +54,7 @@ export function createLine(app) {
   const answer = stations[stations.length - 1].node;
   const root = el(
     "div",
-    { class: "vv-line", role: "group", "aria-label": t("line"), "data-control": "layer" },
+    { class: "vv-line", role: "group", "aria-label": t("line"), "data-control": "layer", onfocusin: reveal },
     ...stations.slice(0, -1).map(({ node }) => node),
     el(
       "div",
@@ -100,6 +100,15 @@ export function createLine(app) {
     function light(node, part) {
       node.classList.toggle("vv-lit", lit.includes(part));
     }
+  }
+
+  /** Scrolls the row to what the keyboard comes to: browsers leave a part of it outside. */
+  function reveal({ target }) {
+    const [row, one] = [root, target.closest(".vv-layer") ?? target].map((node) =>
+      node.getBoundingClientRect(),
+    );
+    if (one.left < row.left) root.scrollLeft -= row.left - one.left;
+    else if (one.right > row.right) root.scrollLeft += one.right - row.right;
   }
 
   /** Says what each layer would answer. @param {any} source  of the lens */
