@@ -706,7 +706,8 @@ def test_the_code_is_that_of_the_selection_and_is_copied(show) -> None:
     assert said.inner_text() == ""
     for name in ("Patches", "Positions", "Query · key", "Rollout", "Features", "Model"):
         seen.open_panel(name)
-        page.locator(PANEL).get_by_text("Show the code").click()
+        # By the keyboard: what comes above it would move it away from under a click.
+        page.locator(PANEL).locator("summary", has_text="Show the code").press("Enter")
         page.locator(f"{PANEL} .vv-code-text", has_text="shown = ").wait_for()
 
 
