@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
@@ -21,6 +22,7 @@ from vitviz import (
     ViTConfig,
     VitvizError,
     analyze,
+    load,
 )
 from vitviz.languages import say
 from vitviz.probe.explain.case import Case
@@ -355,6 +357,15 @@ def test_the_gap_is_the_share_of_the_rise_that_is_missing(name: str, caplog) -> 
         changed = analysis.operate(changes)
         found = changed.explain("integrated_gradients", target=target, steps=1024)
         assert changed.gap(found, target) < 0.05
+
+
+@pytest.mark.parametrize("level", [0, 128, 200, 255])
+def test_a_picture_of_one_colour_has_no_gap(level: int) -> None:
+    """The rise is rounding there, and a share of it was 33 to 75 %."""
+    picture = np.full((72, 72, 3), level, np.uint8)
+    analysis = analyze(load("photos"), picture)
+    found = analysis.explain("integrated_gradients")
+    assert analysis.gap(found) == 0
 
 
 def test_steps_are_doubled_until_the_map_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:

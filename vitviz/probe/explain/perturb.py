@@ -15,6 +15,7 @@ from .case import Case
 WINDOWS = (1, 3)  # sides of the windows that occlusion takes out, in patches
 STEPS = 32  # of integrated gradients, everywhere
 MOST_STEPS = 512  # of steps="auto"
+ROUNDING = 1e-5  # of a logit, or of its size if that is above 1: less is no difference
 CONVERGED = 0.05  # the largest gap of a map of integrated gradients that adds up
 
 
@@ -89,15 +90,19 @@ def gap(case: Case, values: Tensor, *, baseline: str | Tensor = "mean", **_steps
     """How far the sum of a map of integrated gradients is from what it should be, as a share of it.
 
     |sum of the values - rise| / |rise|, where the rise is the logit of the picture minus that of
-    the baseline (completeness, arXiv:1703.01365, proposition 1); 0 if both are 0.
+    the baseline (completeness, arXiv:1703.01365, proposition 1); 0 if they differ by rounding
+    alone, as for a picture of one colour.
     """
     vit = case.model
     start = _baseline(case, baseline).to(next(vit.parameters()))
     with case.operated():
         low = case.answer(vit.norm_pre(vit.embed(start[None])))[0].float().cpu()
-    rise = float(case.score(case.trace.logits) - case.score(low))
+    score = float(case.score(case.trace.logits))
+    rise = score - float(case.score(low))
     apart = abs(float(values.sum()) - rise)
-    return apart / abs(rise) if rise else float("inf") if apart else 0.0
+    if apart <= ROUNDING * max(1.0, abs(score)):
+        return 0.0
+    return apart / abs(rise) if rise else float("inf")
 
 
 def _integrated(case: Case, baseline: str | Tensor, steps: int) -> Tensor:

@@ -24,6 +24,7 @@ import { probabilitiesOf } from "../maths/outputs.js";
 
 const WINDOWS = [1, 3];
 const STEPS = 32;
+const ROUNDING = 1e-5; // as in vitviz/probe/explain/perturb.py
 
 /** @param {Float32Array} values @param {number|null} [gap] @returns {Explained} */
 const explained = (values, forward = 0, backwards = 0, gap = null) => ({
@@ -316,13 +317,14 @@ function* integratedGradients(of) {
   return explained(Float32Array.from(values), STEPS, STEPS, gapOf(of, start, values));
 }
 
-/** How far values are from adding up to what the logit rises by from a picture, as a share of it. */
+/** The gap of integrated gradients from the picture `start`; see `gap` in vitviz/probe/explain/perturb.py. */
 function gapOf({ m, pass, surgery, target }, start, values) {
   tokenize(m, start, surgery);
   encode(m, 0, surgery, null);
-  const rise = pass.logits[target] - head(m, surgery)[target];
+  const score = pass.logits[target];
+  const rise = score - head(m, surgery)[target];
   const apart = Math.abs(values.reduce((sum, value) => sum + value, 0) - rise);
-  return rise ? apart / Math.abs(rise) : apart && Infinity;
+  return apart <= ROUNDING * Math.max(1, Math.abs(score)) ? 0 : apart / Math.abs(rise);
 }
 
 /**
