@@ -1,4 +1,4 @@
-"""The camera's living picture: answered in the page, frame after frame, and never kept or sent."""
+"""The camera's living picture: answered in the page, frame after frame, and never sent."""
 
 import base64
 from functools import cache
@@ -114,7 +114,7 @@ SHADES = """(node) => new Set(
 
 
 def test_a_wrong_answer_is_kept_with_its_picture_until_it_is_taken_away(filming) -> None:
-    """What is shown is an espresso; the visitor says otherwise, which is theirs to say."""
+    """A visitor marks the answer to an espresso as wrong: the page believes them."""
     coffee = base64.b64encode((FOLDER / "coffee.jpg").read_bytes()).decode()
     tab = filming(COFFEE % f"data:image/jpeg;base64,{coffee}")
     tab.locator(".vv-drawing-word", has_text="espresso").wait_for()
@@ -122,7 +122,14 @@ def test_a_wrong_answer_is_kept_with_its_picture_until_it_is_taken_away(filming)
     assert found.count() == 0
     tab.get_by_role("button", name="That is wrong").click()
     assert "espresso" in found.inner_text()
-    assert found.locator("canvas").evaluate(SHADES) > 20  # a picture, not one colour
+    kept = found.locator("canvas")
+    assert kept.evaluate(SHADES) > 20  # a picture, not one colour
+    # It is turned as the picture of the camera is, which is a mirror for who sits before it.
+    turned = [
+        place.evaluate("node => getComputedStyle(node).transform")
+        for place in (kept, tab.locator(".vv-living .vv-picture"))
+    ]
+    assert turned == ["matrix(-1, 0, 0, 1, 0, 0)"] * 2
     tab.get_by_text("Taken for something else: 1.").wait_for()
     found.click()
     tab.get_by_text("Find what it takes for something else").wait_for()

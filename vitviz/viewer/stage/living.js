@@ -1,6 +1,6 @@
 /**
- * Living: the camera's picture with the answer and the attention of the model, as often as the model can; no
- * frame is stored or sent.
+ * Living: the camera's picture with the answer and the attention of the model, as often as the model can. No
+ * frame is sent, and only those that a visitor marks as wrong are kept, until the camera is closed.
  */
 
 import { attentionRows, meanOfHeads } from "../maths/attention.js";

@@ -1,4 +1,4 @@
-/** Mistaken: pictures of the camera whose answer a visitor marked as wrong, kept until the camera is closed. */
+/** Mistaken: pictures of the camera whose answers a visitor marked as wrong, kept until it is closed. */
 
 import { el, setText, show } from "../parts/dom.js";
 import { button } from "../parts/widgets.js";
@@ -25,7 +25,7 @@ export function createMistaken(say) {
       for (const one of list.querySelectorAll("button")) one.title = say("camera_unmark");
       render();
     },
-    /** Hears what the model says of a picture. @param {string} text @param {HTMLCanvasElement} canvas */
+    /** Takes the answer to the picture that is shown. @param {string} text @param {HTMLCanvasElement} canvas */
     hear(text, canvas) {
       [answer, view] = [text, canvas];
       render();
@@ -42,7 +42,8 @@ export function createMistaken(say) {
   function keep() {
     if (!view || !answer) return;
     const { width, height } = view;
-    const picture = el("canvas", { width, height });
+    const mirrored = view.closest(".vv-mirrored") !== null; // kept as it was seen
+    const picture = el("canvas", { width, height, class: mirrored ? "vv-mirrored" : "" });
     picture.getContext("2d").drawImage(view, 0, 0);
     const one = el(
       "button",
@@ -55,7 +56,7 @@ export function createMistaken(say) {
     render();
   }
 
-  /** A picture that is pressed is no mistake any more. */
+  /** Removes the picture that was pressed. */
   function taken({ target }) {
     const item = target.closest("li");
     if (!item) return;
