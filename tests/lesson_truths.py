@@ -258,7 +258,7 @@ def part_of_mlp(seen: Seen, narrow: bool = False) -> float:
 
 
 def unit_sums(seen: Seen, at: At) -> Tensor:
-    """What the activation gets at each patch in one hidden unit, heard in a pass of the model."""
+    """The sums of one hidden unit at the patches, by a hook in a pass of the model. (P)"""
     vit, heard = seen.analysis.loaded.vit, []
     act = vit.blocks[at["layer"]].mlp.act
     handle = act.register_forward_pre_hook(lambda _, args: heard.append(args[0][0]))

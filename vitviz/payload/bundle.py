@@ -51,8 +51,8 @@ _COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*\n", re.MUL
 _BESIDE = re.compile(r"/\*\* ?@type (?:(?!\*/).)*\*/ ?|[ \t]+// [^'\"`\n]*$", re.MULTILINE)
 _INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 _BLANK = re.compile(r"\n\n+")
-# In a style: comments behind a declaration, and lines that end or begin with a mark. Between two
-# words a line is a space that is needed.
+# Comments behind a declaration of a style, and line ends beside a brace, semicolon or comma. Other
+# line ends stand for the space between two words.
 _NEEDLESS = re.compile(r"[ \t]*/\*.*?\*/|(?<=[{};,])\n|\n(?=[{}])")
 _LEFT_OVER = re.compile(r"^[ \t]*(import|export)\b.*", re.MULTILINE)
 

@@ -108,7 +108,7 @@ interface Teaching {
   records: ReturnType<typeof import("./state/memory.js").recordBook>;
   /** A class that guesses together. */
   room: null | import("./types.js").Room;
-  /** Where the teacher of the class has called it to. */
+  /** The calls of the class to a step; null without a class. */
   calls: null | ReturnType<typeof import("./teaching/calls.js").createCalls>;
   /** Whether a lesson can open another model or picture. */
   travels: boolean;

@@ -36,7 +36,11 @@ export const bars = (rows) => ({ kind: "bars", rows });
 export const maps = (rows) => ({ kind: "maps", rows });
 /** @param {string[]} rows @param {Record<string, Operand>} ends @returns {Part} */
 export const numbers = (rows, ends = {}) => ({ kind: "numbers", rows, ends });
-/** @param {"layers"|"moments"|"shares"|"sums"} over @param {any} of  an operand, and fields of the part @returns {Part} */
+/**
+ * @param {"layers"|"moments"|"shares"|"sums"} over
+ * @param {any} of  an operand, and fields of the part
+ * @returns {Part}
+ */
 export const curve = (over, of, more = {}) => ({ kind: "curve", over, of, ...more });
 /** A figure that comes with the answer. @param {Part} after @param {Part} [before] */
 export const told = (after, before) => ({ before, after });

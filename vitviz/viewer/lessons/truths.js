@@ -565,7 +565,7 @@ export const TRUTHS = {
     unit: "number",
     of: (source, at) => within(sumsOf(source, at), (sums) => bent(source.manifest, Math.max(...sums))),
   },
-  /** What GELU makes of the least sum. */
+  /** The effect of GELU on the least sum: "gone" (about 0), "kept" or "flipped" (without its minus). */
   bentKind: {
     unit: "which",
     of: (source, at) =>

@@ -75,7 +75,7 @@ export function createHeadline(app) {
         rivalsOf(app).map((one) => ({ ...one, before: null })),
       );
 
-    /** What stands under the answer. */
+    /** The line under the answer. */
     function explained() {
       if (failed) return t("experimentFailed");
       if (changes.length === 0) return asks ? asks.about : about;

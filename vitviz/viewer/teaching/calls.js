@@ -1,4 +1,4 @@
-/** Calls: the teacher calls a class to a step; pupils' pages show where it is, and go there when asked. */
+/** Calls: the teacher calls a class to a step; a banner on pupils' pages names it, and its button opens it. */
 
 import { OWN } from "../lessons/own.js";
 import { CARD, firstOf } from "../lessons/steps.js";
@@ -7,15 +7,15 @@ import { button } from "../parts/widgets.js";
 import { titleOf } from "../text/lesson.js";
 import { heard, replyText } from "./room.js";
 
-/** Between two questions of a page where the class is. */
+/** Pause between two requests for the call of the class. */
 const LOOK_MS = 4000;
-/** Name under which the device keeps the call that its pupil has followed or put away. */
+/** Key of the call that the pupil of this device has followed or put away. */
 const KEPT = "class/call";
 
 /** @typedef {{lesson: string, step: number, call: string}} Call  call: its random number, eight hex digits */
 
 /**
- * What a page knows of the calls of its class.
+ * The state of a page: the call of its class, and whether its pupil has followed it.
  * @param {import("../types.js").Room} room
  * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void}} notebook
  */
@@ -26,7 +26,7 @@ export function createCallState(room, notebook) {
     /** The call that a pupil has neither followed nor put away. */
     open: () => (call && notebook.recall(KEPT) !== call.call ? call : null),
     done: () => notebook.keep(KEPT, call?.call),
-    /** Asks where the class is. After a restart the teacher's page says it again. */
+    /** Requests the call of the class. After a restart of the app the teacher's page repeats it. */
     async look() {
       const before = { run, call };
       const reply = await state.ask({ do: "called" });
@@ -51,7 +51,7 @@ const randomHex = () =>
   );
 
 /**
- * Asks where the class is for as long as the page is seen. On a pupil's page a banner says it, in the root.
+ * Requests the call of the class for as long as the page is visible. A pupil's page shows it in a banner.
  * @param {import("../main.js").App} app
  * @param {import("../types.js").Room} room
  * @param {Parameters<typeof createCallState>[1]} notebook
@@ -120,13 +120,13 @@ const lessonOf = ({ course }, { lesson }) => course.lessons.find(({ id }) => id 
 /** The step of a call; a lesson that recalls nothing has no step 0. */
 const stepOf = (app, call) => Math.max(firstOf(lessonOf(app, call)), call.step);
 
-/** Where the class is, in words: a step, or what a lesson recalls. */
+/** The step of a call in words; step 0 is what the lesson recalls. */
 function placeText(app, numbered, recalled, call) {
   const [step, lesson] = [stepOf(app, call), titleOf(app, lessonOf(app, call))];
   return app.t(step > 0 ? numbered : recalled, { step, lesson });
 }
 
-/** The teacher's button: brings all to the open step. @param {import("../main.js").App} app */
+/** The teacher's button that brings all to the open step. @param {import("../main.js").App} app */
 export function createCalling(app) {
   const { t, course } = app;
   const { room, calls } = app.teaching;

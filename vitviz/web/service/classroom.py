@@ -40,10 +40,26 @@ teacher opens, and tells nobody,
 
 # Steps of each lesson that a class can be called to, as viewer/lessons/index.js has them.
 LESSONS = {
-    **{"cut": 8, "where": 5, "shuffle": 6, "ask": 8, "number": 7, "gather": 7, "block": 6},
-    **{"thirds": 7},
-    **{"school": 6, "when": 6, "matter": 8, "black": 5, "hide": 6, "transplant": 6, "fooled": 7},
-    **{"unknown": 5, "cheats": 7, "notes": 6, "learn": 7, "taken": 4},
+    "cut": 8,
+    "where": 5,
+    "shuffle": 6,
+    "ask": 8,
+    "number": 7,
+    "gather": 7,
+    "block": 6,
+    "thirds": 7,
+    "school": 6,
+    "when": 6,
+    "matter": 8,
+    "black": 5,
+    "hide": 6,
+    "transplant": 6,
+    "fooled": 7,
+    "unknown": 5,
+    "cheats": 7,
+    "notes": 6,
+    "learn": 7,
+    "taken": 4,
 }
 
 Guess = int | float | list[int]
@@ -173,7 +189,7 @@ class Classroom:
         raise VitvizError(NOT_TAKEN)
 
     def _called(self) -> dict[str, Any]:
-        """Where the class is called to, for every page: {"run", "call"}; None: to no step."""
+        """The call of the class, for every page. {"run", "call"}; a call of None: to no step"""
         with self._lock:
             return {"run": self._run, "call": self._call}
 

@@ -23,7 +23,11 @@ const left = (branch) => ({ truth: "outcomeShare", at: { experiment: FIRST[branc
 const six = (layer) => ({
   experiments: { [MLP]: offIn(layer, MLP), [ATTENTION]: offIn(layer, ATTENTION), intact: INTACT },
 });
-/** What both leave of each photo's answer. @param {number|"LAST"} layer */
+/**
+ * Bars of the six photos: the share of each answer that is left without the MLP of a block, and without its
+ * attention.
+ * @param {number|"LAST"} layer
+ */
 const sixBars = (layer) =>
   bars(
     Object.fromEntries(
