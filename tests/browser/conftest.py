@@ -49,6 +49,17 @@ ALL_PANELS = """try {
     const wanted = JSON.stringify({ all: true, ...taste });
     localStorage.setItem("vitviz-taste", wanted);
 } catch {}"""
+# Asked to turn a class or an attribute on or off by a value that is undefined, a browser turns it
+# over, which the page never means.
+NO_TURNING_OVER = """for (const [kind, name] of [[DOMTokenList, "toggle"], [Element, "toggleAttribute"]]) {
+    const theirs = kind.prototype[name];
+    kind.prototype[name] = function (what, ...on) {
+        if (on.length && on[0] === undefined && /^(vv-|data-vv)/.test(what)) {
+            throw new TypeError(`${name}("${what}", undefined)`);
+        }
+        return theirs.call(this, what, ...on);
+    };
+}"""
 # Gradio's: a camera that is taken away ends its stream, which is forgotten by then; and a page that
 # is left while it listens calls that off, and does not hear it.
 LEFT = re.compile(r"404 .*/gradio_api/stream/\w+/close$|^AbortError: .*/assets/", re.DOTALL)
@@ -256,6 +267,7 @@ class Guests:
             context.home = context.new_page()
             context.home.goto(home)
         page = context.new_page()
+        page.add_init_script(NO_TURNING_OVER)
         if not first:
             page.add_init_script(ALL_PANELS)
         if size != SIZE:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 from tests.models import tiny
 from tests.test_photograph import smooth
@@ -142,6 +143,12 @@ def test_an_older_analysis_has_no_switch_and_it_falls_on_both_of_a_comparison(op
     tab.mouse.move(2, 2)
     seen = of_patches(as_array(tab.locator(".vv-stage .vv-picture").screenshot()), rows, cols)
     np.testing.assert_allclose(seen, lit(analysis, wanted), atol=14)
+    # Without a map the picture has its own colours again.
+    tab.get_by_role("radio", name="photo only").check()
+    tab.mouse.move(2, 2)
+    expect(tab.locator(".vv-stage .vv-grey").first).to_be_hidden()
+    seen = of_patches(as_array(tab.locator(".vv-stage .vv-picture").screenshot()), rows, cols)
+    np.testing.assert_allclose(seen, wanted, atol=14)
     tab.get_by_role("tab", name="Patches").click()
     assert not tab.get_by_text("What the model saw of the photo").count()
     # It falls on both pictures of a comparison, and on their difference.

@@ -29,9 +29,10 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Shows or hides a node. */
+/** Shows a node, or hides it if `visible` is false, null, undefined or 0. */
 export function show(node, visible) {
-  if (node.hidden === visible) node.hidden = !visible;
+  const hidden = !visible;
+  if (node.hidden !== hidden) node.hidden = hidden;
 }
 
 /**
