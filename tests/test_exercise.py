@@ -1,4 +1,4 @@
-"""The exercise with seven gaps: filled in it is vitviz's ViT, and mistakes are named."""
+"""The exercise with nine gaps: filled in it is vitviz's ViT, and mistakes are named."""
 
 import json
 import math
@@ -23,7 +23,7 @@ from vitviz.exercise import check, open_vit, write_exercise
 from vitviz.exercise.checking import check_file, right_parts
 from vitviz.exercise.gaps import GAPS, LAYER
 from vitviz.exercise.my_vit import Attention, Block, PatchEmbed, ViT
-from vitviz.exercise.writing import cells
+from vitviz.exercise.writing import cells, notebook
 from vitviz.languages import dictionary
 
 DIGIT = ROOT / "vitviz" / "web" / "examples" / "digit.png"
@@ -41,6 +41,10 @@ ANOTHER = {
     ),
     "x = ...": "x = torch.concat((cls, patches), 1) + self.pos_embed",
     "logits = ...": "logits = self.head(self.norm(x)[:, 0])",
+    "loss = ...": "loss = F.nll_loss(logits.log_softmax(1), labels)",
+    "        ...\n        ...\n        ...": (
+        "        loss.backward()\n        optimizer.step()\n        self.zero_grad()"
+    ),
 }
 
 
@@ -231,6 +235,41 @@ PLANTED = [
 ]
 
 
+# The lines that a mistaken student writes for the loss and for a step, and the key of the sentence.
+OF_LOSS = {
+    "softmax_before": lambda logits, labels: F.cross_entropy(torch.softmax(logits, 1), labels),
+    "added_up": lambda logits, labels: F.cross_entropy(logits, labels) * len(logits),
+    "no_logarithm": lambda logits, labels: (
+        (logits.softmax(1) * F.one_hot(labels, logits.shape[1])).sum(1).mean()
+    ),
+    "no_minus": lambda logits, labels: logits.log_softmax(1).gather(1, labels[:, None]).mean(),
+    "logits_taken": lambda logits, labels: -logits.gather(1, labels[:, None]).mean(),
+    "squares": lambda logits, labels: (
+        (logits.softmax(1) - torch.eye(logits.shape[1])[labels]).square().mean()
+    ),
+}
+OF_STEP = {
+    "not_emptied": lambda optimizer, loss: (loss.backward(), optimizer.step()),
+    "no_step": lambda optimizer, loss: (optimizer.zero_grad(), loss.backward()),
+    "no_backward": lambda optimizer, _loss: (optimizer.zero_grad(), optimizer.step()),
+    "step_first": lambda optimizer, loss: (
+        optimizer.zero_grad(),
+        optimizer.step(),
+        loss.backward(),
+    ),
+    "emptied_too_late": lambda optimizer, loss: (
+        loss.backward(),
+        optimizer.zero_grad(),
+        optimizer.step(),
+    ),
+}
+for _gap, _mistakes in (("loss", OF_LOSS), ("step", OF_STEP)):
+    PLANTED += [
+        (ViT, _gap, _gap, lambda _self, *given, mistaken=one: mistaken(*given), key)
+        for key, one in _mistakes.items()
+    ]
+
+
 def keys(report: Any) -> dict[str, str]:
     return {gap: one.key.removeprefix("exercise.") for gap, one in report.sentences.items()}
 
@@ -249,11 +288,11 @@ def test_filled_in_it_is_the_vit_of_vitviz_and_knows_both_pictures() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_what_is_written_has_seven_gaps_that_another_hand_fills(
+def test_what_is_written_has_nine_gaps_that_another_hand_fills(
     tmp_path: Path, language: str
 ) -> None:
     file, notebook = write_exercise(tmp_path / "new", language)
-    assert file.read_text("utf-8").count("= ...") == 8, "the block has two lines"
+    assert file.read_text("utf-8").count("= ...") == 9, "the block has two lines"
     assert set(keys(check_file(file)).values()) == {"open"}
     text = file.read_text("utf-8")
     for gap, line in ANOTHER.items():
@@ -263,18 +302,18 @@ def test_what_is_written_has_seven_gaps_that_another_hand_fills(
     assert check_file(file).right
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    assert len(code) == 6
+    assert len(code) == 8
     names: dict[str, Any] = {}
-    for cell in code[:-1]:
+    for cell in code:  # "Run all cells", before anything is filled in
         exec(cell, names)
     assert set(keys(check(names["ViT"])).values()) == {"open"}
-    assert "check(ViT" in code[-1]
+    assert "check(ViT" in code[-2]
 
 
 def test_the_file_says_what_is_right_when_it_is_run(tmp_path, capsys) -> None:
     file, _ = write_exercise(tmp_path)
     runpy.run_path(str(file), run_name="__main__")
-    assert capsys.readouterr().out.splitlines()[-1] == "0 of 7 are right."
+    assert capsys.readouterr().out.splitlines()[-1] == "0 of 9 are right."
 
 
 @pytest.mark.parametrize(("owner", "method", "gap", "mistaken", "key"), PLANTED)
@@ -285,7 +324,7 @@ def test_a_planted_mistake_is_called_by_its_name(
     report = check(ViT)
     assert keys(report) == ALL_RIGHT | {gap: f"mistake_{key}"}, "and nothing else is blamed"
     assert not report.right
-    assert report.whole.values == {"done": 6, "of": 7}
+    assert report.whole.values == {"done": 8, "of": 9}
 
 
 def test_every_known_mistake_was_planted_and_has_its_sentence() -> None:
@@ -401,6 +440,68 @@ def test_a_trained_vit_of_the_exercise_opens_as_a_model(tmp_path: Path) -> None:
     assert grey.preprocess.channels == 1
 
 
+FEW = """
+from vitviz.exercise.my_vit import ViT
+
+def train(vit, pixels, labels):
+    assert pixels.shape == (4000, 1, 28, 28) and labels.shape == (4000,)
+    assert pixels.min() == 0 and pixels.max() == 1
+    vit.step(torch.optim.SGD(vit.parameters(), lr=0.1), vit.loss(vit(pixels[:50]), labels[:50]))
+"""
+
+
+def test_one_that_is_right_is_trained_and_kept_as_it_was_before_and_after(
+    tmp_path: Path, capsys: Any
+) -> None:
+    file = tmp_path / "my vit.py"
+    file.write_text("import torch" + FEW, "utf-8")
+    assert main(["exercise", "--train", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"untrained: \d+ of 1000 digits right\ntrained: \d+ of 1000", out)
+    assert out.splitlines()[-1] == (
+        "  /?model=my%20vit&example=digit&panel=attention&beside=model-my%20vit_untrained"
+    )
+    before, after = (
+        load(tmp_path / "my vit_untrained.safetensors"),
+        load(tmp_path / "my vit.safetensors"),
+    )
+    assert (before.card.labels, after.card.labels) == ((*"0123456789",), (*"0123456789",))
+    changed = [
+        name
+        for name, tensor in before.vit.state_dict().items()
+        if not torch.equal(tensor, after.vit.state_dict()[name])
+    ]
+    assert "head.weight" in changed
+    assert "blocks.1.attn.qkv.weight" in changed
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("ViT = ViT", "has no train"),
+        ("def train(vit, pixels, labels):\n    1 / 0", "the training stops with ZeroDivisionError"),
+    ],
+)
+def test_code_that_cannot_train_is_refused(
+    tmp_path: Path, capsys: Any, code: str, sentence: str
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(f"from vitviz.exercise.my_vit import ViT\n{code}\n", "utf-8")
+    assert main(["exercise", "--train", str(file)]) == 1
+    assert sentence in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_the_last_cell_of_the_notebook_shows_both_side_by_side() -> None:
+    names: dict[str, Any] = {"ViT": ViT, "check": check, "train": lambda *_given: None}
+    shown: list[Any] = []
+    cells = json.loads(notebook("en"))["cells"]
+    exec(cells[-1]["source"], names | {"display": shown.append})
+    (both,) = shown
+    assert both.first.card.name == "my_vit_untrained"
+    assert both.second.card.name == "my_vit"
+
+
 def test_what_is_no_vit_of_the_exercise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(VitvizError, match="a ViT of the exercise has patch_embed, cls_token"):
         open_vit(torch.nn.Linear(2, 3))
@@ -494,7 +595,7 @@ def test_the_command_writes_checks_and_refuses(tmp_path: Path, capsys: Any) -> N
     assert main(["exercise", str(folder)]) == 1
     assert "is there already, and stays as it is" in capsys.readouterr().err
     assert main(["exercise", "--check", str(folder / "my_vit.py"), "--language", "ko"]) == 1
-    assert "7개 가운데 0개가 맞습니다." in capsys.readouterr().out
+    assert "9개 가운데 0개가 맞습니다." in capsys.readouterr().out
     assert main(["exercise", "--check", str(folder / "none.py")]) == 1
     assert "cannot be read: No such file" in capsys.readouterr().err
     (folder / "bad.py").write_text("ViT = 1 / 0")

@@ -51,7 +51,9 @@ ALL_PANELS = """try {
 } catch {}"""
 # Asked to turn a class or an attribute on or off by a value that is undefined, a browser turns it
 # over, which the page never means.
-NO_TURNING_OVER = """for (const [kind, name] of [[DOMTokenList, "toggle"], [Element, "toggleAttribute"]]) {
+NO_TURNING_OVER = """for (const [kind, name] of [
+    [DOMTokenList, "toggle"], [Element, "toggleAttribute"],
+]) {
     const theirs = kind.prototype[name];
     kind.prototype[name] = function (what, ...on) {
         if (on.length && on[0] === undefined && /^(vv-|data-vv)/.test(what)) {

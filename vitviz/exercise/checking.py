@@ -100,15 +100,20 @@ def check(vit: Callable[..., nn.Module], language: str = "en") -> Report:
 
 def check_file(path: str | Path, language: str = "en") -> Report:
     """Run a file, and `check` its class `ViT`. Raises `VitvizError` if it has none."""
-    try:
-        vit = runpy.run_path(str(path)).get("ViT")
-    except OSError as error:
-        raise VitvizError(f"{path} cannot be read: {error.strerror}") from error
-    except Exception as error:  # whatever a student's code can raise
-        raise VitvizError(f"{path} stops with {_in_one_line(error)}") from error
+    vit = run_file(path).get("ViT")
     if not isinstance(vit, type):
         raise VitvizError(f"{path} has no class ViT")
     return check(vit, language)
+
+
+def run_file(path: str | Path) -> dict[str, Any]:
+    """Run somebody's file; returns its names. Raises `VitvizError` if it cannot be run."""
+    try:
+        return runpy.run_path(str(path))
+    except OSError as error:
+        raise VitvizError(f"{path} cannot be read: {error.strerror}") from error
+    except Exception as error:  # whatever a student's code can raise
+        raise VitvizError(f"{path} stops with {in_one_line(error)}") from error
 
 
 def _filled(ours: ViT, vit: Callable[..., nn.Module]) -> Any:
@@ -128,7 +133,7 @@ def _filled(ours: ViT, vit: Callable[..., nn.Module]) -> Any:
         )
         model.load_state_dict(weights)
     except Exception as error:  # whatever a student's code can raise
-        raise VitvizError(Message("exercise.no_fit", error=_in_one_line(error))) from error
+        raise VitvizError(Message("exercise.no_fit", error=in_one_line(error))) from error
     return model.eval()
 
 
@@ -153,6 +158,9 @@ def right_parts(vit: ViT, pixels: Tensor) -> dict[str, Right]:
     for hook in hooks:
         hook.remove()
     q, k, v = heard["qkv"]
+    logits = vit.forward_head(vit.norm(states[-1]))
+    labels = logits.argsort(-1)[:, -2]  # not the most probable ones, whose loss is small
+    losses = -logits.log_softmax(-1).gather(1, labels[:, None])
     shares = torch.softmax(q @ k.mT * attn.scale, dim=-1)
     return {
         # torch cuts squares too, and in the same order.
@@ -162,7 +170,10 @@ def right_parts(vit: ViT, pixels: Tensor) -> dict[str, Right]:
         "join": Right((shares, v), heard["joined"]),
         "block": Right((states[LAYER],), (states[LAYER + 1],)),
         "tokens": Right((patches,), (states[0],)),
-        "answer": Right((states[-1],), (vit.forward_head(vit.norm(states[-1])),)),
+        "answer": Right((states[-1],), (logits,)),
+        "loss": Right((logits, labels), (losses.mean(),)),
+        # A tenth of a slope of 2, then of one of 1.6; and it moved.
+        "step": Right((), (torch.tensor([0.2, 0.36, 0.0]),)),
     }
 
 
@@ -177,7 +188,7 @@ def _of_gap(gap: str, model: Any, right: Right, ours: ViT) -> Message:
         wrong = _no_numbers(parts, right.expected)
         return wrong or _of_numbers(gap, model, parts, right)
     except Exception as error:  # noqa: BLE001  # whatever a student's code can raise
-        return Message("exercise.stops", error=_in_one_line(error))
+        return Message("exercise.stops", error=in_one_line(error))
     finally:
         block.attn = theirs
 
@@ -216,7 +227,7 @@ def _of_whole(model: Any, ours: ViT, analysis: Analysis, language: str) -> Messa
         if wrong := _no_numbers((logits,), (expected,)):
             return wrong
     except Exception as error:  # noqa: BLE001  # whatever a student's code can raise
-        return Message("exercise.stops", error=_in_one_line(error))
+        return Message("exercise.stops", error=in_one_line(error))
     apart = _apart((logits,), (expected,))
     if not apart <= TOLERANCE:
         return Message("exercise.differs", apart=f"{apart:.2g}")
@@ -243,7 +254,7 @@ def _apart(parts: Sequence[Tensor], expected: Sequence[Tensor]) -> float:
     return float(torch.stack(gaps).max() / largest)  # nan too, which Python's max can pass over
 
 
-def _in_one_line(error: Exception) -> str:
+def in_one_line(error: Exception) -> str:
     """An error of the student's code, in one line."""
     lines = str(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {lines[0][:200]}"

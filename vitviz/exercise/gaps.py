@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor
 
@@ -93,6 +94,50 @@ def _side_by_side(model: Any, x: Tensor) -> Tensor:
     return x + block.attn(block.norm1(x)) + block.mlp(block.norm2(x))
 
 
+def two_steps(model: Any, step: Callable[..., Any]) -> Any:
+    """Two steps of gradient descent, at a rate of 0.1, on (weight - 1)^2 from 0.
+
+    Returns the weight after each, and a number whose digits are the calls in their order (1
+    zero_grad, 2 backward, 3 step) if it never moved, else 0. (3,); or `...` if nothing was called.
+    The weight is one of the model's, for model.zero_grad() is as good as the optimizer's.
+    """
+    weight, calls, seen = model.norm.bias, [], []
+    kept = weight.data
+    with torch.inference_mode(False), torch.enable_grad():
+        weight.data, weight.grad = torch.zeros(1), None
+        optimizer = torch.optim.SGD([weight], lr=0.1)
+        plain = optimizer.zero_grad
+
+        def zero_grad(*given: Any, **named: Any) -> None:
+            calls.append("1")
+            plain(*given, **named)
+
+        optimizer.zero_grad = zero_grad  # type: ignore[method-assign]
+        optimizer.register_step_pre_hook(lambda *_: calls.append("3"))
+        hook = weight.register_hook(lambda _slope: calls.append("2"))
+        try:
+            for _ in range(2):
+                step(optimizer, ((weight - 1) ** 2).sum())
+                seen.append(weight.item())
+        finally:
+            hook.remove()
+            weight.data, weight.grad = kept, None
+    if not calls:
+        return ...
+    return torch.tensor([*seen, 0.0 if any(seen) else float("".join(calls[:6]))])
+
+
+def _steps(*calls: str) -> Callable[..., Any]:
+    """The steps of somebody who calls these, in this order."""
+
+    def step(optimizer: Any, loss: Tensor) -> None:
+        todo = {"zero": optimizer.zero_grad, "back": loss.backward, "step": optimizer.step}
+        for call in calls:
+            todo[call]()
+
+    return lambda model: two_steps(model, step)
+
+
 GAPS = {
     "cut": Gap(
         lambda model, pixels: model.patch_embed.cut(pixels),
@@ -177,6 +222,35 @@ GAPS = {
             "norm_twice": lambda model, x: model.head(model.norm(model.norm(x[:, 0]))),
             "last_token": lambda model, x: model.head(model.norm(x[:, -1])),
             "softmax_too": lambda model, x: model.head(model.norm(x[:, 0])).softmax(dim=-1),
+        },
+    ),
+    "loss": Gap(
+        lambda model, logits, labels: model.loss(logits, labels),
+        {
+            "softmax_before": lambda _model, logits, labels: F.cross_entropy(
+                logits.softmax(dim=-1), labels
+            ),
+            "added_up": lambda _model, logits, labels: F.cross_entropy(
+                logits, labels, reduction="sum"
+            ),
+            "no_logarithm": lambda _model, logits, labels: (
+                -F.nll_loss(logits.softmax(dim=-1), labels)
+            ),
+            "no_minus": lambda _model, logits, labels: -F.cross_entropy(logits, labels),
+            "logits_taken": lambda _model, logits, labels: F.nll_loss(logits, labels),
+            "squares": lambda _model, logits, labels: F.mse_loss(
+                logits.softmax(dim=-1), F.one_hot(labels, logits.shape[-1]).float()
+            ),
+        },
+    ),
+    "step": Gap(
+        lambda model: two_steps(model, model.step),
+        {
+            "not_emptied": _steps("back", "step"),
+            "no_step": _steps("zero", "back"),
+            "no_backward": _steps("zero", "step"),
+            "step_first": _steps("zero", "step", "back"),
+            "emptied_too_late": _steps("back", "zero", "step"),
         },
     ),
 }

@@ -110,3 +110,27 @@ class ViT(nn.Module):
         for block in self.blocks:
             x = block(x)
         return self.answer(x)
+
+    def loss(self, logits, labels):  # (B, classes) and (B,) -> one number
+        #: gap_loss
+        loss = F.cross_entropy(logits, labels)
+        return loss
+
+    def step(self, optimizer, loss):
+        #: gap_step
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+
+# %% training
+#: training
+def train(vit, pixels, labels, epochs=8, batch=32, lr=2e-3):
+    optimizer = torch.optim.AdamW(vit.parameters(), lr=lr)
+    for epoch in range(epochs):
+        total = 0.0
+        for some in torch.randperm(len(pixels)).split(batch):
+            loss = vit.loss(vit(pixels[some]), labels[some])
+            total += len(some) * vit.step(optimizer, loss).item()
+        print(f"epoch {epoch + 1}: loss {total / len(pixels):.3f}")

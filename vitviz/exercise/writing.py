@@ -49,7 +49,7 @@ def exercise(language: str) -> str:
 def notebook(language: str) -> str:
     """The notebook with gaps, format 4.5 of Jupyter, as JSON."""
     intro = f"# {_text('title', language)}\n\n{_text('how_notebook', language)}"
-    code = [*cells(language), _checking(language)]
+    code = [*cells(language), _checking(language), _training(language)]
     first = {"cell_type": "markdown", "id": "intro", "metadata": {}, "source": intro}
     made: list[dict[str, Any]] = [first]
     for place, cell in enumerate(code):
@@ -75,6 +75,8 @@ def _with_gaps(cell: str, language: str) -> str:
             lines.append(_filled(_text(text["key"], language), f"{text['indent']}# "))
         elif gap and in_gap:
             lines.append(f"{gap['left']} {', '.join(['...'] * len(gap['names'].split(',')))}")
+        elif in_gap:  # a call
+            lines.append(re.sub(r"\S.*", "...", line))
         else:
             lines.append(line)
     return "\n".join(lines) + "\n"
@@ -82,6 +84,17 @@ def _with_gaps(cell: str, language: str) -> str:
 
 def _checking(language: str) -> str:
     return f'from vitviz.exercise import check\n\nprint(check(ViT, language="{language}"))\n'
+
+
+def _training(language: str) -> str:
+    text = _filled(_text("train", language), "# ")
+    return (
+        f"{text}\nimport vitviz\nfrom vitviz.exercise import DIGIT, train_with_digits\n\n"
+        "if check(ViT).right:\n"
+        "    before, after = train_with_digits(ViT, train)\n"
+        "    both = [vitviz.analyze(model, DIGIT) for model in (before, after)]\n"
+        "    display(vitviz.compare(*both))\n"
+    )
 
 
 def _filled(text: str, start: str) -> str:
