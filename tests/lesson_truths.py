@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
+from einops import rearrange
 from torch import Tensor
 
 from tests.running import ROOT
@@ -113,6 +114,19 @@ def convolution_difference(seen: Seen, at: At) -> float:
     slid = torch.nn.functional.conv2d(pixels, weight, stride=size).flatten(2)[0].T
     cut = torch.nn.functional.unfold(pixels, size, stride=size)[0].T
     return float((slid - cut @ weight.flatten(1).T).abs().max())
+
+
+def order_difference(seen: Seen, at: At) -> float:
+    """The same two, with the patches cut as (p1 p2 c) for a matrix whose columns are (c p1 p2)."""
+    weight = seen.analysis.loaded.vit.patch_embed.proj.weight
+    p1, p2 = weight.shape[-2:]
+    squares = "c (rows p1) (cols p2) -> (rows cols) "
+    by_channel, by_pixel = (
+        rearrange(seen.analysis.pixels, squares + order, p1=p1, p2=p2)
+        for order in ("(c p1 p2)", "(p1 p2 c)")
+    )
+    few = weight.flatten(1)[: len(seen.analysis.embedding.bias)]  # of those that the page has
+    return float(((by_pixel - by_channel) @ few.T).abs().max())
 
 
 def unseen(seen: Seen, at: At) -> float:
@@ -362,6 +376,8 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     "convolutionOrLinear": lambda seen, at: (
         "same" if convolution_difference(seen, at) < 1e-3 else "different"
     ),
+    "orderDifference": order_difference,
+    "orderMatters": lambda seen, at: "same" if order_difference(seen, at) < 1e-3 else "different",
     "positionCount": lambda seen, at: seen.analysis.loaded.vit.pos_embed.shape[1],
     "classAtStart": starts_the_same,
     "positionCosine": lambda seen, at: cosine(seen.analysis.positions, seen, at["token"], at["to"]),

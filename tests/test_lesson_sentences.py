@@ -254,6 +254,13 @@ GUARDS: dict[str, Guard] = {
         ),
         {"en": "Of the {taught} pictures", "ko": "앞의 모델보다"},
     ),
+    "notes_order_slip": Guard(
+        lambda world: (
+            TRUTHS["orderMatters"](Seen(world.of("red-panda")), {}) == "different"
+            and TRUTHS["orderMatters"](Seen(world.of("digit", model="mnist")), {}) == "same"
+        ),
+        {"en": "In grey pictures", "ko": "회색 그림에서는"},
+    ),
     "transplant_turn_slip": Guard(
         lambda world: top(with_cls_of_dog(world, 5)) == top(world.of("goldfish")),
         {"en": "Here CLS takes what", "ko": "여기에서 CLS는"},

@@ -49,6 +49,10 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit, pictures):
     other.open_panel("Attention")  # where a scale of all heads is of use
     other.page.locator("summary", has_text="Scale and more").click()
     assert other.page.get_by_role("radio", name="all heads").is_checked()
+    # Escape lets go of what the link pinned, with the focus nowhere.
+    other.page.evaluate("document.activeElement.blur()")
+    other.page.keyboard.press("Escape")
+    other.is_(pinned="false")
     # An own picture is not in the link, and the button says so.
     seen.open_panel("Positions")
     seen.bring(pictures["second"])

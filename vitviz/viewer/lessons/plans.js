@@ -87,7 +87,7 @@ export const PLANS = [
       part(6, "block", { steps: [1, 3, 4] }),
       part(8, "thirds"),
       part(5, "school", { steps: [1, 2, 4] }),
-      part(8, "notes"),
+      part(8, "notes", { steps: [1, 2, 3, 4, 6, 7] }),
     ],
   },
   {

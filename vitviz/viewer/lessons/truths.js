@@ -171,18 +171,24 @@ const patchesOf = ({ grid }) => grid.rows * grid.cols;
 const numbersOf = ({ grid, manifest }) => manifest.model.image.channels * grid.patchHeight * grid.patchWidth;
 
 /**
- * Two ways to make the first numbers of a patch: a patch written as a row times a matrix (linear layer), and a
- * filter that slides from patch to patch (convolution).
- * @returns {{linear: number[], slid: number[]}}
+ * Ways to make the first numbers of a patch: a patch written as a row times a matrix (linear layer), a filter
+ * that slides from patch to patch (convolution), and the same matrix with the row written pixel by pixel,
+ * while its columns are for one channel after the other.
+ * @returns {{linear: number[], slid: number[], mixed: number[]}}
  */
-export function bothWays({ grid, manifest }, { filters, count }, picture, token) {
+export function waysOf({ grid, manifest }, { filters, count }, picture, token) {
   const { channels } = manifest.model.image;
   const size = filters.length / count;
   const { row, col } = placeOf(token, grid);
-  const flat = patchValues(picture, token, manifest, grid, "channel").normalised;
-  const [linear, slid] = [Array(count).fill(0), Array(count).fill(0)];
+  /** @param {"channel"|"pixel"} order */
+  const written = (order) => patchValues(picture, token, manifest, grid, order).normalised;
+  const [flat, byPixel] = [written("channel"), written("pixel")];
+  const [linear, slid, mixed] = [0, 0, 0].map(() => Array(count).fill(0));
   for (let filter = 0; filter < count; filter++) {
-    for (let i = 0; i < size; i++) linear[filter] += filters[filter * size + i] * flat[i];
+    for (let i = 0; i < size; i++) {
+      linear[filter] += filters[filter * size + i] * flat[i];
+      mixed[filter] += filters[filter * size + i] * byPixel[i];
+    }
     for (let y = 0; y < grid.patchHeight; y++) {
       for (let x = 0; x < grid.patchWidth; x++) {
         for (let c = 0; c < channels; c++) {
@@ -194,23 +200,32 @@ export function bothWays({ grid, manifest }, { filters, count }, picture, token)
       }
     }
   }
-  return { linear, slid };
+  return { linear, slid, mixed };
 }
 
-/** The largest difference between the two ways, over all patches. */
-function convolutionDifference(source, found, picture) {
+/**
+ * The largest difference between the linear layer and another way, over all patches.
+ * @param {Source} source
+ * @param {any} found
+ * @param {any} picture
+ * @param {"slid"|"mixed"} way
+ */
+function wayDifference(source, found, picture, way) {
   let worst = 0;
   for (let token = source.grid.prefix; token < source.grid.tokens; token++) {
-    const { linear, slid } = bothWays(source, found, picture, token);
-    worst = Math.max(worst, ...linear.map((value, at) => Math.abs(slid[at] - value)));
+    const ways = waysOf(source, found, picture, token);
+    worst = Math.max(worst, ...ways.linear.map((value, at) => Math.abs(ways[way][at] - value)));
   }
   return worst;
 }
 
-const convolutionGap = (source) =>
-  within(fetched(source.embedding), (found) =>
-    within(fetched(source.picture), (picture) => convolutionDifference(source, found, picture)),
+/** @param {Source} source @param {"slid"|"mixed"} way */
+const wayGap = (source, way) =>
+  withinAll([fetched(source.embedding), fetched(source.picture)], ([found, picture]) =>
+    wayDifference(source, found, picture, way),
   );
+
+const sameOrNot = (source, way) => within(wayGap(source, way), (gap) => (gap < 1e-3 ? "same" : "different"));
 
 /** The number of hidden units. @param {import("../types.js").Model} model */
 const hiddenOf = ({ steps }) => steps.find(({ module }) => module === "blocks.*.mlp.act")?.shape.at(-1);
@@ -272,11 +287,11 @@ export const TRUTHS = {
       return token > patch ? "more" : token < patch ? "fewer" : "same";
     },
   },
-  convolutionDifference: { unit: "number", of: convolutionGap },
-  convolutionOrLinear: {
-    unit: "which",
-    of: (source) => within(convolutionGap(source), (gap) => (gap < 1e-3 ? "same" : "different")),
-  },
+  convolutionDifference: { unit: "number", of: (source) => wayGap(source, "slid") },
+  convolutionOrLinear: { unit: "which", of: (source) => sameOrNot(source, "slid") },
+  /** The row of a patch written in another order than that of the matrix. */
+  orderDifference: { unit: "number", of: (source) => wayGap(source, "mixed") },
+  orderMatters: { unit: "which", of: (source) => sameOrNot(source, "mixed") },
   /** Tokens to which a learned position is added. */
   positionCount: {
     unit: "count",

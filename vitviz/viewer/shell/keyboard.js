@@ -44,7 +44,7 @@ export function listenToKeys(app, screen, readAloud) {
     if (root.contains(target)) return true;
     if (
       defaultPrevented ||
-      key === "Escape" ||
+      (key === "Escape" && target !== document.body) || // of whatever has the focus
       target.closest("select, [role=dialog]") ||
       root.getClientRects().length === 0
     )

@@ -5,7 +5,7 @@
  */
 
 import { epochText } from "../data/film.js";
-import { bothWays, fetched, mixAt, mixingAt, normed, pairAt, within, withinAll } from "../lessons/truths.js";
+import { fetched, mixAt, mixingAt, normed, pairAt, waysOf, within, withinAll } from "../lessons/truths.js";
 import { topShare } from "../maths/lines.js";
 import { lengthOf, valueOf } from "../maths/mixing.js";
 import { digits, numberTexts } from "../maths/numbers.js";
@@ -165,10 +165,10 @@ function vectorOf({ source, course }, key) {
   const token = Math.max(source.grid.prefix, at.token);
   if (OF_MIX[key]) return mixAt(source, at, OF_MIX[key]);
   if (key === "value") return mixingAt(source, at, (mixing) => valueOf(mixing, Number(at.head), at.partner));
-  if (key === "linear" || key === "slid")
+  if (["linear", "slid", "mixed"].includes(key))
     return withinAll(
       [fetched(source.embedding), fetched(source.picture)],
-      ([found, picture]) => bothWays(source, found, picture, token)[key],
+      ([found, picture]) => waysOf(source, found, picture, token)[key],
     );
   return within(pairAt(source, at), (pair) => pair[key]);
 }

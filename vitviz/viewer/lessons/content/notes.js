@@ -1,5 +1,5 @@
 /**
- * Lesson What study notes ask: five questions from notes about Vision Transformers, answered by measuring.
+ * Lesson What study notes ask: six questions from notes about Vision Transformers, answered by measuring.
  */
 
 import { bars, numbers, pair, told } from "../figures.js";
@@ -16,7 +16,7 @@ const PLACES = told(
 /** @type {import("../steps.js").Lesson} */
 export const notes = {
   id: "notes",
-  minutes: 10,
+  minutes: 12,
   model: "photos",
   example: "red-panda",
   recall: recalled("norm"),
@@ -62,6 +62,12 @@ export const notes = {
       figure: told(numbers(["linear", "slid"])),
       question: { kind: "choose", truth: "convolutionOrLinear", options: ["different", "same"] },
       values: { gap: { truth: "convolutionDifference" } },
+    },
+    {
+      id: "order",
+      figure: told(numbers(["linear", "mixed"])),
+      question: { kind: "choose", truth: "orderMatters", options: ["same", "different", "error"] },
+      values: { gap: { truth: "orderDifference" } },
     },
     {
       id: "gather",
