@@ -130,3 +130,13 @@ test("the page for teachers has every plan as it is", () => {
     assert.ok(page.toLowerCase().includes(line.toLowerCase()), "teaching.md lacks: " + line);
   }
 });
+
+test("the page for teachers says of each lesson once which competences it serves", () => {
+  const page = readFileSync(new URL("../../vitviz/teaching.md", import.meta.url), "utf8");
+  const [, part] = page.split("## A place in the syllabus");
+  const rows = part.split("\n## ")[0].matchAll(/^\| ([^|]+) \| [^|]*\d-[A-C]-/gm);
+  const named = [...rows].flatMap(([, lessons]) => lessons.split("; "));
+  const t = translator("en");
+  const titles = LESSONS.map(({ id }) => t("lesson." + id).replace(/[?.:].*/, ""));
+  assert.deepEqual(named.sort(), titles.sort());
+});
