@@ -378,6 +378,7 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     ),
     "orderDifference": order_difference,
     "orderMatters": lambda seen, at: "same" if order_difference(seen, at) < 1e-3 else "different",
+    "temperature": lambda seen, at: seen.analysis.card.temperature,
     "positionCount": lambda seen, at: seen.analysis.loaded.vit.pos_embed.shape[1],
     "classAtStart": starts_the_same,
     "positionCosine": lambda seen, at: cosine(seen.analysis.positions, seen, at["token"], at["to"]),

@@ -16,11 +16,21 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 
-from tests.lesson_truths import PICTURES, TRUTHS, Seen, part_of_mlp, share_of, top, unit_place
+from tests.lesson_truths import (
+    PICTURES,
+    TRUTHS,
+    Seen,
+    part_of_mlp,
+    parts_of_change,
+    share_of,
+    top,
+    unit_place,
+)
 from vitviz import Analysis, analyze, analyze_many, load, teach
 from vitviz.languages import dictionary, languages
 from vitviz.model.loaded import LoadedModel
 from vitviz.probe.measure.film import Film
+from vitviz.probe.measure.heads import head_statistics
 from vitviz.train.shortcut import digits, marked, pictures_of
 
 PHOTOS = ("bison", "cat", "goldfish", "red-panda", "dog", "coffee")
@@ -79,6 +89,11 @@ class Guard(NamedTuple):
 
 
 OFF = {"kind": "positions", "by": "off", "seed": 0}
+
+
+def images_at(world: World, model: str, moment: int) -> int:
+    """The pictures that a model had seen at a moment of its film."""
+    return Film.read(world.models[model].film).facts["moments"][moment]["images"]
 
 
 def wrong_positions(world: World, example: str) -> float:
@@ -254,6 +269,11 @@ GUARDS: dict[str, Guard] = {
         ),
         {"en": "Of the {taught} pictures", "ko": "앞의 모델보다"},
     ),
+    # About as many pictures as in step 3, whose moment school.js names, as it does this one.
+    "school_transfer": Guard(
+        lambda world: 0.8 < images_at(world, "photos", 3) / images_at(world, "mnist", 7) < 1.25,
+        {"en": "It has {classes} answers", "ko": "3단계의 숫자 모델이"},
+    ),
     "notes_order_slip": Guard(
         lambda world: (
             TRUTHS["orderMatters"](Seen(world.of("red-panda")), {}) == "different"
@@ -340,3 +360,23 @@ def test_other_weights_make_sentences_fall_that_are_named() -> None:
     fell = fallen(World(models))
     assert fell
     assert all(re.match(r"\w+, step \w+: \S", one) for one in fell)
+
+
+def test_the_head_that_a_lesson_asks_for_is_no_near_tie(shipped: World) -> None:
+    """Nobody is told "wrong" who names a head that does as much: as the questions of *ask* 6 and 8
+    and *gather* 4 ask.
+    """
+    for photo in ("red-panda", "dog"):
+        near = sorted(-statistics(shipped, photo))
+        assert near[-1] - near[-2] > 0.1 * (near[-1] - near[0])
+    seen = Seen(shipped.of("red-panda"))
+    rows, cols = seen.analysis.grid.rows, seen.analysis.grid.cols
+    token = seen.analysis.grid.token(int(0.45 * rows), int(0.37 * cols))
+    parts = sorted(parts_of_change(seen, {"layer": 1, "head": 2, "token": token}).tolist())
+    assert parts[-1] - parts[-2] > 0.1 * (parts[-1] - parts[0])
+
+
+def statistics(world: World, photo: str) -> torch.Tensor:
+    """How far the heads of layer 1 look. (heads,)"""
+    analysis = world.of(photo)
+    return head_statistics(analysis.trace, analysis.grid).distance[1]

@@ -662,6 +662,8 @@ export const TRUTHS = {
       },
     }) => measurements?.top1,
   },
+  /** What the logits are divided by before the softmax. */
+  temperature: { unit: "number", of: ({ manifest }) => manifest.model.temperature },
   filmTop1: {
     unit: "share",
     of: (source, at) => within(fetched(source.film), (film) => film.moments[momentOf(film, at)].top1),

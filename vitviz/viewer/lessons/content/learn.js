@@ -49,6 +49,7 @@ export const learn = {
       figure: "code",
       state: STATE,
       code: "step",
+      values: { temperature: { truth: "temperature" } },
       question: {
         kind: "choose",
         truth: "filled",

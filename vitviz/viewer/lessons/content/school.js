@@ -4,6 +4,7 @@ import { bars, curve, told } from "../figures.js";
 import { recalled } from "../recalled.js";
 
 const ABLE = 7; // a moment of the film
+const FEW = 3; // a moment of the other film, after nearly as many pictures
 const SHARP = 6; // the moment when CLS looks at one patch most
 const MANY = 50; // times an even share
 
@@ -53,9 +54,10 @@ export const school = {
     {
       id: "transfer",
       state: { model: "photos", example: "red-panda" },
-      question: { kind: "number", truth: "filmTop1", at: { moment: 0 }, percent: true, min: 0, max: 1 },
-      values: { chance: { truth: "chance" } },
-      claim: { truth: "filmTop1", at: { moment: 0 }, below: { truth: "chance", times: 1.5 } },
+      question: { kind: "number", truth: "filmTop1", at: { moment: FEW }, percent: true, min: 0, max: 1 },
+      values: { images: { truth: "filmImages", at: { moment: FEW } }, chance: { truth: "chance" } },
+      claim: { truth: "filmTop1", at: { moment: FEW }, below: 0.5 },
+      reveal: { state: { panel: "training", moment: FEW }, shows: ["panel"] },
     },
   ],
 };
