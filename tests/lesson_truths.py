@@ -7,6 +7,7 @@ and the analysis beside it.
 
 import json
 import math
+import re
 import statistics
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -16,12 +17,13 @@ from einops import rearrange
 from torch import Tensor
 
 from tests.running import ROOT
-from vitviz import Analysis, analyze, open_photo
+from vitviz import Analysis, ViT, analyze, open_photo
 from vitviz.probe.measure.film import Film
 from vitviz.probe.measure.heads import head_statistics
 from vitviz.probe.measure.mixing import Mix, mix, mixing
 from vitviz.probe.measure.pairs import Pair, pair
 from vitviz.probe.measure.positions import Positions, similarity
+from vitviz.train.recipes import RECIPES
 
 PICTURES = ROOT / "vitviz" / "web" / "examples"
 
@@ -38,6 +40,16 @@ class Seen(NamedTuple):
 
 
 At = Mapping[str, Any]
+
+
+def learned() -> dict[str, dict[str, Any]]:
+    """What lessons tell of runs of the playground; tests/test_learner.py takes their steps."""
+    text = (ROOT / "vitviz/viewer/lessons/learned.js").read_text("utf-8")
+    rows = re.findall(r"^  (\w+): (\{.*\}),$", text, re.MULTILINE)
+    return {name: json.loads(re.sub(r"(\w+):", r'"\1":', row)) for name, row in rows}
+
+
+LEARNED = learned()
 
 
 def row(seen: Seen, at: At, token: int) -> Tensor:
@@ -378,6 +390,14 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     ),
     "orderDifference": order_difference,
     "orderMatters": lambda seen, at: "same" if order_difference(seen, at) < 1e-3 else "different",
+    "learnedRight": lambda seen, at: LEARNED[at["run"]][at["of"]],
+    "learnedNumbers": lambda seen, at: sum(
+        one.numel() for one in ViT(RECIPES["playground"].config(10)).parameters()
+    ),
+    "errorsLeft": lambda seen, at: (1 - LEARNED["all"]["right"]) / (1 - LEARNED["some"]["right"]),
+    "neighboursFrom": lambda seen, at: (
+        "learned" if abs(TRUTHS["untrainedCosine"](seen, at)) < 0.3 else "built"
+    ),
     "temperature": lambda seen, at: seen.analysis.card.temperature,
     "positionCount": lambda seen, at: seen.analysis.loaded.vit.pos_embed.shape[1],
     "classAtStart": starts_the_same,

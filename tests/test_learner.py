@@ -9,6 +9,7 @@ import torch
 
 import vitviz
 from tests import learner_fixture
+from tests.lesson_truths import LEARNED, TRUTHS
 from tests.node import JS, needs_node, node
 from tests.viewer_fixture import compare_committed
 from vitviz.payload.bundle import VIEWER, join
@@ -45,6 +46,23 @@ def test_a_run_in_the_page_takes_the_steps_of_python(positions: str, tmp_path: P
         if name.endswith("qkv.bias"):  # what is noise to AdamW is noise here, too
             continue
         assert torch.allclose(loaded.vit.get_parameter(name), one, rtol=0, atol=bound), name
+
+
+@needs_node
+def test_the_runs_that_lessons_tell_of_come_to_what_they_say(tmp_path: Path) -> None:
+    digits = tmp_path / "digits.json"
+    digits.write_text(json.dumps(learner_fixture.shipped()), encoding="utf-8")
+    asked = [
+        {"settings": {name: run[name] for name in ("train", "epochs", "labels")} | {"seed": 0}}
+        for run in LEARNED.values()
+    ]
+    given = "".join(json.dumps(one) + "\n" for one in asked)
+    found = map(json.loads, node(JS / "learner_run.js", digits, given=given).splitlines())
+    for (name, run), one in zip(LEARNED.items(), found, strict=True):
+        # Processors round sums of many numbers apart, and a run of many steps with them.
+        assert one["right"] == pytest.approx(run["right"], abs=0.02), name
+        assert one["own"] == pytest.approx(run["own"], abs=0.02), name
+        assert one["parameters"] == TRUTHS["learnedNumbers"](None, {})
 
 
 def test_the_committed_runs_are_those_of_this_code() -> None:

@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from tests.lesson_truths import (
+    LEARNED,
     PICTURES,
     TRUTHS,
     Seen,
@@ -273,6 +274,27 @@ GUARDS: dict[str, Guard] = {
     "school_transfer": Guard(
         lambda world: 0.8 < images_at(world, "photos", 3) / images_at(world, "mnist", 7) < 1.25,
         {"en": "It has {classes} answers", "ko": "3단계의 숫자 모델이"},
+    ),
+    "data_few": Guard(
+        lambda _world: (
+            [LEARNED[run]["train"] for run in ("all", "some", "few")] == [4000, 1000, 200]
+            and all(LEARNED[run]["epochs"] == 10 for run in ("all", "some", "few"))
+        ),
+        {"en": "Now it begins anew", "ko": "이제 처음부터"},
+    ),
+    "data_long_why": Guard(
+        lambda _world: LEARNED["long"]["right"] - LEARNED["few"]["right"] < 0.1,
+        {"en": "It has learned its own digits by heart", "ko": "자기가 배운"},
+    ),
+    "data_lot": Guard(
+        lambda _world: all(
+            (LEARNED[run]["train"], LEARNED[run]["epochs"]) == (200, 60) for run in ("long", "lot")
+        ),
+        {"en": "It sees each digit 60 times", "ko": "이 틀린 레이블로"},
+    ),
+    "data_lot_why": Guard(
+        lambda _world: abs(LEARNED["lot"]["right"] - 0.1) < 0.03,
+        {"en": "Of other digits", "ko": "다른 숫자는"},
     ),
     "notes_order_slip": Guard(
         lambda world: (

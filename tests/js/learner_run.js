@@ -2,8 +2,8 @@
  * Runs of the page's learner, when asked for: `node learner_run.js DIGITS`, a file in JSON with the pixels in
  * base64 and the labels of `train` and `test`. Each line is JSON: {settings, steps, weights}, where steps
  * (all by default) are taken and the weights written to a file. What is printed for each: the losses, what is
- * right after each epoch with the milliseconds until then that a processor took for its steps, and those of
- * one step.
+ * right after each epoch with the milliseconds until then that a processor took for its steps, what is right
+ * at the end, of the test digits and of those that it learned from, and the milliseconds of one step.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -18,6 +18,17 @@ const part = ({ pixels, labels }) => ({
   labels: Uint8Array.from(labels),
 });
 const digits = { train: part(told.train), test: part(told.test), classes: [..."0123456789"] };
+
+/** The share of the digits that it learned from which it gives the label that it was told. */
+function ownRight(trainer) {
+  const size = 28 * 28;
+  const pixels = new Uint8Array(trainer.chosen.length * size);
+  trainer.chosen.forEach((digit, at) =>
+    pixels.set(digits.train.pixels.subarray(digit * size, (digit + 1) * size), at * size),
+  );
+  trainer.digits = { ...digits, test: { pixels, labels: trainer.labels } };
+  return trainer.measure().right;
+}
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { settings, steps, weights, plain = false } = JSON.parse(line);
@@ -38,6 +49,7 @@ for await (const line of createInterface({ input: process.stdin })) {
       losses,
       epochs,
       right: trainer.measure().right,
+      own: ownRight(trainer),
       perStep: spent / trainer.stepsDone,
       parameters: trainer.m.layout.count,
     }) + "\n",

@@ -5,6 +5,7 @@ import { black } from "./content/black.js";
 import { block } from "./content/block.js";
 import { cheats } from "./content/cheats.js";
 import { cut } from "./content/cut.js";
+import { data } from "./content/data.js";
 import { fooled } from "./content/fooled.js";
 import { gather } from "./content/gather.js";
 import { hide } from "./content/hide.js";
@@ -43,4 +44,5 @@ export const LESSONS = [
   notes,
   learn,
   taken,
+  data,
 ];

@@ -107,8 +107,9 @@ export const PLANS = [
     minutes: 45,
     parts: [
       part(10, "learn"),
-      part(10, "taken", { note: "play" }),
-      part(20, "exercise", { note: "gaps" }),
+      part(6, "taken", { steps: [1, 2], note: "play" }),
+      part(8, "data", { steps: [1, 2, 3, 4] }),
+      part(16, "exercise", { note: "gaps" }),
       AGAIN,
     ],
   },

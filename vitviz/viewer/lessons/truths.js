@@ -11,14 +11,16 @@ import { pairOf } from "../maths/pair.js";
 import { patchValues } from "../maths/patch.js";
 import { similarities } from "../data/maps.js";
 import { choosesOne } from "../maths/outputs.js";
+import { LEARNED, LEARNED_NUMBERS } from "./learned.js";
 
 /**
  * The arguments of a truth: tokens, a layer, a head, a moment of the film; `to` and `marks` are other tokens;
- * `experiment` and `experiments` are texts of steps, these by the keys of options, several draws in a list.
+ * `experiment` and `experiments` are texts of steps, these by the keys of options, several draws in a list;
+ * `run` and `of` name a number in learned.js.
  * @typedef
  *   {{token: number, partner: number, layer: number, head: number|"mean", to?: number, marks?: number[],
  *   moment?: number|"last", given?: number, unit?: number, experiment?: string, experiments?: Record<string,
- *     string|string[]>}} At
+ *     string|string[]>, run?: string, of?: "right"|"own"}} At
  * @typedef {import("../data/source.js").Source} Source
  * @typedef {"count"|"share"|"cosine"|"times"|"number"|"which"|"map"|"label"|"answer"} Unit
  *   which: the key of an option; map: one value for each patch; label: a class; answer: the name in an answer
@@ -661,6 +663,20 @@ export const TRUTHS = {
         model: { measurements },
       },
     }) => measurements?.top1,
+  },
+  /** Right answers of a run of the playground. */
+  learnedRight: { unit: "share", of: (_source, { run = "all", of = "right" }) => LEARNED[run][of] },
+  learnedNumbers: { unit: "count", of: () => LEARNED_NUMBERS },
+  /** The share of the wrong answers after 1,000 digits that is left after 4,000. */
+  errorsLeft: { unit: "share", of: () => (1 - LEARNED.all.right) / (1 - LEARNED.some.right) },
+  /** Whether positions of neighbours are alike from the start. */
+  neighboursFrom: {
+    unit: "which",
+    of: (source, at) =>
+      within(
+        TRUTHS.untrainedCosine.of(source, at, null, () => null),
+        (cosine) => (Math.abs(cosine) < 0.3 ? "learned" : "built"),
+      ),
   },
   /** What the logits are divided by before the softmax. */
   temperature: { unit: "number", of: ({ manifest }) => manifest.model.temperature },

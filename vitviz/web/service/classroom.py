@@ -57,9 +57,10 @@ LESSONS = {
     "fooled": 7,
     "unknown": 5,
     "cheats": 7,
-    "notes": 6,
+    "notes": 7,
     "learn": 7,
     "taken": 4,
+    "data": 6,
 }
 
 Guess = int | float | list[int]
