@@ -288,9 +288,9 @@ GUARDS: dict[str, Guard] = {
     ),
     "data_lot": Guard(
         lambda _world: all(
-            (LEARNED[run]["train"], LEARNED[run]["epochs"]) == (200, 60) for run in ("long", "lot")
+            (LEARNED[run]["train"], LEARNED[run]["epochs"]) == (200, 200) for run in ("long", "lot")
         ),
-        {"en": "It sees each digit 60 times", "ko": "이 틀린 레이블로"},
+        {"en": "It sees each digit 200 times", "ko": "이 틀린 레이블로"},
     ),
     "data_lot_why": Guard(
         lambda _world: abs(LEARNED["lot"]["right"] - 0.1) < 0.03,
