@@ -292,7 +292,8 @@ def test_the_page_of_one_file_holds_what_is_looked_at_behind_the_hash(open_page)
     tab.reload()
     tab.locator("#viewer[data-panel=features][data-layer='1'][data-state=ready]").wait_for()
     tab.evaluate("location.hash = 'panel=rollout&token=4&layer=0'")
-    tab.locator("#viewer[data-panel=rollout][data-token='4'][data-layer='0']").wait_for()
+    rollout = "[data-panel=rollout][data-token='4'][data-layer='0']"
+    tab.locator(f"#viewer{rollout}[data-state=ready]").wait_for()
     # It does not deny a film that it does not hold.
     tab.get_by_role("tab", name="Training").click()
     tab.get_by_text("There is no film of this model's training here.").wait_for()
