@@ -19,7 +19,7 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.models import TINY, photo, tiny
+from tests.models import SHARED, TINY, photo, tiny
 from tests.running import ROOT, app_process, save_tiny
 from vitviz import Analysis, LoadedModel, analyze
 
@@ -53,6 +53,17 @@ def pytest_collection_finish() -> None:
     """Do not look for garbage among all that was imported, again and again: a sixth of the time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _hooks_are_removed() -> Iterator[None]:
+    """A hook that a test leaves on a model that others share makes another test fail, or pass."""
+    yield
+    left = [m for vit in SHARED for m in vit.modules() if m._forward_hooks or m._forward_pre_hooks]
+    for module in left:
+        module._forward_hooks.clear()
+        module._forward_pre_hooks.clear()
+    assert not left, "the test left hooks on a shared model"
 
 
 @pytest.fixture(autouse=True)

@@ -85,11 +85,15 @@ def spread(module: nn.Module, seed: int = 0, small: float = 1.0) -> nn.Module:
     return module
 
 
+SHARED: list[nn.Module] = []  # all that `tiny` has built
+
+
 @lru_cache
 def tiny(name: str) -> LoadedModel:
     """One of `TINY`, with random weights and made-up labels; shared, so it is only to be read."""
     config = TINY[name]
     vit = spread(ViT(config)).eval().requires_grad_(False)
+    SHARED.append(vit)
     labels = tuple(f"class {i}" for i in range(config.num_classes)) or None
     channels = config.in_chans
     return LoadedModel(

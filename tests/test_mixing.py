@@ -42,9 +42,13 @@ def test_the_heads_add_up_to_what_the_block_adds(name: str, subtests: pytest.Sub
 def test_the_sums_of_hidden_units_are_what_the_activation_gets(name: str) -> None:
     loaded = model(name)
     seen: list[torch.Tensor] = []
-    for block in loaded.vit.blocks:
+    handles = [
         block.mlp.act.register_forward_pre_hook(lambda _, args: seen.append(args[0][0]))
+        for block in loaded.vit.blocks
+    ]
     analysis = analyze(loaded, photo())
+    for handle in handles:
+        handle.remove()
     for layer, exact in enumerate(seen[: analysis.trace.depth]):
         found = analysis.hidden_sums(layer)
         assert found.shape == exact.shape
