@@ -16,8 +16,7 @@ from .writing import write_exercise
 
 __all__ = ["DIGIT", "Report", "check", "open_vit", "train_with_digits", "write_exercise"]
 
-# Where the names are that need torch: they are imported when they are used, for writing the
-# exercise needs none.
+# Modules of the names that need torch: imported at first use, for writing the exercise needs none.
 _ROOMS = {
     "DIGIT": "training",
     "Report": "checking",

@@ -83,14 +83,17 @@ def _with_gaps(cell: str, language: str) -> str:
 
 
 def _checking(language: str) -> str:
-    return f'from vitviz.exercise import check\n\nprint(check(ViT, language="{language}"))\n'
+    return (
+        "from vitviz.exercise import check\n\n"
+        f'report = check(ViT, language="{language}")\nprint(report)\n'
+    )
 
 
 def _training(language: str) -> str:
     text = _filled(_text("train", language), "# ")
     return (
         f"{text}\nimport vitviz\nfrom vitviz.exercise import DIGIT, train_with_digits\n\n"
-        "if check(ViT).right:\n"
+        "if report.right:\n"
         "    before, after = train_with_digits(ViT, train)\n"
         "    both = [vitviz.analyze(model, DIGIT) for model in (before, after)]\n"
         "    display(vitviz.compare(*both))\n"
