@@ -97,6 +97,11 @@ def images_at(world: World, model: str, moment: int) -> int:
     return Film.read(world.models[model].film).facts["moments"][moment]["images"]
 
 
+def top1_at(world: World, model: str, moment: int) -> float:
+    """The share of pictures that a model had right at a moment of its film."""
+    return Film.read(world.models[model].film).facts["moments"][moment]["top1"]
+
+
 def wrong_positions(world: World, example: str) -> float:
     draws = [OFF | {"by": "shuffled", "seed": seed} for seed in range(5)]
     return mean(world.left(example, **draw) for draw in draws)
@@ -290,11 +295,15 @@ GUARDS: dict[str, Guard] = {
         lambda _world: all(
             (LEARNED[run]["train"], LEARNED[run]["epochs"]) == (200, 200) for run in ("long", "lot")
         ),
-        {"en": "It sees each digit 200 times", "ko": "이 틀린 레이블로"},
+        {"en": "It sees each digit 200 times", "ko": "이렇게 받은 레이블로"},
     ),
     "data_lot_why": Guard(
         lambda _world: abs(LEARNED["lot"]["right"] - 0.1) < 0.03,
         {"en": "Of other digits", "ko": "다른 숫자는"},
+    ),
+    "school_transfer_holds": Guard(
+        lambda world: top1_at(world, "mnist", 7) > 3 * top1_at(world, "photos", 3),
+        {"en": "After nearly as many", "ko": "비슷한 수의 그림을"},
     ),
     "notes_order_slip": Guard(
         lambda world: (

@@ -1,6 +1,6 @@
 /**
- * What runs of the playground came to, with its usual settings but for those that stand here, seed 0.
- * tests/test_learner.py takes the same steps again.
+ * Results of five runs of the playground, with its usual settings but for those that stand here, seed 0.
+ * tests/test_learner.py repeats them.
  */
 
 /** The numbers that such a model learns. */

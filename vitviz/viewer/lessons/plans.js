@@ -107,8 +107,8 @@ export const PLANS = [
     minutes: 45,
     parts: [
       part(10, "learn"),
-      part(6, "taken", { steps: [1, 2], note: "play" }),
-      part(8, "data", { steps: [1, 2, 3, 4] }),
+      part(8, "taken", { steps: [1, 2, 3], note: "play" }),
+      part(6, "data", { steps: [1, 2, 3] }),
       part(16, "exercise", { note: "gaps" }),
       AGAIN,
     ],

@@ -678,7 +678,7 @@ export const TRUTHS = {
         (cosine) => (Math.abs(cosine) < 0.3 ? "learned" : "built"),
       ),
   },
-  /** What the logits are divided by before the softmax. */
+  /** Temperature: the logits are divided by it before the softmax. */
   temperature: { unit: "number", of: ({ manifest }) => manifest.model.temperature },
   filmTop1: {
     unit: "share",
