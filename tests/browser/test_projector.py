@@ -57,12 +57,15 @@ def test_a_row_of_tabs_that_goes_on_says_so_and_scrolls_when_its_mark_is_pressed
     assert last.bounding_box()["x"] > edge
     left = "node => node.scrollWidth - node.clientWidth - node.scrollLeft"
     expect(row).to_have_class(re.compile("vv-goes-on"))
+    wide = row.evaluate("node => node.scrollWidth")
     while (before := row.evaluate(left)) > 2:
         page.mouse.click(edge - 6, row.bounding_box()["y"] + 12)
         page.wait_for_function(
             f"before => ({left})(document.querySelector('.vv-tabs')) < before", arg=before
         )
     expect(row).not_to_have_class(re.compile("vv-goes-on"))
+    # The tabs stay where they are when the mark goes: a press at that moment missed its tab.
+    assert row.evaluate("node => node.scrollWidth") == wide
     box = last.bounding_box()
     assert box["x"] + box["width"] <= edge + 1
     assert page.get_by_role("tab", selected=True).inner_text() == "Attention"  # nothing was chosen
