@@ -1,5 +1,6 @@
 """The teacher: its labels follow the crop, are kept on disk, and reach pictures and patches."""
 
+import signal
 from dataclasses import replace
 
 import pytest
@@ -12,11 +13,18 @@ from tests.train.test_run import PICTURES, PLAIN, TEST, log_of
 from vitviz.train import teacher
 from vitviz.train.errors import TrainError
 from vitviz.train.learner import Outputs
-from vitviz.train.loop import train
+from vitviz.train.loop import Stopped, train
 from vitviz.train.processes import Processes
 from vitviz.train.run import Run
 from vitviz.train.scores import fit_temperature
-from vitviz.train.teacher import SoftLabels, Teacher, cut, soft_labels, soft_losses
+from vitviz.train.teacher import (
+    SoftLabels,
+    Teacher,
+    cut,
+    soft_labels,
+    soft_losses,
+    times_seen,
+)
 
 ALONE = Processes()
 TAUGHT = PLAIN.changed(
@@ -204,6 +212,27 @@ def test_both_answers_of_the_teacher_reach_the_weights(toy, tmp_path):
         ends[soft, tokens] = a_run.vit.head.weight.detach().clone()
     first, *rest = ends.values()
     assert all(not torch.equal(first, other) for other in rest)
+
+
+def test_it_is_said_what_the_teacher_does_and_a_signal_ends_it(toy, tmp_path, capsys, monkeypatch):
+    """A large set keeps a teacher for hours on a processor: in silence, deaf to Ctrl-C."""
+    seen = []
+    arguments = {"device": CPU, "processes": ALONE, "watch": seen.append}
+    soft_labels(TAUGHT, [PICTURES, PICTURES], TEST, tmp_path, **arguments)
+    assert sum(seen) == times_seen(2 * len(PICTURES), len(TEST), ALONE)
+    look = teacher.Teacher.features
+
+    def interrupted(self, pictures):
+        signal.raise_signal(signal.SIGTERM)
+        return look(self, pictures)
+
+    train(TAUGHT, PICTURES, TEST, tmp_path / "whole")
+    said = f"sees {len(PICTURES) - 1} pictures, each of them twice"  # one is held out
+    assert said in capsys.readouterr().out
+    monkeypatch.setattr(teacher.Teacher, "features", interrupted)
+    with pytest.raises(Stopped, match="before the first step"):
+        train(TAUGHT, PICTURES, TEST, tmp_path / "stopped")
+    assert not (tmp_path / "stopped" / teacher.FILE).exists()
 
 
 def test_labels_are_made_again_for_other_pictures_or_another_teacher(toy, tmp_path):

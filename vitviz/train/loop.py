@@ -26,7 +26,7 @@ from .recipe import Recipe
 from .report import measurements, report, rounded
 from .run import Run
 from .scores import fit_temperature, score
-from .teacher import soft_labels
+from .teacher import SoftLabels, soft_labels, times_seen
 
 LOG_EVERY = 50  # steps
 SAVE_EVERY = 10.0  # minutes
@@ -98,7 +98,7 @@ def train(
             run = Run(recipe, pictures, device, us, others)
             log = Log(folder / "log.jsonl", append=resume, silent=not us.first)
             if recipe.teacher:
-                soft = soft_labels(recipe, run.sources, test, folder, device, us)
+                soft = labels_of_teacher(run, test, folder, stop)
                 log.write(event="teacher", seconds=run.seconds, **soft.facts)
                 run.follow(soft)
             if resume:
@@ -114,6 +114,25 @@ def train(
             )
             follow(run, test, folder, log, camera, stop, save_every)
         return finish(run, test, log)
+
+
+def labels_of_teacher(run: Run, test: Pictures, folder: Path, stop: Stop) -> SoftLabels:
+    """`teacher.soft_labels` with a progress bar. A stop signal ends it; half of it is of no use."""
+    us, taught = run.processes, sum(len(pictures) for pictures in run.sources)
+    total, hidden = times_seen(taught, len(test), us), None if us.first else True
+    with tqdm(total=total, desc=run.recipe.teacher, unit=" pictures", disable=hidden) as bar:
+        begun = False
+
+        def watch(pictures: int) -> None:
+            nonlocal begun
+            if stop.is_set():
+                raise Stopped("stopped before the first step, so nothing was saved", stop.number)
+            if not begun and us.first:
+                tqdm.write(f"{run.recipe.teacher} sees {taught:,} pictures, each of them twice")
+            begun = True
+            bar.update(pictures)
+
+        return soft_labels(run.recipe, run.sources, test, folder, run.device, us, watch)
 
 
 def resume_from(run: Run, folder: Path) -> None:

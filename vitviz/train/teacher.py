@@ -8,7 +8,7 @@ arXiv:2104.10858).
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
@@ -41,13 +41,16 @@ SPREAD = 5  # standard deviations of a number that fit into 8 bits
 FIRST_PICTURES = 2048  # from which the mean and the deviation of a number are known
 
 
+Watch = Callable[[int], None]  # is told how many pictures more the teacher has seen
+
+
 class Teacher(nn.Module):
     """An EfficientNet-Lite trained on ImageNet, with a new linear classifier."""
 
-    def __init__(self, name: str, size: int, classes: int) -> None:
+    def __init__(self, name: str, size: int, classes: int, watch: Watch = lambda _: None) -> None:
         """Raises `TrainError` if the package with its weights is not installed."""
         super().__init__()
-        self.size = size
+        self.size, self.watch = size, watch
         # The layout in which convolutions are fastest.
         self.net = pretrained(name).to(memory_format=torch.channels_last)
         self.head = nn.Linear(self.net.num_features, classes)
@@ -143,12 +146,13 @@ def soft_labels(
     folder: Path,
     device: torch.device,
     processes: Processes,
+    watch: Watch = lambda _: None,
 ) -> SoftLabels:
     """Read the teacher's labels of the pictures in `taught` from the folder, or make them and keep
     them there.
 
     Pictures and classes are those of the first, then those of the second. `test` has pictures of
-    the first classes, to measure the teacher.
+    the first classes, to measure the teacher. `watch` may raise, to end it.
     """
     before = [sum(len(p.labels) for p in taught[:i]) for i in range(len(taught))]
     images = torch.cat([pictures.images for pictures in taught])
@@ -157,7 +161,8 @@ def soft_labels(
     path = folder / FILE
     if (found := read_labels(path, key)) is not None:
         return found
-    teacher = Teacher(recipe.teacher, recipe.teacher_size, sum(len(p.labels) for p in taught))
+    classes = sum(len(p.labels) for p in taught)
+    teacher = Teacher(recipe.teacher, recipe.teacher_size, classes, watch)
     teacher.to(device)
     fit_head(teacher, images, targets, processes)
     with torch.no_grad():
@@ -171,6 +176,13 @@ def soft_labels(
         with writing(path), writes_whole(path) as partial:
             save_file(tensors, partial, {"key": key, "facts": json.dumps(facts)})
     return labels
+
+
+def times_seen(taught: int, test: int, processes: Processes) -> int:
+    """How many pictures the teacher of one process sees: its share of the training pictures twice,
+    once to fit the classifier, and the others once.
+    """
+    return 2 * -(-taught // processes.size) + test + min(taught, FIRST_PICTURES)
 
 
 def fingerprint(recipe: Recipe, images: Tensor, targets: Tensor) -> str:
@@ -217,6 +229,7 @@ def features_of(teacher: Teacher, images: Tensor) -> Iterator[Tensor]:
     for batch in images.split(BATCH):
         with numbers(device):
             features = teacher.features(batch.to(device).float() / 255)
+        teacher.watch(len(batch))
         yield features.float()
 
 
