@@ -779,3 +779,26 @@ def test_a_viewer_is_told_what_was_changed_and_which_patches_were_left_out() -> 
         ]
     assert "<iframe" in kept._repr_html_()
     assert pack(analyze(tiny("cls"), photo())).manifest["pass"]["changes"] == []
+
+
+@pytest.mark.parametrize("name", POOLED)
+def test_a_hook_of_ones_own_is_heard_by_the_pass_and_by_the_explainers(name: str) -> None:
+    """A vector added behind a block does what adding it to the last bias of the block does."""
+    loaded = replace(tiny(name), vit=copy.deepcopy(tiny(name).vit))
+    direction = torch.linspace(-1, 1, loaded.card.config.embed_dim)
+
+    def steer(vit) -> None:
+        scale = getattr(vit.blocks[0].ls2, "gamma", 1)
+        vit.blocks[0].mlp.fc2.bias += direction / scale
+
+    reference = changed(name, steer)
+    intact = analyze(loaded, photo())
+    steering = loaded.vit.blocks[0].register_forward_hook(lambda block, given, x: x + direction)
+    steered = analyze(loaded, photo())
+    assert_close(steered.trace.tokens[1], intact.trace.tokens[1] + direction)
+    assert_close(steered.trace.logits, reference.trace.logits, rtol=1e-4, atol=1e-5)
+    if name in CLASSIFIERS:
+        values = reference.explain("generic")
+        assert_close(steered.explain("generic"), values, rtol=1e-4, atol=1e-6)
+    steering.remove()
+    assert not torch.equal(steered.trace.logits, intact.trace.logits)
