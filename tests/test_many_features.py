@@ -7,6 +7,7 @@ import pytest
 import torch
 from PIL import Image
 from torch.testing import assert_close
+from torch.utils.data import DataLoader, TensorDataset
 
 import vitviz
 from tests.models import TINY, photo, tiny
@@ -35,6 +36,41 @@ def test_features_are_those_of_plain_torch(name: str, pool: str) -> None:
     made = vitviz.with_head(loaded, weight, pool=pool)
     logits = vitviz.analyze(made, pictures()[1]).trace.logits
     assert_close(logits, torch.from_numpy(found.values[1]) @ weight.T, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["cls", "no_cls", "registers", "grey"])
+def test_batches_of_a_loader_are_taken_as_they_enter_the_model(name: str) -> None:
+    """With their classes or alone; their pixels are neither resized nor rounded."""
+    loaded = tiny(name)
+    config = loaded.card.config
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.rand(5, config.in_chans, *config.image_size, generator=generator)
+    pixels, classes = (drawn - 0.5) / 0.25, torch.arange(5)
+    loader = DataLoader(TensorDataset(pixels, classes), batch_size=2)
+    pool = "avg" if not config.num_prefix_tokens else "token"
+    found = vitviz.features(loaded, loader, pool=pool, normalised=True, batch_size=3)
+    expected = plain(loaded, pixels, pool)
+    assert_close(torch.from_numpy(found.values), expected, rtol=1e-5, atol=1e-5)
+    assert found.labels == (0, 1, 2, 3, 4)
+    assert found.names[2] == "picture 0 of batch 1"
+    alone = vitviz.features(loaded, pixels, pool=pool, normalised=True)
+    assert alone.labels == (None,) * 5
+    assert_close(alone.values, found.values, rtol=1e-5, atol=1e-5)
+    levels = DataLoader(TensorDataset(drawn, classes), batch_size=2)  # not normalised
+    one_by_one = vitviz.features(loaded, list(drawn), pool=pool)
+    assert_close(vitviz.features(loaded, levels, pool=pool).values, one_by_one.values)
+
+
+def test_what_a_batch_lacks_is_said() -> None:
+    loaded = tiny("cls")
+    wrong = torch.zeros(2, 3, 32, 31), torch.zeros(2)
+    found = vitviz.features(loaded, iter([wrong]), normalised=True)
+    assert [one.name for one in found.broken] == ["picture 0 of batch 0", "picture 1 of batch 0"]
+    assert "must have shape (3, 32, 32), got (3, 32, 31)" in found.broken[0].sentence
+    with pytest.raises(VitvizError, match="a batch of 2 pictures has 3 classes"):
+        vitviz.features(loaded, iter([(wrong[0], torch.zeros(3))]), normalised=True)
+    with pytest.raises(SelectionError, match="for photos, not for normalised pixels"):
+        vitviz.features(loaded, wrong[0], normalised=True, invert=True)
 
 
 @pytest.mark.parametrize("name", ["cls", "distilled", "registers", "map"])

@@ -79,12 +79,23 @@ def in_batches(pictures: Iterable[Picture], size: int) -> Iterator[list[Picture]
 def made_of(
     batch: Sequence[Picture], look: Look, make: Callable[[Photo], Made]
 ) -> list[tuple[Made, Label] | BrokenPicture]:
-    """Apply `make` to each picture: (result, class if known), or the reason why that failed."""
+    """Apply `make` to each photo: (result, class if known), or the reason why that failed."""
+
+    def of_photo(picture: Picture) -> tuple[Made, Label]:
+        photo, label = picture.open(look.stretch)
+        return make(photo.invert() if look.invert else photo), label
+
+    return each_of(batch, of_photo)
+
+
+def each_of(
+    batch: Sequence[Picture], make: Callable[[Picture], tuple[Made, Label]]
+) -> list[tuple[Made, Label] | BrokenPicture]:
+    """What `make` returns for each picture, or the reason why it failed."""
     made: list[tuple[Made, Label] | BrokenPicture] = []
     for picture in batch:
         try:
-            photo, label = picture.open(look.stretch)
-            made.append((make(photo.invert() if look.invert else photo), label))
+            made.append(make(picture))
         except VitvizError as error:
             made.append(BrokenPicture(picture.name, str(error)))
     return made

@@ -20,7 +20,8 @@ from ..model.vit import ViT
 from ..probe.analysis import picture_of
 from ..probe.capture.selection import counted
 from ..probe.capture.trace import is_sound
-from .analyses import in_batches, made_of, size_of
+from ..probe.normalised import unnormalised
+from .analyses import each_of, in_batches, made_of, size_of
 from .pictures import BrokenPicture, Label, Picture, others_in, pictures_of, watched
 
 
@@ -55,11 +56,13 @@ def features(
     batch_size: int | None = None,
     invert: bool = False,
     stretch: bool = False,
+    normalised: bool = False,
     progress: bool = True,
 ) -> Features:
     """One vector for each picture, by one forward pass, in batches. See `Features` for shapes.
 
-    pictures  a folder, paths, Pillow images, arrays, a tensor or a data set: `pictures_of`
+    pictures  a folder, paths, Pillow images, arrays, a tensor, a data set or a DataLoader:
+              `pictures_of`
     layer     after which block, counted from 0, or from the end as -1; None: the last one; or a
               list of them
     pool      "token" (CLS), "avg" (the mean of the patches, without prefix tokens) or "token_avg"
@@ -67,7 +70,7 @@ def features(
     normed    whether the model's last norm is applied, after any layer, as DINOv2's
               `get_intermediate_layers(norm=True)` does; False: the residual stream as it is
     labels    the class of each picture; "folders": the name of the folder that it lies in
-    invert, stretch  see `analyze`
+    invert, stretch, normalised  see `analyze`
     progress  whether to show a bar, if stderr is a terminal, and to name there the files that are
               passed over in folders
 
@@ -83,7 +86,10 @@ def features(
     if progress and (note := others_in(pictures)):
         tqdm.write(f"note: {note}", file=sys.stderr)
     batches = in_batches(watched(found, progress), size_of(batch_size, loaded))
-    made = _features(plain, batches, layers, normed, Look(invert, stretch))
+    if normalised and (invert or stretch):
+        raise SelectionError("invert and stretch are for photos, not for normalised pixels")
+    look = None if normalised else Look(invert, stretch)
+    made = _features(plain, batches, layers, normed, look)
     return made if isinstance(layer, Sequence) else replace(made, values=made.values[:, 0])
 
 
@@ -102,17 +108,17 @@ def _features(
     batches: Iterable[list[Picture]],
     layers: list[int],
     normed: bool,
-    look: Look,
+    look: Look | None,
 ) -> Features:
-    """The features after some layers, (n, L, D), of a model that answers with them."""
+    """The features after some layers, (n, L, D), of a model that answers with them. `look` None:
+    the pictures are normalised.
+    """
     rows: list[np.ndarray] = []
     names: list[str] = []
     classes: list[Label] = []
     broken: list[BrokenPicture] = []
     for batch in batches:
-        opened = made_of(
-            batch, look, lambda photo: plain.preprocess.pixels(picture_of(plain, photo))
-        )
+        opened = _pixels(plain, batch, look)
         pixels = [each[0] for each in opened if not isinstance(each, BrokenPicture)]
         computed = iter(pooled(plain.vit, torch.cat(pixels), layers, normed) if pixels else ())
         for picture, each in zip(batch, opened, strict=True):
@@ -128,6 +134,21 @@ def _features(
     none = np.empty((0, len(layers), plain.card.config.pooled_dim), np.float32)
     values = np.stack(rows) if rows else none
     return Features(values, tuple(names), tuple(classes), tuple(broken))
+
+
+def _pixels(
+    loaded: LoadedModel, batch: list[Picture], look: Look | None
+) -> list[tuple[Tensor, Label] | BrokenPicture]:
+    """The pixels of each picture as they enter the model, (1, C, h, w), and its class."""
+    if look is not None:
+        pixels = loaded.preprocess.pixels
+        return made_of(batch, look, lambda photo: pixels(picture_of(loaded, photo)))
+
+    def as_given(picture: Picture) -> tuple[Tensor, Label]:
+        given, label = picture.given()
+        return unnormalised(loaded, given)[1][None], label
+
+    return each_of(batch, as_given)
 
 
 def _layers(layer: int | Sequence[int] | None, depth: int) -> list[int]:

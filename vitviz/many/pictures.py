@@ -52,14 +52,18 @@ class Picture:
             return ""
         return f"{stat.st_size} {stat.st_mtime_ns}" if stat else ""
 
+    def given(self) -> tuple[Any, Label]:
+        """The picture as it was given, and its class. Raises `ImageError` if its source fails."""
+        try:
+            return self.take()
+        except DECODER_ERRORS as error:  # data sets raise various errors
+            raise ImageError(f"{self.name} cannot be opened: {error}") from error
+
     def open(self, stretch: bool = False) -> tuple[Photo, Label]:
         """The picture, upright, and its class. `stretch`: see `open_photo`. Raises `ImageError`
         with the sentence for it.
         """
-        try:
-            source, label = self.take()
-        except DECODER_ERRORS as error:  # data sets raise various errors
-            raise ImageError(f"{self.name} cannot be opened: {error}") from error
+        source, label = self.given()
         named = isinstance(source, str | Path | Photo) or bool(getattr(source, "filename", ""))
         return open_photo(source, None if named else self.name, stretch=stretch), label
 
@@ -69,8 +73,9 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
 
     source  a path; a folder, with all the folders in it; a Pillow image, array or `Photo`; a tensor
             (N, C, h, w) or an array (N, h, w, C); a `torch.utils.data.Dataset`, whose items are
-            pictures or pairs of picture and class; or any iterable of these. Tensors hold whole
-            numbers from 0 to 255 or floats from 0 to 1, not normalised
+            pictures or pairs of picture and class; or any iterable of these or of batches (N, C,
+            h, w), alone or with their classes, such as a DataLoader. Tensors hold whole numbers
+            from 0 to 255 or floats from 0 to 1, not normalised
     labels  the class of each picture, its number or name; "folders": the name of the folder that a
             file lies in
 
@@ -177,7 +182,14 @@ def _is_one(source: Any) -> bool:
 
 
 def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
-    """The pictures of a folder in the order of their names; for other sources a single picture."""
+    """The pictures of a folder in the order of their names, or of a batch; for other sources a
+    single picture.
+    """
+    if (batch := _batch(source)) is not None:
+        return (
+            Picture(f"picture {row} of batch {place}", partial(_pair, pair))
+            for row, pair in enumerate(batch)
+        )
     if not isinstance(source, str | Path):
         return iter([Picture(f"picture {place}", partial(_pair, source))])
     path = _expanded(source)
@@ -190,6 +202,18 @@ def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
         )
         for file in files
     )
+
+
+def _batch(source: Any) -> list[tuple[Any, Any]] | None:
+    """The pictures of a batch, each with its class or None; None if this is no batch."""
+    alone = not isinstance(source, tuple | list) or len(source) < 2
+    images, classes = (source, None) if alone else source[:2]
+    if not isinstance(images, Tensor | np.ndarray) or images.ndim != 4:
+        return None
+    labels = [None] * len(images) if classes is None else [*classes]
+    if len(labels) != len(images):
+        raise VitvizError(f"a batch of {len(images)} pictures has {len(labels)} classes")
+    return list(zip(images, labels, strict=True))
 
 
 def _expanded(path: str | Path) -> Path:
