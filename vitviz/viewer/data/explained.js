@@ -68,13 +68,24 @@ export async function explanationFile(name, wanted) {
  */
 const tests = new WeakMap(); // of each analysis the last one
 
+/** @type {WeakMap<import("./source.js").Source, Promise<any>>} */
+const turns = new WeakMap(); // of each analysis the last step that was asked for
+
 /**
  * A step of a fair test, as vitviz/web/service/fair_tests.py does it: the next map, or when all are there the
- * next column; with the last, the result.
+ * next column; with the last, the result. One at a time: a test that is stopped and begun again finds the last
+ * step of the first one under way, and would compute the same column once more.
  * @param {import("./fairtest.js").Question} question
  * @param {Wanted} wanted  whose picture is here
  */
-export async function fairStep({ explainers, token, target }, wanted) {
+export function fairStep(question, wanted) {
+  const go = () => step(question, wanted);
+  const mine = (turns.get(wanted.source) ?? Promise.resolve()).then(go, go);
+  turns.set(wanted.source, mine);
+  return mine;
+}
+
+async function step({ explainers, token, target }, wanted) {
   const {
     engine,
     known: {
@@ -105,7 +116,8 @@ export async function fairStep({ explainers, token, target }, wanted) {
   );
   const ordered = { centre: centreMap(grid), ...test.maps };
   const plan = planOf(ordered, patches, config.global_pool !== "token");
-  for (let left = missing ? 0 : test.columns.length === 0 ? 2 : 1; left > 0; left--) {
+  const isFull = test.columns.length === plan.counts.length; // its result was made for a run that was stopped
+  for (let left = missing || isFull ? 0 : test.columns.length === 0 ? 2 : 1; left > 0; left--) {
     const kept = keptAt(plan, test.columns.length);
     const task = {
       ...passOf(wanted),

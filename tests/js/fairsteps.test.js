@@ -1,0 +1,71 @@
+/** Fair tests that the page does itself: each column once, whoever stops a test and begins it again. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { fairStep } from "../../vitviz/viewer/data/explained.js";
+import { FairTest } from "../../vitviz/viewer/data/fairtest.js";
+
+const QUESTION = { explainers: ["one"], token: 0, target: 1 };
+const MAP = { fetch: async () => {}, here: { values: Float32Array.of(0, 4, 3, 2, 1) } };
+
+/** Two by two patches, of which those that stay say how many they are; `began` hears of each column. */
+function tested(began = (_count) => {}) {
+  const columns = [];
+  const source = {
+    grid: { rows: 2, cols: 2, prefix: 1 },
+    manifest: {
+      model: { temperature: 1, outputs: "one_of", head: "classes" },
+      pass: { changes: [], removed: [], predictions: [{}] },
+    },
+    picture: { here: { pixels: new Uint8Array(4) } },
+    explanations: { of: () => MAP },
+    store: { stop: new AbortController() },
+  };
+  const engine = {
+    async work({ kept }) {
+      columns.push(kept[0].length);
+      began(columns.length);
+      await new Promise(setImmediate);
+      return kept.map(({ length }) => length);
+    },
+  };
+  const wanted = /** @type {any} */ ({
+    engine,
+    known: { facts: { config: { global_pool: "token" } } },
+    source,
+  });
+  const made = new FairTest(
+    /** @type {any} */ (source.manifest),
+    /** @type {any} */ ({}),
+    (_name, question) => fairStep(question, wanted),
+    source.store.stop.signal,
+    () => {},
+  );
+  return { made, columns };
+}
+
+for (const at of [1, 2, 3, 5]) {
+  test("a fair test that is stopped in column " + at + " and begun again has each column once", async () => {
+    let again = /** @type {Promise<void>|null} */ (null);
+    const { made, columns } = tested((count) => {
+      if (count > 20) throw new Error("it goes on for ever");
+      if (count !== at || again) return;
+      made.cancel();
+      again = made.run(QUESTION);
+    });
+    await made.run(QUESTION);
+    await again;
+    assert.equal(made.error, null);
+    assert.deepEqual(columns, [4, 3, 2, 1, 0]);
+    assert.deepEqual(made.of(QUESTION)?.result.maps.one.first, [4, 3, 2, 1, 0]);
+  });
+}
+
+test("a fair test that has its result computes nothing when it is asked again", async () => {
+  const { made, columns } = tested();
+  await made.run(QUESTION);
+  const { result } = /** @type {NonNullable<typeof made.done>} */ (made.done);
+  await made.run(QUESTION);
+  assert.deepEqual([columns.length, made.error, made.done?.result], [5, null, result]);
+});
