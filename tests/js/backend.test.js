@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
 import { test } from "node:test";
 
 import { fetchChecked } from "../../vitviz/viewer/data/files.js";
@@ -466,27 +467,100 @@ test("what this page does not explain is the host's", async () => {
   assert.equal(fetched.length, 1);
 });
 
-test("a photo is tried again as often as a visitor asks, all else three times", async () => {
-  let [requests, comes] = [0, false];
-  const backend = backendOf({
+/** A page whose weights come or do not; `host` is what it has besides. */
+function pageOfWeights(host = {}) {
+  const page = { requests: 0, comes: false, backend: /** @type {any} */ (null) };
+  page.backend = backendOf({
     weights: { mnist: "weights" },
     running: async () => running,
     fetchWeights: async () => {
-      requests += 1;
-      if (!comes) throw new Error("status 404");
+      page.requests += 1;
+      if (!page.comes) throw new Error("status 404");
       return WEIGHTS.buffer.slice(WEIGHTS.byteOffset, WEIGHTS.byteOffset + WEIGHTS.byteLength);
     },
+    ...host,
   });
-  for (let at = 0; at < 5; at++) await backend.prepare(MODEL)?.ready;
-  assert.equal(requests, 3);
+  return page;
+}
+
+test("with a host weights are fetched three times, and again where a visitor asks", async () => {
+  const page = pageOfWeights({ operate: async () => ({ manifest: {} }) });
+  for (let at = 0; at < 5; at++) await page.backend.prepare(MODEL)?.ready;
+  assert.equal(page.requests, 3);
+  const photo = /** @type {any} */ ({ file: new Blob(["no picture"]), name: "a.png" });
+  assert.equal(await page.backend.analyze(/** @type {any} */ ({ model: MODEL }), photo), null);
+  assert.equal(page.requests, 4);
+  await page.backend.prepare(MODEL)?.ready; // nobody asked
+  assert.equal(page.requests, 4);
+});
+
+test("without a host weights that did not come rest a while, and are then fetched again", async (context) => {
+  let now = 1000;
+  context.mock.method(performance, "now", () => now);
+  const page = pageOfWeights();
+  const remove = () =>
+    page.backend.change({ source: sourceOf(MODEL), interventions: [REMOVE], layer: 0, token: 0 });
+  for (let at = 0; at < 5; at++) await page.backend.prepare(MODEL)?.ready;
+  assert.equal(page.requests, 1); // each failure draws the page, which would ask again
+  now += 4000;
+  await page.backend.prepare(MODEL)?.ready;
+  assert.equal(page.requests, 2);
+  // What needs the model now does not wait.
+  await assert.rejects(remove(), /could not be fetched/);
   const template = /** @type {any} */ ({ model: MODEL });
   const photo = /** @type {any} */ ({ file: new Blob(["no picture"]), name: "a.png" });
-  await assert.rejects(backend.analyze(template, photo), { modelLost: true });
-  assert.equal(requests, 4);
-  await backend.prepare(MODEL)?.ready; // nobody asked
-  assert.equal(requests, 4);
-  comes = true;
-  await assert.rejects(backend.analyze(template, photo), ({ modelLost }) => !modelLost);
-  assert.equal(requests, 5);
-  backend.stop();
+  await assert.rejects(page.backend.analyze(template, photo), { modelLost: true });
+  assert.equal(page.requests, 4);
+  page.comes = true;
+  await remove();
+  assert.equal(page.requests, 5);
+  page.backend.stop();
+});
+
+test("a large model comes unasked only where no host has it", async () => {
+  const large = { ...MODEL, num_parameters: 22e6 };
+  const hosted = pageOfWeights({ operate: async () => ({ manifest: {} }) });
+  hosted.comes = true;
+  assert.equal(hosted.backend.prepare(large), undefined);
+  await hosted.backend.prepare(large, true).ready;
+  assert.equal(hosted.requests, 1);
+  const alone = pageOfWeights();
+  alone.comes = true;
+  await alone.backend.change({ source: sourceOf(large), interventions: [REMOVE], layer: 0, token: 0 });
+  assert.equal(alone.requests, 1);
+  hosted.backend.stop();
+  alone.backend.stop();
+});
+
+test("a model whose engine has stopped for good has failed, and the engines of old models end", async () => {
+  const names = [...Array(8).keys()].map((at) => "own-" + at);
+  const engines = /** @type {any[]} */ ([]);
+  const drawn = [];
+  const started = async (buffer, told) => {
+    const engine = { stopped: false, stop: () => (engine.stopped = true), told };
+    engines.push(engine);
+    return { engine, known: { facts: { unknown: [], simd: true } } };
+  };
+  const backend = backendOf(
+    {
+      weights: Object.fromEntries(names.map((name) => [name, new ArrayBuffer(1)])),
+      running: async () => ({ started }),
+    },
+    { render: () => drawn.push(1) },
+  );
+  const modelOf = (name) => ({ ...MODEL, key: { ...KEY, name } });
+  for (const name of names) {
+    await backend.prepare(modelOf(name))?.ready;
+    await backend.prepare(modelOf(names[0]))?.ready; // is used all the time
+  }
+  assert.deepEqual(
+    engines.map(({ stopped }) => stopped),
+    [false, true, true, false, false, false, false, false],
+  );
+  const before = drawn.length;
+  engines[0].told({ where: "worker" });
+  assert.equal(backend.model(modelOf(names[0]))?.state, "here");
+  engines[0].told({ where: "stopped" });
+  assert.equal(backend.model(modelOf(names[0]))?.state, "failed");
+  assert.equal(drawn.length, before + 1);
 });

@@ -122,6 +122,20 @@ test("a worker that dies is restarted once with its model, and says so; then the
   assert.equal(workers.length, 2);
 });
 
+test("a task that was cancelled while it waited is not begun", async () => {
+  const { workers, engine } = await started();
+  const pass = engine.run({ picture });
+  const cancel = new AbortController();
+  const task = settled(
+    engine.work({ picture, explainer: "occlusion", target: 0 }, { signal: cancel.signal }),
+  );
+  cancel.abort();
+  await workers[0].answer();
+  await pass;
+  assert.ok((await task).error instanceof Overtaken);
+  assert.equal(workers[0].asked.length, 0);
+});
+
 test("where a policy forbids workers the page computes, and says so", async () => {
   for (const refuse of ["throw", "later"]) {
     const said = [];

@@ -31,11 +31,15 @@ const headedOf = ({ weights, head }) =>
  * A model that runs in this page. Rejected with a FormatError for what is none.
  * @param {ArrayBuffer|any} given  a .safetensors file of vitviz, or two of which the second has the head, or what
  *   an untrained twin is drawn from
+ * @param {(state: import("./engine/client.js").State) => void} [told]  hears each change of the engine
  */
-async function started(given) {
+async function started(given, told) {
   const buffer = given instanceof ArrayBuffer ? given : given.head ? headedOf(given) : twinOf(given);
-  const engine = createEngine();
-  const facts = await engine.load(buffer);
+  const engine = createEngine({ told });
+  const facts = await engine.load(buffer).catch((error) => {
+    engine.stop();
+    throw error;
+  });
   return {
     engine,
     known: { facts, described: JSON.parse(readMetadata(buffer).vitviz), tensors: parseSafetensors(buffer) },

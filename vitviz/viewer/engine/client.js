@@ -84,9 +84,12 @@ export function createEngine({
   }
 
   function next() {
-    if (flying || waiting.length === 0) return;
-    flying = /** @type {typeof waiting[0]} */ (waiting.shift());
-    port.post(flying.question);
+    while (!flying && waiting.length > 0) {
+      const first = /** @type {typeof waiting[0]} */ (waiting.shift());
+      if (first.task?.signal?.aborted) first.reject(new Overtaken("nobody needs this task any more"));
+      else flying = first;
+      if (flying) port.post(flying.question);
+    }
   }
 
   function hear(reply) {

@@ -34,13 +34,15 @@ function saves({ album }) {
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t } = app;
-  const runner = app.backend.prepare(app.source.manifest.model);
+  const { model } = app.source.manifest;
+  app.backend.prepare(model, true);
   const note = el("p", { class: "vv-text", role: "status" });
   const root = el("div", {}, note);
   let view = null;
   return {
     root,
     render() {
+      const runner = app.backend.model(model);
       if (!view && runner?.state === "here") {
         view = runner.tools.many(app, runner);
         root.replaceChildren(view.root);

@@ -67,8 +67,11 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
         : null,
   };
 
-  /** A model of this page that has come, or undefined. `asked`: by a visitor. @returns {Promise<any>} */
-  async function come(model, asked = false) {
+  /**
+   * A model of this page that has come, or undefined. `asked`: it is needed now, and no host stands in for it.
+   * @returns {Promise<any>}
+   */
+  async function come(model, asked = !remote.changes) {
     const known = models.prepare(model, asked);
     await known?.ready;
     return known?.state === "here" ? known : undefined;
@@ -108,7 +111,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     if (takesFromOthers(interventions) && remote.changes && !template && knowsDonors) return there();
     const model = remote.changes ? models.prepare(described) : await come(described);
     if (model?.state !== "here") {
-      if (!remote.changes) throw refusal("error_no_host");
+      if (!remote.changes) throw refusal(models.has(described) ? "error_network" : "error_no_host");
       return there();
     }
     try {

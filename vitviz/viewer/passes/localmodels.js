@@ -2,8 +2,14 @@
 
 import { fetchWithShare } from "../data/files.js";
 
-/** Number of times that weights are fetched before the page gives up, until a visitor asks for them. */
+/** Number of times that weights are fetched before the host computes, until a visitor asks for them. */
 const MOST_TRIES = 3;
+
+/** Where there is no host, weights that did not come are fetched again, but not before so long. */
+const REST_MS = 3000;
+
+/** Number of models whose engines are kept, each with its worker and weights; the one used last goes last. */
+const MOST_MODELS = 6;
 
 /**
  * Multiplications of a pass that take a tenth of a second without WebAssembly: from there on a host is faster.
@@ -12,8 +18,8 @@ const MOST_PLAIN = 1e8;
 
 /**
  * A model that this page may run. share: of its weights that has arrived; plain: it runs without WebAssembly;
- * "failed", "slow": the host goes on computing for it; ready: resolves when the state is known.
- * @typedef {{state: "coming"|"here"|"failed"|"slow", tries: number, share: number, plain: boolean,
+ * "failed", "slow": the host goes on computing for it; failedAt: when, ms; ready: resolves when the state is known.
+ * @typedef {{state: "coming"|"here"|"failed"|"slow", tries: number, failedAt: number, share: number, plain: boolean,
  *   ready: Promise<void>, engine: import("../engine/client.js").Engine|null,
  *   tools: import("../localengine.js").LocalEngine|null, known: import("../data/made.js").Known|null}} LocalModel
  */
@@ -68,12 +74,17 @@ export function createLocalModels(
     if (!address) return undefined;
     const name = weightsName(model);
     const known = models.get(name);
-    if (!known && !asked && model.num_parameters > MOST_UNASKED) return undefined;
-    if (known && (known.state !== "failed" || (known.tries >= MOST_TRIES && !asked))) return known;
+    if (!known && !asked && !mayBeSlow && model.num_parameters > MOST_UNASKED) return undefined;
+    models.delete(name);
+    if (known && (known.state !== "failed" || (!asked && rests(known)))) {
+      models.set(name, known);
+      return known;
+    }
     /** @type {LocalModel} */
     const fresh = {
       state: "coming",
       tries: 1 + (known?.tries ?? 0),
+      failedAt: 0,
       share: 0,
       plain: false,
       engine: null,
@@ -83,7 +94,22 @@ export function createLocalModels(
     };
     models.set(name, fresh);
     fresh.ready = start(fresh, model, address);
+    for (const [other, { state, engine }] of [...models].slice(0, -MOST_MODELS)) {
+      if (state === "coming") continue;
+      engine?.stop();
+      models.delete(other);
+    }
     return fresh;
+  }
+
+  /** Whether a model that failed is left alone for now. @param {LocalModel} model */
+  function rests({ tries, failedAt }) {
+    return mayBeSlow ? performance.now() - failedAt < REST_MS : tries >= MOST_TRIES;
+  }
+
+  /** @param {LocalModel} model */
+  function fail(model) {
+    Object.assign(model, { state: "failed", failedAt: performance.now() });
   }
 
   /** @param {LocalModel} model */
@@ -100,13 +126,18 @@ export function createLocalModels(
         coming,
         /** @type {() => Promise<import("../localengine.js").LocalEngine>} */ (running)(),
       ]);
-      const { engine, known } = await tools.started(buffer);
+      const { engine, known } = await tools.started(buffer, ({ where }) => {
+        if (where !== "stopped") return;
+        fail(model);
+        render();
+      });
       const { unknown, simd } = known.facts;
       const slow = !mayBeSlow && !simd && parameters * tokens > MOST_PLAIN;
-      const state = unknown.length > 0 ? "failed" : slow ? "slow" : "here";
+      const state = slow ? "slow" : "here";
       Object.assign(model, { engine, known, tools, plain: !simd, state });
+      if (unknown.length > 0) fail(model);
     } catch {
-      model.state = "failed";
+      fail(model);
     }
     render();
   }
