@@ -104,7 +104,34 @@ test("what was kept comes back, with groups of its own, and all can be taken awa
   assert.deepEqual([later.count, later.things[1].name], [3, "cup"]);
   later.clear();
   later.things[0].name = "pen";
-  assert.ok(!later.undo()); // something new stands there
+  assert.ok(later.undo()); // something new stands there, and changes places with it
+  assert.deepEqual([later.count, later.names(String)], [3, ["1", "cup"]]);
+  assert.ok(later.undo());
+  assert.deepEqual([later.count, later.things[0].name], [0, "pen"]);
+});
+
+test("what was taken away is never lost by a second press, by a new picture, or for want of room", () => {
+  const set = new OwnSet();
+  fill(set, 0, 2);
+  set.card.purpose = "cups";
+  set.clear();
+  assert.deepEqual([set.count, set.card.purpose], [0, ""]);
+  set.clear(); // pressed twice
+  fill(set, 1, 1);
+  assert.ok(set.undo());
+  assert.deepEqual([set.count, set.card.purpose], [2, "cups"]);
+  const { pictures } = set.things[0];
+  set.drop(set.things[0], pictures[0]);
+  fill(set, 1, MOST_PICTURES - 1);
+  assert.ok(!set.undo()); // there is no room
+  set.things[1].pictures.pop();
+  assert.ok(set.canUndo && set.undo());
+  assert.equal(set.count, MOST_PICTURES);
+  const card = new OwnSet();
+  card.card.purpose = "cups";
+  assert.ok(!card.isEmpty);
+  card.clear();
+  assert.ok(card.isEmpty && card.undo() && card.card.purpose === "cups");
 });
 
 test("a mirror image has each row from right to left, and its colours as they were", () => {

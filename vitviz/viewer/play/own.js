@@ -90,7 +90,9 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       list: el("div", { class: "vv-own-things", role: "group", "aria-label": say("ownThings") }),
       more: press("ownMore", () => change(() => set.more()), { most: MOST_THINGS }),
       others: press("ownOthers", () => change(() => set.others())),
-      undo: press("ownUndo", () => change(() => (spoken.note = set.undo() ? "" : say("ownNoUndo")))),
+      undo: press("ownUndo", () => {
+        if (set.canUndo) change(() => (spoken.note = set.undo() ? "" : say("ownNoUndo")));
+      }),
       forget: press("ownForget", () => change(() => set.clear())),
       count: el("p", { class: "vv-note" }),
       message: el("p", { class: "vv-play-note", role: "status" }),

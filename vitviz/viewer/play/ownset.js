@@ -37,8 +37,12 @@ export class OwnSet {
     return this.things.length - Number(Boolean(this.none));
   }
 
+  /** Whether nothing stands in it: no name, no picture, no word of the card. */
   get isEmpty() {
-    return this.things.every(({ name, pictures }) => name === "" && pictures.length === 0);
+    return (
+      this.things.every(({ name, pictures }) => name === "" && pictures.length === 0) &&
+      Object.values(this.card).every((text) => text === "")
+    );
   }
 
   /**
@@ -78,13 +82,7 @@ export class OwnSet {
 
   /** Takes all away. */
   clear() {
-    const { things, card } = this;
-    Object.assign(this, { things: new OwnSet().things, card: blankCard() });
-    this.#undo = () => {
-      if (!this.isEmpty) return false;
-      Object.assign(this, { things, card });
-      return true;
-    };
+    if (!this.isEmpty) this.replace([]);
   }
 
   get room() {
@@ -158,11 +156,13 @@ export class OwnSet {
     return this.#undo !== null;
   }
 
-  /** Takes the last removal or exchange back; false if there is no room for it any more. */
+  /** Takes the last removal or exchange back; false if there is no room for it now, and it waits until there is. */
   undo() {
     const act = this.#undo;
     this.#undo = null;
-    return act?.() ?? false;
+    const done = act?.() ?? false;
+    if (!done) this.#undo = act;
+    return done;
   }
 
   /**
