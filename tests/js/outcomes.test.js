@@ -106,7 +106,12 @@ test("each outcome is asked for once, one after another; a failure is asked for 
     [outcomes.of(two, source), outcomes.of(two, source), asked.length],
     [undefined, undefined, 2],
   );
+  assert.deepEqual(
+    [one, two].map((text) => outcomes.failure(text, source)?.message),
+    [undefined, "busy"],
+  );
   outcomes.retry();
+  assert.equal(outcomes.failure(two, source), null);
   assert.deepEqual([outcomes.of(two, source), outcomes.of(one, source)], [null, step(1)]);
   await turn();
   ends.shift().resolve(step(2).manifest.pass);
@@ -114,6 +119,30 @@ test("each outcome is asked for once, one after another; a failure is asked for 
   assert.deepEqual([outcomes.of(two, source), asked.length], [step(2), 3]);
   const home = createOutcomes(null, { [one]: step(3).manifest.pass }, () => {});
   assert.deepEqual([home.of(one, source), home.of(two, source)], [step(3), undefined]);
+});
+
+test("what keeps a step from its answer is known, and where nobody can compute it that is no failure", async () => {
+  const source = await sourceOf("cls");
+  const hide = LESSONS.find(({ id }) => id === "hide");
+  const at = hide.steps.findIndex(({ state = {} }) => state.experiment?.includes("FIRST"));
+  const failing = createOutcomes(
+    () => Promise.reject(new Error("no network")),
+    {},
+    () => {},
+  );
+  const app = appOf(source, { outcomes: failing });
+  await openStep(app, hide, at + 1);
+  await experimentFor(hide.steps[at].state.experiment, source);
+  app.select({ beside: "" });
+  const [text] = experimentsOf(hide.steps[at], source.manifest.model);
+  assert.equal(failing.of(text, source), null);
+  await turn();
+  assert.equal(app.course.failure()?.message, "no network");
+  app.course.retry();
+  assert.equal(app.course.failure(), null);
+  const alone = appOf(source, { outcomes: createOutcomes(null, {}, () => {}) });
+  await openStep(alone, hide, at + 1);
+  assert.equal(alone.course.failure(), null);
 });
 
 test("truths of several outcomes wait for all of them, and are missing where one is", () => {

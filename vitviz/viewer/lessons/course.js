@@ -77,6 +77,15 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     revealed: () => Boolean(entry().shown) && course.complete(),
     /** The truth of the open question: see `Truth`. */
     truth: () => (question().kind === "write" ? "" : value(question())),
+    /** Why the truth cannot be worked out, where something went wrong; null where nobody failed. */
+    failure: () =>
+      experimentsOf(step(), app.source.manifest.model)
+        .map((text) => outcomes.failure(text, app.source))
+        .find(Boolean) ?? null,
+    retry() {
+      outcomes.retry();
+      render();
+    },
     gap: () => gapOf(question(), course.guess(), course.truth(), app.source.grid),
     /** Whether a sentence about this analysis holds; undefined without one. */
     holds: () => (step()?.claim ? holds(step().claim, value) : undefined),

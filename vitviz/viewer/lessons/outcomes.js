@@ -23,8 +23,9 @@ import { read } from "../state/experiment.js";
  * @param {() => void} onProgress
  */
 export function createOutcomes(operate, brought, onProgress) {
-  /** @type {Map<string, Outcome|null|undefined>} */
+  /** @type {Map<string, Outcome|Error|null>} */
   const known = new Map();
+  const keyOf = (experiment, source) => source.manifest.pass.id + "/" + experiment;
   let last = Promise.resolve();
 
   return {
@@ -38,17 +39,23 @@ export function createOutcomes(operate, brought, onProgress) {
       if (Object.hasOwn(brought, text)) return { manifest: { pass: brought[text] } };
       const experiment = operate ? experimentIn(text, source) : undefined;
       if (!experiment) return /** @type {null|undefined} */ (experiment);
-      const key = source.manifest.pass.id + "/" + experiment;
+      const key = keyOf(experiment, source);
       if (!known.has(key)) {
         known.set(key, null);
         // One after another: each is a pass of the model, and others wait for theirs.
         last = last.then(() => ask(key, experiment, source));
       }
-      return known.get(key);
+      const outcome = known.get(key);
+      return outcome instanceof Error ? undefined : outcome;
+    },
+    /** Why the outcome of an experiment could not be had; null where it was not asked for, or came. */
+    failure(text, source) {
+      const outcome = known.get(keyOf(experimentIn(text, source), source));
+      return outcome instanceof Error ? outcome : null;
     },
     /** Forgets what could not be had, so that it is asked for again. */
     retry() {
-      for (const [key, outcome] of known) if (outcome === undefined) known.delete(key);
+      for (const [key, outcome] of known) if (outcome instanceof Error) known.delete(key);
     },
   };
 
@@ -56,8 +63,8 @@ export function createOutcomes(operate, brought, onProgress) {
     try {
       const { predictions, probabilities } = await operate(read(experiment), source);
       known.set(key, { manifest: { pass: { predictions, probabilities } } });
-    } catch {
-      known.set(key, undefined); // the question says that it has no answer here
+    } catch (error) {
+      known.set(key, error); // the lesson says why, and it can be asked for again
     }
     onProgress();
   }

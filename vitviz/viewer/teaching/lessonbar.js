@@ -12,6 +12,7 @@ import { openPaper } from "./paper.js";
 import { createPoll } from "./poll.js";
 import { createBallot } from "./room.js";
 import { gapText, stepText, sayings, titleOf } from "../text/lesson.js";
+import { reasonOf } from "../text/refusal.js";
 import { allow, button } from "../parts/widgets.js";
 import { keyIsReady, sheetIsReady, worksheet } from "./worksheet.js";
 
@@ -40,6 +41,13 @@ export function createLessonBar(app) {
   const figure = createFigure(app);
   const ballot = createBallot(app, () => render());
   const waiting = el("p", { class: "vv-note" });
+  const retry = button({
+    text: t("tryAgain"),
+    onClick() {
+      title.focus({ preventScroll: true });
+      course.retry();
+    },
+  });
   const gap = el("p", { class: "vv-lesson-gap" });
   const after = Object.fromEntries(AFTER.map((name) => [name, el("p", { class: "vv-lesson-" + name })]));
   const because = el("input", {
@@ -79,6 +87,7 @@ export function createLessonBar(app) {
     figure.root,
     ballot.root,
     waiting,
+    retry,
     truth,
     why,
     el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next, others),
@@ -135,10 +144,14 @@ export function createLessonBar(app) {
     show(answer, current !== null && value !== undefined && input !== null);
     input?.render(revealed);
     show(play, Boolean(step.play && app.page.play));
+    const failure = value === undefined && current ? course.failure() : null;
+    show(retry, failure);
     setText(
       waiting,
       value === undefined && current
-        ? t("lessonCannot")
+        ? failure
+          ? t("lessonFailed", { reason: reasonOf(failure, app.language).replace(/\.$/, "") })
+          : t("lessonCannot")
         : value === null && current && course.complete()
           ? t("lessonWaiting")
           : "",
