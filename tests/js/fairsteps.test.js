@@ -7,10 +7,11 @@ import { fairStep } from "../../vitviz/viewer/data/explained.js";
 import { FairTest } from "../../vitviz/viewer/data/fairtest.js";
 
 const QUESTION = { explainers: ["one"], token: 0, target: 1 };
+const rest = () => new Promise((done) => setTimeout(done, 0));
 const MAP = { fetch: async () => {}, here: { values: Float32Array.of(0, 4, 3, 2, 1) } };
 
 /** Two by two patches, of which those that stay say how many they are; `began` hears of each column. */
-function tested(began = (_count) => {}) {
+function tested(began = /** @type {(count: number) => void} */ (() => {})) {
   const columns = [];
   const source = {
     grid: { rows: 2, cols: 2, prefix: 1 },
@@ -26,7 +27,7 @@ function tested(began = (_count) => {}) {
     async work({ kept }) {
       columns.push(kept[0].length);
       began(columns.length);
-      await new Promise(setImmediate);
+      await rest();
       return kept.map(({ length }) => length);
     },
   };

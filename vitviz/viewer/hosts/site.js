@@ -50,70 +50,79 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   const texts = (name) => read(site.languages[name]);
   const photos = new PhotoStore();
   const own = (file, name = file.name) => photos.create({ file, name });
+  const address = addressOf(site);
+  let [turn, shown, isEmpty] = [0, /** @type {Shown} */ (named()), true];
   const bar = createBar(strip, site, {
     choose: (wanted) => choose(wanted),
     take: (file) => choose({ ...shown, photo: own(file) }),
-    draw: () => mounted.openDrawing(),
-    film: () => mounted.openCamera(),
-    play: () => mounted.openPlayground(),
+    draw: async () => (await mounted()).openDrawing(),
+    film: async () => (await mounted()).openCamera(),
+    play: async () => (await mounted()).openPlayground(),
   });
-  const viewer =
-    typeof given === "string"
-      ? await read(given).catch((error) => {
-          bar.say("lost");
-          throw error;
-        })
-      : given;
-  const address = addressOf(site);
-  page.lang = viewer.firstLanguage(new URL(address.read()).search, site.language ?? undefined);
-  if (Object.keys(site.languages).length > 0 && !(await viewer.prepare(page.lang, texts))) page.lang = "en";
-  let [turn, shown] = [0, /** @type {Shown} */ (named())];
-  const grey = Object.keys(site.models).filter((key) => site.models[key].channels === 1);
-  const digits =
-    grey.find((key) => Object.values(site.examples).some(({ model }) => model === key)) ?? grey[0];
-  const mounted = viewer.mount({
-    element,
-    address,
-    awaited: true,
-    languages: true,
-    reopen: () => choose(named()),
-    ...(site.links
-      ? {
-          texts,
-          beside,
-          twin,
-          send: async (file) => own(file),
-        }
-      : {}),
-    photos,
-    fetchFile: async (wanted, signal) =>
-      wanted.path ? ofBase64(await read(wanted.path)) : fetchUrl(wanted, signal),
-    weights: Object.fromEntries(
-      Object.entries(site.models).flatMap(([name, { weights, twin: drawn }]) => [
-        [name, weights],
-        ["untrained " + name, drawn],
-      ]),
-    ),
-    running: async () => (await read(site.running)).running,
-    playing: () => read(site.playing),
-    digitsOf: async (part) => ofBase64(await read(site.digits[part])),
-    fetchWeights,
-    look,
-    filming: bar.filming,
-    take: (file, name) => choose({ ...shown, photo: own(file, name) }),
-    draw:
-      digits &&
-      ((file, name, first) =>
-        choose({ ...shown, model: first ? digits : shown.model, photo: own(file, name) })),
-    entitle: (title) => {
-      document.title = title + " · vitviz";
-    },
-    go: (href) => (isFile() ? location.replace("#" + new URL(href).search.slice(1)) : location.assign(href)),
-    ...more,
-  });
-  // another link was opened in the same tab
-  if (isFile() && site.links) window.addEventListener("hashchange", () => location.reload());
-  await choose(shown, more.selection);
+  bar.mark(shown);
+  const coming = mount();
+  await mounted();
+  if (turn === 0) await choose(shown, more.selection);
+
+  /** The viewer: what is pressed before its file is here waits for it. */
+  function mounted() {
+    return coming.catch((error) => {
+      bar.say("lost");
+      throw error;
+    });
+  }
+
+  async function mount() {
+    const viewer = typeof given === "string" ? await read(given) : given;
+    page.lang = viewer.firstLanguage(new URL(address.read()).search, site.language ?? undefined);
+    if (Object.keys(site.languages).length > 0 && !(await viewer.prepare(page.lang, texts))) page.lang = "en";
+    const grey = Object.keys(site.models).filter((key) => site.models[key].channels === 1);
+    const digits =
+      grey.find((key) => Object.values(site.examples).some(({ model }) => model === key)) ?? grey[0];
+    // another link was opened in the same tab
+    if (isFile() && site.links) window.addEventListener("hashchange", () => location.reload());
+    return viewer.mount({
+      element,
+      address,
+      awaited: true,
+      languages: true,
+      reopen: () => choose(named()),
+      ...(site.links
+        ? {
+            texts,
+            beside,
+            twin,
+            send: async (file) => own(file),
+          }
+        : {}),
+      photos,
+      fetchFile: async (wanted, signal) =>
+        wanted.path ? ofBase64(await read(wanted.path)) : fetchUrl(wanted, signal),
+      weights: Object.fromEntries(
+        Object.entries(site.models).flatMap(([name, { weights, twin: drawn }]) => [
+          [name, weights],
+          ["untrained " + name, drawn],
+        ]),
+      ),
+      running: async () => (await read(site.running)).running,
+      playing: () => read(site.playing),
+      digitsOf: async (part) => ofBase64(await read(site.digits[part])),
+      fetchWeights,
+      look,
+      filming: bar.filming,
+      take: (file, name) => choose({ ...shown, photo: own(file, name) }),
+      draw:
+        digits &&
+        ((file, name, first) =>
+          choose({ ...shown, model: first ? digits : shown.model, photo: own(file, name) })),
+      entitle: (title) => {
+        document.title = title + " · vitviz";
+      },
+      go: (href) =>
+        isFile() ? location.replace("#" + new URL(href).search.slice(1)) : location.assign(href),
+      ...more,
+    });
+  }
 
   /**
    * Shows a model and a picture, unless something else is chosen before it has come; whether it is shown.
@@ -125,35 +134,38 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     if (!wanted.photo && !has(site, wanted.model, wanted.example))
       wanted = { ...wanted, example: Object.keys(site.models[wanted.model].examples)[0] };
     bar.mark(wanted);
+    const viewer = await mounted();
     try {
       const manifest = await manifestOf(wanted);
       const { photo } = wanted;
       if (mine !== turn) return false;
-      const opened = photo ? await mounted.analyse(manifest, photo) : true;
-      if (!photo) mounted.update(manifest, selection);
+      const opened = photo ? await viewer.analyse(manifest, photo) : true;
+      if (!photo) viewer.update(manifest, selection);
       if (mine !== turn) return false;
-      if (!opened) {
-        refuse("unopened");
-        return false;
-      }
-      shown = wanted;
+      if (!opened) return await refuse(viewer, photo, "unopened");
+      [shown, isEmpty] = [wanted, false];
       return true;
     } catch (error) {
       if (mine !== turn) return false;
       const again = error.said ? null : () => choose(wanted, selection);
-      refuse(error.modelLost ? "model_lost" : "lost", error.said, again);
+      await refuse(viewer, wanted.photo, error.modelLost ? "model_lost" : "lost", error.said, again);
       if (!error.said && !error.modelLost) throw error;
       return false;
     }
   }
 
   /**
-   * Refuses a request in a sentence; the shown analysis stays.
+   * Refuses a request in a sentence; the shown analysis stays, and the address is its own again. A photo can come
+   * before anything is shown.
+   * @param {{over: () => void}} viewer @param {Shown["photo"]} photo
    * @param {string} key @param {Record<string, string>} [sentences] @param {(() => void)|null} [again]
    */
-  function refuse(key, sentences, again) {
+  async function refuse(viewer, photo, key, sentences, again) {
+    viewer.over();
+    if (photo && isEmpty && !(await choose(shown))) return false;
     bar.mark(shown);
     bar.say(key, sentences, again);
+    return false;
   }
 
   /** @param {Shown} wanted */

@@ -1,0 +1,243 @@
+/** The host of a page without a server: what is pressed before the viewer has come, and what cannot be shown. */
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { open } from "../../vitviz/viewer/hosts/site.js";
+
+const NAMES = ["document", "window", "location", "history", "matchMedia", "MutationObserver", "localStorage"];
+const TEXTS = [
+  "title photo film draw play again examples model theme stays film_title coming lost unopened model_lost only",
+  "nothing_pasted",
+].flatMap((words) => words.split(" "));
+
+class Node {
+  constructor() {
+    const classes = new Set();
+    Object.assign(this, { attributes: {}, listeners: {}, dataset: {}, children: [], hidden: false });
+    this.classList = {
+      add: (...names) => names.forEach((name) => classes.add(name)),
+      contains: (name) => classes.has(name),
+      toggle: (name, on) => (on ? classes.add(name) : classes.delete(name)),
+    };
+  }
+
+  addEventListener(type, hear) {
+    this.listeners[type] = hear;
+  }
+
+  setAttribute(name, value) {
+    this.attributes[name] = value;
+  }
+
+  append(...children) {
+    this.children.push(...children);
+  }
+
+  replaceChildren(...children) {
+    this.children = children;
+  }
+}
+
+let page = /** @type {any} */ (null);
+beforeEach(() => {
+  page = { listeners: {}, documentElement: new Node(), baseURI: "https://host/" };
+  const address = "https://host/page";
+  Object.assign(globalThis, {
+    document: {
+      ...page,
+      createElement: () => new Node(),
+      querySelectorAll: () => [],
+      addEventListener: (type, hear) => {
+        page.listeners[type] = hear;
+      },
+    },
+    window: { addEventListener() {} },
+    location: { href: address, protocol: "https:" },
+    history: { state: null },
+    matchMedia: () => ({ matches: false }),
+    MutationObserver: class {
+      observe() {}
+    },
+  });
+});
+afterEach(() =>
+  NAMES.forEach((name) => {
+    delete globalThis[name];
+  }),
+);
+
+const rest = () => new Promise((done) => setTimeout(done, 0));
+
+const example = (key) => ({
+  names: { en: key },
+  thumbnail: "",
+  photo: key + ".photo",
+  file: key + ".jpg",
+  model: null,
+  shown: true,
+});
+const SITE = {
+  models: {
+    photos: {
+      title: "Photos",
+      names: {},
+      channels: 3,
+      path: "photos.js",
+      examples: { dog: "dog.js", cat: "cat.js" },
+      weights: { path: "w", script: "" },
+      twin: null,
+    },
+  },
+  examples: { dog: example("dog"), cat: example("cat") },
+  start: { model: "photos", example: "dog" },
+  language: null,
+  languages: {},
+  running: "",
+  playing: "",
+  digits: {},
+  links: true,
+  texts: { en: Object.fromEntries(TEXTS.map((key) => [key, key])) },
+};
+
+/** A site whose viewer comes when the test says so; `lost`: files that cannot be had. */
+function opened(lost = []) {
+  const did = /** @type {any[]} */ ([]);
+  const strip = new Node();
+  const [come, host] = [{}, { given: /** @type {any} */ (null) }];
+  const viewer = {
+    firstLanguage: () => "en",
+    prepare: async () => true,
+    mount(given) {
+      host.given = given;
+      const heard =
+        (name) =>
+        (/** @type {any[]} */ ...values) =>
+          did.push([name, ...values]);
+      return {
+        update: ({ file }) => did.push(["update", file]),
+        over: heard("over"),
+        openDrawing: heard("draw"),
+        openCamera: heard("camera"),
+        openPlayground: heard("play"),
+        async analyse({ file }, { name }) {
+          did.push(["analyse", file, name]);
+          if (name === "text.jpg")
+            throw Object.assign(new Error("none"), { said: { en: "It is no picture." } });
+          return name !== "odd.jpg";
+        },
+      };
+    },
+  };
+  const read = (path) =>
+    path === "viewer.js"
+      ? new Promise((resolve, reject) => Object.assign(come, { resolve: () => resolve(viewer), reject }))
+      : lost.includes(path)
+        ? Promise.reject(new Error("no file at " + path))
+        : Promise.resolve({ file: path });
+  const opening = open(/** @type {any} */ ({ element: null, strip, site: SITE, viewer: "viewer.js", read }));
+  const nodes = strip.children.flatMap((node) => [node, ...(node.children ?? [])]);
+  const button = (text) => nodes.find(({ textContent }) => textContent === text);
+  return {
+    did,
+    host,
+    opening,
+    come: /** @type {any} */ (come),
+    press: (text) => button(text).listeners.click(),
+    pressed: (text) => button(text).attributes["aria-pressed"],
+    note: () => strip.children[strip.children.length - 1].children[0].textContent,
+    paste: (...names) =>
+      page.listeners.paste({
+        target: {},
+        clipboardData: { files: names.map((name) => new File(["a"], name, { type: "image/jpeg" })) },
+      }),
+  };
+}
+
+test("a site opens with the picture of its address", async () => {
+  const { did, come, opening, pressed } = opened();
+  assert.equal(pressed("dog"), "true", "the row tells what is coming");
+  come.resolve();
+  await opening;
+  assert.deepEqual(did, [["update", "dog.js"]]);
+});
+
+test("what is chosen before the viewer has come is shown, the last one", async () => {
+  const { did, come, opening, press, pressed } = opened();
+  press("cat");
+  assert.equal(pressed("cat"), "true");
+  press("dog");
+  press("cat");
+  await rest();
+  come.resolve();
+  await opening;
+  await rest();
+  assert.deepEqual(did, [["update", "cat.js"]]);
+});
+
+test("a photo that is pasted before the viewer has come is analysed", async () => {
+  const { did, come, opening, paste } = opened();
+  paste("mine.jpg");
+  await rest();
+  come.resolve();
+  await opening;
+  await rest();
+  assert.deepEqual(did, [["analyse", "dog.js", "mine.jpg"]]);
+});
+
+test("a photo that cannot be shown, and comes first, leaves the picture of the address, with its sentence", async () => {
+  const { did, come, opening, paste, note } = opened();
+  paste("text.jpg");
+  await rest();
+  come.resolve();
+  await opening;
+  await rest();
+  assert.deepEqual(did, [["analyse", "dog.js", "text.jpg"], ["over"], ["update", "dog.js"]]);
+  assert.equal(note(), "It is no picture.");
+});
+
+test("a tool that is wanted before the viewer has come opens with it", async () => {
+  for (const [text, name] of [
+    ["film", "camera"],
+    ["play", "play"],
+  ]) {
+    const { did, come, opening, press } = opened();
+    press(text);
+    await rest();
+    come.resolve();
+    await opening;
+    assert.ok(
+      did.some(([one]) => one === name),
+      text,
+    );
+  }
+});
+
+test("a viewer that does not come is told, and again to whoever goes on pressing", async () => {
+  const { come, opening, press, note } = opened();
+  const waiting = press("film");
+  come.reject(new Error("gone"));
+  await assert.rejects(opening, /gone/);
+  await assert.rejects(waiting, /gone/);
+  assert.equal(note(), "lost");
+  await assert.rejects(press("cat"), /gone/);
+  assert.equal(note(), "lost");
+});
+
+test("what cannot be shown is over: the address is that of the picture that stays", async () => {
+  const { did, come, host, opening, press, note } = opened(["cat.js"]);
+  come.resolve();
+  await opening;
+  for (const [fails, says] of [
+    [() => assert.rejects(press("cat")), "lost"],
+    [() => host.given.take(new File(["a"], "a"), "odd.jpg"), "unopened"],
+    [() => host.given.take(new File(["a"], "a"), "text.jpg"), "It is no picture."],
+  ]) {
+    did.length = 0;
+    await fails();
+    assert.deepEqual([note(), did.filter(([name]) => name === "over").length], [says, 1]);
+  }
+  did.length = 0;
+  await press("dog");
+  assert.deepEqual(did, [["update", "dog.js"]], "an analysis that comes ends the waiting itself");
+});
