@@ -55,9 +55,13 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
   return {
     root: place,
     build,
-    /** Takes files that were dropped, or pasted. @param {Iterable<File>} files @param {Node} on */
-    take(files, on) {
+    /**
+     * Takes files that were dropped, or pasted, once the model has come.
+     * @param {Iterable<File>} files @param {Node} on
+     */
+    async take(files, on) {
       const some = [...files];
+      await coming?.catch(() => {}); // the page says what went wrong
       const kept = some.find(({ name }) => name.endsWith(".safetensors"));
       if (kept) return bring(kept);
       const row = parts?.rows.find(({ root }) => root.contains(on));

@@ -18,16 +18,22 @@ export function createTaking({ trunk, set, model, live, picture, nameOf, say, la
 
   /** @param {import("./ownset.js").Thing} thing @param {File[]} all */
   async function files(thing, all) {
-    const some = all.slice(0, set.room);
-    const refused = /** @type {string[]} */ ([]);
-    for (const file of some) {
+    /** @type {Record<string, string[]>} what is said of those that cannot be taken, by what keeps them out */
+    const reasons = { unseen: [], elsewhere: [], full: [] };
+    for (const [at, file] of all.entries()) {
+      if (set.room === 0) {
+        reasons.full.push(full(all.length - at));
+        break;
+      }
       const pixels = await see(file, file.name);
-      if (typeof pixels === "string") refused.push(pixels);
-      else put(thing, { group: set.group(), pixels, file });
+      if (typeof pixels === "string") reasons.unseen.push(pixels);
+      else reasons.elsewhere.push(...put(thing, { group: set.group(), pixels, file }));
     }
-    const more = refused.length > 1 ? " " + say("ownRefusedMore", { count: refused.length - 1 }) : "";
-    if (refused.length > 0) hear(refused[0] + more);
-    if (all.length > some.length) full(all.length - some.length);
+    const told = Object.values(reasons).flatMap(([first, ...more]) => [
+      ...(first ? [first] : []),
+      ...(more.length > 0 ? [say("ownRefusedMore", { count: more.length })] : []),
+    ]);
+    if (told.length > 0) hear(told.join(" "));
   }
 
   /** Keeps what the camera sees, unless one is on its way. @param {number} group */
@@ -37,7 +43,7 @@ export function createTaking({ trunk, set, model, live, picture, nameOf, say, la
     try {
       const file = await live.take();
       const pixels = file && (await see(file, "camera.jpg"));
-      if (pixels && typeof pixels !== "string") put(thing, { group, pixels, file });
+      if (pixels && typeof pixels !== "string") tell(put(thing, { group, pixels, file }));
     } finally {
       busy = false;
     }
@@ -46,7 +52,7 @@ export function createTaking({ trunk, set, model, live, picture, nameOf, say, la
   /** Keeps what the page shows. */
   async function screen(thing) {
     const shown = await picture(trunk);
-    if (shown) put(thing, { group: set.group(), ...shown });
+    if (shown) tell(put(thing, { group: set.group(), ...shown }));
     else hear(say("ownNoScreen"));
   }
 
@@ -57,16 +63,23 @@ export function createTaking({ trunk, set, model, live, picture, nameOf, say, la
     else live.try({ pixels, file });
   }
 
+  /** Adds a picture. Returns why it cannot, in no sentence or one. @returns {string[]} */
   function put(thing, one) {
     const other = set.elsewhere(thing, one.pixels);
-    if (other) hear(say("ownElsewhere", { name: nameOf(other) }));
-    else if (set.room > 0) change(() => set.add(thing, one));
-    else full(1);
+    if (other) return [say("ownElsewhere", { name: nameOf(other) })];
+    if (set.room === 0) return [full(1)];
+    change(() => set.add(thing, one));
+    return [];
+  }
+
+  /** @param {string[]} reasons */
+  function tell(reasons) {
+    reasons.forEach(hear);
   }
 
   /** @param {number} count  of pictures without room */
   function full(count) {
-    hear(say("ownFull", { most: MOST_PICTURES, count }));
+    return say("ownFull", { most: MOST_PICTURES, count });
   }
 
   /** The pixels of a photo; or the reason why it is none. @param {Blob} file @param {string} name */
