@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { errorOf, serving } from "../../vitviz/viewer/engine/serving.js";
 import { MOST, createAlbum, together } from "../../vitviz/viewer/many/album.js";
+import { MODELS, bytesOf, checkpointOf } from "./engine.js";
 import { assertClose } from "./fixture.js";
 
 // Two tokens of a model without CLS, but with a register: one layer, one head, of one number each.
@@ -36,10 +38,25 @@ const looked = () => {
   return { q, k, lse: new Float32Array(3) };
 };
 const wide = { ...model, head_dim: 3 };
-const logitsOf = ({ picture }) => (picture[0] === 9 ? [NaN, 0] : [Math.log(3), 0]);
+const CLS = /** @type {any} */ (MODELS.find(({ name }) => name === "cls"));
+
+/** The error of the engine for a picture whose logits are too large for numbers of 32 bits. */
+async function unsound() {
+  const serve = serving();
+  const load = checkpointOf(CLS, (tensors) => tensors["head.weight"].numbers.fill(3e38));
+  await serve({ id: 1, load });
+  const { error } = await serve({ id: 2, wish: { picture: bytesOf(CLS.picture) } });
+  return errorOf(structuredClone(error)); // as it comes from a worker
+}
 
 function album(changed = () => {}) {
-  const engine = { run: async (wish) => ({ logits: Float32Array.from(logitsOf(wish)), layers: [looked()] }) };
+  const engine = {
+    async run({ picture }) {
+      if (picture[0] === 9) throw await unsound();
+      if (picture[0] === 8) throw new Error("the engine of this page stopped twice");
+      return { logits: Float32Array.of(Math.log(3), 0), layers: [looked()] };
+    },
+  };
   return createAlbum(
     /** @type {any} */ ({
       engine,
@@ -98,6 +115,12 @@ test("what is lost or not finite is told, and the others go on", async () => {
       ["odd", ""],
     ],
   );
+});
+
+test("an engine that has stopped ends the album, and what waits goes on later", async () => {
+  const many = album();
+  await assert.rejects(many.add([item("stops", 8), item("good", 1)]), /stopped twice/);
+  assert.deepEqual([many.broken(), many.state().waiting], [[], 2]);
 });
 
 test("there is room for so many, it stops when asked, and goes on", async () => {

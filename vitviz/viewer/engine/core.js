@@ -241,8 +241,12 @@ function isSame(ours, theirs, block) {
   return !a.some(({ kind }) => kind === "transplant") && JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The logits. Throws an Error if one is not finite. @param {Float32Array} logits */
+/**
+ * The logits. Throws an Error of the kind "unsound" if one is not finite: that is of this picture, and says
+ * nothing of the next.
+ * @param {Float32Array} logits
+ */
 function sound(logits) {
-  if (!logits.every(Number.isFinite)) throw new Error("the model computes numbers that are not finite");
-  return logits;
+  if (logits.every(Number.isFinite)) return logits;
+  throw Object.assign(new Error("the model computes numbers that are not finite"), { kind: "unsound" });
 }

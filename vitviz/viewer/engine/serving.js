@@ -51,7 +51,8 @@ export function serving() {
               : core.run(/** @type {import("./core.js").Wish} */ (wish)),
       };
     } catch (error) {
-      const kind = [SelectionError, FormatError].find((type) => error instanceof type)?.name ?? "Error";
+      const known = [SelectionError, FormatError].find((type) => error instanceof type);
+      const kind = known?.name ?? error.kind ?? "Error";
       return { id, error: { kind, message: String(error.message), key: error.key, values: error.values } };
     }
   };
@@ -60,5 +61,5 @@ export function serving() {
 /** Rebuild the error of a reply. */
 export function errorOf({ kind, message, key, values }) {
   if (kind === "SelectionError") return new SelectionError(key, values);
-  return kind === "FormatError" ? new FormatError(message) : new Error(message);
+  return kind === "FormatError" ? new FormatError(message) : Object.assign(new Error(message), { kind });
 }

@@ -100,18 +100,25 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
 
   /** @param {Item} item @returns {Promise<Partial<Item>>} */
   async function looked(item) {
+    const broken = (key, error = /** @type {any} */ (null)) => ({
+      state: /** @type {const} */ ("broken"),
+      told: error?.told ?? { key, values: { name: item.name } },
+    });
     let picture;
     try {
       picture = item.manifest
         ? await pixelsOf(await item.manifest())
         : await seen(/** @type {File} */ (item.file), item.name);
     } catch (error) {
-      return { state: "broken", told: error.told ?? { key: "many_lost", values: { name: item.name } } };
+      return broken("many_lost", error);
     }
-    if (!picture) return { state: "broken", told: { key: "many_host", values: { name: item.name } } };
-    const { logits, layers } = await engine.run({ picture, lane: "many" });
-    if (!logits.every(Number.isFinite))
-      return { state: "broken", told: { key: "many_unsound", values: { name: item.name } } };
+    if (!picture) return broken("many_host");
+    const pass = await engine.run({ picture, lane: "many" }).catch((error) => {
+      if (error.kind !== "unsound") throw error;
+      return null;
+    });
+    if (!pass) return broken("many_unsound");
+    const { logits, layers } = pass;
     const layerOf = (layer) => ({
       .../** @type {any} */ (layers)[layer],
       heads,
