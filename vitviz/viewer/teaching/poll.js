@@ -11,6 +11,8 @@ import { button } from "../parts/widgets.js";
 import { createPolls } from "./polls.js";
 import { createGathering } from "./room.js";
 
+const SOON_MS = 200; // until an answer that is being worked out is asked for again
+
 /**
  * @param {import("../main.js").App} app  in the step whose guesses are collected
  * @returns {HTMLDialogElement}
@@ -38,7 +40,7 @@ export function createPoll(app) {
       draw();
     },
   });
-  let revealed = false;
+  let [revealed, later] = [false, 0];
   const polls = app.teaching.room?.teacher ? createPolls(app) : null;
   const room = polls && createGathering(app, draw);
   const typed = el(
@@ -79,6 +81,8 @@ export function createPoll(app) {
     show(wrong, found.wrong.length > 0);
     show(figure, guesses.length > 0);
     const known = revealed ? course.truth() : null;
+    clearTimeout(later);
+    if (revealed && known === null && dialog.isConnected) later = setTimeout(draw, SOON_MS);
     const drawn = ({ choose: bars, number: line }[question.kind] ?? maps)(guesses, known ?? null);
     const told = (known ?? null) !== null;
     const right = told && guesses.length ? rightText(guesses, known) : "";
