@@ -74,14 +74,13 @@ export function createSummary(app, model, say) {
     const max = Math.max(...all.map, leastEnd(all.map.length));
     map.draw(all.map, 0, { min: 0, max }, colourTable(app.taste.colours));
     const { share, even } = inTheMiddle(all.map, grid);
-    const common =
-      done.length > 1 ? " " + say("many_common", { share: percent(meanOf([...all.common.values()])) }) : "";
-    setText(
-      always,
-      say("many_scale", { times: multiple(max * all.map.length) }) +
-        " " +
-        say("many_middle", { share: percent(share), even: percent(even), times: multiple(share / even) }) +
-        common,
-    );
+    const said = [say("many_scale", { times: multiple(max * all.map.length) })];
+    // of two rows or columns no patch has its centre in the middle
+    if (even > 0)
+      said.push(
+        say("many_middle", { share: percent(share), even: percent(even), times: multiple(share / even) }),
+      );
+    if (done.length > 1) said.push(say("many_common", { share: percent(meanOf([...all.common.values()])) }));
+    setText(always, said.join(" "));
   }
 }
