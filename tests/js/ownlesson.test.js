@@ -26,7 +26,9 @@ import { lessonBook } from "../../vitviz/viewer/state/memory.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { codeOf } from "../../vitviz/viewer/lessons/codes.js";
 import { gapText, optionText, stepText, titleOf } from "../../vitviz/viewer/text/lesson.js";
+import { createOwnLesson } from "../../vitviz/viewer/teaching/ownlesson.js";
 import { sourceOf, storageOf } from "./fixture.js";
+import { openPage } from "./page.js";
 import { appOf } from "./walk.js";
 
 const view = {
@@ -250,4 +252,38 @@ test("an own lesson is played: words are kept, a patch is compared with the trut
   app.course.put(0.9);
   app.course.reveal();
   assert.match(gapText(app, app.course.truth()), /^Far off\.\sYou: 0\.9\s+It is: 0\.85$/);
+});
+
+test("what is cleared, removed or replaced comes back by Undo, also in a list that is opened anew", (context) => {
+  const { body, button } = openPage(context);
+  const shelf = createShelf(lessonBook(storageOf(new Map())), () => null, null);
+  shelf.put(lesson);
+  const app = /** @type {any} */ ({
+    t: (key) => STRINGS.en[key],
+    panels: [],
+    teaching: { shelf, collect: shelf.put },
+  });
+  const open = () =>
+    body.replaceChildren(
+      createOwnLesson(
+        app,
+        () => "",
+        () => {},
+      ),
+    );
+  const [stepsOf, undo] = [() => shelf.draft().steps.length, () => button("Undo")];
+  open();
+  assert.equal(undo().getAttribute("aria-disabled"), "true");
+  undo().click();
+  button("Clear the lesson").click();
+  button("Clear the lesson").click(); // nothing is there to be cleared
+  assert.deepEqual([stepsOf(), body.querySelector("input").value], [0, ""]);
+  undo().click();
+  assert.deepEqual([shelf.draft(), body.querySelector("input").value], [lesson, lesson.title]);
+  button("✕").click();
+  open();
+  undo().click();
+  assert.deepEqual(shelf.draft(), lesson);
+  undo().click(); // and once more
+  assert.equal(stepsOf(), 1);
 });

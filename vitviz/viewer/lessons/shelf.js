@@ -24,6 +24,7 @@ export function createShelf(notebook, href, fixed) {
       () => checkedLesson(notebook.recall()),
       () => {},
     ) ?? emptyLesson();
+  let before = /** @type {import("./own.js").OwnLesson|null} */ (null);
   return {
     /** The collected lesson. */
     draft: () => draft,
@@ -31,8 +32,11 @@ export function createShelf(notebook, href, fixed) {
     brought: () => brought,
     /** Why the lesson of the address cannot be played. */
     refused: () => refused,
-    /** @param {import("./own.js").OwnLesson} lesson */
-    put(lesson) {
+    /** The collected lesson as it was before it was last changed as a whole; null if it was not. */
+    before: () => before,
+    /** @param {import("./own.js").OwnLesson} lesson @param {boolean} [whole]  the former one can come back */
+    put(lesson, whole = false) {
+      if (whole) before = draft;
       draft = lesson;
       notebook.keep(lesson);
     },

@@ -83,8 +83,8 @@ export function createCurriculum(
   }
 
   /** The collected lesson has changed; it may be the open one. */
-  function collect(lesson) {
-    shelf.put(lesson);
+  function collect(lesson, whole = false) {
+    shelf.put(lesson, whole);
     shelve();
     if (app.source) app.select({});
     render();

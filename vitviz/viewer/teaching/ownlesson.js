@@ -65,9 +65,12 @@ export function createOwnLesson(app, linkTo, start) {
     named("ownSave", withSteps(save)),
   ];
   const clear = named("ownClear", () => {
-    title.value = "";
+    if (isEmpty()) return;
     put(emptyLesson());
     say(t("ownCleared"));
+  });
+  const undo = named("experimentUndo", () => {
+    if (shelf.before()) put(shelf.before());
   });
   const root = el(
     "div",
@@ -81,13 +84,9 @@ export function createOwnLesson(app, linkTo, start) {
       named("ownAdd", add),
       ...hand,
       named("ownOpen", () => file.click()),
-      brought
-        ? named("ownTake", () => {
-            title.value = brought.title;
-            put(brought);
-          })
-        : null,
+      brought ? named("ownTake", () => put(brought)) : null,
       clear,
+      undo,
     ),
     link,
     file,
@@ -96,16 +95,26 @@ export function createOwnLesson(app, linkTo, start) {
   draw();
   return root;
 
+  /** Puts a lesson in the place of the collected one, which Undo brings back. */
   function put(lesson) {
-    app.teaching.collect(lesson);
+    app.teaching.collect(lesson, true);
+    title.value = lesson.title;
+    say("");
     draw();
+  }
+
+  function isEmpty() {
+    const { title: name, steps: all } = shelf.draft();
+    return name === "" && all.length === 0;
   }
 
   /** Draws the steps anew; the texts in them are written as they are typed. */
   function draw() {
     const own = shelf.draft();
     steps.replaceChildren(...own.steps.map((step, at) => stepOfList(step, at, own.steps.length)));
-    for (const node of [...hand, clear]) allow(node, own.steps.length > 0);
+    for (const node of hand) allow(node, own.steps.length > 0);
+    allow(clear, !isEmpty());
+    allow(undo, shelf.before() !== null);
     show(link, false);
   }
 
@@ -203,7 +212,6 @@ export function createOwnLesson(app, linkTo, start) {
     await tell(async () => {
       if (chosen.size > MOST.file) throw new Misfit("ownLargeFile", { most: MOST.file / 1000 });
       const lesson = lessonInFile(await chosen.text());
-      title.value = lesson.title;
       put(lesson);
       say(t("ownOpened", { count: lesson.steps.length }));
     });
