@@ -1,6 +1,7 @@
 /** The glossary: two sentences for each technical term, in every language, wherever the viewer uses it. */
 
 import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { TERMS, cardOf, termsIn } from "../../vitviz/viewer/text/glossary.js";
@@ -84,4 +85,21 @@ test("terms are whole words, the longest first", () => {
   assert.deepEqual(of("토큰 token", "ko-KR"), [["token", "토큰"]]);
   assert.deepEqual(of("a token", "fr"), [["token", "token"]]);
   assert.equal(cardOf("token", "fr").name, "token");
+});
+
+test("terms with one sign between them, and after signs of two units, are found each", () => {
+  const of = (text) => termsIn(text, "en").map(({ start, end }) => text.slice(start, end));
+  assert.deepEqual(of("token/head token"), ["token", "head", "token"]);
+  assert.deepEqual(of("(token)head"), ["token", "head"]);
+  assert.deepEqual(of("\u{1f600}token"), ["token"]);
+  assert.deepEqual(of("token token token"), ["token", "token", "token"]);
+  assert.deepEqual(of("1token _token \u00e9token"), []);
+});
+
+test("no pattern of the viewer looks behind: Safari before 16.4 refuses the whole of it", () => {
+  const folder = new URL("../../vitviz/viewer/", import.meta.url);
+  const files = readdirSync(folder, { recursive: true }).filter((name) => String(name).endsWith(".js"));
+  assert.ok(files.length > 100);
+  for (const file of files)
+    assert.doesNotMatch(readFileSync(new URL(String(file), folder), "utf8"), /\(\?<[=!]/, String(file));
 });

@@ -32,8 +32,8 @@ export function cardOf(id, language) {
 export function termsIn(text, language) {
   const { pattern, ids } = readerOf(languageOf(language));
   return [...text.matchAll(pattern)].map((found) => ({
-    id: ids.get(found[0].toLowerCase()),
-    start: found.index,
+    id: ids.get(found[2].toLowerCase()),
+    start: found.index + found[1].length,
     end: found.index + found[0].length,
   }));
 }
@@ -48,7 +48,8 @@ function readerOf(language) {
   const forms = [...ids.keys()]
     .sort((a, b) => b.length - a.length)
     .map((form) => (form.length > 1 ? "" : ALONE) + form.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  const pattern = new RegExp("(?<![\\p{L}\\p{N}_])(?:" + forms.join("|") + ")(?![A-Za-z0-9_])", "giu");
+  // What stands before a term is matched with it: Safari before 16.4 knows no pattern that looks behind.
+  const pattern = new RegExp("(^|[^\\p{L}\\p{N}_])(" + forms.join("|") + ")(?![A-Za-z0-9_])", "giu");
   const reader = { pattern, ids };
   readers.set(language, reader);
   return reader;
