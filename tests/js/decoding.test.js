@@ -79,6 +79,51 @@ test("a picture that turns out too large is not kept", async (context) => {
   assert.deepEqual(closed, [true]);
 });
 
+test("a picture that no canvas of this browser holds is refused, and not seen as white", async (context) => {
+  const AREA = 2 ** 24; // of iPhones
+  const drawn = /** @type {any[]} */ ([]);
+  context.after(() => {
+    delete globalThis.createImageBitmap;
+    delete globalThis.document;
+  });
+  globalThis.document = /** @type {any} */ ({
+    createElement: () => ({
+      getContext() {
+        drawn.push(this);
+        return {
+          fillRect: (...at) => Object.assign(this, { filled: at.slice(0, 2).join() }),
+          getImageData: (...at) => {
+            const holds = this.width * this.height <= AREA && this.filled === at.slice(0, 2).join();
+            return { data: [0, 0, 0, holds ? 255 : 0] };
+          },
+        };
+      },
+    }),
+  });
+  const closed = [];
+  const come = (width, height) => {
+    globalThis.createImageBitmap = async () =>
+      /** @type {any} */ ({ width, height, close: () => closed.push(true) });
+    return fileOf("RIFF", [4, 0, 0, 0], "WEBP");
+  };
+  const { key, values } = await toldOf(come(6000, 4000));
+  assert.deepEqual(
+    [key, values.megapixels, values.most, values.size.values, closed.length],
+    ["too_large", "24", 16, { width: "6,000", height: "4,000" }, 1],
+  );
+  assert.deepEqual(
+    drawn.map(({ width, height }) => [width, height]),
+    [[0, 0]],
+    "its memory is given back",
+  );
+  assert.ok(await decoded(come(4096, 4096), "a.png"));
+  assert.equal(drawn.length, 1, "others draw nothing for it");
+  globalThis.document.createElement = /** @type {any} */ (
+    () => ({ getContext: () => ({ fillRect() {}, getImageData: () => ({ data: [0, 0, 0, 255] }) }) })
+  );
+  assert.ok(await decoded(come(6000, 4000), "a.png"), "most browsers hold it");
+});
+
 test("of a file that is full of empty parts only the first ones are looked at", () => {
   const frame = [0xff, 0xc0, 0, 8, 8, 0, 30, 0, 40];
   const jpeg = (empty) =>

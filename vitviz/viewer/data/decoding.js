@@ -8,6 +8,9 @@ const MEGABYTES = LIMITS.photo_bytes / 2 ** 20;
 const MEGAPIXELS = LIMITS.photo_pixels / 1e6;
 const ALLOWED = { key: "allowed", values: { megabytes: MEGABYTES, megapixels: MEGAPIXELS } };
 
+/** Pixels of the largest canvas that every browser has: iPhones read what is drawn on a larger one as nothing. */
+const SURE_PIXELS = 2 ** 24;
+
 /** Formats whose files say their size at once. */
 const TELL = ["JPEG", "PNG", "GIF"];
 
@@ -64,6 +67,8 @@ export async function decoded(file, name) {
   const { width, height } = bitmap;
   try {
     checkSize(quoted, [width, height]);
+    if (width * height > SURE_PIXELS && !isDrawable(width, height))
+      checkSize(quoted, [width, height], SURE_PIXELS);
   } catch (error) {
     bitmap.close();
     throw error;
@@ -143,16 +148,25 @@ function quotedAsPython(name) {
   return quote + name.replaceAll("\\", "\\\\").replaceAll(quote, "\\" + quote) + quote;
 }
 
-function checkSize(name, size) {
+/** Whether this browser reads back what it draws on a canvas of this size. */
+function isDrawable(width, height) {
+  const { canvas, context } = canvasOf(width, height);
+  context.fillRect(width - 1, height - 1, 1, 1);
+  const [, , , alpha] = context.getImageData(width - 1, height - 1, 1, 1).data;
+  canvas.width = canvas.height = 0; // its memory is scarce there, and would be held for a while
+  return alpha > 0; // some browsers add noise
+}
+
+function checkSize(name, size, most = LIMITS.photo_pixels) {
   if (!size) return;
   const [width, height] = size;
   if (width < 1 || height < 1) throw new PhotoError("nothing_to_see", { name, width, height });
-  if (width * height <= LIMITS.photo_pixels) return;
+  if (width * height <= most) return;
   const grouped = (number) => number.toLocaleString("en");
   throw new PhotoError("too_large", {
     name,
     size: { key: "size", values: { width: grouped(width), height: grouped(height) } },
     megapixels: ((width * height) / 1e6).toFixed(0),
-    most: MEGAPIXELS,
+    most: Math.floor(most / 1e6),
   });
 }
