@@ -25,14 +25,14 @@ function benchOf(name = "cls", tool = "remove") {
   };
   /** @type {any} */
   const app = {
-    source: { grid, manifest },
+    source: { grid, manifest, shape },
     selection: startSelection(shape),
     backend: { changes: true },
     course: { takes: () => false },
     sketching: { stir: () => false },
     panel: () => panelOf(PANELS, app.selection.panel),
     select(wanted) {
-      app.selection = validSelection(wanted, app.selection, shape);
+      app.selection = validSelection(wanted, app.selection, app.source.shape);
       app.bench.follow();
     },
   };
@@ -124,6 +124,34 @@ test("steps are undone and done again, and a change from elsewhere is a step too
   bench.undo();
   bench.drop(0);
   assert.deepEqual([list(), bench.canRedo()], [[], false]);
+});
+
+test("undo in another model passes over the steps that it cannot have", () => {
+  const { app, bench, list } = benchOf("registers"); // 4 x 6 patches
+  const { shape } = app.source;
+  const { manifest, grid } = fixtureOf("cls"); // 4 x 4 patches
+  const small = { ...shape, depth: manifest.model.depth, heads: manifest.model.num_heads, grid };
+  const show = (next, experiment) => {
+    app.source = { ...app.source, grid: next.grid, shape: next };
+    app.selection = startSelection(next);
+    app.select({ experiment, beside: OPERATED });
+  };
+  bench.stroke([2]);
+  bench.stroke([20]);
+  bench.stroke([21]);
+  show(small, "remove_3");
+  assert.equal(bench.canUndo(), true);
+  bench.undo();
+  assert.deepEqual(list(), [{ kind: "remove", patches: [2] }]);
+  bench.undo();
+  assert.deepEqual([list(), bench.canUndo()], [[], false]);
+  bench.redo();
+  bench.redo();
+  assert.deepEqual([list(), bench.canRedo()], [[{ kind: "remove", patches: [3] }], false]);
+  bench.change([{ kind: "remove", patches: [1] }]);
+  show({ ...small, grid: { ...grid, rows: 1, cols: 1, tokens: 2 } }, "remove_0");
+  bench.undo();
+  assert.deepEqual([list(), bench.canUndo()], [[], false], "what nobody can undo is not offered");
 });
 
 test("a stroke touches every patch on its way, once, inside of the picture", () => {

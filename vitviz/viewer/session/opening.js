@@ -111,6 +111,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
     walk?.stop();
     app.source?.dispose();
     app.pointer.forget();
+    app.bench.arrive();
     seen = next(selection);
     on.shown(source.manifest);
     app.page.unknown =

@@ -3,7 +3,17 @@
  * here.
  */
 
-import { OPERATED, broughtBack, drawn, read, removedIn, withOne, wordsOf, written } from "./experiment.js";
+import {
+  OPERATED,
+  broughtBack,
+  drawn,
+  isExperiment,
+  read,
+  removedIn,
+  withOne,
+  wordsOf,
+  written,
+} from "./experiment.js";
 import { strongest } from "../maths/attention.js";
 
 /** The tools of the brush. */
@@ -27,6 +37,8 @@ export function createBench(app, render) {
   /** The selection before a stroke that is still under way. @type {import("./state.js").Selection|null} */
   let begun = null;
   const patchesOf = ({ rows, cols }) => rows * cols;
+  // Steps of another model wait until it is shown again, unless earlier ones are taken back meanwhile.
+  const possible = (/** @type {string} */ step) => isExperiment(step, app.source.shape);
   const bench = {
     tool: "remove",
     size: 1,
@@ -66,8 +78,8 @@ export function createBench(app, render) {
     add: (one) => bench.change(withOne(bench.list(), one)),
     drop: (at) => bench.change(bench.list().filter((_, other) => other !== at)),
     clear: () => bench.change([]),
-    canUndo: () => past.length > 0,
-    canRedo: () => future.length > 0,
+    canUndo: () => past.some(possible),
+    canRedo: () => future.some(possible),
     undo: () => step(past, future),
     redo: () => step(future, past),
     /**
@@ -92,6 +104,14 @@ export function createBench(app, render) {
       const { experiment, beside } = begun;
       begun = null;
       app.sketch({ experiment, beside });
+    },
+    /**
+     * Another analysis is shown. Its picture does not hear that the pointer is lifted, so that a stroke ends here;
+     * what was selected before it is of the other analysis.
+     */
+    arrive() {
+      begun = null;
+      Object.assign(bench, { first: null, said: "" });
     },
     /** Applies a finished stroke: patches in the order in which the brush met them. */
     stroke(patches) {
@@ -120,10 +140,17 @@ export function createBench(app, render) {
   };
   return bench;
 
+  /**
+   * Goes to the last of some steps that the shown model can have; those after it are of another model, and are lost.
+   * @param {string[]} from
+   * @param {string[]} to
+   */
   function step(from, to) {
-    if (from.length === 0) return;
+    const at = from.findLastIndex(possible);
+    if (at < 0) return;
     to.push(now);
-    now = from.pop();
+    now = from[at];
+    from.length = at;
     bench.change(read(now) ?? []);
   }
 
