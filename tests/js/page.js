@@ -7,6 +7,7 @@ const GLOBALS = [
   "matchMedia",
   "ResizeObserver",
   "MutationObserver",
+  "ImageData",
 ];
 const FLAGS = ["hidden", "disabled", "checked", "open"];
 
@@ -247,6 +248,7 @@ export function openPage(context) {
   });
   globalThis.window = /** @type {any} */ ({ addEventListener() {}, removeEventListener() {} });
   globalThis.requestAnimationFrame = (draw) => /** @type {any} */ (setTimeout(draw, 0));
+  globalThis.ImageData = /** @type {any} */ (class {});
   globalThis.ResizeObserver = globalThis.MutationObserver = /** @type {any} */ (
     class {
       observe() {}

@@ -107,6 +107,17 @@ export function markChosen(node, chosen) {
   node.setAttribute("aria-pressed", String(chosen));
 }
 
+/** The accessible name contains the visible text, by which speech control finds a button. */
+const nameOf = (text, title) => (/\p{L}/u.test(text) && !title.includes(text) ? text + ": " + title : title);
+
+/** Gives a button another title, and perhaps another text. @param {HTMLElement} node @param {string} title */
+export function entitle(node, title, text = node.textContent) {
+  if (node.title === title && node.textContent === text) return;
+  setText(node, text);
+  node.title = title;
+  node.setAttribute("aria-label", nameOf(text, title));
+}
+
 /**
  * @param
  *   {{text?: string, sign?: "play"|"pause"|"next", title?: string, onClick: () => void, pressed?: boolean}}
@@ -115,8 +126,6 @@ export function markChosen(node, chosen) {
  * @returns {HTMLButtonElement}
  */
 export function button({ text = "", sign, title = text, onClick, pressed }) {
-  // The accessible name must contain the visible text, by which speech control finds the button.
-  const name = /\p{L}/u.test(text) && !title.includes(text) ? text + ": " + title : title;
   return el(
     "button",
     {
@@ -124,7 +133,7 @@ export function button({ text = "", sign, title = text, onClick, pressed }) {
       class: "vv-button",
       text,
       title,
-      "aria-label": name,
+      "aria-label": nameOf(text, title),
       "aria-pressed": pressed === undefined ? null : String(pressed),
       onclick: onClick,
     },

@@ -2,7 +2,7 @@
 
 import { el, setText, show } from "../parts/dom.js";
 import { fileField } from "../parts/drops.js";
-import { button } from "../parts/widgets.js";
+import { button, entitle } from "../parts/widgets.js";
 import { LONGEST_NAME } from "./signs.js";
 import { thumbnailOf } from "./thumbnails.js";
 
@@ -54,10 +54,10 @@ export function createRow({ thing, set, say, image, on }) {
       root.setAttribute("aria-label", called);
       name.setAttribute("aria-label", say("ownName", { place }));
       setText(have, say("ownHave", { count: thing.pictures.length }));
-      title(hold, say("ownHoldTitle", { name: called }));
-      title(files, say("ownFilesTitle", { name: called }));
-      title(screen, say("ownScreenTitle", { name: called }));
-      title(gone, say("ownGone", { name: called }));
+      entitle(hold, say("ownHoldTitle", { name: called }));
+      entitle(files, say("ownFilesTitle", { name: called }));
+      entitle(screen, say("ownScreenTitle", { name: called }));
+      entitle(gone, say("ownGone", { name: called }));
       show(hold, films);
       if (!films) held.end();
       for (const [picture, node] of thumbnails) {
@@ -75,18 +75,11 @@ export function createRow({ thing, set, say, image, on }) {
           node.append(thumbnailOf(picture.pixels, image));
           thumbnails.set(picture, node);
         }
-        title(node, say("ownDrop", { number: at + 1, name: called }));
+        entitle(node, say("ownDrop", { number: at + 1, name: called }));
         if (list.children[at] !== node) list.insertBefore(node, list.children[at] ?? null);
       });
     },
   };
-}
-
-/** @param {HTMLElement} node @param {string} text */
-function title(node, text) {
-  if (node.title === text) return;
-  node.title = text;
-  node.setAttribute("aria-label", text);
 }
 
 /**
@@ -107,7 +100,12 @@ function holding(node, begin) {
     timer = setInterval(act, EVERY_MS);
   };
   const isKey = ({ key }) => key === " " || key === "Enter";
+  // A screen reader, or speech control, gives a click alone.
+  node.addEventListener("click", ({ detail }) => {
+    if (detail === 0) begin()();
+  });
   node.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
     node.setPointerCapture(event.pointerId);
     start();
   });
@@ -120,7 +118,9 @@ function holding(node, begin) {
     start();
   });
   node.addEventListener("keyup", (event) => {
-    if (isKey(event)) end();
+    if (!isKey(event)) return;
+    event.preventDefault(); // no click follows
+    end();
   });
   return { end };
 }

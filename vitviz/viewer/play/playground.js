@@ -2,7 +2,7 @@
 
 import { USUAL } from "../learn/trainer.js";
 import { softmax } from "../maths/outputs.js";
-import { el } from "../parts/dom.js";
+import { el, keepFocus } from "../parts/dom.js";
 import { takesDrops } from "../parts/drops.js";
 import { watchSurroundings } from "../parts/surroundings.js";
 import { button, choice } from "../parts/widgets.js";
@@ -193,11 +193,13 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
           ? [subject === SIGNS ? signing.build(say) : null, page?.root]
           : [waiting];
     const parts = [subjects(say, subject, turn), ...shown];
+    const again = keepFocus(dialog); // of who chooses by the arrow keys
     dialog.replaceChildren(
       el("style", { text: RULES }),
       headOf(say, () => dialog.close()),
       ...parts.filter(Boolean),
     );
+    again(dialog.querySelector(".vv-play-subject input:checked"));
     render();
   }
 

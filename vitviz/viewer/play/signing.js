@@ -3,9 +3,9 @@
  */
 
 import { download } from "../parts/download.js";
-import { el, setText, show } from "../parts/dom.js";
+import { el, keepFocus, setText, show } from "../parts/dom.js";
 import { fileField } from "../parts/drops.js";
-import { allow, button } from "../parts/widgets.js";
+import { allow, button, entitle } from "../parts/widgets.js";
 import { createPenField } from "../stage/penfield.js";
 import { answerRows } from "./answerrows.js";
 import { pictureOf } from "./digits.js";
@@ -107,7 +107,7 @@ export function createSigning({ learn, request }) {
       el("ol", { class: "vv-signs-answers" }),
       el("p", { class: "vv-play-note", role: "status" }),
     ];
-    parts = { list, answers, message, keep, more, go, save };
+    parts = { rows: [], list, answers, message, keep, more, go, save };
     render();
     return el(
       "section",
@@ -183,7 +183,7 @@ export function createSigning({ learn, request }) {
 
   function render() {
     if (!parts) return;
-    const { list, message, keep, more, go, save } = parts;
+    const { rows, list, message, keep, more, go, save } = parts;
     const all = kinds.all();
     setText(message, note);
     allow(more, all.length < MOST_KINDS);
@@ -195,47 +195,66 @@ export function createSigning({ learn, request }) {
     allow(keep, !field.empty());
     setText(keep, say("signsKeep", { name: kinds.chosen().name }));
     keep.setAttribute("aria-label", keep.textContent);
-    list.replaceChildren(...all.map((kind, place) => kindRow(kind, place)));
+    parts.rows = all.map((kind) => rows.find((row) => row.kind === kind) ?? createRow(kind));
+    const roots = parts.rows.map(({ root }) => root);
+    const again = keepFocus(list); // what is taken away had it
+    parts.rows.forEach((row, at) => row.render(at + 1));
+    if (roots.length === list.children.length && roots.every((root, at) => list.children[at] === root))
+      return;
+    list.replaceChildren(...roots);
+    again(roots.at(-1).querySelector("input"));
   }
 
-  function kindRow(kind, place) {
-    const { name, drawings } = kind;
-    const isChosen = kind === kinds.chosen();
+  /** The row of a kind, which stays while the kind does: Tab may be on its way to one of its buttons. */
+  function createRow(kind) {
+    const nodes = /** @type {Map<import("./signs.js").Drawing, HTMLButtonElement>} */ (new Map());
     const input = el("input", {
       type: "text",
       class: "vv-signs-name",
       maxlength: LONGEST_NAME,
-      "aria-label": say("signsName", { place: place + 1 }),
       onchange: () => trying(() => kinds.rename(kind, input.value)),
     });
-    input.value = name;
     const choose = button({
-      text: say("signsHave", { count: drawings.length, wanted: WANTED }),
-      title: say("signsChoose", { name }),
       onClick: () => {
         kinds.choose(kind);
         field.focus();
       },
-      pressed: isChosen,
     });
-    const gone = button({ text: "✕", title: say("signsGone", { name }), onClick: () => kinds.remove(kind) });
-    show(gone, kinds.all().length > FEWEST_KINDS);
-    const shownDrawings = drawings.map((drawing, index) => {
-      const node = button({
-        title: say("signsDrop", { number: index + 1, name }),
-        onClick: () => kinds.drop(kind, index),
+    const gone = button({ text: "✕", onClick: () => kinds.remove(kind) });
+    const drawings = el("div", { class: "vv-signs-drawings" });
+    const root = el("div", { class: "vv-signs-kind" }, input, choose, gone, drawings);
+    return { kind, root, render };
+
+    /** @param {number} place  from 1 */
+    function render(place) {
+      const { name, drawings: all } = kind;
+      if (input.value !== name) input.value = name;
+      input.setAttribute("aria-label", say("signsName", { place }));
+      entitle(choose, say("signsChoose", { name }), say("signsHave", { count: all.length, wanted: WANTED }));
+      choose.setAttribute("aria-pressed", String(kind === kinds.chosen()));
+      root.classList.toggle("vv-chosen", kind === kinds.chosen());
+      entitle(gone, say("signsGone", { name }));
+      show(gone, kinds.all().length > FEWEST_KINDS);
+      const again = keepFocus(drawings);
+      for (const [drawing, node] of nodes) {
+        if (all.includes(drawing)) continue;
+        node.remove();
+        nodes.delete(drawing);
+      }
+      all.forEach((drawing, index) => {
+        const node = nodes.get(drawing) ?? drawingOf(drawing);
+        entitle(node, say("signsDrop", { number: index + 1, name }));
+        if (drawings.children[index] !== node) drawings.insertBefore(node, drawings.children[index] ?? null);
       });
+      again(/** @type {HTMLElement|null} */ (drawings.lastElementChild) ?? choose);
+    }
+
+    function drawingOf(drawing) {
+      const node = button({ onClick: () => kinds.drop(kind, kind.drawings.indexOf(drawing)) });
       node.classList.add("vv-signs-drawing");
       node.append(pictureOf(pixelsOf(drawing)));
+      nodes.set(drawing, node);
       return node;
-    });
-    return el(
-      "div",
-      { class: "vv-signs-kind" + (isChosen ? " vv-chosen" : "") },
-      input,
-      choose,
-      gone,
-      el("div", { class: "vv-signs-drawings" }, ...shownDrawings),
-    );
+    }
   }
 }
