@@ -34,6 +34,13 @@ export function createHistory(app, screen, { onSelect = null, address = null }, 
     stay,
     held,
     originOf,
+    /** Whether an entry is about a photo that this page does not have any more. @param {Entry|null} [entry] */
+    isForgotten: (entry) => Boolean(entry?.photo) && !photos.find(entry.photo),
+    /** Gives the present entry to what is shown: nothing else can come for it, and Back leads past it. */
+    replace() {
+      [heldUntil, written] = [0, ""];
+      record();
+    },
     /** Writes nothing before what the address is about is shown; it can be refused, too. */
     hold() {
       heldUntil = performance.now() + PATIENCE_MS;

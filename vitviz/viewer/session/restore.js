@@ -29,11 +29,13 @@ export function createRestore(app, address, history, reopen) {
     renewed: () => renewed,
     /**
      * An analysis is shown. The link that opened the page stays until something changes; another picture
-     * needs a new one. What comes late, when the visitor has gone on to another entry, needs none.
+     * needs a new one. What comes late, when the visitor has gone on to another entry, needs none. Where the visitor
+     * went back to a photo that is forgotten, it is what the host has in its place.
      * @param {boolean} stays
      */
     shown(stays) {
       if (stays) history.stay();
+      else if (history.held() && history.isForgotten(address?.view?.())) history.replace();
       else history.record();
       renewed = false;
     },
@@ -69,6 +71,7 @@ export function createRestore(app, address, history, reopen) {
     if (!app.source || !address.view()) return;
     const entry = history.held() ? null : entryOf(app.source.manifest);
     if (entry) {
+      app.pointer.compared = entry.with ?? null;
       app.select(entry.selection);
       history.stay();
       return;

@@ -1,0 +1,125 @@
+/** Back and Forward bring an entry back whole, and an entry that cannot be shown gives its place away. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { createHistory } from "../../vitviz/viewer/session/history.js";
+import { createRestore } from "../../vitviz/viewer/session/restore.js";
+import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
+
+const MODEL = "photos";
+const EXAMPLE = { link: { model: MODEL, example: "dog" }, photo: { name: "dog.jpg" } };
+
+/** A page with an address in a browser that keeps entries. */
+function page(manifest = EXAMPLE) {
+  const photos = new PhotoStore();
+  const asked = [];
+  const tab = { entries: [null], at: 0, moved: () => {} };
+  const address = {
+    read: () => "https://host/?" + tab.at,
+    view: () => tab.entries[tab.at],
+    write(_href, view, step) {
+      if (step) tab.entries.splice(++tab.at, Infinity);
+      tab.entries[tab.at] = structuredClone(view);
+    },
+    follow(moved) {
+      tab.moved = moved;
+    },
+  };
+  /** @type {any} */
+  const app = {
+    source: { manifest },
+    selection: { panel: "attention", lesson: "", token: 5, pinned: true },
+    pointer: { compared: null },
+    page: { link: address.read },
+    hasChosen: () => true,
+    select(wanted) {
+      app.selection = { ...app.selection, ...wanted };
+      history.settle(true);
+    },
+  };
+  const screen = /** @type {any} */ ({ live: {}, board: null });
+  const history = createHistory(app, screen, /** @type {any} */ ({ address }), photos);
+  const restore = createRestore(app, address, history, () => asked.push(tab.at));
+  return {
+    app,
+    photos,
+    tab,
+    asked,
+    history,
+    /** An analysis is shown, as session/opening.js does it. */
+    shows(shown) {
+      const entry = restore.entry(shown);
+      app.source = { manifest: shown };
+      restore.shown(entry !== null);
+    },
+    back() {
+      tab.at -= 1;
+      tab.moved();
+    },
+  };
+}
+
+test("back within one analysis brings the compared token back", (t) => {
+  const { app, tab, history, back, asked } = page();
+  t.after(history.stop);
+  app.pointer.compared = 7;
+  history.record();
+  app.select({ panel: "rollout" });
+  history.record();
+  app.pointer.compared = 9;
+  back();
+  assert.deepEqual([app.selection.panel, app.pointer.compared, tab.entries[0].with], ["attention", 7, 7]);
+  tab.entries[0].with = undefined; // of an older version
+  app.pointer.compared = 9;
+  tab.moved();
+  assert.equal(app.pointer.compared, null);
+  assert.deepEqual(asked, []);
+});
+
+test("what stands in place of a forgotten photo takes its entry, and the next one follows it", (t) => {
+  const { app, photos, tab, history, shows, back, asked } = page();
+  t.after(history.stop);
+  const cat = { link: { model: MODEL, example: "cat" }, photo: { name: "cat.jpg" } };
+  history.record();
+  const own = photos.create({ file: new Blob(["a"]), name: "own.jpg" });
+  photos.keep(own);
+  shows({ link: { model: MODEL }, photo: { name: "own.jpg" }, upload: { address: own.id } });
+  shows(cat);
+  assert.deepEqual(
+    tab.entries.map(({ link, photo }) => [link.example ?? "", photo]),
+    [
+      ["dog", ""],
+      ["", own.id],
+      ["cat", ""],
+    ],
+  );
+  for (let at = 0; at < 6; at++) photos.keep(photos.create({ file: new Blob(["a"]), name: at + ".jpg" }));
+  back();
+  assert.deepEqual(asked, [1]);
+  app.select({ token: 3 });
+  history.record();
+  assert.equal(tab.entries[1].photo, own.id, "nothing is written before the host has answered");
+  shows(EXAMPLE);
+  assert.deepEqual([tab.at, tab.entries.length], [1, 3], "Back and Forward lead past it");
+  assert.deepEqual([tab.entries[1].link, tab.entries[1].photo], [EXAMPLE.link, ""]);
+  shows(cat);
+  assert.deepEqual([tab.at, tab.entries[2].link], [2, cat.link]);
+});
+
+test("what comes late is not written over an entry that can still be shown", (t) => {
+  const { tab, history, shows, back } = page();
+  t.after(history.stop);
+  const [cat, bison] = ["cat", "bison"].map((example) => ({
+    link: { model: MODEL, example },
+    photo: { name: example + ".jpg" },
+  }));
+  history.record();
+  shows(cat);
+  back();
+  shows(bison); // was chosen before
+  assert.deepEqual([tab.at, tab.entries.map(({ link }) => link.example)], [0, ["dog", "cat"]]);
+  shows(EXAMPLE);
+  shows(bison);
+  assert.deepEqual([tab.at, tab.entries.map(({ link }) => link.example)], [1, ["dog", "bison"]]);
+});
