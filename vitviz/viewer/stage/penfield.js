@@ -94,7 +94,7 @@ export function createPenField(app, onChange, onLift) {
     inks.set(ink);
     thick.set(width);
     listen(field, mark, where);
-    parts = { canvas, field, grid, back, clear };
+    parts = { canvas, field, grid, mark, back, clear };
     paint();
     return { node: field, tools: [inks.root, back, clear], thick: thick.root, where, help };
   }
@@ -160,6 +160,7 @@ export function createPenField(app, onChange, onLift) {
   function change(next) {
     strokes = next;
     before = null;
+    if (next.length === 0) pen = { ...pen, down: false }; // nothing is left that it would go on with
     onChange();
     paint();
   }
@@ -167,6 +168,7 @@ export function createPenField(app, onChange, onLift) {
   function paint() {
     lay(parts.canvas, strokes, INKS[ink]);
     parts.field.classList.toggle("vv-paper", ink === "dark");
+    parts.mark.classList.toggle("vv-down", pen.down);
     for (const node of [parts.back, parts.clear]) allow(node, strokes.length > 0);
   }
 }
