@@ -43,7 +43,7 @@ const wait = (milliseconds) =>
 
 /**
  * The names of the tabs that are open: each holds a lock until its document goes. A page over http has no
- * locks; there the other tabs are asked, and answer.
+ * locks; there the other tabs are asked, and answer, but for those that rest.
  * @param {string} tab  the name of this one
  * @returns {Promise<Set<string>>}
  */
@@ -54,6 +54,7 @@ async function openTabs(tab) {
     const { held = [] } = await locks.query();
     return new Set(held.map(({ name = "" }) => name.slice(NAME.length)));
   }
+  markRests(NAME + tab);
   const [open, channel] = [new Set(), new BroadcastChannel(NAME)];
   channel.onmessage = ({ data }) => {
     if (data === "?") channel.postMessage(tab);
@@ -61,7 +62,28 @@ async function openTabs(tab) {
   };
   channel.postMessage("?");
   await wait(ANSWER_MS);
+  for (const [mark, since] of Object.entries(localStorage)) {
+    if (!mark.startsWith(NAME)) continue;
+    if (Number(since) + HOUR_MS < Date.now()) localStorage.removeItem(mark);
+    else open.add(mark.slice(NAME.length));
+  }
   return open;
+}
+
+/**
+ * Leaves a mark while this tab is out of sight: a phone suspends it then, and may end it, until it is looked at
+ * again. One that is closed takes its mark away.
+ * @param {string} mark
+ */
+function markRests(mark) {
+  let gone = false;
+  const hear = ({ type }) => {
+    gone = type === "pagehide" || (gone && type !== "pageshow"); // what goes is hidden, too
+    if (document.hidden && !gone) localStorage.setItem(mark, String(Date.now()));
+    else localStorage.removeItem(mark);
+  };
+  for (const type of ["visibilitychange", "pagehide", "pageshow"]) window.addEventListener(type, hear);
+  hear({ type: "" });
 }
 
 /** Waits for the browser, which may hang: the page goes on without it then. @param {Promise<any>} work */
