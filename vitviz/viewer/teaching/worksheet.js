@@ -11,7 +11,7 @@ import { goalOf, optionText, stepText, sayings, titleOf, written } from "../text
 import { experimentIn } from "../lessons/experiments.js";
 import { optionsOf, paintable } from "../lessons/steps.js";
 import { read, removedIn, touchedIn } from "../state/experiment.js";
-import { sourceName, tokenName } from "../text/words.js";
+import { counted, sourceName, tokenName } from "../text/words.js";
 import { figured } from "./figured.js";
 
 /** Numbers in a line of query and key, and their decimals. */
@@ -316,7 +316,7 @@ function picture(there, truth) {
   const patches = Array.from({ length: grid.rows * grid.cols }, (_, patch) => patch + grid.prefix);
   const ruler = (count, side) =>
     Array.from({ length: count }, (_, at) => {
-      const node = el("i", { text: String(at) });
+      const node = el("i", { text: String(counted({ row: at, col: at }, there).row) });
       const share = 100 / count;
       Object.assign(
         node.style,
