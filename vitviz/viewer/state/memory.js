@@ -46,16 +46,27 @@ export function guessBook(open, brought = {}) {
     recall: (key) => known.get(key),
     /** An undefined entry is forgotten. */
     keep(key, entry) {
-      known.delete(key);
-      if (entry !== undefined) known.set(key, entry);
-      while (known.size > MOST_GUESSES) known.delete(known.keys().next().value);
-      store(open, GUESSES, Object.fromEntries(known));
+      put(known, key, entry);
+      // Another tab may have kept some since this page was opened.
+      const all = new Map(Object.entries(stored(open, GUESSES)));
+      put(all, key, entry);
+      store(open, GUESSES, Object.fromEntries(all));
     },
   };
 }
 
+/** Puts a guess behind all others; an undefined one is taken out. @param {Map<string, any>} guesses */
+function put(guesses, key, entry) {
+  guesses.delete(key);
+  if (entry !== undefined) guesses.set(key, entry);
+  for (const oldest of guesses.keys()) {
+    if (guesses.size <= MOST_GUESSES) break;
+    guesses.delete(oldest);
+  }
+}
+
 /**
- * The lesson that is collected on this device. Without storage it lasts as long as the page.
+ * The lesson that is collected on this device. Without storage none is recalled.
  * @param {() => Storage} open
  * @returns {{recall: () => any, keep: (lesson: any) => void}}
  */
@@ -71,18 +82,32 @@ export function lessonBook(open) {
  *   null: nothing yet
  */
 export function recordBook(open) {
-  const known = new Recent(MOST_RECORDS);
-  for (const [key, left] of Object.entries(stored(open, RECORDS)))
-    if (Number.isInteger(left) && left > 0) known.set(key, left);
+  let known = fewest(recorded(open));
   return {
     best(key, left) {
       const before = known.get(key) ?? null;
       if (left === null || (before !== null && before <= left)) return before;
-      known.set(key, left);
+      // Another tab may have kept some since this page was opened.
+      known = fewest([...recorded(open), ...known, [key, left]]);
       store(open, RECORDS, Object.fromEntries(known));
-      return left;
+      return known.get(key);
     },
   };
+}
+
+/** The records that are stored. @returns {[string, number][]} */
+const recorded = (open) =>
+  Object.entries(stored(open, RECORDS)).filter(([, left]) => Number.isInteger(left) && left > 0);
+
+/**
+ * The best of some records for each key.
+ * @param {[string, number][]} records  the newest last
+ * @returns {Recent<string, number>}
+ */
+function fewest(records) {
+  const known = new Recent(MOST_RECORDS);
+  for (const [key, left] of records) known.set(key, Math.min(left, known.get(key) ?? left));
+  return known;
 }
 
 function stored(open, name) {
