@@ -307,6 +307,28 @@ def lucidrains(old: bool) -> Callable[[Path], Row]:
     return make
 
 
+def patched(length: int, patches: int) -> Tensors:
+    """The weights of `OfLucidrains` with patches of so many numbers, and of so many patches."""
+    state = OfLucidrains(old=True).state_dict()
+    state["to_patch_embedding.1.weight"] = torch.zeros(128, length)
+    return state | {"pos_embedding": torch.zeros(1, 1 + patches, 128)}
+
+
+def test_lucidrains_of_a_size_that_is_told(tmp_path: Path) -> None:
+    path = saved(tmp_path / "x.pt", patched(8 * 8 * 3, 16))
+    for size, of in (((16, 64), (16, 64)), (None, (32, 32)), ((32, 64), (32, 32))):
+        loaded = load(path, image_size=size, device="cpu")
+        assert loaded.card.config.image_size == (size or of)
+        assert loaded.card.resized_from == (None if size in (None, of) else of)
+
+
+@pytest.mark.parametrize("length", [8 * 4 * 3, 8 * 8 * 2])
+def test_lucidrains_with_patches_that_are_no_square_is_refused(length: int, tmp_path) -> None:
+    path = saved(tmp_path / "x.pt", patched(length, 16))
+    with pytest.raises(WeightsError, match=f"its patches hold {length} numbers, .* no square"):
+        load(path)
+
+
 def torchvisions(folder: Path) -> Row:
     from torchvision.models import VisionTransformer
 

@@ -109,6 +109,38 @@ def test_classes_pooling_and_size_are_read_off_the_weights(options, size: int, t
     assert loaded.card.details == {"architecture": ARCH}
 
 
+@pytest.mark.parametrize("size", [(144, 256), (256, 144), (192, 192)])
+def test_a_size_that_is_told_wins_over_a_square_of_as_many_patches(size, tmp_path) -> None:
+    model = theirs(img_size=size)
+    assert model.patch_embed.num_patches == 12 * 12
+    folder, path = tmp_path / "saved", tmp_path / "x.safetensors"
+    save_for_hf(model, folder, safe_serialization=True)
+    save_file(model.state_dict(), path)
+    given = load(path, arch=ARCH, image_size=size, device="cpu")
+    for loaded in (given, load(folder, device="cpu")):
+        answers_alike(loaded, model)
+        assert loaded.card.config.image_size == loaded.preprocess.size == size
+        assert loaded.card.resized_from is None
+    told = load(folder, image_size=(288, 128), device="cpu")  # what the file says stays true
+    assert told.card.resized_from == size
+    config = {"architecture": ARCH, "num_classes": 5, "model_args": {"img_size": list(size)}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    loaded = load(path, device="cpu")
+    answers_alike(loaded, model)
+    assert loaded.card.config.image_size == size
+
+
+def test_a_size_that_is_not_told_is_read_off_the_weights(tmp_path) -> None:
+    """A grid with another number of patches is not the one that is given, nor the one told."""
+    path = tmp_path / "x.safetensors"
+    save_file(theirs(img_size=(192, 192)).state_dict(), path)
+    loaded = load(path, arch=ARCH, image_size=(160, 240), device="cpu")
+    assert loaded.card.resized_from == (192, 192)
+    config = {"architecture": ARCH, "num_classes": 5, "model_args": {"img_size": [160, 240]}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert load(path, device="cpu").card.config.image_size == (192, 192)
+
+
 def test_a_file_that_holds_two_models_is_asked_which(tmp_path) -> None:
     one, other = theirs(), spread(theirs(), seed=1)
     path = tmp_path / "x.pth"

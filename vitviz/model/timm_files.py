@@ -82,8 +82,9 @@ def load_state(
     read off the weights.
 
     Weights that do not fit are first given to timm's own converter, which knows the layouts of
-    DINOv2, DINOv3, CLIP, EVA and others. `image_size` is the size of the training for positions
-    of a picture that is no square. Raises `WeightsError` that names the parameters that do not fit.
+    DINOv2, DINOv3, CLIP, EVA and others. `image_size` is the size of the training, if it has as
+    many patches as the file has positions and no config.json tells another. Raises `WeightsError`
+    that names the parameters that do not fit.
     """
     import timm
 
@@ -187,7 +188,9 @@ class _Fitted:
     def _read_sizes(
         self, state: Mapping[str, Tensor], plain: Any, image_size: int | tuple[int, int] | None
     ) -> None:
-        """Patch size and image size. Raises `WeightsError` if positions are of no square."""
+        """Patch size and image size: that of a config.json if the weights are of it, else read off
+        the positions. Raises `WeightsError` if these are of no square.
+        """
         filters = next((state[name] for name in state if FILTERS.fullmatch(name)), None)
         patch = tuple(plain.patch_embed.patch_size)
         sizes = () if filters is None or filters.ndim != 4 else tuple(filters.shape)
@@ -209,6 +212,9 @@ class _Fitted:
             counts = [rows, *counts, rows - prefix]
         elif extra:
             counts += [rows - prefix, rows]
+        told = "img_size" in self.arguments and patch == tuple(plain.patch_embed.patch_size)
+        if told and plain.patch_embed.num_patches in counts:
+            return
         if (size := _size_of(counts, patch, image_size)) is not None:
             if size != tuple(plain.patch_embed.img_size) or self.options:
                 self.options["img_size"] = size
@@ -256,18 +262,19 @@ def _ndim(state: Mapping[str, Tensor], key: str) -> int:
 def _size_of(
     counts: list[int], patch: tuple[int, ...], image_size: int | tuple[int, int] | None
 ) -> tuple[int, int] | None:
-    """The image size of the first number of patches, if that is a square; else the given size, if
-    one of the numbers is of it; else that of another square.
+    """The given size, if it has the first number of patches; else that of a square of as many; else
+    the given size, if another of the numbers is of it; else that of another square.
     """
     squares = []
     for count in counts:
         side = math.isqrt(max(0, count))
         exact = side > 0 and side * side == count
         squares.append((side * patch[0], side * patch[1]) if exact else None)
-    if squares[0] is None and image_size is not None:
+    if image_size is not None:
         height, width = sides_of("image_size", image_size)
         whole = height % patch[0] == 0 and width % patch[1] == 0
-        if whole and (height // patch[0]) * (width // patch[1]) in counts:
+        fitting = counts if squares[0] is None else counts[:1]
+        if whole and (height // patch[0]) * (width // patch[1]) in fitting:
             return height, width
     return next(filter(None, squares), None)
 

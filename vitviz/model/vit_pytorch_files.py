@@ -43,7 +43,8 @@ def from_vit_pytorch(
     state: Mapping[str, Tensor], path: Path, name: str, image_size: int | tuple[int, int] | None
 ) -> LoadedModel:
     """A ViT of vit-pytorch. Heads of 64 channels, pooling by CLS and pictures from -1 to 1 are
-    assumed, and said so. `image_size` is the size of the training, if it is no square.
+    assumed, and said so. `image_size` is the size of the training, if it has as many patches; a
+    square is assumed otherwise.
 
     Raises `WeightsError`, whose sentence names `path`, for any other set of parameters.
     """
@@ -111,16 +112,21 @@ def _config(state: Mapping[str, Tensor], image_size: int | tuple[int, int] | Non
             f"its heads have {inner} channels in all and its tokens {dim}; vitviz computes heads "
             f"of {HEAD_DIM} channels that share those of a token"
         )
-    chans = 3 if math.isqrt(length // 3) ** 2 * 3 == length else 1
+    chans = next((c for c in (3, 1) if math.isqrt(length // c) ** 2 * c == length), 0)
+    if not chans:
+        raise WeightsError(
+            f"its patches hold {length} numbers, which are no square of pixels in colour (3 "
+            "numbers each) or grey (1)"
+        )
     patch = math.isqrt(length // chans)
     patches = state["pos_embed"].shape[1] - 1
     side = math.isqrt(max(0, patches))
-    size = (
-        (side * patch, side * patch) if image_size is None else sides_of("image_size", image_size)
-    )
-    if side * side == patches:
-        size = (side * patch, side * patch)
-    elif size[0] // patch * (size[1] // patch) != patches:
+    square = side * patch, side * patch
+    size = square if image_size is None else sides_of("image_size", image_size)
+    rows, cols = size[0] // patch, size[1] // patch
+    if rows * cols != patches or (rows * patch, cols * patch) != size:
+        size = square
+    if size == square and side * side != patches:
         raise WeightsError(
             f"its positions are of {patches} patches of {patch} x {patch}, which are no square; "
             "image_size=(height, width) says the size of its training"
