@@ -381,6 +381,26 @@ def test_torchvision_with_a_head_of_ones_own_loads(head, tmp_path) -> None:
     assert loaded.card.labels == ("a", "b", "c")
 
 
+def test_torchvision_in_grey_sees_the_mean_of_the_colours(tmp_path) -> None:
+    path = tmp_path / "x.pth"
+    for channels in (1, 4):
+        model = of_torchvision().eval()
+        model.conv_proj = torch.nn.Conv2d(channels, 768, 32, 32)
+        torch.save(model.state_dict(), path)
+        if channels == 4:
+            sentence = re.escape('state["conv_proj.weight"] = state["conv_proj.weight"][:, [3, 2')
+            with pytest.raises(WeightsError, match=rf"x.pth takes pictures of 4.*{sentence}"):
+                load(path)
+            continue
+        loaded = load(path, device="cpu")
+        pixels = torch.randn(1, 1, 64, 64, generator=torch.Generator().manual_seed(0))
+        with torch.inference_mode():
+            assert_close(loaded.vit(pixels), model(pixels), atol=1e-4, rtol=1e-4)
+        made = loaded.preprocess
+        assert (made.channels, made.mean) == (1, (pytest.approx((0.485 + 0.456 + 0.406) / 3),))
+        assert made.std == (pytest.approx((0.229 + 0.224 + 0.225) / 3),)
+
+
 def test_torchvision_with_several_layers_as_head_is_refused(tmp_path) -> None:
     model = of_torchvision()
     model.heads = torch.nn.Sequential(torch.nn.Linear(768, 4), torch.nn.Linear(4, 3))

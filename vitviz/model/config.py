@@ -276,8 +276,10 @@ class ViTConfig:
         return cls(**values)
 
 
-def check_channels(in_chans: object, name: str) -> None:
-    """Raise `WeightsError`, with a way out, for a model of channels that a photo does not have."""
+def check_channels(in_chans: object, name: str, weight: str = "patch_embed.proj.weight") -> None:
+    """Raise `WeightsError`, with a way out, for a model of channels that a photo does not have.
+    `weight`: the name of its filters in its own file.
+    """
     if in_chans in (1, 3) or not isinstance(in_chans, int) or isinstance(in_chans, bool):
         return
     some, which, left = "one of them", "[0]", 1
@@ -287,8 +289,7 @@ def check_channels(in_chans: object, name: str) -> None:
     raise WeightsError(
         f"{name} takes pictures of {short(in_chans)} channels, and a photo has 1 (grey) or 3 (RGB)."
         f" With {some} it loads: "
-        f'state["patch_embed.proj.weight"] = state["patch_embed.proj.weight"][:, {which}], and a '
-        f"model with in_chans={left}"
+        f'state["{weight}"] = state["{weight}"][:, {which}], and a model with in_chans={left}'
     )
 
 

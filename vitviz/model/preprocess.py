@@ -5,7 +5,7 @@
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -184,17 +184,11 @@ class Preprocess:
         a model gets their averages.
         """
         channels, height, width = cfg["input_size"]
-
-        def per_channel(numbers: tuple[float, ...]) -> tuple[float, ...]:
-            if len(numbers) == channels:
-                return tuple(numbers)
-            return (sum(numbers) / len(numbers),) * channels
-
         return cls(
             size=(height, width),
             channels=channels,
-            mean=per_channel(cfg.get("mean") or IMAGENET_MEAN),
-            std=per_channel(cfg.get("std") or IMAGENET_STD),
+            mean=per_channel(cfg.get("mean") or IMAGENET_MEAN, channels),
+            std=per_channel(cfg.get("std") or IMAGENET_STD, channels),
             crop_pct=cfg.get("crop_pct") or TIMM_CROP_PCT,
             crop_mode=cfg.get("crop_mode") or "center",
             interpolation=cfg.get("interpolation") or "bilinear",  # create_transform's default
@@ -220,6 +214,13 @@ class Preprocess:
         if full < kept:
             return -((kept - full) // 2)
         return (full - kept) // 2 if self.crop_floor else round((full - kept) / 2)
+
+
+def per_channel(numbers: Sequence[float], channels: int) -> tuple[float, ...]:
+    """One number for each channel: those given, or where they are of other channels their mean."""
+    if len(numbers) == channels:
+        return tuple(numbers)
+    return (sum(numbers) / len(numbers),) * channels
 
 
 def as_preprocess(given: Preprocess | Mapping[str, Any] | None) -> Preprocess | None:

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from ..errors import WeightsError
 from ..languages import Message
-from .config import ViTConfig
+from .config import ViTConfig, check_channels
 from .labels import imagenet_labels
 from .loaded import LoadedModel, ModelCard, build, head_of
-from .preprocess import Preprocess
+from .preprocess import IMAGENET_MEAN, IMAGENET_STD, Preprocess, per_channel
 
 # torchvision's ViTs by width, height and width of a patch.
 ARCHITECTURES = {
@@ -57,6 +57,7 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
         raise WeightsError(
             f"{path.name} looks like torchvision's ViT, but is damaged or lacks {error}"
         ) from error
+    check_channels(in_chans, path.name, "conv_proj.weight")
     # The file does not hold the number of heads; torchvision has these three widths.
     heads = {768: 12, 1024: 16, 1280: 16}.get(dim)
     side = math.isqrt(max(0, num_patches))
@@ -127,11 +128,15 @@ def _entry(config: ViTConfig, path: Path) -> tuple[Any, bool]:
 
 
 def _preprocess(config: ViTConfig, entry: Any) -> Preprocess:
-    """torchvision's transforms for these weights; for other sizes a resize without a crop."""
+    """torchvision's transforms for these weights; for other sizes a resize without a crop. A grey
+    model gets the averages of ImageNet's means and deviations.
+    """
     made = entry.transforms() if entry else None
     return Preprocess(
         size=config.image_size,
         channels=config.in_chans,
+        mean=per_channel(IMAGENET_MEAN, config.in_chans),
+        std=per_channel(IMAGENET_STD, config.in_chans),
         crop_pct=config.image_size[0] / made.resize_size[0] if made else 1.0,
         interpolation=made.interpolation.value if made else "bicubic",
     )
