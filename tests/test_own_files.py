@@ -1,6 +1,7 @@
 """Files of everybody's: state dicts of timm and torchvision in any wrapping, and their names."""
 
 import argparse
+import errno
 import json
 import random
 import re
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import timm
 import torch
@@ -250,6 +252,15 @@ def test_labels_by_number_are_put_in_their_order(labels) -> None:
 def test_labels_without_an_order_are_refused(labels, sentence: str) -> None:
     with pytest.raises(WeightsError, match=sentence):
         from_timm(theirs(num_classes=2), labels=labels)
+
+
+def test_names_in_an_array_are_those_of_a_list(tmp_path) -> None:
+    names = ["a", "b", "c", "d", "e"]
+    loaded = from_timm(theirs(), labels=np.array(names))
+    assert loaded.card.labels == tuple(names)
+    assert {type(name) for name in loaded.card.labels} == {str}
+    with pytest.raises(WeightsError, match="labels must be 5 names, one for each class"):
+        from_timm(theirs(), labels=np.array([names]))
 
 
 def test_a_name_of_two_classes_is_asked_by_number() -> None:
@@ -495,6 +506,26 @@ def test_a_pickle_that_refers_to_itself_comes_to_an_end(tmp_path, monkeypatch) -
     monkeypatch.setattr(state_dicts, "MOST_ENTRIES", 20)
     with pytest.raises(WeightsError, match="more than 20 entries"):
         load(tmp_path / "x.pth")
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_folder_that_cannot_be_read_says_why(listed: bool, tmp_path, monkeypatch) -> None:
+    folder = tmp_path / "run"
+    save_for_hf(theirs(), folder, safe_serialization=True)
+
+    def refuse(path: Path, **_: object) -> None:
+        if folder in (path, path.parent):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path)
+
+    # Without the right to read a folder it is not listed; without that to search it, its files are
+    # listed and not found.
+    name = "is_file" if listed else "iterdir"
+    real = getattr(Path, name)
+    monkeypatch.setattr(Path, name, refuse)
+    for source in (folder, str(folder)):
+        with pytest.raises(WeightsError, match=r"folder .*run cannot be read: Permission denied"):
+            load(source)
 
 
 def test_a_name_that_no_disk_has_is_no_file() -> None:

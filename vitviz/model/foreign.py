@@ -86,13 +86,27 @@ def what_it_is(path: Path) -> str | None:
     return SUFFIXES.get(path.suffix.lower())
 
 
+def files_in(folder: Path) -> list[Path]:
+    """The files in a folder, sorted. Raises `WeightsError` for a folder that cannot be read."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.is_file())
+    except OSError as error:
+        raise WeightsError(f"the folder {folder} cannot be read: {error.strerror}") from error
+
+
 def check_has_weights(folder: Path) -> None:
-    """Raise `WeightsError` for a folder whose only weights are of another library, by name."""
-    files = sorted(path for path in folder.iterdir() if path.is_file())
+    """Raise `WeightsError` for a folder whose only weights are of another library, by name, and for
+    one that cannot be read.
+    """
+    files = files_in(folder)
     if any(path.suffix in TORCH for path in files):
         return
     for path in files:
-        if path.suffix != ".json" and (kind := what_it_is(path)) is not None:
+        try:
+            kind = None if path.suffix == ".json" else what_it_is(path)
+        except OSError as error:
+            raise WeightsError(f"{path} cannot be read: {error.strerror}") from error
+        if kind is not None:
             raise WeightsError(f"{path.name}, the weights in {folder.name}, is {kind}")
 
 

@@ -23,11 +23,13 @@ def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
             "labels are given, and this model has no classes to name: vitviz.with_head, or "
             "head_file (--head-file), gives it a linear head"
         )
-    if labels == IMAGENET:
+    if isinstance(labels, str) and labels == IMAGENET:
         names = imagenet_labels(num_classes)
         if names is None:
             raise WeightsError(f"no data set of {IMAGENET} has {num_classes} classes")
         return names
+    if hasattr(labels, "tolist"):  # an array of numpy, a series of pandas
+        labels = labels.tolist()
     if isinstance(labels, Set):
         raise WeightsError(
             f"labels are a {type(labels).__name__}, which has no order: which name is of class 0? "

@@ -14,7 +14,7 @@ from ..errors import WeightsError
 from ..languages import Message
 from . import hub
 from .checkpoints import CHECKPOINT_SUFFIXES, load_own, save_checkpoint
-from .foreign import check_has_weights
+from .foreign import check_has_weights, files_in
 from .head import Pool, with_head_of
 from .json_values import short
 from .key import ModelKey
@@ -183,7 +183,10 @@ def _path_of(source: str) -> Path | None:
     if source.endswith(CHECKPOINT_SUFFIXES):
         return path
     if _is(Path.is_dir, path):
-        files = (file.name for file in path.iterdir())
+        try:
+            files = [file.name for file in path.iterdir()]
+        except OSError:  # `load` says why
+            return path
         return (
             path
             if any(name in MARKS or name.endswith(CHECKPOINT_SUFFIXES) for name in files)
@@ -235,7 +238,7 @@ def _of_folder(folder: Path, options: LoadOptions, weights: Path | None = None) 
     config = read_object(folder / CONFIG) if _is(Path.is_file, folder / CONFIG) else {}
 
     def find(file: str) -> Path | None:
-        return path if (path := folder / file).is_file() else None  # links are followed
+        return path if _is(Path.is_file, path := folder / file) else None  # links are followed
 
     if weights is None and "model_type" not in config:
         check_is_no_adapter(find, str(folder))
@@ -246,7 +249,7 @@ def _of_folder(folder: Path, options: LoadOptions, weights: Path | None = None) 
         return load_transformers(find, name, options, weights)
     if options.arch is None and "architecture" in config:
         return _of_timm_folder(folder, find, name, options, weights)
-    files = sorted(path for path in folder.iterdir() if path.name.endswith(CHECKPOINT_SUFFIXES))
+    files = [path for path in files_in(folder) if path.name.endswith(CHECKPOINT_SUFFIXES)]
     if len(files) == 1:
         return load_own(files[0], name) or _of_others(files[0], options)
     such = f", such as {files[0].name}" if files else ""
