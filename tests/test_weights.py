@@ -17,7 +17,19 @@ from safetensors.torch import save_file
 from torch.testing import assert_close
 
 from tests.models import TINY, photo, save_in_cache, spread, tiny
-from vitviz import WeightsError, from_timm, list_models, load, open_photo, save
+from vitviz import (
+    WeightsError,
+    ablate,
+    analyze,
+    analyze_many,
+    features,
+    from_timm,
+    list_models,
+    load,
+    open_photo,
+    save,
+    survey,
+)
 from vitviz.languages import Message, say
 from vitviz.model import hub, torchvision_models
 from vitviz.model.checkpoints import rewrite
@@ -452,3 +464,34 @@ def test_a_device_that_is_not_there_is_named() -> None:
     for device in ("cuda:77", "nonsense"):
         with pytest.raises(WeightsError, match=f"the device '{device}' cannot be used"):
             load("test_vit", pretrained=False, device=device)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
+def test_weights_of_another_precision_say_the_line_that_mends_them(kind, tmp_path) -> None:
+    loaded = load(saved(tmp_path)[0], device="cpu")
+    before = analyze(loaded, photo())
+    loaded.vit.to(kind)
+    for ask in (
+        lambda: analyze(loaded, photo()),
+        lambda: next(analyze_many(loaded, [photo()])),
+        lambda: survey(loaded, [photo()], progress=False),
+        lambda: ablate(loaded, [photo()], progress=False),
+        lambda: features(loaded, [photo()], progress=False),
+        lambda: before.explain("generic"),
+    ):
+        with pytest.raises(
+            WeightsError, match=rf"are {kind}.*: loaded\.vit\.float\(\) makes float32 of them"
+        ):
+            ask()
+    save(loaded, tmp_path / "again.safetensors")  # which writes float32
+    loaded.vit.float()
+    analyze(loaded, photo())
+
+
+def test_autocast_goes_on_working(tmp_path) -> None:
+    loaded = load(saved(tmp_path)[0], device="cpu")
+    exact = analyze(loaded, photo()).trace.logits
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = analyze(loaded, photo()).trace.logits
+    assert_close(rounded, exact, atol=0.1, rtol=0.1)
+    assert not torch.equal(rounded, exact)

@@ -10,7 +10,7 @@ from torch import Tensor
 from ..errors import CaptureError, SelectionError
 from ..languages import Message
 from ..model.json_values import short
-from ..model.loaded import LoadedModel, ModelCard, check_loaded
+from ..model.loaded import LoadedModel, ModelCard, check_runs
 from ..model.photo_levels import Look
 from ..model.products import fast_products
 from ..probe.analysis import picture_of
@@ -114,7 +114,7 @@ def ablate(
     interventions that the model has no place for and for a model without classes, `VitvizError` if
     there are no pictures, all before the first picture is opened.
     """
-    check_loaded(loaded)
+    check_runs(loaded)
     config = loaded.card.config
     wanted = each_head(loaded) if interventions is None else interventions
     if not isinstance(wanted, list | tuple):

@@ -9,7 +9,7 @@ import torch
 from tqdm import tqdm
 
 from ..errors import CaptureError, VitvizError
-from ..model.loaded import LoadedModel, check_loaded
+from ..model.loaded import LoadedModel, check_runs
 from ..model.photo import Photo
 from ..model.photo_levels import Look
 from ..probe.analysis import Analysis, seen
@@ -51,7 +51,7 @@ def analyze_many(
     Raises `SelectionError` as `analyze` does, and `VitvizError` if there are no pictures, both
     before the first picture is opened.
     """
-    check_loaded(loaded)
+    check_runs(loaded)
     surgery = Surgery(read_interventions(interventions), loaded.card.config)
     found = watched(pictures_of(pictures), progress)
     if progress and (note := others_in(pictures)):

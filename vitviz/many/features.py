@@ -13,7 +13,7 @@ from tqdm import tqdm
 from ..errors import SelectionError
 from ..languages import Message
 from ..model.head import POOLS, Pool, without_head
-from ..model.loaded import LoadedModel, check_loaded
+from ..model.loaded import LoadedModel, check_runs
 from ..model.photo_levels import Look
 from ..model.products import fast_products
 from ..model.vit import ViT
@@ -79,7 +79,7 @@ def features(
     Raises `SelectionError` for a layer that the model does not have, `WeightsError` for a pool that
     it has no tokens for, `VitvizError` if there are no pictures.
     """
-    check_loaded(loaded)
+    check_runs(loaded)
     layers = _layers(layer, loaded.card.config.depth)
     plain = pooling(loaded, pool)
     found = pictures_of(pictures, labels)
@@ -206,7 +206,7 @@ def cka(
     """
     models = [loaded] if other is None else [loaded, other]
     for model in models:
-        check_loaded(model)
+        check_runs(model)
     found, made = list(pictures_of(pictures)), []
     for model in models:
         layers = _layers(range(model.card.config.depth), model.card.config.depth)

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from ..errors import SelectionError, VitvizError
 from ..languages import Message
-from ..model.loaded import LoadedModel, ModelCard, check_loaded
+from ..model.loaded import LoadedModel, ModelCard, check_runs
 from ..model.photo_levels import Look
 from ..probe.analysis import picture_of
 from ..probe.capture.trace import is_sound
@@ -172,7 +172,7 @@ def survey(
     A picture without a result is among `broken`. Raises `SelectionError` for an unknown measure,
     `VitvizError` if there are no pictures, or if no label is a class of the model.
     """
-    check_loaded(loaded)
+    check_runs(loaded)
     names = chosen(measures)
     found = pictures_of(pictures, labels)
     others = others_in(pictures)

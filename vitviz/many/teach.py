@@ -16,7 +16,7 @@ from ..errors import SelectionError, VitvizError
 from ..languages import Message, in_others
 from ..model.head import Pool, with_head
 from ..model.json_values import is_number, short
-from ..model.loaded import LARGEST, LoadedModel, check_loaded
+from ..model.loaded import LARGEST, LoadedModel, check_runs
 from ..model.photo import ENDINGS
 from ..model.photo_levels import Look
 from ..model.taught import MOST_CONFUSED, Confused, Taught
@@ -152,7 +152,7 @@ def rows_of(
     """The names of the classes, their pictures, and the fold of each of these, (n,), as of
     `folds_of`. `parts`: the tokens that stay in each of the parts, (m,).
     """
-    check_loaded(loaded)
+    check_runs(loaded)
     plain, size, classes = pooling(loaded, pool), size_of(batch_size, loaded), classes_in(pictures)
     if is_set(pictures):
         plain = _as_seen(plain, pictures)

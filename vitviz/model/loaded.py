@@ -363,6 +363,21 @@ def check_loaded(loaded: object) -> None:
         )
 
 
+def check_runs(loaded: object) -> None:
+    """Raise `WeightsError` for a value that is no `LoadedModel`, and for a model that was brought
+    to another precision: pixels and results are float32. `torch.autocast` sees to it by itself.
+    """
+    check_loaded(loaded)
+    assert isinstance(loaded, LoadedModel)
+    kinds = {weight.dtype for weight in loaded.vit.parameters() if weight.is_floating_point()}
+    other = next((kind for kind in kinds if kind != torch.float32), None)
+    if other is not None and not torch.is_autocast_enabled(loaded.device.type):
+        raise WeightsError(
+            f"weights of {loaded.card.name} are {other}, and vitviz computes in float32: "
+            "loaded.vit.float() makes float32 of them"
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
     """Options of `vitviz.load` besides the source."""

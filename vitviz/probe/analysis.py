@@ -13,7 +13,7 @@ from torch import Tensor
 from ..errors import ImageError, SelectionError, VitvizError
 from ..languages import ENGLISH, Message, say
 from ..model.json_values import short
-from ..model.loaded import LoadedModel, ModelCard, check_loaded
+from ..model.loaded import LoadedModel, ModelCard, check_runs
 from ..model.photo import Photo, open_photo
 from ..model.photo_levels import DARK_NOTE, STRETCHED_NOTE, has_note
 from ..model.photograph import Photograph
@@ -661,12 +661,13 @@ class Analysis:
         if there is none, or if it is not the model of this analysis.
         """
         if self.loaded is not None and loaded in (None, self.loaded):
+            check_runs(self.loaded)
             return self.loaded
         if loaded is None:
             raise VitvizError(
                 Message("experiments.needs_model", method=method, model=repr(self.card.name))
             )
-        check_loaded(loaded)
+        check_runs(loaded)
         same = (loaded.card.config, loaded.card.trained) == (self.card.config, self.card.trained)
         if not same or not is_of(self.pass_, loaded):
             raise VitvizError(
@@ -730,7 +731,7 @@ def analyze(
     model has no place for or that contradict each other, and `CaptureError` if the model computes
     numbers that are not finite.
     """
-    check_loaded(loaded)
+    check_runs(loaded)
     surgery = Surgery(read_interventions(interventions), loaded.card.config)
     if normalised:
         if invert or stretch:
