@@ -4,7 +4,7 @@
  */
 
 import { Chance } from "../maths/chance.js";
-import { cutsOf } from "../maths/cuts.js";
+import { cutsOf, has } from "../maths/cuts.js";
 import { pictureWith } from "./pictures.js";
 import { COUNTS, KINDS, LIMITS, NEEDS } from "./tables.js";
 
@@ -22,7 +22,6 @@ export class SelectionError extends Error {
   }
 }
 
-const has = (some, number) => some === "all" || some.includes(number);
 const isNumber = (value, least = -LIMITS.number) =>
   Number.isInteger(value) && value >= least && value <= LIMITS.number;
 

@@ -53,7 +53,12 @@ export function cutsOf(manifest, layer) {
   };
 }
 
-const has = (some, number) => some === "all" || some.includes(number);
+/**
+ * Whether a field of an intervention names a number, of a layer or a head.
+ * @param {"all"|number[]} some
+ * @param {number} number
+ */
+export const has = (some, number) => some === "all" || some.includes(number);
 
 /**
  * A named set of edges; none leads from a token to itself.

@@ -3,6 +3,7 @@
 import { Chance } from "./chance.js";
 import { rounded } from "./pixels.js";
 import { quantile } from "./quantile.js";
+import { removalOrder, shuffled } from "./removal.js";
 
 const STEPS = 12;
 const ORDERS = 20;
@@ -23,11 +24,9 @@ const BAND = [0.05, 0.95];
  */
 export function planOf(maps, patches, readsPatches) {
   const chance = new Chance(0, "orders");
-  const ties = [...chance.permutation(patches.length)].map((place) => patches[place]);
-  const drawn = Array.from({ length: ORDERS / 2 }, () =>
-    [...chance.permutation(patches.length)].map((place) => patches[place]),
-  );
-  const first = Object.values(maps).map((values) => [...ties].sort((a, b) => values[b] - values[a]));
+  // the first order drawn is that of equal values, in removalOrder
+  const drawn = Array.from({ length: 1 + ORDERS / 2 }, () => shuffled(chance, patches)).slice(1);
+  const first = Object.values(maps).map((values) => removalOrder(values, patches));
   const backwards = (ways) => ways.map((way) => [...way].reverse());
   const most = patches.length - Number(readsPatches);
   const counts = new Set(Array.from({ length: STEPS + 1 }, (_, step) => rounded((step * most) / STEPS)));

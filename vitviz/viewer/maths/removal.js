@@ -5,6 +5,14 @@
 import { Chance } from "./chance.js";
 
 /**
+ * Patches in an order that chance draws.
+ * @param {Chance} chance
+ * @param {number[]} patches
+ */
+export const shuffled = (chance, patches) =>
+  [...chance.permutation(patches.length)].map((place) => patches[place]);
+
+/**
  * Patches in the order of a map, the most important first; equal values in a random order, with the seed that
  * all tests of the page share.
  * @param {ArrayLike<number>} values  of each patch
@@ -12,8 +20,7 @@ import { Chance } from "./chance.js";
  * @returns {number[]}
  */
 export function removalOrder(values, patches) {
-  const ties = [...new Chance(0, "orders").permutation(patches.length)].map((place) => patches[place]);
-  return ties.sort((a, b) => values[b] - values[a]);
+  return shuffled(new Chance(0, "orders"), patches).sort((a, b) => values[b] - values[a]);
 }
 
 /**
