@@ -9,9 +9,8 @@ export class Overtaken extends Error {}
  * that nobody waits for any more when its turn comes.
  * @template Question, Reply
  * @param {(question: Question) => Promise<Reply>} ask
- * @returns {(question: Question, signal?: AbortSignal) => Promise<Reply>}  rejects with `Overtaken`, or with
- *   the
- *   signal's reason
+ * @returns {(question: Question, signal?: AbortSignal) => Promise<Reply>}
+ *   rejects with `Overtaken`, or with the reason of the signal
  */
 export function newestOf(ask) {
   let busy = false;

@@ -8,8 +8,8 @@
  */
 
 /**
- * @param {import("./config.js").Config} config
  * The angles of a model.
+ * @param {import("./config.js").Config} config
  * @param {Float32Array} [freqs]  learned frequencies, (2, H, d / 2)
  * @returns {Angles|null}  null for a model without rotary positions
  */

@@ -39,10 +39,10 @@ import {
  * weights  arrays to which the gradients of the weights are added, by parameter name; `zeros` makes them
  * first    the layer at which the way back ends; left out: at the pixels
  * @typedef {{
- *   map?: (layer: number, head: number, f: Float32Array, at:
- *     {attention: number, gradient: number, stride: number, rows: number}) => void,
- *   asking?: (layer: number, gradient: Float32Array) => void, tokens?: (layer: number, gradient:
- *     Float32Array) => void,
+ *   map?: (layer: number, head: number, f: Float32Array,
+ *     at: {attention: number, gradient: number, stride: number, rows: number}) => void,
+ *   asking?: (layer: number, gradient: Float32Array) => void,
+ *   tokens?: (layer: number, gradient: Float32Array) => void,
  *   weights?: Record<string, Float32Array>, first?: number,
  * }} Wants
  */

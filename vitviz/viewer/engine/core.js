@@ -40,8 +40,8 @@ const MOST_FOOLED = 20;
  * lens       L times the logits that the tokens after each block would give; null without classes or pooling
  * embedding  (N, F) each: the first numbers of every token before the first block, and of its position
  * @typedef {{
- *   interventions: import("./surgery.js").Intervention[], removed: number[], picture: Uint8Array, from:
- *     number, logits: Float32Array, width: number,
+ *   interventions: import("./surgery.js").Intervention[], removed: number[], picture: Uint8Array,
+ *   from: number, logits: Float32Array, width: number,
  *   tokens: Float32Array[]|null, layers: import("./vit.js").Looked[]|null, lens: Float32Array[]|null,
  *   embedding: {content: Float32Array, position: Float32Array}|null,
  * }} Pass

@@ -30,21 +30,21 @@ import { MODULE } from "./module.js";
  *              by `keeps` and lowered by `rate` mean / (`root` sqrt(square) + eps)
  * @typedef {{
  *   memory: ArrayBuffer, simd: boolean,
- *   product: (a: number, lda: number, b: number, bias: number, out: number, ldo: number, rows: number, depth:
- *     number, cols: number, add: number) => void,
- *   strided: (a: number, down: number, along: number, b: number, ldb: number, out: number, ldo: number, rows:
- *     number, depth: number, cols: number, add: number) => void,
+ *   product: (a: number, lda: number, b: number, bias: number, out: number, ldo: number, rows: number,
+ *     depth: number, cols: number, add: number) => void,
+ *   strided: (a: number, down: number, along: number, b: number, ldb: number, out: number, ldo: number,
+ *     rows: number, depth: number, cols: number, add: number) => void,
  *   sums: (from: number, lda: number, to: number, rows: number, width: number) => void,
- *   spread: (from: number, lda: number, to: number, down: number, across: number, rows: number, width:
- *     number) => void,
+ *   spread: (from: number, lda: number, to: number, down: number, across: number, rows: number,
+ *     width: number) => void,
  *   move: (from: number, lda: number, to: number, ldo: number, rows: number, width: number) => void,
  *   softmax: (at: number, rows: number, count: number, stride: number, scale: number, stats: number) => void,
- *   norm: (from: number, to: number, gain: number, shift: number, rows: number, width: number, stride:
- *     number, eps: number) => void,
+ *   norm: (from: number, to: number, gain: number, shift: number, rows: number, width: number,
+ *     stride: number, eps: number) => void,
  *   gelu: (at: number, count: number, gradient: number) => void,
  *   softmaxBack: (at: number, gradient: number, rows: number, stride: number, scale: number) => void,
- *   normBack: (from: number, gradient: number, to: number, gain: number, rows: number, width: number, stride:
- *     number, eps: number) => void,
+ *   normBack: (from: number, gradient: number, to: number, gain: number, rows: number, width: number,
+ *     stride: number, eps: number) => void,
  *   normGain: (from: number, gradient: number, sums: number, rows: number, width: number, stride: number,
  *     eps: number) => void,
  *   adamw: (at: number, gradient: number, mean: number, square: number, count: number, shorter: number,

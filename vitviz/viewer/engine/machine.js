@@ -23,8 +23,8 @@ const SCRATCH = 2048;
  *   norm2: Norm, gate: Linear, other: Linear|null, hiddenNorm: Norm|null, fc2: Linear}} BlockWeights
  * @typedef {{config: import("./config.js").Config, kernels: import("./kernels.js").Kernels, f: Float32Array,
  *   preprocess: any,
- *   patch: Linear, blocks: BlockWeights[], normPre: Norm|null, last: Norm|null, fcNorm: Norm|null, heads:
- *     Linear[],
+ *   patch: Linear, blocks: BlockWeights[], normPre: Norm|null, last: Norm|null, fcNorm: Norm|null,
+ *   heads: Linear[],
  *   prefix: Float32Array, positions: Float32Array|null, filters: Float32Array, filterBias: Float32Array,
  *     sizes: Record<string, number>,
  *   rows: number, at: Record<string, number>}} Machine

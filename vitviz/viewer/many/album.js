@@ -26,8 +26,8 @@ export const meanOf = (values) =>
  * @typedef {{name: string, file?: File, key?: string,
  *   manifest?: () => Promise<import("../types.js").Manifest>, state: "waiting"|"done"|"broken",
  *   told?: {key: string, values: any},
- *   picture?: Uint8Array, results?: import("../maths/predictions.js").Results, distance?: Float32Array, map?:
- *     Float32Array}} Item
+ *   picture?: Uint8Array, results?: import("../maths/predictions.js").Results, distance?: Float32Array,
+ *   map?: Float32Array}} Item
  */
 
 /**

@@ -4,8 +4,8 @@ import { scoresOf, softmaxOf } from "./attention.js";
 
 /**
  * @typedef {{q: Float32Array, k: Float32Array, products: Float64Array, sum: number, scale: number,
- *   bias: number|null, score: number, scores: Float64Array, attention: Float64Array, lse: number, share:
- *     number, cut: boolean}} Pair
+ *   bias: number|null, score: number, scores: Float64Array, attention: Float64Array, lse: number,
+ *   share: number, cut: boolean}} Pair
  *   scores, attention: of the query with every key (N); lse: the log-sum-exp of the scores without cut edges;
  *   bias: the number that the model adds to the scaled sum, null in a model without a bias;
  *   cut: whether the edge of this pair is cut
