@@ -69,14 +69,16 @@ export function mount(host) {
   const first = firstOf(app, host, link);
   Object.assign(app, first);
   const playing = createPlaying(app, host, show);
-  app.page = pageOf(app, host, (settings) => screen.fetching(() => playing.open(settings)), render);
-  const screen = createScreen(app, { ...host, draw: playing.draw }, render);
+  const { draw, take, look } = playing;
+  const around = { ...host, draw, take, look };
+  app.page = pageOf(app, around, (settings) => screen.fetching(() => playing.open(settings)), render);
+  const screen = createScreen(app, around, render);
   screen.root.prepend(playing.row);
   const pending = createPendingPhoto(app, screen, render);
   const consent = createConsent(app, host, photos, { share, render });
   const backend = createBackend(host, { fetchFile, noticing, photos, consent: consent.require }, render);
   const comparisons = createComparisons(app, backend, photos, fetchFile, render);
-  const camera = createCamera(app, host, screen, backend.prepare);
+  const camera = createCamera(app, around, screen, backend.prepare);
   const history = createHistory(app, screen, host, photos);
   const restore = createRestore(app, address, history, host.reopen ?? null);
   const second = createSecondSource(app, comparisons.manifestOf, fetchFile, render);
@@ -149,6 +151,7 @@ export function mount(host) {
   const deaf = listenToKeys(app, screen, history.readAloud);
   const blind = listenToDialogs(() => app.source && backend.prepare(app.source.manifest.model));
   update(host.manifest ?? null, host.selection, host.awaited);
+  if (app.page.play) playing.begin(app.page.play);
   return {
     analyse: show,
     askConsent() {

@@ -8,6 +8,8 @@ import { createTaughtRow } from "./taughtrow.js";
 const POOLS = ["token", "avg", "token_avg"]; // one vector for a picture, that a head reads
 const LOOK_MS = 100; // between two looks whether the first analysis has come
 
+/** @typedef {import("../types.js").Host} Host */
+
 /**
  * A model from the playground. pictures: some of those it was taught with.
  * @typedef
@@ -17,42 +19,63 @@ const LOOK_MS = 100; // between two looks whether the first analysis has come
 
 /**
  * @param {import("../main.js").App} app
- * @param {import("../types.js").Host} host
+ * @param {Host} host
  * @param
  *   {(template: import("../types.js").Manifest, photo: import("../types.js").PhotoFile) => Promise<boolean>}
  *   show
- * @returns {{open: (settings?: string) => Promise<void>, draw: import("../types.js").Host["draw"],
- *   row: HTMLElement, render: () => void, destroy: () => void}}  draw: what is drawn is for the model that has
- *   learned here, while that is shown; open: in settings as a link has them, or as it was; row: the pictures it was
- *   taught with
+ * @returns {{open: (settings?: string) => Promise<void>, begin: (play: () => Promise<void>) => void,
+ *   draw: Host["draw"], take: Host["take"], look: Host["look"],
+ *   row: HTMLElement, render: () => void, destroy: () => void}}
+ *   open: in settings as a link has them, or as it was; begin: opens it by `play` where the address asks for it;
+ *   draw, take, look: those of the host, but while a model is shown that has learned here they are for that one,
+ *   which no host knows; row: the pictures it was taught with
  */
-export function createPlaying(app, { element, address = null, playing, digitsOf, weights = {}, draw }, show) {
+export function createPlaying(app, host, show) {
+  const { element, address = null, playing, digitsOf, weights = {}, draw, take, look } = host;
   /** @type {Promise<{open: (settings?: string) => void, destroy: () => void}>|null} */
   let coming = null;
   let ours = /** @type {import("../types.js").Manifest|null} */ (null);
+  let given = /** @type {import("../types.js").PhotoFile|null} */ (null); // the photo that was shown to it last
   let taught = /** @type {import("./taughtrow.js").TaughtPicture[]} */ ([]);
   const isOurs = () => ours !== null && app.source?.manifest.template === ours;
   const row = createTaughtRow(app, async (picture) => {
-    if (ours && isOurs()) await show(ours, await picture.file());
+    if (isOurs()) await give(await picture.file());
   });
-  const asked = address && new URL(address.read()).searchParams;
-  if (playing && (asked?.has("play") || asked?.has("teach"))) open();
   return {
     open,
+    begin(play) {
+      const asked = address && new URL(address.read()).searchParams;
+      if (playing && (asked?.has("play") || asked?.has("teach"))) play().catch(() => {}); // the page has said so
+    },
     row: row.root,
     render: () => row.render(isOurs() ? taught : []),
     draw:
       draw &&
       (async (file, name, first) => {
-        if (ours && isOurs()) await show(ours, { file, name });
+        if (isOurs()) await give({ file, name });
         else await draw(file, name, first);
       }),
+    take: take && ((file, name) => (isOurs() ? give({ file, name }) : take(file, name))),
+    look: look && ((wanted) => (given && isOurs() ? give({ ...given, ...wanted }) : look(wanted))),
     destroy: () =>
       coming?.then(
         ({ destroy }) => destroy(),
         () => {},
       ),
   };
+
+  /** Shows a photo to the model that has learned here. @param {import("../types.js").PhotoFile} photo */
+  async function give(photo) {
+    const before = given;
+    given = photo;
+    let shown = false;
+    try {
+      shown = await show(/** @type {import("../types.js").Manifest} */ (ours), photo);
+    } finally {
+      if (!shown && given === photo) given = before; // it is no picture
+    }
+    return shown;
+  }
 
   async function open(settings) {
     coming ??= make();
@@ -83,7 +106,7 @@ export function createPlaying(app, { element, address = null, playing, digitsOf,
   function adopt({ template, buffer, photo, pictures = [] }) {
     weights[template.model.key.name] = buffer;
     [ours, taught] = [template, pictures];
-    return show(template, photo);
+    return give(photo);
   }
 
   /**

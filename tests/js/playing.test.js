@@ -1,0 +1,107 @@
+/** A model that was taught in the page stays while another picture is shown to it. */
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { createPlaying } from "../../vitviz/viewer/session/playing.js";
+
+beforeEach(() => {
+  globalThis.document = { createElement: () => ({ setAttribute() {}, append() {} }) };
+});
+afterEach(() => {
+  delete globalThis.document;
+});
+
+const HOSTS = { link: { model: "photos", example: "dog" } };
+const TAUGHT = { model: { key: { name: "own-1" } } };
+const file = (name) => new File(["a"], name);
+
+/** A page whose host knows its own models, with the playground that teaches one. */
+function page(more = {}) {
+  const did = [];
+  const around = { place: null };
+  const app = { source: { manifest: HOSTS } };
+  const host = {
+    element: {},
+    playing: async () => ({
+      createPlayground(place) {
+        around.place = place;
+        return { open: () => did.push("open"), destroy() {} };
+      },
+    }),
+    draw: async (_file, name) => did.push(["host draws", name]),
+    take: (_file, name) => did.push(["host takes", name]),
+    look: (look) => did.push(["host looks", look]),
+    ...more,
+  };
+  const show = async (template, photo) => {
+    if (photo.name === "no picture") throw new Error("no picture");
+    did.push([template, photo.name, photo.file.name, Boolean(photo.inverted), Boolean(photo.stretched)]);
+    app.source = { manifest: { template } };
+    return true;
+  };
+  const playing = createPlaying(/** @type {any} */ (app), /** @type {any} */ (host), show);
+  return { app, did, playing, around };
+}
+
+test("before a model is taught, pictures and looks are the host's", async () => {
+  const { did, playing } = page();
+  const look = { inverted: true, stretched: false };
+  await playing.take(file("a.png"), "a.png");
+  await playing.look(look);
+  await playing.draw(file("b.png"), "b.png", true);
+  assert.deepEqual(did, [
+    ["host takes", "a.png"],
+    ["host looks", look],
+    ["host draws", "b.png"],
+  ]);
+  const without = page({ take: undefined, look: undefined, draw: undefined }).playing;
+  assert.deepEqual([without.take, without.look, without.draw], [undefined, undefined, undefined]);
+});
+
+test("a taught model sees what the camera keeps, and its picture with other levels", async () => {
+  const { app, did, playing, around } = page();
+  await playing.open();
+  did.length = 0;
+  await around.place.adopt({ template: TAUGHT, buffer: null, photo: { file: file("cup.jpg"), name: "cup" } });
+  await playing.look({ inverted: false, stretched: true });
+  await playing.take(file("webcam.png"), "cam");
+  await playing.look({ inverted: true, stretched: false });
+  await playing.look({ inverted: false, stretched: false });
+  await playing.draw(file("drawn.png"), "ink", false);
+  await assert.rejects(async () => playing.take(file("text"), "no picture"));
+  await playing.look({ inverted: true, stretched: false });
+  assert.deepEqual(did, [
+    [TAUGHT, "cup", "cup.jpg", false, false],
+    [TAUGHT, "cup", "cup.jpg", false, true],
+    [TAUGHT, "cam", "webcam.png", false, false],
+    [TAUGHT, "cam", "webcam.png", true, false],
+    [TAUGHT, "cam", "webcam.png", false, false],
+    [TAUGHT, "ink", "drawn.png", false, false],
+    [TAUGHT, "ink", "drawn.png", true, false],
+  ]);
+  app.source = { manifest: HOSTS }; // an example was chosen
+  did.length = 0;
+  await playing.take(file("a.png"), "a.png");
+  assert.deepEqual(did, [["host takes", "a.png"]]);
+});
+
+test("a link to the playground opens it by the way that says when it does not come", async () => {
+  for (const [href, more, times] of [
+    ["https://host/?play", {}, 1],
+    ["https://host/?teach", {}, 1],
+    ["https://host/?model=photos", {}, 0],
+    ["https://host/?play", { playing: undefined }, 0],
+  ]) {
+    const asked = [];
+    const lost = () => Promise.reject(new Error("lost"));
+    const playing = more.playing === undefined && "playing" in more ? undefined : () => lost(asked.push(1));
+    const { playing: made } = page({ address: { read: () => href }, playing });
+    await new Promise((done) => setTimeout(done, 0));
+    assert.deepEqual(asked, [], "nothing is fetched before the page can say that it is on its way");
+    const opened = [];
+    made.begin(() => lost(opened.push(1)));
+    await new Promise((done) => setTimeout(done, 0)); // a rejection that nobody hears fails the test
+    assert.equal(opened.length, times);
+  }
+});
