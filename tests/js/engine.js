@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { backward, zeros } from "../../vitviz/viewer/engine/backward.js";
+import { backward } from "../../vitviz/viewer/engine/backward.js";
 import { Core } from "../../vitviz/viewer/engine/core.js";
 import { EXPLAINERS } from "../../vitviz/viewer/engine/explain.js";
 import { makeMachine } from "../../vitviz/viewer/engine/machine.js";
@@ -188,6 +188,10 @@ export function assertSome(actual, { length, some }, where) {
   );
 }
 
+/** Zeros in the shape of every parameter, by name. @param {Record<string, Float32Array>} weights */
+export const zeros = (weights) =>
+  Object.fromEntries(Object.entries(weights).map(([name, { length }]) => [name, new Float32Array(length)]));
+
 /** Asserts that the gradients of a model are torch's, in every case. */
 export function checkGradients(file, makeKernels, { picture, other }, cases) {
   const { weights, ...facts } = readModel(file);
@@ -223,7 +227,7 @@ export function checkGradients(file, makeKernels, { picture, other }, cases) {
             (head * tokens + row) * tokens,
           );
       },
-      ...(told.weights ? { weights: zeros(m) } : {}),
+      ...(told.weights ? { weights: zeros(weights) } : {}),
     };
     const pixels = backward(m, pass, normalised(facts, pass.picture), surgery, gradient, wants);
     const where = JSON.stringify(told.interventions) + " ";

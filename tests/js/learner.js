@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { backward, zeros } from "../../vitviz/viewer/engine/backward.js";
+import { backward } from "../../vitviz/viewer/engine/backward.js";
 import { Core } from "../../vitviz/viewer/engine/core.js";
 import { makeMachine } from "../../vitviz/viewer/engine/machine.js";
 import { Surgery } from "../../vitviz/viewer/engine/surgery.js";
@@ -13,7 +13,7 @@ import { read, write } from "../../vitviz/viewer/learn/parameters.js";
 import { Trainer, USUAL } from "../../vitviz/viewer/learn/trainer.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
 import { normalised } from "../../vitviz/viewer/maths/pixels.js";
-import { assertAlike, assertSome, checkpointOf } from "./engine.js";
+import { assertAlike, assertSome, checkpointOf, zeros } from "./engine.js";
 import { assertClose, told } from "./fixture.js";
 
 export const RUNS = [
@@ -68,7 +68,7 @@ export function checkBatch({ config: described, parameters, mean, std }, makeKer
     patch_size: [, line],
   } = config;
   const gradients = new Chance(2, "noise").normals(count * classes).map(Math.fround);
-  const [expected, logits] = [zeros(one), []];
+  const [expected, logits] = [zeros(weights), []];
   for (let at = 0; at < count; at++) {
     const pass = core.run({ picture: noise().train.pixels.subarray(784 * at, 784 * (at + 1)) });
     const [pixels, behind] = [

@@ -36,7 +36,8 @@ import {
  * asking   called for each layer: gradient at the input of its attention, (N, D)
  * tokens   called for each layer: gradient at the tokens before it, (N, D); once more, with layer L, for the
  *          tokens after the last one
- * weights  arrays to which the gradients of the weights are added, by parameter name; `zeros` makes them
+ * weights  arrays to which the gradients of the weights are added, by parameter name; the page wants none, and
+ *          tests hold learn/batch.js to them
  * first    the layer at which the way back ends; left out: at the pixels
  * @typedef {{
  *   map?: (layer: number, head: number, f: Float32Array,
@@ -46,10 +47,6 @@ import {
  *   weights?: Record<string, Float32Array>, first?: number,
  * }} Wants
  */
-
-/** Zeros in the shape of every parameter of a model, by name. @param {Machine} m */
-export const zeros = ({ sizes }) =>
-  Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, new Float32Array(size)]));
 
 /** Add to the gradient of a weight, if it is wanted. */
 function addTo(weights, name, numbers, first = 0) {

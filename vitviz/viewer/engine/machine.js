@@ -26,7 +26,6 @@ const SCRATCH = 2048;
  *   patch: Linear, blocks: BlockWeights[], normPre: Norm|null, last: Norm|null, fcNorm: Norm|null,
  *   heads: Linear[],
  *   prefix: Float32Array, positions: Float32Array|null, filters: Float32Array, filterBias: Float32Array,
- *     sizes: Record<string, number>,
  *   rows: number, at: Record<string, number>}} Machine
  *   at: addresses of the parts of a pass, by name, and from `dx` on of its gradients; rows: number of tokens,
  *   rounded up
@@ -132,7 +131,6 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
     normPre: norm("norm_pre", dim),
     last: norm("norm", dim),
     fcNorm: norm("fc_norm", config.pooled_dim),
-    sizes: Object.fromEntries(Object.entries(w).map(([name, { length }]) => [name, length])),
     heads: ["head", "head_dist"]
       .filter((name) => w[name + ".weight"])
       .map((name) => linear(name, config.num_classes, config.pooled_dim)),
