@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { estimate, filled, neededBy } from "../../vitviz/viewer/saving/takehome.js";
-import { sourceOf } from "./fixture.js";
+import { createTakeHome, estimate, filled, neededBy } from "../../vitviz/viewer/saving/takehome.js";
+import { sourceOf, until } from "./fixture.js";
 import { appOf } from "./walk.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
 
@@ -71,4 +71,65 @@ test("a lesson takes along the layers and the film that its steps speak of", asy
   };
   assert.deepEqual(of("ask"), { layers: [2, app.source.manifest.model.depth - 1, 1], film: false });
   assert.equal(of("school").film, true);
+});
+
+/** A node as far as the part of the dialog needs it. */
+function nodeOf(tag) {
+  const node = {
+    tag,
+    children: [],
+    heard: {},
+    textContent: "",
+    value: "",
+    setAttribute() {},
+    addEventListener: (event, listener) => {
+      node.heard[event] = listener;
+    },
+    append: (...more) => node.children.push(...more),
+    all: () => [node, ...node.children.flatMap((child) => child.all?.() ?? [])],
+    querySelector: (wanted) => node.all().find((one) => one.tag === wanted),
+  };
+  return node;
+}
+
+test("a note that is being written is there when the dialog opens again, and in the page", async (t) => {
+  globalThis.document = {
+    createElement(tag) {
+      const node = nodeOf(tag);
+      // as in a browser: what a textarea is made with stands in it
+      if (tag === "textarea")
+        Object.defineProperty(node, "textContent", { set: (text) => Object.assign(node, { value: text }) });
+      return node;
+    },
+  };
+  t.after(() => {
+    delete globalThis.document;
+  });
+  const app = appOf(await sourceOf("cls"));
+  Object.assign(app, {
+    page: { note: "" },
+    backend: { explains: () => false, takeHome: async () => ({ html: PAGE }) },
+  });
+  const saved = [];
+  const opens = () =>
+    /** @type {any} */ (
+      createTakeHome(
+        /** @type {any} */ (app),
+        (blob) => saved.push(blob),
+        () => "a.html",
+      )
+    );
+  const typed = opens().querySelector("textarea");
+  assert.equal(typed.value, "");
+  typed.value = "Look at the ears.";
+  typed.heard.input?.();
+  const dialog = opens(); // a click beside it has closed it
+  assert.equal(dialog.querySelector("textarea").value, "Look at the ears.");
+  dialog
+    .all()
+    .filter(({ tag }) => tag === "button")
+    .at(-1)
+    .heard.click();
+  await until(() => saved.length > 0);
+  assert.ok((await saved[0].text()).includes('"note":"Look at the ears."'));
 });

@@ -133,6 +133,8 @@ export interface Page {
   moved: boolean;
   looksOpen: boolean;
   optionsOpen: boolean;
+  /** The note for a page to take home, as far as it is written. */
+  note: string;
   /** Runs the analysis once more. */
   again: null | (() => void);
   /** Runs it with the levels of the photo read in this way. */

@@ -303,6 +303,7 @@ function pageOf(app, { texts = null, address = null, languages = false, ...host 
     resizing: "",
     looksOpen: false,
     optionsOpen: false,
+    note: "",
     tools: { freeze: false, pen: false, cover: false },
     moved: false,
     take: host.take ?? null,

@@ -54,7 +54,15 @@ export function createTakeHome(app, download, nameOf) {
   );
   let film = showsFilm(selection) || taught.film;
   let engine = false;
-  const note = el("textarea", { rows: 3, maxlength: MOST_NOTE });
+  // The dialog closes at a click beside it, and the board is made anew: the page keeps what was written.
+  const note = el("textarea", {
+    rows: 3,
+    maxlength: MOST_NOTE,
+    text: app.page.note,
+    oninput() {
+      app.page.note = note.value;
+    },
+  });
   const status = el("p", { class: "vv-note", role: "status" });
   const size = el("p", { class: "vv-note" });
   const boxes = [...Array(manifest.model.depth).keys()].map((layer) => {
