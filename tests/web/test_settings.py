@@ -169,6 +169,8 @@ def test_a_login_file_is_read_line_by_line(tmp_path):
     file = tmp_path / "visitors"
     file.write_text("ada:with:colon\n\n grace:hopper \n")
     assert Settings(login=str(file)).visitors() == [("ada", "with:colon"), ("grace", "hopper")]
+    file.write_text("ada:lovelace\n", encoding="utf-8-sig")  # as Notepad writes it
+    assert Settings(login=str(file)).visitors() == [("ada", "lovelace")]
     assert Settings().visitors() is None
     for text in ("", "ada\n", "ada:x\n:y\n"):
         file.write_text(text)
@@ -177,6 +179,15 @@ def test_a_login_file_is_read_line_by_line(tmp_path):
     file.write_bytes(b"ada:\xff\n")
     with pytest.raises(SettingsError, match="cannot be read as text in UTF-8"):
         Settings(login=str(file)).visitors()
+
+
+def test_two_models_of_one_file_are_refused_and_not_made_one(capsys):
+    """The first --key was forgotten without a word."""
+    with pytest.raises(SystemExit):
+        Settings.from_args(["--model", "a.pth", "--key=x", "--model", "a.pth", "--key=y"], {})
+    assert "--key is given twice for a.pth" in capsys.readouterr().err
+    both = Settings.from_args(["--model", "a.pth", "--key=x", "--model", "b.pth", "--key=y"], {})
+    assert both.weights == {"a.pth": {"key": "x"}, "b.pth": {"key": "y"}}
 
 
 def test_settings_that_contradict_each_other_stop_the_start(capsys):

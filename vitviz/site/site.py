@@ -13,6 +13,7 @@ from string import Template
 from typing import Any
 
 import torch
+from tqdm import tqdm
 
 from ..errors import VitvizError, WeightsError
 from ..languages import ENGLISH, Message, in_others, languages, say
@@ -107,7 +108,7 @@ def _written(
     fitting = _fitting(examples, default)
     first = next((example for example in fitting if example.model == default), fitting[0])
     models: dict[str, dict[str, Any]] = {}
-    for key, loaded in offered.items():
+    for key, loaded in tqdm(offered.items(), "models", disable=None):  # None: on a terminal alone
         models[key] = _model(writer, key, loaded, _fitting(examples, key), models)
     site = {
         "models": models,
@@ -188,7 +189,8 @@ def _replaced(folder: Path, partial: Path, old: set[Path]) -> None:
     both = {*names, *(path.relative_to(folder) for path in old)}
     write_text(folder / LIST, json.dumps([path.as_posix() for path in both]))
     (folder / FILES).mkdir(exist_ok=True)
-    for name in sorted(names, key=lambda name: name.name == LIST):
+    # The page last but for the list: an interrupted copy leaves the old page with its files.
+    for name in sorted(names, key=lambda name: (name.name == LIST, name.suffix == ".html")):
         (partial / name).replace(folder / name)
     for path in old - {folder / name for name in names}:
         path.unlink(missing_ok=True)

@@ -140,11 +140,11 @@ def _fooling(order: Order | OperateOrder) -> int:
 
 
 def _late(order: LateOrder, models: ModelSource, turn: Turn, _stages: _Stages) -> Result:
-    """Make the file, with a turn if the model has to run, as for an explanation."""
+    """Make the file, with a turn: each of those that are ordered runs parts of the model."""
     held = _held(order, models)
     passes = passes_of(held, order.name)
     _check_work(held.card, passes, limits.EXPLAINING_WORK)
-    with _leaving_room(held.card, passes), turn() if passes else nullcontext():
+    with _leaving_room(held.card, passes), turn():
         return Result(files={late_path(order.name): late_file(held, order.name)})
 
 

@@ -89,7 +89,7 @@ class Menu:
     def _absent(self) -> frozenset[str]:
         return out_of_reach()
 
-    @property
+    @cached_property
     def _titles(self) -> dict[str, str]:
         titles = {key: self._title(key) for key in self._sources}
         for key, title in titles.items():

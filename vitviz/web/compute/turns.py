@@ -19,12 +19,12 @@ ASKING: ContextVar[str] = ContextVar("asking", default="")
 class Turns:
     """`places` can be taken at a time, and `line` further callers can wait for one.
 
-    A free place goes to the address that has the fewest, among equals to the one that has waited
-    longest since its last turn, divided by the square root of how long its turns take, and of its
-    callers to the first in line: so a visitor waits for one turn of another one, and not for all
-    that the other one has asked, even one after the other; and a small photo does not wait for a
-    long turn of each of sixteen others. In proportion ("highest response ratio next", Brinch Hansen
-    1971), a long turn would wait for some of each.
+    A free place goes to the address with the fewest places. Among addresses with equally many it
+    goes to the one with the largest wait / sqrt(length of its turns), where the wait counts from
+    its last turn. Callers of one address come first, served first. So a visitor waits for one turn
+    of another one, and not for all that the other one has asked, even one after the other; and a
+    small photo does not wait for a long turn of each of sixteen others. With wait / length
+    ("highest response ratio next", Brinch Hansen 1971) a long turn would wait for some of each.
     Each waiting caller blocks one of Gradio's few threads, so the line and the wait are limited. In
     a full line the last caller of the address that has the most gives way to one that has fewer.
     """

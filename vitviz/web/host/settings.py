@@ -152,6 +152,11 @@ class _OfModel(argparse.Action):
         if not namespace.model:
             parser.error(f"{option_string} must stand behind the --model that it is of")
         kept = {**getattr(namespace, self.KEPT, {})}
+        if self.dest in kept.get(namespace.model[-1], {}):
+            parser.error(
+                f"{option_string} is given twice for {namespace.model[-1]}; to offer two models of "
+                "one file, copy the file"
+            )
         kept[namespace.model[-1]] = {**kept.get(namespace.model[-1], {}), self.dest: values}
         setattr(namespace, self.KEPT, kept)
 
@@ -413,7 +418,7 @@ class Settings:
         if self.login is None:
             return None
         try:
-            lines = Path(self.login).read_text("utf-8").splitlines()
+            lines = Path(self.login).read_text("utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(f"{self.login} cannot be read as text in UTF-8: {error}") from error
         parts = [line.strip().partition(":") for line in lines if line.strip()]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ...errors import ImageError, SelectionError, VitvizError
 from ...languages import Message
+from ...model.key import ModelKey
 from ...probe.analysis import Analysis
 from ...probe.intervene.intervention import read as read_interventions
 from ..compute.engine import Engine
@@ -106,6 +107,10 @@ class Analyses:
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
         self._operated: OrderedDict[str, str] = OrderedDict()  # addresses, by `PassRef.key`
 
+    def lends(self, model: ModelKey) -> bool:
+        """Whether pages may have the weights of a model."""
+        return model.name in self._lent
+
     def make(
         self, wanted: Shown, first: tuple[int, int] | None = None, door: str | None = "page"
     ) -> Made | Refusal:
@@ -127,7 +132,7 @@ class Analyses:
             small = (example.thumbnail(), example.upload.name) if example else small
             files, saved, preview = self._placed(result, small)
             model = _with_sizes_here(result.manifest["model"])
-            model["in_page"] = result.in_page and wanted.model.name in self._lent
+            model["in_page"] = result.in_page and self.lends(wanted.model)
             manifest = {**result.manifest, "model": model, "files": files, "link": link}
             beside = [*self.choices(wanted), *sizes(wanted, model)]
             manifest["beside"] = [choice.to_dict() for choice in beside]

@@ -32,7 +32,7 @@ class PageWeights:
         self._engine, self._lent = engine, lent
         self._kept: OrderedDict[ModelKey, WeightsFile] = OrderedDict()
         self._lock = threading.Lock()
-        self._making = Turns(1, limits.LINE)
+        self._making = Turns(1, limits.OPERATING_LINE)
 
     def get(self, key: ModelKey) -> WeightsFile:
         """The file of a model. Raises `VitvizError` for a model that is not lent or that the engine

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 import torch
+from torch import Tensor
 
 from ...errors import ImageError, SelectionError, VitvizError
 from ...languages import Message
@@ -241,27 +242,28 @@ class Programs:
             raise SelectionError(Message("web.many_photos", most=limits.SURVEYED))
         key = self._key(model, untrained, image_size)
         answers: list[dict[str, Any]] = []
-        found: list[Analysis] = []
+        far: list[Tensor] = []  # (L, H) of each picture; whole analyses take far more memory
         for place, photo in enumerate(photos):
             try:
                 result = self._order(photo, key)
             except ImageError as error:
                 answers.append({"photo": place, "refused": str(error.message)[:80]})
                 continue
-            found.append(Analysis.from_bytes(result.saved))
-            of = "value" if found[-1].card.outputs == "value" else "p"
-            first = found[-1].predictions(1) if found[-1].card.head == "classes" else ()
+            analysis = Analysis.from_bytes(result.saved)
+            far.append(analysis.head_statistics().distance)
+            even = float(distances(analysis.grid).mean())
+            of = "value" if analysis.card.outputs == "value" else "p"
+            first = analysis.predictions(1) if analysis.card.head == "classes" else ()
             answer = {"answer": first[0].label[:20], of: shortest(first[0].number)} if first else {}
-            answers.append({"photo": found[-1].photo_name[:20], **answer})
-        facts: dict[str, Any] = {"model": key.name, "pictures": len(found), "answers": answers}
-        if found:
-            far = torch.stack([analysis.head_statistics().distance for analysis in found])
-            heads = far.mean(dim=0)
+            answers.append({"photo": analysis.photo_name[:20], **answer})
+        facts: dict[str, Any] = {"model": key.name, "pictures": len(far), "answers": answers}
+        if far:
+            heads = torch.stack(far).mean(dim=0)
             spread = {"nearest": heads.amin(1), "mean": heads.mean(1), "farthest": heads.amax(1)}
             facts["distance"] = {
                 name: [*map(shortest, row.tolist())] for name, row in spread.items()
             }
-            facts["distance"]["even"] = shortest(float(distances(found[0].grid).mean()))
+            facts["distance"]["even"] = shortest(even)
         return facts
 
     def models(self) -> dict[str, Any]:

@@ -147,6 +147,9 @@ class Questions:
     def _page(self, ref: PassRef, question: Any) -> bytes:
         """The HTML of a page to take home."""
         known, saved = self._analyses.known(ref.id), self._analyses.saved(ref)
+        engine = question.get("engine") is True
+        if engine and not self._analyses.lends(known.shown.model):
+            raise VitvizError(Message("web.not_here"))
         depth = Analysis.from_bytes(saved).trace.depth
         match question:
             case {"layers": [*layers], "film": bool(film)} if layers and all(
@@ -160,7 +163,7 @@ class Questions:
             model=known.shown.model,
             layers=chosen,
             film=film,
-            engine=question.get("engine") is True,
+            engine=engine,
         )
         result = self._engine.run(order)
         if result.refused:
