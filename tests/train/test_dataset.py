@@ -77,6 +77,14 @@ def test_a_folder_without_splits_tests_on_every_tenth(tmp_path):
     assert test.targets.tolist() == [0, 0, 1, 1]
 
 
+def test_a_few_pictures_without_splits_are_told_what_is_missing(tmp_path):
+    """They were said to be none."""
+    write_folder(tmp_path, noise(12), [0] * 6 + [1] * 6)
+    assert len(read(str(tmp_path), "train", cut(8, 3))) == 12
+    with pytest.raises(TrainError, match=r"no class in .* has 10 pictures, and every tenth"):
+        read(str(tmp_path), "test", cut(8, 3))
+
+
 def test_pictures_are_cut_as_uploads_are(tmp_path):
     wide = noise(1, 10, 30)
     wide[:, :, 10:20] = 255 - wide[:, :, 10:20]

@@ -14,7 +14,7 @@ from tests.models import tiny
 from tests.running import save_tiny
 from vitviz import analyze, load
 from vitviz.model.checkpoints import TESTS_SUFFIX
-from vitviz.model.loaded import KNOWN_OR_NOT
+from vitviz.model.loaded import KNOWN_OR_NOT, LARGEST
 from vitviz.model.tensor_file import read_tensors
 from vitviz.probe.measure.predictions import Classes
 from vitviz.train.command import main
@@ -29,6 +29,7 @@ from vitviz.train.photographs import (
     on_photographs,
     on_plain,
     read_photographs,
+    share_right,
 )
 
 KNOWN, STRANGERS = 24, 5
@@ -113,6 +114,23 @@ def test_plain_answers_begin_where_three_of_four_are_right():
     )
     spread = (good / (good + 2 * strange)).std().item()
     assert found["plain_right_error"] == pytest.approx(spread, rel=0.1)
+
+
+def test_the_bound_is_that_of_the_definition():
+    """Of all answers from it on, in the mix of `KNOWN_SHARE`, `RIGHT` are right."""
+    generator = torch.Generator().manual_seed(0)
+    for n, m in ((1, 1), (9, 4), (40, 60)):
+        for _ in range(20):
+            known = torch.rand(n, generator=generator).mul(20).round().double() / 20
+            strangers = torch.rand(m, generator=generator).mul(20).round().double() / 20
+            right = torch.rand(n, generator=generator) < 0.8
+            fits = [
+                bound
+                for bound in torch.cat([known, strangers]).unique().tolist()
+                if bound > 0
+                and share_right(known >= bound, right, strangers >= bound) > 0.75 - 1e-9
+            ]
+            assert certain_from(known, right, strangers) == min(fits, default=1)
 
 
 def test_each_photograph_is_left_out_of_the_bound_that_it_is_judged_by():
@@ -244,3 +262,16 @@ def test_what_calibrating_needs_is_said(folder: Path, tmp_path: Path, monkeypatc
     words = ["--evaluate", str(told), "--data", "own", "--photographs", str(folder)]
     assert main([*words, "--calibrate"]) == 1
     assert "--calibrate needs --others" in capsys.readouterr().err
+    assert main([*words, "--explainers", "all"]) == 1
+    assert "--explainers goes alone" in capsys.readouterr().err
+
+
+def test_the_threshold_of_a_head_is_of_another_score(folder, tmp_path, monkeypatch, capsys):
+    """It was compared with the log-sum-exp, or ended in a KeyError."""
+    others = json.dumps({"score": LARGEST, "threshold": 0.4})
+    head = save_tiny(tmp_path, "cls", others=others)
+    labels = load(head).card.labels
+    monkeypatch.setattr("vitviz.train.measure.read", lambda *_, **__: noise(1, labels))
+    for more in (["--photographs", str(folder)], ["--others", "theirs"]):
+        assert main(["--evaluate", str(head), "--data", "own", *more]) == 1
+        assert f"has a threshold for the {LARGEST}" in capsys.readouterr().err

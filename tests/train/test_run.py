@@ -366,6 +366,7 @@ def test_a_model_of_other_pictures_is_not_called_as_that_of_the_recipe(words: st
         ({"mixup": -0.1}, "mixup must be 0 or more"),
         ({"erase": 1.1}, "erase must be a share from 0 to 1"),
         ({"channels": 4}, "channels must be 1"),
+        ({"seed": 10**10}, "seed must be from 0 to 2147483647"),
         ({"colour": 1.0}, "colour must be at least 0 and less than 1"),
         ({"momentum": 1}, "no field momentum"),
     ],
@@ -446,7 +447,7 @@ def test_a_finished_run_is_not_overwritten(pack, tmp_path, capsys):
     assert main([*words, "--epochs", "1", "--resume"]) == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_stopped_says_how_to_go_on(pack, tmp_path, capsys, monkeypatch, number):
     out = tmp_path / "with space"
     words = ["--data", str(pack), "--out", str(out), *SMALL]

@@ -230,9 +230,25 @@ def test_it_is_said_what_the_teacher_does_and_a_signal_ends_it(toy, tmp_path, ca
     said = f"sees {len(PICTURES) - 1} pictures, each of them twice"  # one is held out
     assert said in capsys.readouterr().out
     monkeypatch.setattr(teacher.Teacher, "features", interrupted)
-    with pytest.raises(Stopped, match="before the first step"):
+    with pytest.raises(Stopped, match="before the next step") as stopped:
         train(TAUGHT, PICTURES, TEST, tmp_path / "stopped")
+    assert not stopped.value.resumes  # there is nothing to go on from
     assert not (tmp_path / "stopped" / teacher.FILE).exists()
+
+
+def test_what_cannot_be_resumed_or_filmed_is_refused_before_the_teacher_works(toy, tmp_path):
+    """It was found after hours."""
+    with pytest.raises(TrainError, match="nothing to resume"):
+        train(TAUGHT, PICTURES, TEST, tmp_path, resume=True)
+    (tmp_path / "film.png").write_text("no picture")
+    with pytest.raises(TrainError, match=r"film\.png"):
+        train(TAUGHT, PICTURES, TEST, tmp_path, film=[tmp_path / "film.png"])
+    train(TAUGHT.changed({"epochs": 1}), PICTURES, TEST, tmp_path)
+    (tmp_path / teacher.FILE).unlink()
+    made = len(toy)
+    with pytest.raises(TrainError, match="not the run to resume: lr"):
+        train(TAUGHT.changed({"lr": 1e-4}), PICTURES, TEST, tmp_path, resume=True)
+    assert len(toy) == made == 1
 
 
 def test_labels_are_made_again_for_other_pictures_or_another_teacher(toy, tmp_path):

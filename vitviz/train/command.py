@@ -46,8 +46,8 @@ A run is kept in the folder --out:
   NAME.safetensors      at the end: the model and all that is known of it; vitviz.load reads it
   NAME.film.safetensors the film beside it, where the app looks for it
 
-Ctrl-C ends a run after the current step and saves it. A run that was killed goes on from the last
-state written; either way it ends as if it had never stopped.
+Ctrl-C ends a run after the current step and saves it, and so does a closed terminal. A run that was
+killed goes on from the last state written; either way it ends as if it had never stopped.
 
 examples:
   python -m vitviz.train --recipe mnist --download
@@ -61,7 +61,7 @@ examples:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command. The exit status is 0, 1 after an error with a sentence, 130 after Ctrl-C,
-    143 after a run that SIGTERM stopped and that is saved.
+    143 or 129 after a run that SIGTERM or a closed terminal stopped and that is saved.
     """
     print_any_character()
     argv = sys.argv[1:] if argv is None else argv
@@ -71,8 +71,8 @@ def main(argv: list[str] | None = None) -> int:
             _do(args)
     except Stopped as stopped:
         if first():
-            again = shlex.join([a for a in argv if a != "--resume"] + ["--resume"])
-            tell(f"{stopped}. Go on with:\n  {how_started()} -m vitviz.train {again}")
+            again = [a for a in argv if a != "--resume"] + ["--resume"] * stopped.resumes
+            tell(f"{stopped}. Go on with:\n  {how_started()} -m vitviz.train {shlex.join(again)}")
         return 128 + stopped.number
     except KeyboardInterrupt:
         return 130

@@ -203,19 +203,25 @@ def read_folder(path: Path, split: str, cut: Preprocess) -> Pictures:
         files += found
         targets += [target] * len(found)
     if not files:
+        if not roots and any(picture_files(root / label) for label in labels):
+            raise TrainError(
+                f"no class in {root} has 10 pictures, and every tenth one is a test picture: add "
+                "more, or sort them into train/CLASS and val/CLASS"
+            )
         raise TrainError(f"{root} holds no pictures ({', '.join(ENDINGS)})")
 
-    def images() -> Iterator[Photo]:
-        for file in files:
-            try:
-                yield open_photo(file)
-            except ImageError as error:
-                raise TrainError(f"{file}: {error}") from error
-
-    pictures = stack(images(), cut, f"{path.name} {split}", len(files))
+    pictures = stack(map(open_one, files), cut, f"{path.name} {split}", len(files))
     return Pictures(
         path.name, pictures, torch.tensor(targets), labels, words=read_names(path / "names.json")
     )
+
+
+def open_one(path: Path) -> Photo:
+    """`open_photo`, with the path in the message about a file that is no picture."""
+    try:
+        return open_photo(path)
+    except ImageError as error:
+        raise TrainError(f"{path}: {error}") from error
 
 
 def read_packs(path: Path, split: str, cut: Preprocess) -> Pictures:

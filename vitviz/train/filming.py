@@ -8,10 +8,9 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from ..model.photo import open_photo
 from ..model.preprocess import Preprocess
 from ..probe.measure.film import TENSORS, Film, grid_facts, look
-from .dataset import Pictures
+from .dataset import Pictures, open_one
 from .errors import writing
 from .run import Run
 from .scores import normalise
@@ -33,7 +32,7 @@ def cast(test: Pictures, files: Sequence[Path], cut: Preprocess) -> tuple[Tensor
     A film contains its pictures: choose files that may be published.
     """
     if files:
-        pictures = [cut.picture(open_photo(file)).permute(2, 0, 1) for file in files]
+        pictures = [cut.picture(open_one(file)).permute(2, 0, 1) for file in files]
         return torch.stack(pictures), [file.stem for file in files]
     some = torch.linspace(0, len(test) - 1, min(ON_SCREEN, len(test))).long()
     return test.images[some], [test.labels[i] for i in test.targets[some].tolist()]

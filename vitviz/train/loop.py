@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from ..model.vit import ViT
 from ..probe.measure.predictions import known_or_not
+from ..stopping import ENDING
 from .checkpoint import HIGH, read_state
 from .dataset import Pictures
 from .errors import TrainError, writing
@@ -39,11 +40,11 @@ class Stop(threading.Event):
 
 
 class Stopped(TrainError):
-    """Raised after the signal `number` has stopped the run, and its state is saved."""
+    """Raised after the signal `number` has stopped the run; `resumes`: its state is saved."""
 
-    def __init__(self, sentence: str, number: int) -> None:
+    def __init__(self, sentence: str, number: int, resumes: bool = True) -> None:
         super().__init__(sentence)
-        self.number = number
+        self.number, self.resumes = number, resumes
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +85,10 @@ def train(
     pictures that show none of the classes. Processes started together by `torchrun` train one
     model.
 
-    Ctrl-C (or SIGTERM) ends the run after the current step and saves it: `Stopped` is raised, and a
-    call with `resume=True` goes on as if nothing had happened. A loss that is not a number raises
-    `TrainError` and leaves the last good state. torch's global random numbers are the same after
-    the call as before.
+    Ctrl-C (SIGTERM, SIGHUP) ends the run after the current step and saves it: `Stopped` is raised,
+    and a call with `resume=True` goes on as if nothing had happened. A loss that is not a number
+    raises `TrainError` and leaves the last good state. torch's global random numbers are the same
+    after the call as before.
     """
     device = device or own_device()
     with writing(folder):
@@ -96,14 +97,17 @@ def train(
     with torch.random.fork_rng(devices), processes() as us:
         with stop_signals(us.size) as stop:
             run = Run(recipe, pictures, device, us, others)
+            # Read before a teacher works for hours: what cannot be read ends the run here.
+            shown, state = cast(test, film, recipe.cut()), state_of(run, folder) if resume else None
             log = Log(folder / "log.jsonl", append=resume, silent=not us.first)
             if recipe.teacher:
-                soft = labels_of_teacher(run, test, folder, stop)
+                resumes = state is not None
+                soft = labels_of_teacher(run, test, folder, stop, resumes)
                 log.write(event="teacher", seconds=run.seconds, **soft.facts)
                 run.follow(soft)
-            if resume:
-                resume_from(run, folder)
-            camera = Camera(run, folder, *cast(test, film, recipe.cut()), labels=pictures.labels)
+            if state is not None:
+                run.take_up(state)
+            camera = Camera(run, folder, *shown, labels=pictures.labels)
             log.write(
                 event="start",
                 step=run.step,
@@ -116,8 +120,14 @@ def train(
         return finish(run, test, log)
 
 
-def labels_of_teacher(run: Run, test: Pictures, folder: Path, stop: Stop) -> SoftLabels:
+def labels_of_teacher(
+    run: Run, test: Pictures, folder: Path, stop: Stop, resumes: bool
+) -> SoftLabels:
     """`teacher.soft_labels` with a progress bar. A stop signal ends it; half of it is of no use."""
+
+    def stopped() -> Stopped:
+        return Stopped("stopped before the next step, nothing was lost", stop.number, resumes)
+
     us, taught = run.processes, sum(len(pictures) for pictures in run.sources)
     total, hidden = times_seen(taught, len(test), us), None if us.first else True
     with tqdm(total=total, desc=run.recipe.teacher, unit=" pictures", disable=hidden) as bar:
@@ -126,18 +136,24 @@ def labels_of_teacher(run: Run, test: Pictures, folder: Path, stop: Stop) -> Sof
         def watch(pictures: int) -> None:
             nonlocal begun
             if stop.is_set():
-                raise Stopped("stopped before the first step, so nothing was saved", stop.number)
+                raise stopped()
             if not begun and us.first:
                 tqdm.write(f"{run.recipe.teacher} sees {taught:,} pictures, each of them twice")
             begun = True
             bar.update(pictures)
 
-        return soft_labels(run.recipe, run.sources, test, folder, run.device, us, watch)
+        try:
+            return soft_labels(run.recipe, run.sources, test, folder, run.device, us, watch)
+        except RuntimeError as error:  # another process has left, and this one waited for it
+            if stop.is_set():
+                raise stopped() from error
+            raise
 
 
-def resume_from(run: Run, folder: Path) -> None:
-    """Go on from the state in the folder. A run that gets another length while its learning rate
-    falls goes back to the last step with the highest rate.
+def state_of(run: Run, folder: Path) -> dict[str, Any]:
+    """The state in the folder, to go on from. A run that gets another length while its learning
+    rate falls goes back to the last step with the highest rate. Raises `TrainError` if there is
+    none, or one of another run.
     """
     state = read_state(folder)
     before = state["recipe"]["epochs"]
@@ -145,7 +161,8 @@ def resume_from(run: Run, folder: Path) -> None:
     last = last_high_step(run.recipe, max(1, round(before * run.steps_per_epoch)))
     if before != run.recipe.epochs and last is not None and state["step"] > last:
         state = read_state(folder, HIGH)
-    run.take_up(state)
+    run.check(state)
+    return state
 
 
 def follow(
@@ -276,7 +293,8 @@ def must_stop(stop: Stop, us: Processes) -> bool:
 
 @contextmanager
 def stop_signals(processes: int = 1) -> Iterator[Stop]:
-    """Turn Ctrl-C or SIGTERM into an event that the loop checks after each step.
+    """Turn Ctrl-C, SIGTERM and a closed terminal into an event that the loop checks after each
+    step. A signal that is ignored, as with nohup, stays so.
 
     The second one interrupts as usual, if there is one process. Several processes get each Ctrl-C
     twice, from the terminal and from torchrun, which kills them after 30 s; they go on saving.
@@ -285,7 +303,8 @@ def stop_signals(processes: int = 1) -> Iterator[Stop]:
     if threading.current_thread() is not threading.main_thread():
         yield stop  # only the main thread hears signals
         return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
+    before = {number: old for number, old in handlers.items() if old is not signal.SIG_IGN}
 
     def put_back() -> None:
         for number, handler in before.items():

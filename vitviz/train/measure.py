@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ..model.checkpoints import rewrite
+from ..model.loaded import KNOWN_OR_NOT
 from ..model.weights import LoadedModel, load
 from ..probe.explain.explainers import EXPLAINERS
 from ..probe.measure.predictions import classes_of, known_or_not
@@ -40,6 +41,8 @@ def evaluate(args: argparse.Namespace) -> None:
     test = read(args.data, "test", cut, data_dir=args.data_dir, download=args.download)
     check_classes(loaded, test)
     if args.explainers:
+        if args.others or args.photographs or args.calibrate:
+            raise TrainError("--explainers goes alone; ask for --others and --photographs apart")
         keys = [*EXPLAINERS] if "all" in args.explainers else args.explainers
         folder = args.out or Path("runs") / f"explainers-{Path(args.evaluate).stem}"
         result = compare_explainers(loaded, args.evaluate, test, keys, folder, args.pictures)
@@ -86,6 +89,7 @@ def photographs_of(
     cut, own = loaded.preprocess, loaded.card.threshold
     if own is None:
         raise TrainError(f"{loaded.card.name} has no threshold: it was not trained with --others")
+    check_score(loaded)
     held_back = json.loads(loaded.card.details["others"]).get(HELD_BACK, own)
     photographs = read_photographs(args.photographs, cut, loaded.card.labels or ())
     known, strangers = (
@@ -132,6 +136,7 @@ def unseen_by(
     """
     if not args.others:
         return None, None
+    check_score(loaded)
     where = {"data_dir": args.data_dir, "download": args.download}
     test = read(args.others, "test", loaded.preprocess, **where)
     facts = json.loads(loaded.card.details.get("others", "{}"))
@@ -145,6 +150,17 @@ def unseen_by(
     if "unseen" in args:
         return split_others(test, test, args.unseen, vars(args).get("seed", 0)).unseen, None
     return test, None
+
+
+def check_score(loaded: LoadedModel) -> None:
+    """Raise `TrainError` if the threshold of the model is not one of `known_or_not`, as that of a
+    head is.
+    """
+    if loaded.card.known_by != KNOWN_OR_NOT:
+        raise TrainError(
+            f"{loaded.card.name} has a threshold for the {loaded.card.known_by}; --others and "
+            "--photographs measure models that were trained with --others"
+        )
 
 
 def check_classes(loaded: LoadedModel, test: Pictures) -> None:

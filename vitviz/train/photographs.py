@@ -8,12 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import ImageError
 from ..model.json_values import is_whole
-from ..model.photo import Photo, open_photo
 from ..model.preprocess import Preprocess
 from ..probe.measure.predictions import Classes, known_or_not, results_of
-from .dataset import Pictures, stack
+from .dataset import Pictures, open_one, stack
 from .errors import TrainError
 from .others import auroc, threshold
 from .scores import score
@@ -65,14 +63,6 @@ def read_photographs(folder: Path, cut: Preprocess, labels: tuple[str, ...]) -> 
     targets = torch.tensor([index for _, index in known])
     pictures = Pictures(folder.name, cut_out([name for name, _ in known]), targets, labels)
     return Photographs(pictures, cut_out(strangers))
-
-
-def open_one(path: Path) -> Photo:
-    """`open_photo`, with the path in the message about a file that is no picture."""
-    try:
-        return open_photo(path)
-    except ImageError as error:
-        raise TrainError(f"{path}: {error}") from error
 
 
 def lowered(held_back: float, known: Tensor) -> float:
@@ -137,11 +127,19 @@ def certain_from(known: Tensor, right: Tensor, strangers: Tensor) -> float:
     The probabilities (n,) of the answers to known photographs, whether they are right, and those
     (m,) of the answers to strangers.
     """
-    for bound in torch.cat([known, strangers]).unique():  # ascending
-        plain = share_right(known >= bound, right, strangers >= bound)
-        if bound > 0 and plain >= RIGHT - ROUNDING:
-            return bound.item()
-    return 1.0
+    bounds = torch.cat([known, strangers]).unique()  # ascending
+    bounds = bounds[bounds > 0]
+
+    def share_from(values: Tensor, of: int) -> Tensor:
+        """The share of so many that reach each bound."""
+        below = torch.searchsorted(values.sort().values, bounds)
+        return (len(values) - below).double() / max(1, of)
+
+    good = KNOWN_SHARE * share_from(known[right], len(known))
+    ours = KNOWN_SHARE * share_from(known, len(known))
+    theirs = (1 - KNOWN_SHARE) * share_from(strangers, len(strangers))
+    fits = bounds[good >= (RIGHT - ROUNDING) * (ours + theirs)]
+    return fits[0].item() if len(fits) else 1.0
 
 
 def share_right(known: Tensor, right: Tensor, strangers: Tensor) -> float:

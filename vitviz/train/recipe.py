@@ -246,6 +246,7 @@ class Recipe:
             for name in names.split():
                 check(good(getattr(self, name)), name, what)
         check(self.channels in (1, 3), "channels", "1 (grey) or 3 (RGB)")
+        check(0 <= self.seed < 2**31, "seed", f"from 0 to {2**31 - 1}")
         if self.teacher:
             check(self.channels == 3, "channels", "3 where there is a teacher")
             check(not (self.mixup or self.cutmix), "teacher", "empty where pictures are mixed")

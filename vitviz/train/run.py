@@ -264,7 +264,17 @@ class Run:
         save_state(folder, vit=self.vit, optimizers=self.optimizers, facts=facts, name=name)
 
     def take_up(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state. Raises `TrainError` if it is of another run.
+        """Go on from a saved state. Raises `TrainError` if it is of another run."""
+        self.check(state)
+        restore(state, self.vit, self.optimizers)
+        self.learner.heads.load_state_dict(state.get("heads", {}))
+        if self.ema is not None:
+            self.ema.module.load_state_dict(state["ema"])
+        self.step = self.saved = state["step"]
+        self.seconds_before = state["seconds"]
+
+    def check(self, state: dict[str, Any]) -> None:
+        """Raise `TrainError` if a saved state is of another run.
 
         Only the title, the number of epochs and of evaluated pictures may differ; and the end of
         the sparse epochs, while the run is still in them.
@@ -296,12 +306,6 @@ class Run:
                 f"the run has done {state['step']} steps already, {self.recipe.epochs:g} epochs "
                 f"are only {self.steps}"
             )
-        restore(state, self.vit, self.optimizers)
-        self.learner.heads.load_state_dict(state.get("heads", {}))
-        if self.ema is not None:
-            self.ema.module.load_state_dict(state["ema"])
-        self.step = self.saved = state["step"]
-        self.seconds_before = state["seconds"]
 
 
 def running_mean(vit: ViT, memory: float) -> Any:

@@ -271,6 +271,14 @@ def fit_head(teacher: Teacher, images: Tensor, targets: Tensor, processes: Proce
     head.bias.copy_(bias / temperature)
 
 
+def of_first(tensor: Tensor, processes: Processes) -> Tensor:
+    """The tensor of the first process, in all of them. Each computes its own, and rounding can turn
+    the sign of an eigenvector.
+    """
+    mine = tensor if processes.first else torch.zeros_like(tensor)
+    return processes.add_up(mine.to(processes.device, copy=True)).to(tensor.device)
+
+
 @torch.no_grad()
 def look(
     teacher: Teacher, images: Tensor, processes: Processes, facts: dict[str, Any]
@@ -283,14 +291,15 @@ def look(
     # Without what all classes share, which changes no probability.
     answers = F.conv2d(first, (weight - weight.mean(0))[..., None, None])
     spread = rearrange(answers, "b k h w -> k (b h w)").cov()
-    basis = torch.linalg.eigh(spread).eigenvectors.flip(1)[:, :RANK]
+    basis = of_first(torch.linalg.eigh(spread).eigenvectors.flip(1)[:, :RANK], processes)
     directions = basis.T @ weight
 
     def projected(features: Tensor) -> Tensor:
         return F.conv2d(features, directions[..., None, None])
 
     few = projected(first)
-    mean, deviation = few.mean((0, 2, 3)), few.std((0, 2, 3)).clamp(min=1e-6)
+    mean = of_first(few.mean((0, 2, 3)), processes)
+    deviation = of_first(few.std((0, 2, 3)).clamp(min=1e-6), processes)
     step = deviation * SPREAD / 127
 
     def rounded(z: Tensor) -> Tensor:
