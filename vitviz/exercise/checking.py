@@ -112,7 +112,7 @@ def run_file(path: str | Path) -> dict[str, Any]:
         return runpy.run_path(str(path))
     except OSError as error:
         raise VitvizError(f"{path} cannot be read: {error.strerror}") from error
-    except Exception as error:  # whatever a student's code can raise
+    except (Exception, SystemExit) as error:  # whatever a student's code can raise, exit() too
         raise VitvizError(f"{path} stops with {in_one_line(error)}") from error
 
 
