@@ -5,6 +5,7 @@ from functools import cache
 
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 from tests.browser.test_site import shares_of
 from vitviz import analyze, load
@@ -222,6 +223,8 @@ def test_the_camera_is_off_when_nobody_looks(filming) -> None:
         tab.wait_for_function(f"{TRACKS}.join() === '{','.join(off * (at + 1))}'")
         stays = at == 5  # a page that is left can come back as it was
         assert (living.count(), tab.locator(".vv-writing").count()) == (stays, stays)
+        if at < 3:  # the keyboard is back where the camera was opened
+            expect(camera).to_be_focused()
         if not stays:
             camera.click()
             living.wait_for()
