@@ -16,8 +16,7 @@ import { complete, startHistory, validSelection } from "../state/state.js";
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
  * @param {import("../types.js").Address|null} address
  * @param {any} link  fields in the link that opened the page; null without an address
- * @param {{shown: (manifest: import("../types.js").Manifest) => void, gone: () => void, render: () => void}}
- *   on
+ * @param {{shown: (manifest: import("../types.js").Manifest) => void, gone: () => void, render: () => void}} on
  *   shown: another analysis is the first one; gone: there is none any more
  * @param {import("./restore.js").Restore} restore
  */

@@ -12,17 +12,14 @@ const LOOK_MS = 100; // between two looks whether the first analysis has come
 
 /**
  * A model from the playground. pictures: some of those it was taught with.
- * @typedef
- *   {{template: import("../types.js").Manifest, buffer: ArrayBuffer, photo: import("../types.js").PhotoFile,
+ * @typedef {{template: import("../types.js").Manifest, buffer: ArrayBuffer, photo: import("../types.js").PhotoFile,
  *   pictures?: import("./taughtrow.js").TaughtPicture[]}} Adopted
  */
 
 /**
  * @param {import("../main.js").App} app
  * @param {Host} host
- * @param
- *   {(template: import("../types.js").Manifest, photo: import("../types.js").PhotoFile) => Promise<boolean>}
- *   show
+ * @param {(template: import("../types.js").Manifest, photo: import("../types.js").PhotoFile) => Promise<boolean>} show
  * @returns {{open: (settings?: string) => Promise<void>, begin: (play: () => Promise<void>) => void,
  *   draw: Host["draw"], take: Host["take"], look: Host["look"],
  *   row: HTMLElement, render: () => void, destroy: () => void}}

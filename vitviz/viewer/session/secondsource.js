@@ -19,9 +19,8 @@ import { overlayNamed } from "../state/overlays.js";
 
 /**
  * @param {import("../main.js").App} app
- * @param {(key: string, signal: AbortSignal) => Promise<import("../types.js").Manifest>} manifestOf  of the
- *   analysis
- *   with this key; not to be asked for any more once the signal is aborted
+ * @param {(key: string, signal: AbortSignal) => Promise<import("../types.js").Manifest>} manifestOf
+ *   of the analysis with this key; not to be asked for any more once the signal is aborted
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
  * @param {() => void} render
  * @returns {{follow: () => Second, close: () => void}}

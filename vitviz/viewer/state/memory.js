@@ -90,7 +90,7 @@ export function recordBook(open) {
       // Another tab may have kept some since this page was opened.
       known = fewest([...recorded(open), ...known, [key, left]]);
       store(open, RECORDS, Object.fromEntries(known));
-      return known.get(key);
+      return known.get(key) ?? left;
     },
   };
 }

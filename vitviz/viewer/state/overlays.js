@@ -12,18 +12,15 @@ import { attentionScale, isGone } from "./sharedscale.js";
  * An overlay: its values, one for each token and NaN where a token has none, and their scale; or why there
  * are none.
  * @typedef {{kind: string, values: Float32Array|null,
- *   scale: import("../maths/scales.js").Scale, colours: string, uniform: number|null, painted?:
- *     Float32Array|null, told?: "rotary"|"bias", decimals?: number,
- *   missing:
- *     null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"gone"|
- *     "positions"|"noPositions"|"explaining"|"explainFailed"|"explainAbsent"}}
- *     Overlay
- *   told: what is shown in place of learned positions: what those inside attention do to a score; decimals:
- *   of the numbers in the
- *     legend, where they are not those of the row
- *   kind: the id of its row; uniform: the value of uniform attention, null for values that are no shares of
- *   attention; painted: red,
- *     green, blue of each patch, in place of values
+ *   scale: import("../maths/scales.js").Scale, colours: string, uniform: number|null,
+ *   painted?: Float32Array|null, told?: "rotary"|"bias", decimals?: number,
+ *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"gone"|
+ *     "positions"|"noPositions"|"explaining"|"explainFailed"|"explainAbsent"}} Overlay
+ *   kind: the id of its row
+ *   uniform: the value of uniform attention, null for values that are no shares of attention
+ *   painted: red, green, blue of each patch, in place of values
+ *   told: what is shown in place of learned positions: what those inside attention do to a score
+ *   decimals: of the numbers in the legend, where they are not those of the row
  * @typedef {(app: import("../main.js").App, token: number) => Partial<Overlay>} ValuesOf
  */
 
@@ -32,20 +29,21 @@ import { attentionScale, isGone } from "./sharedscale.js";
  * @typedef {{
  *   id: string, figure: string, controls: string[],
  *   valuesOf?: ValuesOf,
- *   says?: (selection: any, shown: Overlay) => string, link?: string[], ahead?: boolean, decimals?:
- *     number|null,
+ *   says?: (selection: any, shown: Overlay) => string, link?: string[], ahead?: boolean, decimals?: number|null,
  *   later?: boolean, flows?: boolean, possible?: (source: import("../data/source.js").Source) => boolean,
  *   costs?: (source: import("../data/source.js").Source) => boolean,
  * }} OverlayDescription
- *   figure: the figure for print; later: it can be drawn once there are values, which positions never are for
- *   a prefix token controls: the controls of the page that change it; link: the fields of the selection that
- *   stand in its links valuesOf: what differs from an overlay without values
- *   says: the end of the keys of the sentences that say what is shown ("saying_" and "about_"), by default
- *   its id ahead: what is shown first comes before its layer
+ *   figure: the figure for print
+ *   later: it can be drawn once there are values, which positions never are for a prefix token
+ *   controls: the controls of the page that change it
+ *   link: the fields of the selection that stand in its links
+ *   valuesOf: what differs from an overlay without values
+ *   says: the end of the keys of the sentences that say what is shown ("saying_" and "about_"), by default its id
+ *   ahead: what is shown first comes before its layer
  *   decimals: of the numbers in its legend, by default none; null: as many as each needs
  *   flows: its values are shares that sum to 1
- *   possible: whether this source can have it, by default any; costs: whether a map of another token has to
- *   be asked for
+ *   possible: whether this source can have it, by default any
+ *   costs: whether a map of another token has to be asked for
  */
 
 /** @type {OverlayDescription[]} */

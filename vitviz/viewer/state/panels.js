@@ -16,8 +16,8 @@ import { startToken } from "../maths/geometry.js";
  *   rests?: (grid: import("../maths/geometry.js").Grid) => number,
  *   borrows?: (selection: import("./state.js").Selection) => any,
  *   selects?: Record<string, Field>, prefers?: Record<string, Field>, link?: string[],
- *   alone?: boolean, whole?: boolean, paints?: boolean, controls?: string[], note?: (app:
- *     import("../main.js").App) => string,
+ *   alone?: boolean, whole?: boolean, paints?: boolean, controls?: string[],
+ *   note?: (app: import("../main.js").App) => string,
  *   painting?: (app: import("../main.js").App) => {colours: Float32Array|null}|null,
  *   explains?: string[], lights: (app: import("../main.js").App) => (string|number)[],
  *   both?: (app: import("../main.js").App, other: import("../main.js").App) => import("../types.js").Panel,
@@ -40,8 +40,8 @@ import { startToken } from "../maths/geometry.js";
  *   controls: the controls of the page that it uses, whatever lies over the picture
  *   note: the text that stands on the picture while it is open; "": none
  *   painting: the colours of the patches that lie over the picture in place of its overlay, once they are
- *   here; null: none explains: the parts of the line that lead to it: photo, patches, position, layers,
- *   answer
+ *     here; null: none
+ *   explains: the parts of the line that lead to it: photo, patches, position, layers, answer
  *   lights: the parts of the line that it is about now, a layer by its number
  *   both: makes a part that shows both analyses at once, above the two panels
  *   code: Python that makes the array on the screen and calls it `shown`, for a selection and a taste; null

@@ -9,21 +9,20 @@ import { FUSIONS } from "../maths/rollout.js";
 /**
  * @typedef {{token: number, partner: number|"strongest", pinned: boolean, layer: number, head: number|"mean",
  *   direction: "from"|"to", panel: string, overlay: string,
- *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, experiment:
- *     string,
+ *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, experiment: string,
  *   lesson: string, step: number, [own: string]: any}} Selection
  *   partner: the token on the other side of a pair, the key where attention is from the token; "strongest" is
  *     whichever other token has most attention with it
  *   beside: the key of the second analysis, "" if there is none
  *   experiment: the interventions of an experiment as a text (experiment.js), "" if there are none; it is
- *   shown while
- *     `beside` is OPERATED
- *   lesson: the id of the open lesson, "" if there is none; step: of it, counted from 1; 0 what is recalled
- *   before them, one more than there are what was found lent: the fields that the open panel has borrowed,
- *   with their values before; own: fields that a panel adds
+ *     shown while `beside` is OPERATED
+ *   lesson: the id of the open lesson, "" if there is none
+ *   step: of the lesson, counted from 1; 0: what is recalled before them; one more than there are: what was found
+ *   lent: the fields that the open panel has borrowed, with their values before
+ *   own: fields that a panel adds
  * @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid,
- *   panels: import("./panels.js").PanelDescription[], besides: string[], lessons?:
- *     import("../lessons/steps.js").Lesson[]}} Shape
+ *   panels: import("./panels.js").PanelDescription[], besides: string[],
+ *   lessons?: import("../lessons/steps.js").Lesson[]}} Shape
  *   besides: keys of the analyses that can be put beside it; lessons: those that can be opened
  */
 
