@@ -37,7 +37,7 @@ export function createCheat({ trunk: { template }, model, say, nameOf }) {
 
   async function look() {
     const { found } = now;
-    if (!found) return;
+    if (!found || now.busy) return;
     now.busy = true;
     render(found);
     try {

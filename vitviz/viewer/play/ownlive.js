@@ -120,20 +120,32 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
 
   async function film() {
     const mine = ++turn;
-    for (;;) {
-      await new Promise(requestAnimationFrame); // there is none while nobody sees the page
-      if (mine !== turn || !stream.isOn()) return;
-      const frame = shutter.shoot(stream.video);
-      if (!frame) continue;
-      await tell(new Uint8Array(pictureOf(inChannels(frame, preprocess.channels), preprocess).data));
+    try {
+      for (;;) {
+        await new Promise(requestAnimationFrame); // there is none while nobody sees the page
+        if (mine !== turn || !stream.isOn()) return;
+        const frame = shutter.shoot(stream.video);
+        if (!frame) continue;
+        await tell(new Uint8Array(pictureOf(inChannels(frame, preprocess.channels), preprocess).data));
+      }
+    } catch (error) {
+      if (mine === turn && stream.isOn()) {
+        stream.stop();
+        forget(); // no answer stands over a picture that it is not of
+        setText(note, spoken.say("ownFailed", { why: error.message }));
+      }
+      throw error;
     }
+  }
+
+  function forget() {
+    for (const node of [word, why, answers]) node.replaceChildren();
   }
 
   /** Answers the picture that stands still, whose head may be another one by now. */
   function again() {
     if (!stream.isOn() && still) tell(still.pixels);
-    if (model.found()) return;
-    for (const node of [word, why, answers]) node.replaceChildren();
+    if (!model.found()) forget();
   }
 
   /** @param {Uint8Array} pixels */

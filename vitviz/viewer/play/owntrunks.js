@@ -82,7 +82,7 @@ export function createTrunks({ template, known }, say) {
 
   async function compare() {
     const of = found;
-    if (!of) return;
+    if (!of || busy) return;
     busy = true;
     const tell = (share) => setText(status, say("ownComparing", { share: Math.floor(100 * share) + "%" }));
     tell(0);

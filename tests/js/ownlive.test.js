@@ -1,0 +1,149 @@
+/** A visitor's own things: what is pressed twice runs once, and an engine that fails leaves no answer standing. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { createCheat } from "../../vitviz/viewer/play/owncheat.js";
+import { createOwnLive } from "../../vitviz/viewer/play/ownlive.js";
+import { createTrunks } from "../../vitviz/viewer/play/owntrunks.js";
+import { sayingIn } from "../../vitviz/viewer/play/saying.js";
+import { openPage, settled } from "./page.js";
+
+const image = { height: 4, width: 4, channels: 3 };
+const say = sayingIn("en");
+const template = { model: { image, grid: { rows: 2, cols: 2 } } };
+
+/** The failures that a page leaves to its console; without this they are those of the test. */
+function heardOf(context) {
+  const kept = process.listeners("unhandledRejection");
+  const failures = /** @type {string[]} */ ([]);
+  process.removeAllListeners("unhandledRejection");
+  process.on("unhandledRejection", (/** @type {any} */ error) => failures.push(error.message));
+  context.after(() => {
+    process.removeAllListeners("unhandledRejection");
+    for (const hear of kept) process.on("unhandledRejection", hear);
+  });
+  return failures;
+}
+
+/** A camera that films one colour. */
+function filming(context) {
+  const create = document.createElement;
+  Object.assign(document, {
+    createElement(tag) {
+      const node = /** @type {any} */ (create(tag));
+      if (tag === "video")
+        Object.assign(node, {
+          play: async () => {},
+          videoWidth: 4,
+          videoHeight: 4,
+          readyState: 2,
+          HAVE_CURRENT_DATA: 2,
+        });
+      if (tag === "canvas")
+        node.getContext = () => ({
+          drawImage() {},
+          getImageData: () => ({ data: new Uint8ClampedArray(64), width: 4, height: 4 }),
+        });
+      return node;
+    },
+  });
+  const track = { stop() {}, addEventListener() {}, getSettings: () => ({}) };
+  const stream = { getTracks: () => [track], getVideoTracks: () => [track] };
+  Object.defineProperty(globalThis, "navigator", {
+    configurable: true,
+    value: { mediaDevices: { getUserMedia: async () => stream, enumerateDevices: async () => [] } },
+  });
+  context.after(() => delete (/** @type {any} */ (globalThis).navigator));
+}
+
+test("where the engine fails the camera goes off, the answer goes, and the page says why", async (context) => {
+  const { body, button } = openPage(context);
+  filming(context);
+  const failures = heardOf(context);
+  const found = { things: [{ name: "cup" }, { name: "pen" }], threshold: null, none: undefined };
+  let answers = 0;
+  const model = {
+    found: () => found,
+    async answer() {
+      answers += 1;
+      if (answers > 1) throw new Error("the engine is gone");
+      return { shares: [0.9, 0.1], of: found };
+    },
+  };
+  const live = createOwnLive(
+    /** @type {any} */ ({
+      trunk: {
+        template,
+        known: {
+          facts: {
+            preprocess: {
+              size: [4, 4],
+              channels: 3,
+              interpolation: "bilinear",
+              crop_pct: 1,
+              mean: [0, 0, 0],
+            },
+          },
+        },
+        tools: { said: ({ key }) => ({ en: key }) },
+      },
+      model,
+      nameOf: ({ name }) => name,
+      changed() {},
+    }),
+  );
+  body.append(live.build(say, "en", () => {}));
+  button(say("ownCamera")).click();
+  while (failures.length === 0) await settled();
+  assert.deepEqual([failures, live.isOn()], [["the engine is gone"], false]);
+  assert.equal(body.querySelector(".vv-own-word").textContent, "");
+  assert.ok(body.textContent.includes(say("ownFailed", { why: "the engine is gone" })));
+});
+
+test("the test of halves runs once, however often it is pressed", async (context) => {
+  const { body, button } = openPage(context);
+  let [runs, done] = [0, (_found) => {}];
+  const model = {
+    halves() {
+      runs += 1;
+      return new Promise((resolve) => {
+        done = resolve;
+      });
+    },
+  };
+  const cheat = createCheat(/** @type {any} */ ({ trunk: { template }, model, say, nameOf: String }));
+  body.append(cheat.root);
+  cheat.render(/** @type {any} */ ({ count: [1, 1] }));
+  const press = button(say("ownCheat"));
+  press.click();
+  press.click();
+  assert.equal(runs, 1);
+  done([]);
+  await settled();
+  press.click();
+  assert.equal(runs, 2);
+});
+
+test("the comparison of trunks runs once, however often it is pressed", async (context) => {
+  const { body, button } = openPage(context);
+  heardOf(context); // there is nothing to learn from
+  let read = 0;
+  const config = { image_size: 8, patch_size: 4, depth: 1, embed_dim: 16, num_heads: 1, num_classes: 2 };
+  const known = {
+    tensors: {},
+    get described() {
+      read += 1;
+      return { config, preprocess: {} };
+    },
+  };
+  const trunks = createTrunks(/** @type {any} */ ({ template, known }), say);
+  body.append(trunks.root);
+  trunks.render(/** @type {any} */ ({ count: [1, 1], pictures: [] }));
+  const press = button(say("ownCompare"));
+  press.click();
+  const once = read;
+  press.click();
+  await settled(50);
+  assert.equal(read, once);
+});
