@@ -108,6 +108,14 @@ class Fake {
     else if (["value", "title", "id", "tabindex"].includes(name)) this[name] = String(value);
   }
 
+  toggleAttribute(name, on) {
+    if (on) this.setAttribute(name, "");
+    else {
+      delete this.attributes[name];
+      if (FLAGS.includes(name)) this[name] = false;
+    }
+  }
+
   getAttribute(name) {
     return this.attributes[name] ?? null;
   }

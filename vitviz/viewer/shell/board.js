@@ -146,6 +146,7 @@ export function createBoard(app) {
       measured.disconnect();
       bar.destroy();
       line.destroy();
+      lesson.destroy();
       glossary.destroy();
       tabs.destroy();
     },

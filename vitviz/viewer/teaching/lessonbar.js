@@ -24,7 +24,7 @@ const AFTER = ["why", "claim", "slip"];
 
 /**
  * @param {import("../main.js").App} app
- * @returns {{root: HTMLElement, render: () => void}}
+ * @returns {{root: HTMLElement, render: () => void, destroy: () => void}}
  */
 export function createLessonBar(app) {
   const { t, course } = app;
@@ -66,7 +66,13 @@ export function createLessonBar(app) {
         course.reveal([question.textContent, gapText(app, course.truth())]);
     },
   });
-  const again = button({ text: t("lessonAgain"), onClick: () => course.again() });
+  const again = button({
+    text: t("lessonAgain"),
+    onClick() {
+      course.again();
+      (answer.querySelector("input, textarea, button") ?? title).focus({ preventScroll: true });
+    },
+  });
   const next = button({ text: t("lessonNext"), onClick: () => move(1) });
   for (const main of [reveal, play]) main.classList.add("vv-main");
   const others = button({ text: t("lessonOthers"), onClick: () => app.teaching.openLessons() });
@@ -96,7 +102,7 @@ export function createLessonBar(app) {
   );
   // the step whose texts and inputs are drawn, its input: {root, render}, and its words
   let [drawn, input, heard] = ["", null, ""];
-  return { root, render };
+  return { root, render, destroy: ballot.stop };
 
   function move(by) {
     if (!course.closed() || by < 0) course.go(course.number() + by);
@@ -108,6 +114,7 @@ export function createLessonBar(app) {
   function render() {
     const lesson = course.lesson();
     show(root, lesson !== null);
+    if (!lesson) ballot.stop();
     if (!lesson) return;
     if (app.teaching.speaksLessons()) renderStep(lesson);
     else setText(title, t("lessonLoading"));

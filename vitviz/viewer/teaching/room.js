@@ -31,8 +31,8 @@ const MARGIN = 4;
  * pupil, as after a restart; one that was made after the answer was seen is never sent.
  * @param {import("../main.js").App} app
  * @param {() => void} changed  the answer is kept back from now on, or no longer
- * @returns {{root: HTMLElement, render: () => void, waits: () => boolean}}  waits: the teacher has not opened the
- *   answer yet
+ * @returns {{root: HTMLElement, render: () => void, waits: () => boolean, stop: () => void}}  waits: the teacher has
+ *   not opened the answer yet; stop: nobody sees the question any more
  */
 export function createBallot(app, changed) {
   const { t } = app;
@@ -45,7 +45,12 @@ export function createBallot(app, changed) {
   // the question, the guess that was sent or is being sent, and whether the teacher shows its vote
   let [open, held, timer, waits] = ["", "", 0, false];
   show(line, false);
-  return { root, render, waits: () => waits };
+  return { root, render, waits: () => waits, stop };
+
+  function stop() {
+    clearTimeout(timer);
+    [open, waits] = ["", false]; // what is on its way is for no question
+  }
 
   function render() {
     const { course } = app;
