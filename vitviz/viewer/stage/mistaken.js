@@ -1,7 +1,7 @@
 /** Mistaken: pictures of the camera whose answers a visitor marked as wrong, kept until it is closed. */
 
 import { el, setText, show } from "../parts/dom.js";
-import { button } from "../parts/widgets.js";
+import { allow, button } from "../parts/widgets.js";
 
 /** The oldest leaves when another one comes. */
 const KEPT = 12;
@@ -34,7 +34,7 @@ export function createMistaken(say) {
 
   function render() {
     const held = list.childElementCount;
-    if (mark) show(mark, answer !== "");
+    if (mark) allow(mark, answer !== ""); // it stays where it is, under the pointer or the focus
     setText(count, held > 0 ? say("camera_mistaken", { count: held }) : say("camera_seek"));
     show(list, held > 0);
   }
