@@ -266,6 +266,7 @@ def test_examples_have_names(capsys, monkeypatch, tmp_path) -> None:
     code, out, _ = call(capsys, "look", "red-panda", "--model", "photos", "--json")
     assert code == 0
     assert json.loads(out)["photo"]["name"] == "red-panda.jpg"
+    assert cli.parted(["cat", "--json"]) == ("look", ["cat", "--json"])  # not only with a hyphen
     Path("cat").write_bytes(b"no photo")  # a file comes first
     assert "'cat' is not a picture" in refused(capsys, "look", "cat")
 

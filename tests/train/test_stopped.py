@@ -175,7 +175,7 @@ def test_a_signal_in_the_middle_of_saving_waits_until_it_is_saved(tmp_path, monk
     assert checkpoint.read_state(tmp_path)["step"] == 5
 
 
-def test_ctrl_c_while_a_trained_model_is_measured_ends_that(words, is_whole, monkeypatch):
+def test_ctrl_c_while_a_trained_model_is_measured_ends_that(words, is_whole, monkeypatch, capsys):
     """It was heard after the last step, and nothing came of it."""
 
     def pressed(*_given):
@@ -184,6 +184,8 @@ def test_ctrl_c_while_a_trained_model_is_measured_ends_that(words, is_whole, mon
     with monkeypatch.context() as patch:
         patch.setattr("vitviz.train.loop.finish", pressed)
         assert main(words("measured")) == 130
+    assert "stopped while the model was measured" in (said := capsys.readouterr().err)
+    assert said.rstrip().endswith("--resume")
     assert main([*words("measured"), "--resume"]) == 0
     is_whole("measured")
 

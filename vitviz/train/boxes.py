@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from ..model.vit import ViT
 from ..probe.capture.grid import PatchGrid
@@ -39,7 +40,8 @@ def attention_in_boxes(
     device = next(vit.parameters()).device
     explainers = measured()
     maps: dict[str, list[Tensor]] = {explainer.key: [] for explainer in explainers}
-    for batch in pictures.images[selected].split(batch_size):
+    batches = pictures.images[selected].split(batch_size)
+    for batch in tqdm(batches, "maps in boxes", leave=False, disable=None):
         pixels = normalise(batch.to(device).float() / 255, mean, std)
         with torch.enable_grad(), capture(vit, target="answer") as recorder:
             traces = recorder.traces(vit(pixels))

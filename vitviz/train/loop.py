@@ -117,7 +117,11 @@ def train(
                 processes=us.size,
             )
             follow(run, test, folder, log, camera, stop, save_every)
-        return finish(run, test, log)
+        try:
+            return finish(run, test, log)
+        except KeyboardInterrupt:
+            done = f"stopped while the model was measured; the run is saved in {folder}"
+            raise Stopped(done, signal.SIGINT) from None
 
 
 def labels_of_teacher(

@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
 from ..model.vit import ViT
 from ..probe.capture.grid import PatchGrid
@@ -152,7 +153,7 @@ def mean_distances(
     """Mean attention distance of each head, averaged over pictures. (L, H), in pixels"""
     grid, device = PatchGrid.of(vit.config), next(vit.parameters()).device
     total = torch.zeros(vit.config.depth, vit.config.num_heads)
-    for batch in pictures.images.split(50):
+    for batch in tqdm(pictures.images.split(50), "how far heads look", leave=False, disable=None):
         with capture(vit) as recorder:
             logits = vit(normalise(batch.to(device).float() / 255, mean, std))
         for trace in recorder.traces(logits):
