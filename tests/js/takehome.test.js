@@ -98,7 +98,11 @@ test("a note that is being written is there when the dialog opens again, and in 
       const node = nodeOf(tag);
       // as in a browser: what a textarea is made with stands in it
       if (tag === "textarea")
-        Object.defineProperty(node, "textContent", { set: (text) => Object.assign(node, { value: text }) });
+        Object.defineProperty(node, "textContent", {
+          set(text) {
+            node.value = text;
+          },
+        });
       return node;
     },
   };
