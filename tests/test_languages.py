@@ -116,13 +116,20 @@ PARTICLES = {
     "'cell'이(가)": "'cell'이",
     "“위치 없음”은(는) 고양이\u2019을(를)": "“위치 없음”은 고양이\u2019를",
     "그림(2)을(를)": "그림(2)를",
+    "1(으)로 3(으)로 벽(으)로 물(으)로": "1로 3으로 벽으로 물로",
+    "'dog'(이)라는 요가(이)라는 작가(이)라는": "'dog'라는 요가라는 작가라는",
+    # English words as they are read, abbreviations by their letters.
+    "cat을(를) book이(가) pen(으)로 apple(으)로": "cat을 book이 pen으로 apple로",
+    "tiger을(를) desk이(가) boat과(와) house은(는)": "tiger를 desk가 boat와 house는",
+    "ViT은(는) MLP과(와) png(으)로 R(으)로 M(으)로": "ViT는 MLP와 png로 R로 M으로",
     "을(를) (가) 이것": "을(를) (가) 이것",
 }
 
 
 def test_korean_particles_fit_the_word_before_them() -> None:
     assert {text: languages.with_particles(text) for text in PARTICLES} == PARTICLES
-    script = f"""import {{ withParticles }} from "{PARTICLES_JS}";
-        console.log(JSON.stringify({json.dumps(list(PARTICLES))}.map(withParticles)))"""
+    script = f"""import {{ filled }} from "{PARTICLES_JS}";
+        const all = {json.dumps(list(PARTICLES))};
+        console.log(JSON.stringify(all.map((one) => filled(one, {{}}))))"""
     said = json.loads(node("--input-type=module", "-e", script))
     assert said == list(PARTICLES.values())  # the viewer says the same

@@ -112,27 +112,45 @@ def _text(key: str, language: str) -> str:
     return dictionary(language, subject).get(name) or dictionary(ENGLISH, subject)[name]
 
 
-# Korean particles after a consonant, and after a vowel. Digits and letters count by their names.
-PARTICLES = (("을", "를"), ("은", "는"), ("이", "가"), ("과", "와"))
-CLOSED = frozenset("013678LMNRlmnr")
+# Korean particles after a consonant, and after a vowel; viewer/text/particles.js has the same.
+PARTICLES = (("을", "를"), ("은", "는"), ("이", "가"), ("과", "와"), ("으로", "로"), ("이라", "라"))
 _EITHER = re.compile(
-    r"""([^\s'"\u2019”)\]])(['"\u2019”)\]]*)(?:"""
-    + "|".join(rf"({a}\({b}\)|{b}\({a}\))" for a, b in PARTICLES)
+    r"""([A-Za-z]*[^\s'"\u2019”)\]])(['"\u2019”)\]]*)(?:"""
+    + "|".join(
+        rf"(\({a[0]}\){b})" if a.endswith(b) else rf"({a}\({b}\)|{b}\({a}\)(?!라))"
+        for a, b in PARTICLES
+    )
     + ")"
 )
+# Digits and letters whose Korean names end in ㄹ, and in another consonant.
+LIQUID, CLOSED = frozenset("178LRlr"), frozenset("036MNmn")
+# English words, read as such, and not letter by letter; their ends that stay a consonant in Korean.
+_WORD = re.compile(r"(?=.*[aeiouy])[a-z]+", re.IGNORECASE)
+_ENDS = re.compile(r"(?:^|[^aeiou])[aeiou](?:ck|[ptk])$|ook$|[mn]e?$|ng$")
 
 
 def with_particles(text: str) -> str:
     """Resolve particles written for both cases, such as 을(를), by the word before them."""
 
     def fitting(found: re.Match[str]) -> str:
-        last, quotes, *either = found.groups()
-        syllable = ord(last) - 0xAC00  # one without a final consonant is a multiple of 28
-        closed = syllable % 28 != 0 if 0 <= syllable < 11172 else last in CLOSED
+        word, quotes, *either = found.groups()
         which = next(at for at, particle in enumerate(either) if particle)
-        return last + quotes + PARTICLES[which][0 if closed else 1]
+        closed, vowel = PARTICLES[which]
+        end = _end_of(word)
+        return word + quotes + (vowel if not end or (end == "ㄹ" and vowel == "로") else closed)
 
     return _EITHER.sub(fitting, text)
+
+
+def _end_of(word: str) -> str:
+    """The consonant at the end of a word: "ㄹ", "*" for any other, "" for none."""
+    last = word[-1]
+    syllable = ord(last) - 0xAC00
+    if 0 <= syllable < 11172:  # one without a final consonant is a multiple of 28, ㄹ is the eighth
+        return "ㄹ" if syllable % 28 == 8 else "*" if syllable % 28 else ""
+    if len(word) > 1 and last.islower() and _WORD.fullmatch(word):
+        return "ㄹ" if re.search("le?$", word) else "*" if _ENDS.search(word) else ""
+    return "ㄹ" if last in LIQUID else "*" if last in CLOSED else ""
 
 
 def _inner(value: Any, language: str) -> Any:

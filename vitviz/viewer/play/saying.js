@@ -1,6 +1,6 @@
 /** Saying: the texts of the playground in one language. */
 
-import { withParticles } from "../text/particles.js";
+import { filled } from "../text/particles.js";
 import { TEXTS } from "./playtexts.js";
 
 /**
@@ -19,6 +19,6 @@ export function sayingIn(language, subject) {
     if (!Object.hasOwn(texts, key)) throw new Error("no text named " + key);
     const special = key + "_" + subject;
     const text = texts[Object.hasOwn(texts, special) ? special : key];
-    return withParticles(text.replace(/\{(\w+)\}/g, (_, name) => String(values[name])));
+    return filled(text, values);
   };
 }

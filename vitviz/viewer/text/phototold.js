@@ -1,6 +1,6 @@
 /** Messages about a photo or an experiment, in every language, with the sentences of Python. */
 
-import { withParticles } from "./particles.js";
+import { filled } from "./particles.js";
 import { PHOTO } from "./phototexts.js";
 
 /** Texts of a page without a host, by the text that they replace: it opens fewer formats. */
@@ -21,7 +21,7 @@ export const saidOf = (message, alone = false) =>
 function sentence({ key: named, values }, language, alone) {
   const key = (alone && ALONE[named]) || named;
   const text = PHOTO[language][key] ?? PHOTO.en[key];
-  return withParticles(text.replace(/\{(\w+)\}/g, (_, name) => valueOf(values[name], language, alone)));
+  return filled(text, values, (value) => valueOf(value, language, alone));
 }
 
 /** A value as text. It can be a message itself, a list, or JSON. */

@@ -6,7 +6,7 @@ import { digits, multiple } from "../maths/numbers.js";
 import { ITSELF } from "../state/experiment.js";
 import { changeText } from "./changes.js";
 import { languageOf } from "./language.js";
-import { withParticles } from "./particles.js";
+import { filled } from "./particles.js";
 import { STRINGS } from "./strings.js";
 
 /**
@@ -19,7 +19,7 @@ export function translator(language) {
   return (key, values = {}) => {
     const text = texts[key] ?? STRINGS.en[key];
     if (text === undefined) throw new Error("no text named " + key);
-    return withParticles(text.replace(/\{(\w+)\}/g, (_, name) => String(values[name])));
+    return filled(text, values);
   };
 }
 
