@@ -1,6 +1,10 @@
 /** Download: gives the visitor a file that this page has made, to keep or in a tab of its own. */
 
+import { csvText } from "../maths/csv.js";
 import { el } from "./dom.js";
+
+/** A table for spreadsheets, which know by its mark that it is UTF-8. @param {import("../maths/csv.js").Table} table */
+export const csvFile = (table) => new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" });
 
 /** @param {Blob} blob @param {string} name */
 export const download = (blob, name) => give(blob, { download: name });

@@ -3,6 +3,7 @@
 import { el } from "../parts/dom.js";
 import { allow, button } from "../parts/widgets.js";
 import { openPaper, paper } from "../teaching/paper.js";
+import { sumOf } from "./ownresult.js";
 import { CARD, LONGEST_TEXT } from "./ownset.js";
 import { thumbnailOf } from "./thumbnails.js";
 
@@ -54,7 +55,6 @@ export function createOwnPapers({ set, say, language, trunk, nameOf, found, chan
   /** @param {import("./ownmodel.js").Found} learned */
   function sheetOf(learned) {
     const { things, right, count, pair, pictures } = learned;
-    const sum = (counts) => counts.reduce((all, one) => all + one, 0);
     const listed = (textOf) =>
       el("ul", {}, ...things.map((thing, at) => el("li", { text: textOf(nameOf(thing), at) })));
     const written = (key) =>
@@ -70,10 +70,12 @@ export function createOwnPapers({ set, say, language, trunk, nameOf, found, chan
       [titles.purpose, ...written("purpose")],
       [say("ownCounts"), listed((name, at) => name + ": " + things[at].pictures.length)],
       [titles.pictures_from, ...written("pictures_from")],
-      sum(count) > 0
+      sumOf(count) > 0
         ? [
             say("ownGood"),
-            el("p", { text: say("ownOf", { right: sum(right), count: sum(count) }) + " " + say("ownAll") }),
+            el("p", {
+              text: say("ownOf", { right: sumOf(right), count: sumOf(count) }) + " " + say("ownAll"),
+            }),
             listed((name, at) => name + ": " + say("ownOf", { right: right[at], count: count[at] })),
             el("p", { text: confused }),
             ...shots.map((at) =>

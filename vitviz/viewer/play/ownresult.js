@@ -89,4 +89,5 @@ export function createOwnResult({ say, nameOf, image }) {
   }
 }
 
-const sumOf = (counts) => counts.reduce((sum, count) => sum + count, 0);
+/** @param {number[]} counts */
+export const sumOf = (counts) => counts.reduce((sum, count) => sum + count, 0);

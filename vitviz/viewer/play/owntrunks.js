@@ -11,10 +11,9 @@ import { drawn } from "../learn/parameters.js";
 import { el, setText, show } from "../parts/dom.js";
 import { allow, button } from "../parts/widgets.js";
 import { checkpointOf, mirrored } from "./ownmodel.js";
+import { sumOf } from "./ownresult.js";
 
 const SIDE = 12; // of the picture that stands for pixels alone
-
-const sumOf = (counts) => counts.reduce((sum, count) => sum + count, 0);
 
 /**
  * The mean values of 12 x 12 fields of a picture, from 0 to 1, as torch's adaptive_avg_pool2d takes them.

@@ -4,9 +4,8 @@
 
 import { ITEMS, ROUNDS } from "../lessons/check.js";
 import { CODE_LETTERS, HANDED, classOf, codeFrom, readResults, tableOf } from "../lessons/checkcodes.js";
-import { csvText } from "../maths/csv.js";
 import { el, setText, show } from "../parts/dom.js";
-import { download } from "../parts/download.js";
+import { csvFile, download } from "../parts/download.js";
 import { button } from "../parts/widgets.js";
 import { heard, replyText } from "./room.js";
 import { itemTitle } from "./selfcheck.js";
@@ -28,13 +27,7 @@ export function createCheckClass(app) {
   const csv = button({
     text: t("check.csv"),
     title: t("check.csvTitle"),
-    onClick: () =>
-      download(
-        new Blob(["\ufeff" + csvText(tableOf(readResults(field.value).guesses))], {
-          type: "text/csv;charset=utf-8",
-        }),
-        "vitviz-self-check.csv",
-      ),
+    onClick: () => download(csvFile(tableOf(readResults(field.value).guesses)), "vitviz-self-check.csv"),
   });
   const cells = (tag, texts) => texts.map((text) => el(tag, { text, scope: tag === "th" ? "col" : null }));
   const table = el(

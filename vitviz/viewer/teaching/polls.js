@@ -3,9 +3,8 @@
  * new class begins.
  */
 
-import { csvText } from "../maths/csv.js";
 import { el, setText, show } from "../parts/dom.js";
-import { download } from "../parts/download.js";
+import { csvFile, download } from "../parts/download.js";
 import { button } from "../parts/widgets.js";
 import { optionText, stepText, titleOf, written } from "../text/lesson.js";
 import { photoName, tokenName } from "../text/words.js";
@@ -114,7 +113,6 @@ export function createPolls(app) {
   }
 
   function save() {
-    const text = "\ufeff" + csvText(pollTable(Object.values(pollsOf(app))));
-    download(new Blob([text], { type: "text/csv;charset=utf-8" }), "vitviz-polls.csv");
+    download(csvFile(pollTable(Object.values(pollsOf(app)))), "vitviz-polls.csv");
   }
 }
