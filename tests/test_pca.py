@@ -90,6 +90,9 @@ def test_what_does_not_fit_is_said(tmp_path) -> None:
     one = analyze(tiny("cls"), photo())
     for given, options, words in (
         ([], {}, "at least one"),
+        (["a"], {}, "analyses, as vitviz.analyze returns them, got str"),
+        (one, {}, "analyses, as vitviz.analyze returns them, got Analysis alone"),
+        (7, {}, "analyses, as vitviz.analyze returns them, got int"),
         ([one, analyze(tiny("registers"), photo())], {}, "one model"),
         ([one], {"foreground": "object"}, "positive, negative or None, not 'object'"),
         ([one], {"layer": 99}, "layer"),

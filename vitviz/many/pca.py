@@ -1,6 +1,6 @@
 """PCA of the patches of several pictures, with one basis for all, as DINOv2's authors do it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -51,11 +51,17 @@ def pca(
     foreground  "positive" or "negative": the side of the first component that is kept. The sign of
                 a direction is a convention, so look which side holds the object. None: all patches
 
-    Raises `SelectionError` without analyses, for several models, a layer that the model does not
-    have, another word for `foreground`, or if fewer than three patches are kept; `VitvizError` for
-    an analysis read from a file, which does not hold the norm: `normed=False` needs none.
+    Raises `SelectionError` without analyses, for anything else than analyses, for several models, a
+    layer that the model does not have, another word for `foreground`, or if fewer than three
+    patches are kept; `VitvizError` for an analysis read from a file, which does not hold the norm:
+    `normed=False` needs none.
     """
+    if isinstance(analyses, Analysis) or not isinstance(analyses, Iterable):
+        alone = " alone" if isinstance(analyses, Analysis) else ""
+        raise SelectionError(_no_analyses(analyses, alone))
     analyses = list(analyses)
+    if other := [each for each in analyses if not isinstance(each, Analysis)]:
+        raise SelectionError(_no_analyses(other[0]))
     if not analyses:
         raise SelectionError("PCA needs at least one analysis")
     if any(_model_of(other) != _model_of(analyses[0]) for other in analyses):
@@ -86,6 +92,11 @@ def pca(
         )
         for shape, one, rgb, is_kept in zip(shapes, *parts, strict=True)
     ]
+
+
+def _no_analyses(came: object, alone: str = "") -> str:
+    kind = type(came).__name__
+    return f"PCA takes a list of analyses, as vitviz.analyze returns them, got {kind}{alone}"
 
 
 def _model_of(analysis: Analysis) -> tuple[object, ...]:
