@@ -17,6 +17,8 @@ from tests.models import photo, spread, tiny
 from vitviz import BrokenPicture, LoadedModel, SelectionError, VitvizError, WeightsError, analyze
 from vitviz.many.measures import MEASURES, price
 from vitviz.many.pictures import pictures_of
+from vitviz.model.loaded import LARGEST
+from vitviz.model.taught import Taught
 from vitviz.surveys import summary
 
 
@@ -90,6 +92,48 @@ def test_light_and_dark_are_exchanged_where_it_is_asked(tiny_vit: LoadedModel) -
     lost = vitviz.ablate(tiny_vit, few, off, target=2, invert=True, progress=False)
     falls = [one.trace.logits[2] - one.operate(off).trace.logits[2] for one in alone]
     close(lost.logits[0], torch.stack(falls))
+
+
+class Bomb(torch.utils.data.Dataset):
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, place: int) -> Any:
+        if place == 1:
+            raise Image.DecompressionBombError("too many pixels")
+        return pictures(3)[place]
+
+
+def test_a_bomb_in_a_data_set_is_one_broken_picture(tiny_vit: LoadedModel) -> None:
+    found = vitviz.survey(tiny_vit, Bomb(), progress=False)
+    assert len(found.pictures) == 2
+    assert [one.sentence for one in found.broken] == ["picture 1 cannot be opened: too many pixels"]
+
+
+def test_an_address_is_named_as_it_was_given(tiny_vit: LoadedModel) -> None:
+    (broken,) = vitviz.analyze_many(tiny_vit, ["https://example.com/a.jpg"], progress=False)
+    assert broken.name == "https://example.com/a.jpg"
+    assert "is an address, not a file" in broken.sentence
+    (broken,) = vitviz.analyze_many(tiny_vit, "https://example.com/a.jpg", progress=False)
+    assert "is an address, not a file" in broken.sentence
+
+
+def test_pictures_by_class_are_refused_where_they_have_none(tiny_vit: LoadedModel) -> None:
+    some = {"cup": pictures(2), "pen": pictures(3)}
+    for ask in (vitviz.features, vitviz.analyze_many, vitviz.survey, vitviz.ablate, vitviz.cka):
+        with pytest.raises(VitvizError, match=r"a dict came.*vitviz\.teach takes .* by class"):
+            ask(tiny_vit, some)
+
+
+@pytest.mark.parametrize("ask", ["analyze_many", "survey", "features", "ablate", "cka"])
+def test_files_that_are_passed_over_are_named(tiny_vit, files, capsys, ask: str) -> None:
+    (files / "class 1" / "more.txt").write_text("more")
+    for progress in (True, False):
+        found = getattr(vitviz, ask)(tiny_vit, files, progress=progress)
+        list(found) if ask == "analyze_many" else found
+        err = capsys.readouterr().err
+        said = "note: 2 other files were passed over: more.txt (it is text), notes.txt"
+        assert (said in err) == progress
 
 
 def test_an_analysis_that_is_kept_keeps_no_other(tiny_vit: LoadedModel) -> None:
@@ -317,12 +361,158 @@ def test_labels_say_what_is_right(tiny_vit: LoadedModel, files: Path) -> None:
     assert vitviz.survey(tiny_vit, pictures(3), labels=numbers, progress=False).accuracy == 1
     spoken = [f"CLASS_{number}" for number in numbers]
     assert vitviz.survey(tiny_vit, pictures(3), labels=spoken, progress=False).accuracy == 1
-    unknown = vitviz.survey(tiny_vit, pictures(3), labels=["a", "b", "c"], progress=False)
-    assert unknown.accuracy is None
+    partly = vitviz.survey(tiny_vit, pictures(3), labels=["a", spoken[1], None], progress=False)
+    assert [one.right for one in partly.pictures] == [None, True, None]
     with pytest.raises(VitvizError, match="3 pictures need as many labels, got 2"):
         vitviz.survey(tiny_vit, pictures(3), labels=[1, 2])
     with pytest.raises(VitvizError, match='"folders"'):
         vitviz.survey(tiny_vit, pictures(3), labels="folder")
+
+
+def test_labels_of_which_none_is_a_class_are_refused_at_once(tmp_path) -> None:
+    loaded = tiny("cls")
+
+    def never(place: int) -> Any:
+        raise AssertionError
+
+    some = [never] * 3
+    for labels, named in ((["a", "b", "a"], "'a', 'b'"), ([7, 8, 9], "'7', '8', '9'")):
+        with pytest.raises(VitvizError, match=f"no label is a class of tiny cls: {named}"):
+            vitviz.survey(loaded, some, labels=labels, progress=False)
+    for name in ("cats", "dogs"):
+        (tmp_path / "sorted" / name).mkdir(parents=True)
+        Image.fromarray(photo()).save(tmp_path / "sorted" / name / "0.png")
+    with pytest.raises(VitvizError, match="no label is a class of tiny cls: 'cats', 'dogs'"):
+        vitviz.survey(loaded, tmp_path / "sorted", labels="folders", progress=False)
+    # Where nothing could be right, labels only stand beside the answers.
+    for model, measures in ((tiny("registers"), ("answer",)), (loaded, ("distance",))):
+        few = vitviz.survey(model, pictures(2), measures, labels=["a", "b"], progress=False)
+        assert [one.label for one in few.pictures] == ["a", "b"]
+
+
+def numbered(kind: str) -> Any:
+    return {
+        "numpy": lambda given: np.array(given),
+        "torch": lambda given: torch.tensor(given),
+        "floats": lambda given: [float(one) for one in given],
+        "numbers of numpy": lambda given: [np.int64(one) for one in given],
+        "iterator": iter,
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch", "floats", "numbers of numpy", "iterator"])
+def test_labels_are_numbers_of_any_kind(tiny_vit: LoadedModel, kind: str) -> None:
+    found = vitviz.survey(tiny_vit, pictures(3), labels=numbered(kind)([1, 2, 3]), progress=False)
+    assert [one.label for one in found.pictures] == ["class 1", "class 2", "class 3"]
+    made = vitviz.features(tiny_vit, pictures(3), labels=numbered(kind)([1, -1, 3]), progress=False)
+    assert made.labels == (1, -1, 3)
+    assert {type(label) for label in made.labels} == {int}
+
+
+@pytest.mark.parametrize(
+    "labels", [[1.5, 2, 3], [1, [2], 3], {1: 2, 3: 4, 5: 6}, {1, 2, 3}, torch.tensor(1)]
+)
+def test_labels_of_another_kind_are_refused(tiny_vit: LoadedModel, labels: Any) -> None:
+    with pytest.raises(VitvizError, match=r"labels? must be"):
+        vitviz.survey(tiny_vit, pictures(3), labels=labels, progress=False)
+
+
+def test_a_negative_class_is_none(tiny_vit: LoadedModel) -> None:
+    class Unlabelled(Items):
+        def __getitem__(self, place: int) -> tuple[Any, int]:
+            return pictures(4)[place], (0, -1, 1, -1)[place]
+
+    for classes in (("class 1", "class 2"), ()):
+        items = Unlabelled()
+        items.classes = classes
+        found = vitviz.survey(tiny_vit, items, progress=False)
+        labels = [one.label for one in found.pictures]
+        first, second = classes or ("class 0", "class 1")
+        assert labels == [first, None, second, None]
+        assert [one.right is None for one in found.pictures] == [False, True, False, True]
+
+
+def test_a_picture_of_none_of_the_things_is_right_where_that_is_the_answer() -> None:
+    loaded, array = tiny("cls"), pictures(1)[0]
+    best, second = (one.index for one in analyze(loaded, array).predictions(2))
+    count = loaded.card.config.num_classes
+    taught = Taught("photos", (1,) * count, 0.03, ((0,) * count,) * count, none=best)
+    others = json.dumps({"score": LARGEST, "threshold": 0.01})
+    details = {"taught": taught.to_json(), "others": others}
+    loaded = replace(loaded, card=replace(loaded.card, details=details))
+    found = vitviz.survey(loaded, [array, array], labels=[best, second], progress=False)
+    assert [one.answer for one in found.pictures] == [f"class {best}"] * 2
+    assert [one.right for one in found.pictures] == [True, False]
+    assert [one.known for one in found.pictures] == [False, False]
+
+
+def test_other_pictures_without_a_file_are_answered_anew(tiny_vit, tmp_path, monkeypatch) -> None:
+    file, arrays = tmp_path / "survey.jsonl", pictures(4)
+    passes = []
+    run = vitviz.many.survey._Run.lines
+    monkeypatch.setattr(
+        "vitviz.many.survey._Run.lines",
+        lambda self, batch: passes.extend(batch) or run(self, batch),
+    )
+
+    def again(source: Any, **options: Any) -> tuple[Any, int]:
+        passes.clear()
+        found = vitviz.survey(tiny_vit, source, file=file, progress=False, **options)
+        plain = vitviz.survey(tiny_vit, source, progress=False, **options)
+        for kept, told in zip(found.pictures, plain.pictures, strict=True):
+            assert kept.probability == pytest.approx(told.probability, abs=1e-6)
+            assert (kept.answer, kept.label, kept.right) == (told.answer, told.label, told.right)
+        assert_close(found.mean(), plain.mean(), rtol=1e-5, atol=1e-5)
+        return found, len(passes) - len(plain.pictures)
+
+    assert again(arrays[:2])[1] == 2
+    assert again(arrays[:2])[1] == 0  # the same pictures
+    assert again([Image.fromarray(one) for one in arrays[:2]])[1] == 0  # in another form
+    assert again(arrays[2:])[1] == 2
+    assert again([arrays[2], arrays[0], arrays[3]])[1] == 2
+    assert again([arrays[2], arrays[0], arrays[3]], stretch=False, labels=[1, 2, 3])[1] == 0
+    assert again([arrays[2], arrays[0], arrays[3]], labels=[3, 2, 1])[1] == 0
+    told = [json.loads(line) for line in file.read_text().split("\n")[1:-1]]
+    assert {one["picture"]: one["label"] for one in told} == {
+        "picture 0": "class 3", "picture 1": "class 2", "picture 2": "class 1",
+    }  # fmt: skip
+
+
+def test_a_line_of_several_classes_is_answered_anew_for_another_label(tmp_path) -> None:
+    loaded = tiny("cls")
+    loaded = replace(loaded, card=replace(loaded.card, outputs="any_of"))
+    true = [analyze(loaded, one).answer().classes for one in pictures(3)]
+    assert max(map(len, true)) > 1
+    for place in (0, 1):
+        labels = [classes[min(place, len(classes) - 1)] for classes in true]
+        found = vitviz.survey(
+            loaded, pictures(3), labels=labels, file=tmp_path / "x.jsonl", progress=False
+        )
+        assert found.accuracy == 1
+
+
+def test_a_survey_without_a_file_opens_each_picture_once(tiny_vit: LoadedModel) -> None:
+    opened = []
+
+    class Counted(Items):
+        def __getitem__(self, place: int) -> tuple[Any, int]:
+            opened.append(place)
+            return super().__getitem__(place)
+
+    vitviz.survey(tiny_vit, Counted(), progress=False)
+    assert opened == [0, 1, 2, 3]
+
+
+def test_names_of_any_letters_come_back_from_the_file(tiny_vit: LoadedModel, tmp_path) -> None:
+    names = [f"a{letter}b" for letter in "\u2028\u2029\x85\x1e\x0b"]
+    for name, array in zip(names, pictures(), strict=True):
+        Image.fromarray(array).save(tmp_path / f"{name}.png")
+    file = tmp_path / "survey.jsonl"
+    first = vitviz.survey(tiny_vit, tmp_path, file=file, progress=False)
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))  # as Windows ends a line
+    again = vitviz.survey(tiny_vit, tmp_path, file=file, progress=False)
+    assert again.pictures == first.pictures
+    assert len(first.pictures) == len(names)
 
 
 def test_a_survey_goes_on_from_its_file(tiny_vit, files, tmp_path, monkeypatch) -> None:

@@ -20,7 +20,7 @@ from ..probe.intervene.intervention import read as read_interventions
 from ..probe.intervene.surgery import Surgery
 from ..probe.measure.predictions import TRUE, class_named, most_probable, probabilities_of
 from .analyses import in_batches, made_of, size_of
-from .pictures import BrokenPicture, pictures_of, watched
+from .pictures import BrokenPicture, note_others, pictures_of, watched
 from .survey import as_csv
 
 Changes = Intervention | Mapping[str, Any] | Sequence[Intervention | Mapping[str, Any]]
@@ -129,6 +129,7 @@ def ablate(
     broken: list[BrokenPicture] = []
     parts: list[tuple[Tensor, ...]] = []
     found = watched(pictures_of(pictures), progress)
+    note_others(pictures, progress)
     for batch in in_batches(found, size_of(batch_size, loaded)):
         opened = made_of(batch, Look(invert, stretch), lambda photo: picture_of(loaded, photo))
         broken += [result for result in opened if isinstance(result, BrokenPicture)]

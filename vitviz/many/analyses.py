@@ -1,12 +1,10 @@
 """analyze_many: the analyses of many pictures, one after another, whose passes go in batches."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
 import torch
-from tqdm import tqdm
 
 from ..errors import CaptureError, VitvizError
 from ..model.loaded import LoadedModel, check_runs
@@ -19,7 +17,7 @@ from ..probe.forward import forwards, sound
 from ..probe.intervene.intervention import Intervention
 from ..probe.intervene.intervention import read as read_interventions
 from ..probe.intervene.surgery import Surgery
-from .pictures import BrokenPicture, Label, Picture, others_in, pictures_of, watched
+from .pictures import BrokenPicture, Label, Picture, note_others, pictures_of, watched
 
 Made = TypeVar("Made")
 
@@ -54,8 +52,7 @@ def analyze_many(
     check_runs(loaded)
     surgery = Surgery(read_interventions(interventions), loaded.card.config)
     found = watched(pictures_of(pictures), progress)
-    if progress and (note := others_in(pictures)):
-        tqdm.write(f"note: {note}", file=sys.stderr)
+    note_others(pictures, progress)
     batches = in_batches(found, size_of(batch_size, loaded))
     look = Look(invert, stretch)
     return (analysis for analysis, _ in labelled(loaded, batches, surgery, look, values))

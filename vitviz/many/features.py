@@ -1,6 +1,5 @@
 """features: pooled features of many pictures, as arrays for a linear probe, k-NN or CKA."""
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from ..errors import SelectionError
 from ..languages import Message
@@ -22,7 +20,7 @@ from ..probe.capture.selection import counted
 from ..probe.capture.trace import is_sound
 from ..probe.normalised import unnormalised
 from .analyses import each_of, in_batches, made_of, size_of
-from .pictures import BrokenPicture, Label, Picture, others_in, pictures_of, watched
+from .pictures import BrokenPicture, Label, Picture, note_others, pictures_of, watched
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -83,8 +81,7 @@ def features(
     layers = _layers(layer, loaded.card.config.depth)
     plain = pooling(loaded, pool)
     found = pictures_of(pictures, labels)
-    if progress and (note := others_in(pictures)):
-        tqdm.write(f"note: {note}", file=sys.stderr)
+    note_others(pictures, progress)
     batches = in_batches(watched(found, progress), size_of(batch_size, loaded))
     if normalised and (invert or stretch):
         raise SelectionError("invert and stretch are for photos, not for normalised pixels")
@@ -208,6 +205,7 @@ def cka(
     for model in models:
         check_runs(model)
     found, made = list(pictures_of(pictures)), []
+    note_others(pictures, progress)
     for model in models:
         layers = _layers(range(model.card.config.depth), model.card.config.depth)
         batches = in_batches(watched(found, progress), size_of(batch_size, model))

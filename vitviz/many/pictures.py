@@ -1,6 +1,8 @@
 """Find many pictures, in files, folders, lists, tensors and data sets; open them one by one."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -37,12 +39,14 @@ class Picture:
     take   returns an argument of `open_photo`, and the class: its number, its name, or None
     file   path of the file, if there is one
     group  pictures of one group are left out of a head together; None: each is its own
+    label  its class, if that is known before the picture is opened
     """
 
     name: str
     take: Callable[[], tuple[Any, Label]]
     file: Path | None = None
     group: int | None = None
+    label: Label = None
 
     def stamp(self) -> str:
         """Length and time of the file, to detect changes; "" if there is no file."""
@@ -52,11 +56,25 @@ class Picture:
             return ""
         return f"{stat.st_size} {stat.st_mtime_ns}" if stat else ""
 
+    def stamped(self, stretch: bool = False) -> tuple["Picture", str]:
+        """The picture and its stamp: that of its file, or without a file a digest of its pixels. It
+        was opened for that, and is not opened again. "" if it cannot be: `open` says why.
+        """
+        if self.file is not None:
+            return self, self.stamp()
+        try:
+            photo, label = self.open(stretch)
+        except VitvizError:
+            return self, ""
+        digest = hashlib.blake2b(photo.image.tobytes(), digest_size=16)
+        digest.update(f"{photo.image.mode} {photo.image.size}".encode())
+        return replace(self, take=partial(_known, photo, label)), digest.hexdigest()
+
     def given(self) -> tuple[Any, Label]:
         """The picture as it was given, and its class. Raises `ImageError` if its source fails."""
         try:
             return self.take()
-        except DECODER_ERRORS as error:  # data sets raise various errors
+        except (*DECODER_ERRORS, Image.DecompressionBombError) as error:  # data sets raise various
             raise ImageError(f"{self.name} cannot be opened: {error}") from error
 
     def open(self, stretch: bool = False) -> tuple[Photo, Label]:
@@ -79,41 +97,11 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
     labels  the class of each picture, its number or name; "folders": the name of the folder that a
             file lies in
 
-    Raises `VitvizError` for a source without pictures.
+    Raises `VitvizError` for a source without pictures, and for labels that are no numbers or names.
     """
     by_folder = isinstance(labels, str) and labels == "folders"
-    if isinstance(labels, str | int | float) and not by_folder:
-        raise VitvizError(f'labels must be "folders" or one for each picture, got {short(labels)}')
-    given = None if labels is None or isinstance(labels, str) else [*labels]
-    found: Iterable[Picture]
-    if _is_one(source):
-        found = list(_each(0, source, by_folder))
-    elif hasattr(source, "__getitem__") and hasattr(source, "__len__"):
-        files = isinstance(source, list | tuple) and any(
-            isinstance(item, str | Path) for item in source
-        )
-        if files:  # a folder among them can hold many
-            found = [
-                picture
-                for place, item in enumerate(source)
-                for picture in _each(place, item, by_folder)
-            ]
-        else:
-            found = [
-                Picture(f"picture {place}", partial(_item, source, place))
-                for place in range(len(source))
-            ]
-    elif isinstance(source, Iterable):
-        found = (
-            picture
-            for place, item in enumerate(source)
-            for picture in _each(place, item, by_folder)
-        )
-    else:
-        raise VitvizError(
-            "pictures can be a folder, a list, a tensor or a data set; "
-            f"a {type(source).__name__} came"
-        )
+    given = None if labels is None or by_folder else _labels(labels)
+    found = _found(source, by_folder)
     if isinstance(found, list) and not found:
         others = f": {note}" if (note := others_in(source)) else ""
         raise VitvizError(f"there are no pictures in {str(source)[:80]!r}{others}")
@@ -126,9 +114,72 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
     return list(labelled) if isinstance(found, list) else labelled
 
 
+def _found(source: Any, by_folder: bool) -> Iterable[Picture]:
+    """The pictures of a source; a list if their number is known."""
+    if isinstance(source, Mapping):
+        raise VitvizError(
+            "pictures can be a folder, a list, a tensor or a data set; "
+            f"a {type(source).__name__} came, and vitviz.teach takes pictures by class"
+        )
+    if _is_one(source):
+        return list(_each(0, source, by_folder))
+    if hasattr(source, "__getitem__") and hasattr(source, "__len__"):
+        files = isinstance(source, list | tuple) and any(
+            isinstance(item, str | Path) for item in source
+        )
+        if files:  # a folder among them can hold many
+            return [
+                picture
+                for place, item in enumerate(source)
+                for picture in _each(place, item, by_folder)
+            ]
+        return [
+            Picture(f"picture {place}", partial(_item, source, place))
+            for place in range(len(source))
+        ]
+    if isinstance(source, Iterable):
+        return (
+            picture
+            for place, item in enumerate(source)
+            for picture in _each(place, item, by_folder)
+        )
+    raise VitvizError(
+        f"pictures can be a folder, a list, a tensor or a data set; a {type(source).__name__} came"
+    )
+
+
+def _labels(labels: Any) -> list[Label]:
+    """The labels of a user: numbers as int. Raises `VitvizError` for other things."""
+    orderless = isinstance(labels, str | Mapping | Set)
+    try:
+        given = None if orderless else [*labels]
+    except TypeError:  # a number, or a tensor of one
+        given = None
+    if given is None:
+        raise VitvizError(f'labels must be "folders" or one for each picture, got {short(labels)}')
+    return [_as_label(label) for label in given]
+
+
+def _as_label(label: Any) -> Label:
+    if label is None or isinstance(label, str):
+        return label
+    try:
+        if float(label) == int(label):  # also of numpy and torch
+            return int(label)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        pass
+    raise VitvizError(f"a label must be the number or the name of a class, got {short(label)}")
+
+
 def with_label(picture: Picture, label: Label) -> Picture:
     """The same picture, of this class."""
-    return replace(picture, take=partial(_labelled, picture, label))
+    return replace(picture, take=partial(_labelled, picture, label), label=label)
+
+
+def note_others(source: Any, progress: bool) -> None:
+    """Name the files that are passed over in the folders of a source on stderr, if `progress`."""
+    if progress and (note := others_in(source)):
+        tqdm.write(f"note: {note}", file=sys.stderr)
 
 
 def others_in(source: Any) -> Message | None:
@@ -192,16 +243,15 @@ def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
         )
     if not isinstance(source, str | Path):
         return iter([Picture(f"picture {place}", partial(_pair, source))])
+    if isinstance(source, str) and "://" in source:  # as a path it would lose a slash
+        return iter([Picture(source, partial(_pair, source))])
     path = _expanded(source)
     files = picture_files(path) if is_folder(source) else [path]
-    return (
-        Picture(
-            str(file),
-            partial(_pair, (file, file.absolute().parent.name) if by_folder else file),
-            file,
-        )
-        for file in files
-    )
+    return (_of_file(file, file.absolute().parent.name if by_folder else None) for file in files)
+
+
+def _of_file(file: Path, label: Label) -> Picture:
+    return Picture(str(file), partial(_known, file, label), file, label=label)
 
 
 def _batch(source: Any) -> list[tuple[Any, Any]] | None:
@@ -225,10 +275,14 @@ def _expanded(path: str | Path) -> Path:
 
 
 def _item(source: Any, place: int) -> tuple[Any, Label]:
-    """An item of a data set or a sequence; class numbers become names if the data set has names."""
+    """An item of a data set or a sequence; class numbers become names if the data set has names,
+    and a negative one None.
+    """
     picture, label = _pair(source[place])
     names = getattr(source, "classes", ())  # as data sets of torchvision have them
-    return picture, str(names[label]) if isinstance(label, int) and label < len(names) else label
+    if not names or not isinstance(label, int) or label >= len(names):
+        return picture, label
+    return picture, str(names[label]) if label >= 0 else None
 
 
 def _pair(item: Any) -> tuple[Any, Label]:
@@ -240,6 +294,10 @@ def _pair(item: Any) -> tuple[Any, Label]:
     if isinstance(label, str) or label is None:
         return picture, label
     return picture, int(label)
+
+
+def _known(picture: Any, label: Label) -> tuple[Any, Label]:
+    return picture, label
 
 
 def _labelled(picture: Picture, label: Label) -> tuple[Any, Label]:

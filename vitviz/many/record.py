@@ -80,7 +80,8 @@ class Record:
                 return {}
             data = self.path.read_bytes()
             whole = data[: data.rfind(b"\n") + 1]
-            head, *texts = whole.decode("utf-8").splitlines() or [""]
+            # not splitlines: a name may hold U+2028, which is a letter in JSON
+            head, *texts = whole.decode("utf-8").replace("\r\n", "\n").split("\n")[:-1] or [""]
             if head != self.head:
                 raise VitvizError(
                     f"{self.path} is no survey of this model with these measures: name another file"

@@ -4,7 +4,7 @@ import csv
 import io
 import sys
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from ..probe.measure.predictions import Results, classes_of, results_of
 from ..whole import at_home
 from .analyses import in_batches, labelled, made_of, size_of
 from .measures import ANSWER, DISTANCE, FOOLED, MEASURES, QUICK, chosen, price, quick
-from .pictures import BrokenPicture, Label, Picture, others_in, pictures_of, watched
+from .pictures import NAMED, BrokenPicture, Label, Picture, note_others, pictures_of, watched
 from .record import Line, PictureResult, Record
 
 
@@ -164,42 +164,48 @@ def survey(
               others is printed first, on stderr, unless `progress` is False
     labels    the class of each picture; "folders": the name of the folder that it lies in
     file      written after each batch, a line of JSON for each picture. Pictures that it has
-              already, by name and by the time and length of their files, are not computed again.
-              It must be of the same model and measures, else `VitvizError` is raised. Broken
-              pictures are tried again
+              already, by name and by the time and length of their files, or by their pixels where
+              they have no files, are not computed again. It must be of the same model and measures,
+              else `VitvizError` is raised. Broken pictures are tried again
     invert, stretch  see `analyze`
 
-    A picture without a result is among `broken`. Raises `SelectionError` for an unknown measure,
-    `VitvizError` if there are no pictures, or if no label is a class of the model.
+    A picture without a result is among `broken`; one that is listed twice counts once. Raises
+    `SelectionError` for an unknown measure, `VitvizError` if there are no pictures, and before the
+    first of them is opened if labels are given and none is a class that the model could answer.
     """
     check_runs(loaded)
     names = chosen(measures)
     found = pictures_of(pictures, labels)
-    others = others_in(pictures)
-    for note in (price(names, loaded), f"note: {others}" if others else "") if progress else ():
-        if note:
-            tqdm.write(note, file=sys.stderr)
     run = _Run(loaded, names, Look(invert, stretch))
+    if labels is not None and isinstance(found, Sequence):
+        run.check_labels(picture.label for picture in found)
+    if progress and (note := price(names, loaded)):
+        tqdm.write(note, file=sys.stderr)
+    note_others(pictures, progress)
     record = None if file is None else Record(at_home(file), run.head(), names)
     done = {} if record is None else record.read()
-    order: dict[str, None] = {}  # a picture that is listed twice counts once
+    stamps: dict[str, str] = {}  # of each picture, in their order
 
     def missing() -> Iterator[Picture]:
-        for picture in watched(found, progress):
-            again = picture.name in order
-            order[picture.name] = None
-            before = done.get(picture.name)
-            if not again and (before is None or before.stamp != picture.stamp()):
+        for given in watched(found, progress):
+            if given.name in stamps:
+                continue
+            picture, stamp = (given, "") if record is None else given.stamped(stretch)
+            stamps[given.name] = stamp
+            before = done.get(given.name)
+            line = run.again(before, stamp, picture) if before else None
+            if line is None:
                 yield picture
+            elif record is not None and line is not before:
+                record.write([line])
+                done[given.name] = line
 
     for batch in in_batches(missing(), size_of(batch_size, loaded)):
-        stamps = [picture.stamp() for picture in batch]  # before they are read
-        stamped = zip(run.lines(batch), stamps, strict=True)
-        lines = [replace(line, stamp=stamp) for line, stamp in stamped]
+        lines = [replace(line, stamp=stamps[line.picture]) for line in run.lines(batch)]
         if record is not None:
             record.write(lines)
         done |= {line.picture: line for line in lines}
-    return run.survey([done[name] for name in order])
+    return run.survey([done[name] for name in stamps])
 
 
 class _Run:
@@ -260,26 +266,68 @@ class _Run:
 
     def _line(self, name: str, label: Label, logits: Tensor, values: Mapping[str, Tensor]) -> Line:
         results = results_of(logits, self.classes, 1) if ANSWER in self.measures else Results()
-        labels = self.classes.labels
-        if isinstance(label, int):  # the number of a class of this model, or of an unknown class
-            label = labels[label] if 0 <= label < len(labels) else str(label)
-        if not results.predictions:
-            return Line(name, values, PictureResult(name, label=label))
+        named = self.named(label)
+        if results.answer is None:
+            return Line(name, values, PictureResult(name, label=named))
         best, known = results.predictions[0], results.known_or_not
-        taught = label is not None and _plain(label) in map(_plain, labels)
-        answer, right = results.answer, None
-        if taught and label is not None and answer is not None and answer.outputs != "value":
-            right = _plain(label) in (_plain(labels[index]) for index in answer.classes)
+        said = [best.label]  # also "none of these", where `answer` is the nearest of the others
+        if self.classes.outputs != "one_of":
+            said = [self.classes.labels[index] for index in results.answer.classes]
         result = PictureResult(
             name,
             best.label,
             best.probability,
             None if known is None else known.known,
-            label,
-            right,
+            named,
+            self._right(named, said),
             best.logit if best.probability is None else None,
         )
         return Line(name, values, result)
+
+    def named(self, label: Label) -> str | None:
+        """The name of a class, or of an unknown one its number; None for a negative number."""
+        if not isinstance(label, int):
+            return label
+        labels = self.classes.labels
+        return labels[label] if 0 <= label < len(labels) else str(label) if label >= 0 else None
+
+    def _right(self, named: str | None, said: Iterable[str]) -> bool | None:
+        """Whether a class is among those said; None if that class is not known to the model."""
+        known = named is not None and _plain(named) in map(_plain, self.classes.labels)
+        if named is None or not known or self.classes.outputs == "value":
+            return None
+        return _plain(named) in map(_plain, said)
+
+    def again(self, line: Line, stamp: str, picture: Picture) -> Line | None:
+        """A line of an earlier run, with the class that the picture has now; None if it must be
+        answered anew: it is another picture, or one of another class where the answer was several
+        classes, which a line does not hold.
+        """
+        if not stamp or stamp != line.stamp or line.result is None:
+            return None
+        named, result = self.named(picture.given()[1]), line.result
+        if self.classes.outputs in ("any_of", "score"):
+            return line if result.label == named else None
+        said = [] if result.answer is None else [result.answer]
+        right = self._right(named, said) if said else None
+        if (result.label, result.right) == (named, right):
+            return line
+        return replace(line, result=replace(result, label=named, right=right))
+
+    def check_labels(self, labels: Iterable[Label]) -> None:
+        """Raise `VitvizError` if there are labels, and none is a class of a model that answers with
+        classes.
+        """
+        names = [*dict.fromkeys(name for name in map(self.named, labels) if name is not None)]
+        answers = self.classes.labels and self.classes.outputs != "value"
+        if ANSWER not in self.measures or not answers or not names:
+            return
+        if all(self._right(name, ()) is None for name in names):
+            more = ", ..." if len(names) > NAMED else ""
+            raise VitvizError(
+                f"no label is a class of {self.loaded.card.name}: "
+                f"{', '.join(map(repr, names[:NAMED]))}{more}"
+            )
 
     def survey(self, lines: Sequence[Line]) -> Survey:
         whole = [line for line in lines if line.result is not None]

@@ -39,7 +39,7 @@ from .pictures import (
     BrokenPicture,
     Picture,
     is_folder,
-    others_in,
+    note_others,
     pictures_of,
     watched,
     with_label,
@@ -156,8 +156,8 @@ def rows_of(
     plain, size, classes = pooling(loaded, pool), size_of(batch_size, loaded), classes_in(pictures)
     if is_set(pictures):
         plain = _as_seen(plain, pictures)
-    elif progress and (note := others_in(pictures)):
-        tqdm.write(f"note: {note}", file=sys.stderr)
+    else:
+        note_others(pictures, progress)
     labels = tuple(classes)
     rows = _rows(plain, classes, size, look, progress, parts)
     _check(rows, labels)
