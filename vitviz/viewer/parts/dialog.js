@@ -31,8 +31,11 @@ export function createDialog(t, title, kind, ...nodes) {
     headOf(t, title, () => dialog.close()),
     ...nodes,
   );
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
-  }); // on its backdrop
+  // A click on its backdrop; text that is selected up to there is none, for its pointer went down inside.
+  let outside = false;
+  dialog.addEventListener("pointerdown", ({ target }) => (outside = target === dialog));
+  dialog.addEventListener("click", ({ target }) => {
+    if (outside && target === dialog) dialog.close();
+  });
   return dialog;
 }
