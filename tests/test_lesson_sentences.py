@@ -241,13 +241,13 @@ GUARDS: dict[str, Guard] = {
         lambda world: (
             len(turned_photos(world)) == 5 and all(world.keeps(photo, **NOISE) for photo in PHOTOS)
         ),
-        {"en": "With 4 levels the gradient", "ko": "4단계면"},
+        {"en": "The photo model of this page", "ko": "이 페이지의 사진 모델에서는"},
     ),
-    "fooled_half_why": Guard(
+    "fooled_half_holds": Guard(
         lambda world: (
             [first_in_patches(world, photo) for photo in turned_photos(world)] == [True] * 5
         ),
-        {"en": "It is so for all five", "ko": "답이 바뀌는 사진 다섯 장"},
+        {"en": "With the photo model of this page", "ko": "이 페이지의 사진 모델에서는"},
     ),
     "fooled_handed_why": Guard(
         lambda world: all(late_is_better(world, photo) for photo in turned_photos(world)),
@@ -263,7 +263,7 @@ GUARDS: dict[str, Guard] = {
     ),
     "matter_layers_why": Guard(
         lambda world: sum(halved_without_maps(world, photo) for photo in PHOTOS) == 3,
-        {"en": "Three of the six photos", "ko": "그러면 사진 여섯 장 가운데"},
+        {"en": "With the photo model of this page", "ko": "이 페이지의 사진 모델에서는"},
     ),
     "cheats_mend_why": Guard(
         lambda world: takes_for_3(world.models["photos"], 40, 30) == 30,
@@ -311,10 +311,6 @@ GUARDS: dict[str, Guard] = {
             and TRUTHS["orderMatters"](Seen(world.of("digit", model="mnist")), {}) == "same"
         ),
         {"en": "In grey pictures", "ko": "회색 그림에서는"},
-    ),
-    "transplant_turn_slip": Guard(
-        lambda world: top(with_cls_of_dog(world, 5)) == top(world.of("goldfish")),
-        {"en": "Here CLS takes what", "ko": "여기에서 CLS는"},
     ),
 }
 
