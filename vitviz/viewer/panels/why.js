@@ -1,6 +1,7 @@
 /** Panel First look: what the picture shows in one sentence, and three experiments, one press each. */
 
 import { strongest } from "../maths/attention.js";
+import { SPOTLIGHT } from "../maths/colour.js";
 import { patchCanvas, pixelCanvas } from "../parts/canvas.js";
 import { el, setText, show } from "../parts/dom.js";
 import { percent } from "../maths/numbers.js";
@@ -42,13 +43,14 @@ function create(app) {
     { class: "vv-squares", "aria-label": t("whySquares") },
     ...squares.map(({ root }) => root),
   );
+  const light = el("p", { class: "vv-note", text: t("whyLight") });
   const dares = createDares(app);
   const root = el(
     "div",
     { class: "vv-why" },
     found,
     list,
-    el("p", { class: "vv-note", text: t("whyLight") }),
+    light,
     dares.root,
     isOwn(app.source) ? createKnown(app) : null,
   );
@@ -57,6 +59,7 @@ function create(app) {
   function render({ token }) {
     const { layer, head, direction } = app.selection;
     const shown = shownApp(app);
+    show(light, app.taste.colours === SPOTLIGHT);
     const { maps, grid, picture, photograph } = shown.source;
     const values = maps.head(layer, token, direction, head);
     dares.render();
