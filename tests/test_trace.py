@@ -334,3 +334,32 @@ def test_gradients_that_cannot_be_are_refused_with_a_sentence() -> None:
         logits = tiny("no_pool").vit(pixels_for("no_pool"))
     with pytest.raises(SelectionError, match="does not pool"):
         recorder.trace(logits)
+
+
+def targets_of(target: object) -> list[int]:
+    vit = tiny("cls").vit
+    with capture(vit, target=target) as recorder:
+        logits = vit(pixels_for("cls", 3))
+    return [trace.target for trace in recorder.traces(logits)]
+
+
+def test_the_targets_of_a_batch_are_lists_of_any_kind() -> None:
+    for given in ([1, 2, 0], (1, 2, 0), np.array([1, 2, 0]), torch.tensor([1, 2, 0])):
+        assert targets_of(given) == [1, 2, 0]
+    for given in (2, np.int64(2), torch.tensor(2), np.array(2)):
+        assert targets_of(given) == [2, 2, 2]
+    assert targets_of("answer") == targets_of(np.array(targets_of("answer")))
+
+
+@pytest.mark.parametrize("target", [[1, 2], np.array([1, 2]), torch.tensor([1, 2]), [], [0] * 4])
+def test_a_batch_needs_a_target_for_each_image(target: object) -> None:
+    with pytest.raises(SelectionError, match=r"a batch of 3 images needs 3 targets, got \d"):
+        targets_of(target)
+
+
+@pytest.mark.parametrize(
+    "target", [9, "cat", [1, 2, 9], np.array([0.5, 1, 2]), np.ones((3, 1), int)]
+)
+def test_a_target_that_is_no_class_is_refused(target: object) -> None:
+    with pytest.raises(SelectionError, match="target must be a whole number from 0 to 6"):
+        targets_of(target)

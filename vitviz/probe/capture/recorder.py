@@ -93,19 +93,12 @@ class Recorder:
 
         One backward pass for the whole batch: images do not depend on each other, so the gradient
         of the sum of their logits is that of each. Raises `SelectionError` for a class that the
-        model does not have, `CaptureError` for logits without a graph.
+        model does not have, and for more or fewer classes than images; `CaptureError` for logits
+        without a graph.
         """
         if logits.ndim != 2:
             raise SelectionError("a model that does not pool has no logit of a class")
-        count = logits.shape[1]
-        classes: Sequence[int]
-        if self.target is None or self.target == ANSWER:
-            classes = logits.argmax(dim=1).tolist()
-        elif isinstance(self.target, list | tuple):
-            classes = self.target
-        else:  # also a number of numpy; `choose` refuses other values
-            classes = [self.target] * len(logits)  # type: ignore[list-item]
-        targets = [choose("target", target, count) for target in classes]
+        targets = self._targets(logits)
         if not logits.requires_grad:
             raise CaptureError(
                 "gradients need a pass outside of torch.no_grad() and inference_mode"
@@ -113,6 +106,20 @@ class Recorder:
         chosen = logits[torch.arange(len(logits)), targets].sum()
         order = [self.mixed[layer] for layer in range(self.depth)]
         return targets, list(torch.autograd.grad(chosen, order))
+
+    def _targets(self, logits: Tensor) -> list[int]:
+        """The class of each image. (B, C) -> B"""
+        wanted: Any = self.target
+        if hasattr(wanted, "tolist"):  # an array or a number of numpy or torch
+            wanted = wanted.tolist()
+        if wanted is None or (isinstance(wanted, str) and wanted == ANSWER):
+            wanted = logits.argmax(dim=1).tolist()
+        classes = wanted if isinstance(wanted, list | tuple) else [wanted] * len(logits)
+        if len(classes) != len(logits):
+            raise SelectionError(
+                f"a batch of {len(logits)} images needs {len(logits)} targets, got {len(classes)}"
+            )
+        return [choose("target", target, logits.shape[1]) for target in classes]
 
 
 # torch numbers hooks with a global counter, which it reads and then increments. Two threads at once
@@ -154,8 +161,9 @@ def capture(vit: ViT, *, values: bool = False, target: Target = None) -> Iterato
     """Listen to a model while it runs; the model computes what it always computes.
 
     `values`: the trace keeps v too, which is half as much again as q and k.
-    `target`: a class (for a batch one for each image) or "answer", the class the model answers. The
-    trace then keeps v, and g of one backward pass, which it makes itself (`Trace.g`).
+    `target`: a class, a list or array of one for each image of a batch, or "answer", the class the
+    model answers. The trace then keeps v, and g of one backward pass, which it makes itself
+    (`Trace.g`).
 
         with capture(vit) as recorder:
             logits = vit(pixels)
