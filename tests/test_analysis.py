@@ -14,6 +14,7 @@ from torch.testing import assert_close
 
 from tests.models import TINY, photo, spread, tiny, with_pass
 from vitviz import Analysis, SelectionError, ViT, ViTConfig, VitvizError, analyze, capture
+from vitviz.languages import Message, say
 from vitviz.model.weights import LoadedModel, load
 
 
@@ -291,3 +292,16 @@ def test_a_pickled_analysis_is_the_saved_one_without_the_weights() -> None:
         again.explain("generic", target=1)
     assert copy.copy(analysis).loaded is loaded
     assert copy.deepcopy(analysis).loaded is None
+
+
+def test_what_was_assumed_is_said_in_other_languages_from_a_file_too(tmp_path) -> None:
+    loaded = tiny("cls")
+    assumed = (Message("models.assumed_score"), "plain words")
+    left_out = ("decoder (8 tensors)", Message("models.assumed_head", name="head.1"))
+    card = replace(loaded.card, assumed=assumed, left_out=left_out)
+    analyze(replace(loaded, card=card), photo()).save(tmp_path / "x.safetensors")
+    again = Analysis.load(tmp_path / "x.safetensors").card
+    assert (again.assumed, again.left_out) == (assumed, left_out)
+    for ours, theirs in zip((*again.assumed, *again.left_out), (*assumed, *left_out), strict=True):
+        assert say(ours, "ko") == say(theirs, "ko")
+        assert type(ours) is type(theirs)

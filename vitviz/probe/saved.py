@@ -88,7 +88,9 @@ def _parts(analysis: "Analysis") -> Parts:
         "notes": list(analysis.notes),
         "inverted": analysis.inverted,
         "frame": list(photograph.frame) if photograph else None,
-        "messages": to_file([card.source, *card.details.values(), *analysis.notes]),
+        "messages": to_file(
+            [card.source, *card.details.values(), *card.assumed, *card.left_out, *analysis.notes]
+        ),
     }
     if analysis.interventions:
         text["interventions"] = [change.to_dict() for change in analysis.interventions]
@@ -127,7 +129,12 @@ def _analysis(
     messages = text.get("messages")  # older files have none
     card = ModelCard.from_dict(text["card"])
     details = {name: from_file(words, messages) for name, words in card.details.items()}
-    card = replace(card, source=from_file(card.source, messages), details=details)
+    assumed, left_out = (
+        tuple(from_file(sentence, messages) for sentence in sentences)
+        for sentences in (card.assumed, card.left_out)
+    )
+    source = from_file(card.source, messages)
+    card = replace(card, source=source, details=details, assumed=assumed, left_out=left_out)
     check_seed(card.details)
     preprocess = Preprocess.from_dict(text["preprocess"])
     check_size(card, preprocess)
