@@ -522,6 +522,10 @@ def test_the_lens_has_a_line_for_each_class_it_follows(tiny_analysis) -> None:
     assert ranks.yaxis_inverted()
     with pytest.raises(VitvizError, match="names no classes"):
         draw.lens(analyze(tiny("registers"), photo()))
+    loaded = tiny("cls")
+    values = replace(loaded, card=replace(loaded.card, outputs="value"))
+    with pytest.raises(VitvizError, match="tiny cls answers with values, which have no lens"):
+        draw.lens(analyze(values, photo()))
 
 
 def test_a_patch_becomes_the_first_numbers_of_its_token(any_tiny_analysis) -> None:
@@ -573,11 +577,17 @@ def test_a_film_shows_its_pictures_first_and_last(filmed, tiny_analysis, head) -
 
 
 @pytest.mark.parametrize(
-    ("layer", "head"), [(3, None), (-1, 0), (0, 2), (0, -1), (True, 0), (0, False), (0, 1.0)]
+    ("layer", "head"), [(3, None), (-4, 0), (0, 2), (0, -3), (True, 0), (0, False), (0, 1.0)]
 )
 def test_a_film_has_no_other_layers_and_heads(filmed, tiny_analysis, layer, head) -> None:
     with pytest.raises(SelectionError, match="must be a whole number"):
         draw.training(filmed, tiny_analysis.card, layer, head)
+
+
+def test_layers_and_heads_of_a_film_count_from_the_end_too(filmed, tiny_analysis) -> None:
+    texts = [words(draw.training(filmed, tiny_analysis.card, *at)) for at in ((-1, -2), (2, 0))]
+    assert texts[0] == texts[1]
+    assert "layer 2, head 0" in texts[0]
 
 
 def test_what_was_measured_stands_beside_chance(tiny_analysis) -> None:
@@ -750,6 +760,18 @@ def test_the_figure_of_an_ablation_has_a_cell_for_each_head() -> None:
     other = ablate(tiny("cls"), [photo()], [{"kind": "swap", "patches": [0, 1]}])
     with pytest.raises(SelectionError, match="every head turned off"):
         draw.ablation(other)
+    heads = [{"kind": "head", "layer": at // 2, "head": at % 2} for at in range(6)]
+    assert draw.ablation(ablate(tiny("cls"), [photo()], heads[::-1]))  # in any order
+    for changes in (
+        [one | {"by": "mean"} for one in heads],
+        [*heads, heads[3]],
+        heads[:5],
+        [[one] for one in heads[:5]] + [heads[4:]],
+    ):
+        with pytest.raises(SelectionError, match="every head turned off"):
+            draw.ablation(ablate(tiny("cls"), [photo()], changes, progress=False))
+    with pytest.raises(SelectionError, match="no picture could be used: there is nothing to draw"):
+        draw.ablation(ablate(tiny("cls"), [b"no picture"], progress=False))
 
 
 def test_figures_are_drawn_into_axes_of_a_caller(tiny_analysis, surveys) -> None:

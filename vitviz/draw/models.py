@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ..errors import VitvizError
 from ..model.loaded import ModelCard
-from ..probe.capture.selection import choose
+from ..probe.capture.selection import counted
 from ..probe.explain.explainers import EXPLAINERS
 from ..probe.measure.film import Film
 from ..probe.measure.measurements import measurements_of
@@ -47,8 +47,8 @@ def training(film: Film, card: ModelCard, layer: int, head: int | None = None) -
     moments = film.facts["moments"]
     names = [str(picture["name"]) for picture in film.facts["pictures"]]
     layers, heads = film.attention.shape[2:4]
-    layer = choose("layer", layer, layers)
-    head = None if head is None else choose("head", head, heads)
+    layer = counted("layer", layer, layers)
+    head = None if head is None else counted("head", head, heads)
     shown = list(dict.fromkeys([0, (len(film) - 1) // 2, len(film) - 1]))
     height, width = film.pixels.shape[1:3]
     ratio = ratio_of((height, width))

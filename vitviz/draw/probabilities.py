@@ -119,6 +119,8 @@ def lens(analysis: Analysis, k: int = 5) -> Figure:
     The lines are the k classes that lead after the last layer, and the class that leads after any
     other layer. Raises `VitvizError` if the model names no classes, or answers with values.
     """
+    if analysis.card.outputs == "value":
+        raise VitvizError(f"{analysis.card.name} answers with values, which have no lens to draw")
     lines = analysis.lens_lines(k)
     if not lines:
         raise VitvizError(f"{analysis.card.name} names no classes: there is no lens to draw")

@@ -10,6 +10,7 @@ from ..errors import SelectionError
 from ..many.ablation import Ablation
 from ..many.survey import Survey
 from ..probe.capture.grid import PatchGrid
+from ..probe.intervene.intervention import Head
 from ..probe.measure.heads import distances
 from .figure_parts import BLUE, GREY, ORANGE, SIGNED, VIT, bar, chart, fonts, stage, title
 
@@ -69,16 +70,20 @@ def figure7(first: Survey, second: Survey | None = None, *, ax: Axes | None = No
 def ablation(found: Ablation, *, ax: Axes | None = None) -> Figure:
     """Fall of the logit of the answer without each head: a cell for each, mean over pictures.
 
-    Raises `SelectionError` unless each intervention turns one head off, each head once.
+    Raises `SelectionError` unless each intervention turns one head off, each head once, and if no
+    picture could be used.
     """
     config = found.card.config
-    values = np.full((config.depth, config.num_heads), np.nan)
-    for row, changes in zip(found.table(), found.interventions, strict=False):
-        if len(changes) == 1 and changes[0].kind == "head":
-            place = changes[0].to_dict()
-            values[place["layer"], place["head"]] = row["logits"]
-    if np.isnan(values).any():
+    off = [Head(layer, head) for layer in range(config.depth) for head in range(config.num_heads)]
+    alone = [changes[0] for changes in found.interventions if len(changes) == 1]
+    if len(found.interventions) != len(off) or {*alone} != {*off}:
         raise SelectionError("this figure is of every head turned off: ablate(loaded, pictures)")
+    if not found.pictures:
+        raise SelectionError("no picture could be used: there is nothing to draw")
+    values = np.zeros((config.depth, config.num_heads))
+    for row, change in zip(found.table(), alone, strict=True):
+        place = change.to_dict()
+        values[place["layer"], place["head"]] = row["logits"]
     count = f"{len(found.pictures):,} pictures"
     size = 1.6 + 0.5 * config.num_heads, 1.4 + 0.4 * config.depth
     figure, ax = stage(ax, *size, found.card, photo_name=count)
