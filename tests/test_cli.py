@@ -5,9 +5,9 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
@@ -300,10 +300,26 @@ def test_every_figure_can_be_asked_for_alone(tmp_path, picture) -> None:
     for loaded in (tiny("cls"), tiny("map"), vitviz.load("mnist")):
         analysis = analyze(loaded, picture)
         wanted = look.Wanted.of(analysis, asked)
-        wanted = replace(wanted, explained=(["rollout"], None))
-        named |= {name.split("-")[0] for name in look.figures_of(analysis, wanted)}
+        explained = look.relevance(analysis, wanted.token, ["rollout"], None)
+        named |= {name.split("-")[0] for name in look.figures_of(analysis, wanted, explained)}
     assert named <= {*cli.FIGURES}
     assert {*cli.FIGURES} - named <= {"training"}
+
+
+def test_explainers_run_once_for_numbers_and_figure(capsys, tmp_path, model, picture, monkeypatch):
+    runs = []
+    case = Analysis.case
+    monkeypatch.setattr(
+        Analysis, "case", lambda self, *keys, **more: runs.append(keys) or case(self, *keys, **more)
+    )
+    out = tmp_path / "out"
+    words = [picture, "--model", model, "--explain", "generic", "occlusion", "--target", "class 2"]
+    assert call(capsys, *words, "--only", "explain", "--out", out)[0] == 0
+    assert runs == [("generic", "occlusion")]
+    alone = vitviz.draw.explain(Analysis.load(out / "analysis.safetensors"), ["generic", "occlusion"], target=2, loaded=vitviz.load(model))  # fmt: skip # noqa: E501
+    vitviz.draw.save(alone, tmp_path / "alone.png")
+    drawn = [np.array(Image.open(path)) for path in (out / "explain.png", tmp_path / "alone.png")]
+    assert np.array_equal(*drawn)
 
 
 def test_a_survey_is_written_and_goes_on(capsys, tmp_path, model, picture) -> None:

@@ -1,5 +1,6 @@
 """Attention and rollout as explainers: closed forms, and examples to check by hand."""
 
+import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
@@ -108,3 +109,17 @@ def test_raw_attention_is_the_row_of_the_map() -> None:
 def test_options_that_do_not_exist_are_refused(wrong: dict, sentence: str) -> None:
     with pytest.raises(SelectionError, match=sentence):
         rollout(trace_of("cls"), 0, **wrong)
+
+
+@pytest.mark.parametrize(
+    "residual", [torch.tensor([0.5, 0.5]), np.array([0.5, 0.5]), "0.5", None, 1.1, float("nan"), 1j]
+)
+def test_a_residual_is_one_number_from_0_to_1(residual: object) -> None:
+    with pytest.raises(SelectionError, match="residual must be from 0 to 1"):
+        rollout(trace_of("cls"), 0, residual=residual)
+
+
+@pytest.mark.parametrize("residual", [torch.tensor(0.25), torch.tensor([0.25]), np.float32(0.25)])
+def test_a_residual_is_a_number_of_any_kind(residual: object) -> None:
+    trace = trace_of("cls")
+    assert torch.equal(rollout(trace, 0, residual=residual), rollout(trace, 0, residual=0.25))

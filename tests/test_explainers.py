@@ -22,11 +22,13 @@ from vitviz import (
     ViTConfig,
     VitvizError,
     analyze,
+    draw,
     load,
 )
 from vitviz.languages import say
+from vitviz.look import choose_explainers
 from vitviz.probe.explain.case import Case
-from vitviz.probe.explain.explainers import Explainer
+from vitviz.probe.explain.explainers import Explainer, fitting
 from vitviz.probe.intervene.chance import Chance
 
 MANY_PASSES = ("occlusion", "integrated_gradients")
@@ -301,6 +303,45 @@ def test_attention_norm_is_refused_where_the_terms_cannot_be_told_apart() -> Non
     loaded = loaded_of(spread(ViT(config)).eval().requires_grad_(False))
     with pytest.raises(SelectionError, match="normalises between attention and projection"):
         analyze(loaded, photo()).explain("attention_norm")
+    # Where nobody named it, it is left out.
+    analysis, rest = analyze(loaded, photo()), {*EXPLAINERS} - {"attention_norm"}
+    assert analysis.fair_test(steps=2, orders=2).first.keys() == rest - {"random"}
+    assert analysis.case().target == int(analysis.trace.logits.argmax())
+    drawn = [ax.get_title() for ax in draw.explain(analysis).axes if ax.get_title()]
+    assert len(drawn) == 1 + len(rest)
+    assert choose_explainers(analysis, ["all"], None) == (
+        [*fitting(ViTConfig(**config.to_dict()))],
+        None,
+    )
+    assert {*fitting(config)} == rest
+    assert [*fitting(TINY["cls"])] == [*EXPLAINERS]
+    with pytest.raises(SelectionError, match="normalises between attention and projection"):
+        analysis.fair_test("attention_norm", steps=2, orders=2)
+
+
+def test_a_pool_that_gathers_the_answer_has_an_attention_norm_all_the_same() -> None:
+    config = ViTConfig(**{**TINY["map"].to_dict(), "attn_norm": True})
+    loaded = loaded_of(spread(ViT(config)).eval().requires_grad_(False))
+    assert "attention_norm" in analyze(loaded, photo()).fair_test(steps=2, orders=2).first
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_baseline_of_numpy_is_that_of_torch(kind: type) -> None:
+    analysis = analysis_of("cls")
+    black = torch.full_like(analysis.pixels, -1.5)
+    expected = analysis.explain("integrated_gradients", baseline=black)
+    given = black.numpy().astype(kind)
+    for baseline in (given, given[:, ::-1]):
+        found = analysis.explain("integrated_gradients", baseline=baseline)
+        assert_close(found, expected)
+    assert analysis.gap(found, baseline=given) == analysis.gap(found, baseline=black)
+    for wrong, sentence in (
+        (given[0], r"pixels of shape \(3, 32, 32\), got \(32, 32\)"),
+        (np.array(["black"]), "a baseline must hold numbers"),
+        ([1.0], 'baseline must be "mean"'),
+    ):
+        with pytest.raises(SelectionError, match=sentence):
+            analysis.explain("integrated_gradients", baseline=wrong)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

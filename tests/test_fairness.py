@@ -57,6 +57,19 @@ def test_all_maps_of_an_operated_model_can_be_tested(name: str) -> None:
         analysis.fair_test(groups=1)
 
 
+@pytest.mark.parametrize("name", ["cls", "no_cls"])
+def test_the_order_of_a_single_patch_cannot_be_tested(name: str) -> None:
+    for count in (1, 2):
+        changes = [{"kind": "keep", "patches": [*range(count)]}]
+        analysis = analyze(tiny(name), photo(), interventions=changes)
+        if count == 2:
+            gain = analysis.fair_test("rollout", steps=3, orders=4).gain("rollout")
+            assert gain == gain  # a number, not nan
+            continue
+        with pytest.raises(SelectionError, match="takes patches out, and only one is left"):
+            analysis.fair_test("rollout", steps=3, orders=4)
+
+
 def made(first: list[float], last: list[float], random: list[list[float]], centre=0.0) -> Removal:
     steps = torch.linspace(0, 1, len(first))
     flat = torch.full((len(first),), 0.5)

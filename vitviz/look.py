@@ -20,7 +20,7 @@ from .model.weight_options import weight_options
 from .model.weights import load_key
 from .probe.analysis import Analysis, analyze
 from .probe.capture.selection import choose
-from .probe.explain.explainers import EXPLAINERS, gap_sentence
+from .probe.explain.explainers import EXPLAINERS, fitting, gap_sentence
 from .probe.intervene.intervention import read as read_interventions
 from .probe.measure.film import Film
 from .probe.measure.measurements import measurements_of
@@ -217,6 +217,7 @@ def write(analysis: Analysis, folder: Path, wanted: Wanted) -> list[Path]:
     analysis.save(paths[1])  # first, so that `held_by_another` knows the folder if this ends early
     text = json.dumps(analysis.summary(), ensure_ascii=False, indent=2) + "\n"
     write_file(paths[0], text)
+    values = None
     if wanted.explained is not None:
         paths.append(folder / "explain.json")
         values = relevance(analysis, wanted.token, *wanted.explained)
@@ -230,18 +231,22 @@ def write(analysis: Analysis, folder: Path, wanted: Wanted) -> list[Path]:
         return paths
     from . import draw  # takes a second, for matplotlib; --help need not wait for it
 
-    for name, figure in figures_of(analysis, wanted).items():
+    for name, figure in figures_of(analysis, wanted, values).items():
         if wanted.only is None or name.split("-")[0] in wanted.only:
             paths.append(folder / f"{name}.{wanted.kind}")
             draw.save(figure(), paths[-1])
     return paths
 
 
-def figures_of(analysis: Analysis, wanted: Wanted) -> dict[str, Callable[[], Any]]:
-    """Functions that draw the figures of an analysis, by the names of their files."""
+def figures_of(
+    analysis: Analysis, wanted: Wanted, explained: dict[str, Any] | None = None
+) -> dict[str, Callable[[], Any]]:
+    """Functions that draw the figures of an analysis, by the names of their files. `explained`:
+    what `relevance` returned, None without explainers.
+    """
     from . import draw
 
-    layer, head, token, explained = wanted.layer, wanted.head, wanted.token, wanted.explained
+    layer, head, token = wanted.layer, wanted.head, wanted.token
     where = f"layer-{layer}-token-{token}"
     which = f"head-{'mean' if head is None else head}"
     figures: dict[str, Callable[[], Any]] = {
@@ -269,7 +274,8 @@ def figures_of(analysis: Analysis, wanted: Wanted) -> dict[str, Callable[[], Any
     if measurements_of(analysis.card).keys() & {"top1", "top5", "group", "boxes"}:
         figures["measured"] = lambda: draw.measured(analysis.card)
     if explained is not None:
-        figures["explain"] = lambda: draw.explain(analysis, explained[0], token, explained[1])
+        maps, target = explained["values"], explained["target"]
+        figures["explain"] = lambda: draw.explained(analysis, maps, token, target)
     if analysis.loaded and analysis.loaded.film:
         film = analysis.loaded.film
         figures[f"training-layer-{layer}-{which}"] = lambda: draw.training(
@@ -416,7 +422,7 @@ def choose_explainers(
         if target is not None:
             raise VitvizError("--target names the class of --explain, which is missing")
         return None
-    wanted = [*EXPLAINERS] if "all" in keys else [*dict.fromkeys(keys)]
+    wanted = [*(fitting(analysis.card.config) if "all" in keys else dict.fromkeys(keys))]
     if target is None:
         return wanted, None
     labels = analysis.card.labels or ()

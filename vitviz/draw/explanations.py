@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..model.loaded import LoadedModel
 from ..probe.analysis import Analysis, Target
-from ..probe.explain.explainers import EXPLAINERS, chosen
+from ..probe.explain.explainers import EXPLAINERS, chosen, fitting
 from .figure_parts import (
     COLOURS,
     DIMMEST,
@@ -35,11 +35,12 @@ def explain(
     *,
     loaded: LoadedModel | None = None,
 ) -> Figure:
-    """The picture, and the maps of some explainers for a class; `keys` None: all explainers.
+    """The picture, and the maps of some explainers for a class; `keys` None: all that
+    the model has.
 
     Parameters and errors are those of `Analysis.explain`.
     """
-    keys = [chosen(key).key for key in (EXPLAINERS if keys is None else keys)]
+    keys = fitting(analysis.card.config) if keys is None else [chosen(key).key for key in keys]
     case = analysis.case(*keys, target=target, loaded=loaded)
     values = {key: EXPLAINERS[key](case, token) for key in keys}
     of = None if case.likeness else case.target  # a vector has no name

@@ -177,8 +177,8 @@ class Analysis:
     def known_or_not(self) -> KnownOrNot | None:
         """Whether the picture shows one of the classes, by the score and threshold of the model.
 
-        None for a model that was not trained to tell (`python -m vitviz.train --others` does), or
-        that names no classes.
+        None for a model without a threshold (`vitviz train --others` and `vitviz.teach` set one),
+        or that names no classes.
         """
         return self._results().known_or_not
 
@@ -371,13 +371,15 @@ class Analysis:
         loaded: LoadedModel | None = None,
         **options: Any,
     ) -> fairness.Removal:
-        """Whether these explainers (all but noise if none is named) order the patches of this
-        picture better than random orders, and than the centre; see `fairness.removal`, which has
-        the options. `target`: a class, or a vector, whose likeness the curves then follow.
+        """Whether these explainers (all that the model has but noise if none is named) order the
+        patches of this picture better than random orders, and than the centre; see
+        `fairness.removal`, which has the options. `target`: a class, or a vector, whose likeness
+        the curves then follow.
 
         Raises as `explain` does, and `CancelledError`.
         """
-        keys = keys or tuple(key for key in explainers.EXPLAINERS if key != "random")
+        fitting = explainers.fitting(self.card.config)
+        keys = keys or tuple(key for key in fitting if key != "random")
         if (vector := vector_of(target)) is not None:
             case = self.case(*keys, target=vector, loaded=loaded)
         else:
@@ -399,12 +401,13 @@ class Analysis:
         target: Target = None,
         loaded: LoadedModel | None = None,
     ) -> Case:
-        """Input of these explainers (all if none is named), made with at most one more pass of the
-        model; then `EXPLAINERS[key](case, token)` computes values.
+        """Input of these explainers (all that the model has if none is named), made with at most
+        one more pass of the model; then `EXPLAINERS[key](case, token)` computes values.
 
         Raises as `explain` does.
         """
-        requested = [explainers.chosen(key) for key in keys or explainers.EXPLAINERS]
+        keys = keys or explainers.fitting(self.card.config)
+        requested = [explainers.chosen(key) for key in keys]
         chosen = [explainer.within(self.card.config) for explainer in requested]
         vector = vector_of(target)
         runs = vector is not None or any(explainer.runs_the_model for explainer in chosen)

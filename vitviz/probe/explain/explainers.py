@@ -11,6 +11,7 @@ from torch import Tensor
 from ...errors import SelectionError
 from ...languages import ENGLISH, Message, dictionary
 from ...model.config import ViTConfig
+from ...model.json_values import short
 from ..capture.grid import PatchGrid
 from ..capture.selection import counted
 from ..capture.trace import Trace
@@ -100,8 +101,7 @@ def _steps(
     """Functions that make A_l, first layer to last, so that one matrix is held at a time."""
     if head_fusion not in ("mean", "max", "min"):
         raise SelectionError(f'head_fusion must be "mean", "max" or "min", got {head_fusion!r}')
-    if not (isinstance(residual, SupportsFloat) and 0 <= residual <= 1):
-        raise SelectionError(f"residual must be from 0 to 1, got {residual!r}")
+    residual = _share(residual)
     first = trace.check_layer(first)
     last = trace.check_layer(trace.depth - 1 if last is None else last)
     if first > last:
@@ -120,6 +120,17 @@ def _steps(
         return step
 
     return (make(layer) for layer in range(first, last + 1))
+
+
+def _share(residual: SupportsFloat) -> float:
+    """A number from 0 to 1, also of numpy or torch. Raises `SelectionError` for another."""
+    try:
+        share = float(residual) if isinstance(residual, SupportsFloat) else -1.0
+    except (TypeError, ValueError, RuntimeError):  # several numbers
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise SelectionError(f"residual must be from 0 to 1, got {short(residual)}")
+    return share
 
 
 def _fused_map(trace: Trace, layer: int, head_fusion: str) -> Tensor:
@@ -213,6 +224,7 @@ class Explainer:
     signed    whether values can be negative: they then speak against the class
     baseline  whether the map ignores the picture: other maps have to be better
     paper     arXiv number of the source; "" if there is no paper
+    fits      whether a model of this config has such a map; None: every model
     """
 
     key: str
@@ -223,6 +235,7 @@ class Explainer:
     paper: str = ""
     runs: Callable[[PatchGrid], int] | None = None
     gap: Callable[..., float] | None = None
+    fits: Callable[[ViTConfig], bool] | None = None
 
     @property
     def name(self) -> Message:
@@ -301,6 +314,7 @@ EXPLAINERS: dict[str, Explainer] = {
         Explainer(
             key="attention_norm",
             function=gradients.attention_norm,
+            fits=gradients.has_attention_norm,
             needs=_needs("token", "values"),
             paper="arXiv:2004.10102",
         ),
@@ -348,6 +362,13 @@ EXPLAINERS: dict[str, Explainer] = {
         Explainer(key="random", function=random, baseline=True),
     )
 }
+
+
+def fitting(config: ViTConfig) -> tuple[str, ...]:
+    """The keys of all explainers that a model of this config has, in their order."""
+    return tuple(
+        key for key, explainer in EXPLAINERS.items() if not explainer.fits or explainer.fits(config)
+    )
 
 
 def gap_sentence(explainer: Explainer, case: Case, values: Tensor, **options: Any) -> str | None:

@@ -147,8 +147,8 @@ def removal(
     more, `saco` has a figure for each map. `progress(done, all)` counts sequences; when
     `cancelled()` is true, `CancelledError` is raised. `outputs`: what the outputs mean; the
     probability of "any_of" and "score" is the sigmoid of the class. Raises `SelectionError` for
-    values (`check_outputs`), for numbers that make no curve, and for a seed that is no whole number
-    from 0 to 2**32 - 1.
+    values (`check_outputs`), for a pass with fewer than two patches, for numbers that make no
+    curve, and for a seed that is no whole number from 0 to 2**32 - 1.
     """
     if groups != 0:
         groups = count_of(groups, "groups", least=2)
@@ -243,6 +243,9 @@ def plan_of(
     """The orders of some maps, and random ones; parameters and errors are those of `removal`."""
     steps, pairs = count_of(steps, "steps"), (count_of(orders, "orders") + 1) // 2
     patches, grid = case.patches, case.grid
+    if len(patches) < 2:
+        left = "only one is left" if len(patches) else "none is left"
+        raise SelectionError(f"a fair test takes patches out, and {left}")
     maps = {"centre": centre_map(grid).flatten(), **maps}
     chance = Chance(seed, "orders")
     ties = chance.permutation(len(patches))  # shared, so that no map depends on the others

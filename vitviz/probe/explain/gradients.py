@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ...errors import CaptureError, SelectionError
 from ...languages import Message
+from ...model.config import ViTConfig
 from ..capture.recorder import listening
 from .case import Case
 
@@ -32,6 +33,11 @@ def attention_norm(case: Case, token: int | None) -> Tensor:
         raise CaptureError("this trace holds no values; capture(vit, values=True) keeps them")
     last = trace.depth - 1
     return _brought(trace.attention_from(last, token or 0), trace.v[last], attn.proj.weight)
+
+
+def has_attention_norm(config: ViTConfig) -> bool:
+    """Whether `attention_norm` can be told: no norm comes between, or the pool's has none."""
+    return not config.attn_norm or config.global_pool == "map"
 
 
 def _brought(shares: Tensor, values: Tensor, weight: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from einops import reduce
 from torch import Tensor
@@ -60,7 +61,11 @@ def occlusion(case: Case, _token: int) -> Tensor:
 
 
 def integrated_gradients(
-    case: Case, _token: int | None, *, baseline: str | Tensor = "mean", steps: int | str = STEPS
+    case: Case,
+    _token: int | None,
+    *,
+    baseline: str | Tensor | np.ndarray = "mean",
+    steps: int | str = STEPS,
 ) -> Tensor:
     """Gradients of the pixels along a straight path to the picture. (N,), signed; prefix get 0
 
@@ -70,7 +75,7 @@ def integrated_gradients(
     Sundararajan et al. 2017, arXiv:1703.01365, equation 3, by the midpoint rule.
 
     baseline  x0: "mean", a picture of this one's mean colour; "black"; "noise", which the seed of
-              the case decides; or pixels as they enter the model, (C, h, w)
+              the case decides; or pixels as they enter the model, (C, h, w), of torch or numpy
     steps     "auto": 32, and twice as many until `gap` is at most 5 %, or at 512
 
     Raises `SelectionError` for other values.
@@ -86,7 +91,9 @@ def integrated_gradients(
 
 
 @torch.inference_mode()
-def gap(case: Case, values: Tensor, *, baseline: str | Tensor = "mean", **_steps: Any) -> float:
+def gap(
+    case: Case, values: Tensor, *, baseline: str | Tensor | np.ndarray = "mean", **_steps: Any
+) -> float:
     """How far the sum of a map of integrated gradients is from what it should be, as a share of it.
 
     |sum of the values - rise| / |rise|, where the rise is the logit of the picture minus that of
@@ -105,7 +112,7 @@ def gap(case: Case, values: Tensor, *, baseline: str | Tensor = "mean", **_steps
     return apart / abs(rise) if rise else float("inf")
 
 
-def _integrated(case: Case, baseline: str | Tensor, steps: int) -> Tensor:
+def _integrated(case: Case, baseline: str | Tensor | np.ndarray, steps: int) -> Tensor:
     """`integrated_gradients` with a number of steps."""
     vit, grid = case.model, case.grid
     device = next(vit.parameters()).device
@@ -128,9 +135,14 @@ def _integrated(case: Case, baseline: str | Tensor, steps: int) -> Tensor:
     return values
 
 
-def _baseline(case: Case, baseline: str | Tensor) -> Tensor:
+def _baseline(case: Case, baseline: str | Tensor | np.ndarray) -> Tensor:
     """The pixels that the path starts from. (C, h, w)"""
     shape = case.pixels.shape
+    if isinstance(baseline, np.ndarray):
+        try:
+            baseline = torch.from_numpy(baseline.astype(np.float32))
+        except (TypeError, ValueError) as error:
+            raise SelectionError("a baseline must hold numbers") from error
     if isinstance(baseline, Tensor):
         if baseline.shape != shape:
             raise SelectionError(
