@@ -34,7 +34,9 @@ class WeightsError(VitvizError):
 
 
 class CaptureError(VitvizError):
-    """A forward pass that left nothing behind to look at."""
+    """A forward pass whose numbers cannot be used: not recorded, not finite, or without
+    gradients.
+    """
 
 
 class SelectionError(VitvizError, ValueError):

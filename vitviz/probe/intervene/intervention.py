@@ -16,11 +16,11 @@
     {"kind": "transplant", "patches": [40, 41] | "cls" | "all", "layer": 3, "from": an analysis}
 
 Patches, layers and heads count from 0, patches row by row without prefix tokens; queries and keys
-are tokens. "seed", "layers" and "heads" may be left out: 0, "all" and "all"; of `perturb` all
-fields may: "away", 4, 8 and 0. A seed is a whole
-number from 0 to 2**31 - 1 (in a link to 999999999), with which `chance.py` draws. Each kind
-describes itself here; the page reads the same table (vitviz/payload/tables.py writes it), and
-`surgery.py` applies a list of them.
+are tokens. "seed", "layers" and "heads" may be left out: 0, "all" and "all". Every field of
+`perturb` may be left out: target "away", epsilon 4, steps 8, seed 0. A seed is a whole number from
+0 to 2**31 - 1 (in a link to 999999999), with which `chance.py` draws. Each kind describes itself
+here; the page reads the same table (vitviz/payload/tables.py writes it), and `surgery.py` applies a
+list of them.
 """
 
 import json

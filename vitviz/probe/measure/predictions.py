@@ -108,8 +108,9 @@ class Answer:
                  where `outputs` is not "one_of"
     known        that of `KnownOrNot`: if False, the picture shows none of the classes, and the
                  answer is only the nearest of them; None if the model was not trained to tell
-    level        see `Level`; "none" also where no class is true (`TRUE`). The number of a score
-                 is the answer below that, too: it says how sure the model is that there is none
+    level        see `Level`; "none" also where no class is true (`TRUE`). Of a score below `TRUE`,
+                 `number` is still the probability: a small one means that the model is sure there
+                 is none.
     outputs      what the outputs of the model mean
     classes      numbers of the classes that the model answers: of "one_of" the most probable; else
                  those that are true, most probable first; of values ()
