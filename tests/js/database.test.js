@@ -179,3 +179,13 @@ test("what a resting tab keeps, and that it rests, is gone after an hour", async
   await tab().load();
   assert.deepEqual([ids(), Object.keys(shared.local)], [[], []]);
 });
+
+test("a tab forgets what it keeps, and nothing of another", async () => {
+  const other = await keeping("other");
+  const one = tab();
+  const { database } = await one.load();
+  for (const id of ["a", "b"]) await database.put({ id });
+  await database.forget();
+  assert.deepEqual([ids(), database.isForgotten()], [["other"], true]);
+  assert.deepEqual((await other.load()).found, ["other"]);
+});

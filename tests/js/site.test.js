@@ -185,7 +185,7 @@ test("a photo that is pasted before the viewer has come is analysed", async () =
   assert.deepEqual(did, [["analyse", "dog.js", "mine.jpg"]]);
 });
 
-test("a photo that cannot be shown, and comes first, leaves the picture of the address, with its sentence", async () => {
+test("a photo that is none, and comes first, is told above the picture of the address", async () => {
   const { did, come, opening, paste, note } = opened();
   paste("text.jpg");
   await rest();

@@ -86,9 +86,6 @@ function markRests(mark) {
   hear({ type: "" });
 }
 
-/** Waits for the browser, which may hang: the page goes on without it then. @param {Promise<any>} work */
-const patiently = (work) => Promise.race([work, wait(PATIENCE_MS)]);
-
 export class Database {
   #tab = tabName();
   #opened = this.#tab === null ? Promise.resolve(null) : opened().catch(() => null);
@@ -106,18 +103,11 @@ export class Database {
     const tab = this.#tab;
     if (tab === null) return;
     const open = await openTabs(tab).catch(() => new Set()); // the browser refuses
-    const reading = this.#run((all) => {
-      const request = all.openCursor();
-      request.onsuccess = () => {
-        const cursor = request.result;
-        if (!cursor) return;
-        const { at, tab: owner, ...photo } = cursor.value;
-        if (at + HOUR_MS < Date.now() || (owner !== tab && !open.has(owner))) cursor.delete();
-        else if (owner === tab) take(photo);
-        cursor.continue();
-      };
+    await this.#each((cursor) => {
+      const { at, tab: owner, ...photo } = cursor.value;
+      if (at + HOUR_MS < Date.now() || (owner !== tab && !open.has(owner))) cursor.delete();
+      else if (owner === tab) take(photo);
     });
-    await patiently(reading);
   }
 
   /** Stores something for another hour; whether the browser did. @param {{id: string}} one */
@@ -132,18 +122,24 @@ export class Database {
 
   /** Deletes all that this tab keeps; it gets another name. */
   async forget() {
-    await patiently(
-      this.#run((all) => {
-        const request = all.openCursor();
-        request.onsuccess = () => {
-          const cursor = request.result;
-          if (!cursor) return;
-          if (cursor.value.tab === this.#tab) cursor.delete();
-          cursor.continue();
-        };
-      }),
-    );
+    await this.#each((cursor) => {
+      if (cursor.value.tab === this.#tab) cursor.delete();
+    });
     if (this.#tab !== null) sessionStorage.removeItem(NAME);
+  }
+
+  /** Goes through all that is kept. @param {(cursor: IDBCursorWithValue) => void} visit */
+  #each(visit) {
+    const going = this.#run((all) => {
+      const request = all.openCursor();
+      request.onsuccess = () => {
+        const cursor = request.result;
+        if (!cursor) return;
+        visit(cursor);
+        cursor.continue();
+      };
+    });
+    return Promise.race([going, wait(PATIENCE_MS)]); // the browser may hang: the page goes on without it then
   }
 
   /** Runs a transaction; returns whether it succeeded. @param {(all: IDBObjectStore) => void} work */
