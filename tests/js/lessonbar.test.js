@@ -19,7 +19,7 @@ async function barOf({ room = null, outcomes = undefined, find = ({ kind }) => k
   Object.assign(app.teaching, { room, calls: null, forTeacher: false, speaksLessons: () => true });
   await openStep(app, lesson, at + 1);
   const bar = createLessonBar(app);
-  document.body.append(bar.root);
+  globalThis.document.body.append(bar.root);
   bar.render();
   return { app, bar };
 }
@@ -33,7 +33,7 @@ test("who guesses again is at the answer, not at the picture", async (context) =
   const again = button(app.t("lessonAgain"));
   again.focus();
   again.click();
-  assert.equal(document.activeElement, body.querySelector(".vv-lesson-answer input"));
+  assert.equal(globalThis.document.activeElement, body.querySelector(".vv-lesson-answer input"));
 });
 
 test("a pupil's page asks no more once its board or its lesson is gone", async (context) => {
@@ -77,7 +77,7 @@ test("an answer that failed says why, and is asked for again", async (context) =
   again.focus();
   again.click();
   bar.render();
-  assert.deepEqual([asked, again.hidden, document.activeElement.tag], [1, true, "h3"]);
+  assert.deepEqual([asked, again.hidden, globalThis.document.activeElement.tag], [1, true, "h3"]);
 });
 
 test("the mark of a wrong answer stays under the focus while the model is not sure", (context) => {
@@ -85,7 +85,7 @@ test("the mark of a wrong answer stays under the focus while the model is not su
   const mistaken = createMistaken((key) => key);
   mistaken.build();
   body.append(mistaken.root);
-  const canvas = /** @type {any} */ (document.createElement("canvas"));
+  const canvas = /** @type {any} */ (globalThis.document.createElement("canvas"));
   mistaken.hear("a cup", canvas);
   const mark = button("camera_wrong");
   mark.focus();

@@ -28,8 +28,8 @@ function heardOf(context) {
 
 /** A camera that films one colour. */
 function filming(context) {
-  const create = document.createElement;
-  Object.assign(document, {
+  const create = globalThis.document.createElement;
+  Object.assign(globalThis.document, {
     createElement(tag) {
       const node = /** @type {any} */ (create(tag));
       if (tag === "video")
@@ -103,7 +103,7 @@ test("where the engine fails the camera goes off, the answer goes, and the page 
 
 test("the test of halves runs once, however often it is pressed", async (context) => {
   const { body, button } = openPage(context);
-  let [runs, done] = [0, (_found) => {}];
+  let [runs, done] = [0, /** @type {(found: any) => void} */ (() => {})];
   const model = {
     halves() {
       runs += 1;

@@ -139,7 +139,8 @@ class Fake {
   remove() {
     const { parentElement: parent } = this;
     if (!parent) return;
-    if (this.contains(globalThis.document?.activeElement)) globalThis.document.activeElement = document.body;
+    if (this.contains(globalThis.document?.activeElement))
+      globalThis.document.activeElement = globalThis.document.body;
     parent.childNodes.splice(parent.childNodes.indexOf(this), 1);
     this.parentElement = null;
   }
@@ -204,7 +205,8 @@ class Fake {
   }
 
   focus() {
-    if (this.isConnected && !this.disabled && !this.closest("[hidden]")) document.activeElement = this;
+    if (this.isConnected && !this.disabled && !this.closest("[hidden]"))
+      globalThis.document.activeElement = this;
   }
 
   getBoundingClientRect() {

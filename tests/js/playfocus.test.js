@@ -32,10 +32,10 @@ test("who chooses a subject by the arrow keys stays at the choice", (context) =>
   choices()[0].focus();
   choices()[1].focus();
   choices()[1].send("change");
-  assert.equal(document.activeElement, choices()[1]);
+  assert.equal(globalThis.document.activeElement, choices()[1]);
   choices()[2].focus();
   choices()[2].send("change");
-  assert.equal(document.activeElement, choices()[2]);
+  assert.equal(globalThis.document.activeElement, choices()[2]);
   assert.ok(choices()[2].checked);
 });
 
@@ -43,7 +43,7 @@ test("kinds of signs keep the focus while they are renamed, chosen and taken awa
   const { body } = openPage(context);
   const drawing = () => ({ width: 0.1, points: [[0.5, 0.5]] });
   const drawn = ["A", "B", "C"].map((name) => ({ name, drawings: [[drawing()], [drawing()]] }));
-  sessionStorage.setItem("vitviz-signs", fileOf(drawn));
+  globalThis.sessionStorage.setItem("vitviz-signs", fileOf(drawn));
   const signing = createSigning({ learn() {}, request() {} });
   body.append(signing.build(sayingIn("en", "signs")));
   const rows = () => body.querySelectorAll(".vv-signs-kind");
@@ -53,18 +53,21 @@ test("kinds of signs keep the focus while they are renamed, chosen and taken awa
   choose.focus(); // Tab: the browser focuses the next one, and then the change is heard
   name().send("change");
   assert.deepEqual(
-    [name().value, document.activeElement === rows()[0].querySelector("button")],
+    [name().value, globalThis.document.activeElement === rows()[0].querySelector("button")],
     ["cup", true],
   );
   const drawings = () => rows()[0].querySelectorAll(".vv-signs-drawing");
   const [first, second] = drawings();
   first.focus();
   first.click();
-  assert.deepEqual([drawings().length, document.activeElement === second], [1, true]);
+  assert.deepEqual([drawings().length, globalThis.document.activeElement === second], [1, true]);
   second.click();
-  assert.equal(document.activeElement, rows()[0].querySelector("button"));
+  assert.equal(globalThis.document.activeElement, rows()[0].querySelector("button"));
   const gone = rows()[1].querySelectorAll("button")[1];
   gone.focus();
   gone.click(); // two are left, which cannot be taken away
-  assert.deepEqual([rows().length, document.activeElement === rows()[1].querySelector("input")], [2, true]);
+  assert.deepEqual(
+    [rows().length, globalThis.document.activeElement === rows()[1].querySelector("input")],
+    [2, true],
+  );
 });

@@ -11,9 +11,9 @@ import { appOf, openStep } from "./walk.js";
 
 test("where rows count from 1, the rulers on paper do, too", async (context) => {
   openPage(context);
-  const part = () => document.createElement("div");
+  const part = () => globalThis.document.createElement("div");
   const file = () => ({ documentElement: {}, head: part(), body: part() });
-  Object.assign(document, { implementation: { createHTMLDocument: file } });
+  Object.assign(globalThis.document, { implementation: { createHTMLDocument: file } });
   globalThis.XMLSerializer = /** @type {any} */ (
     class {
       serializeToString = ({ body }) => body.textContent;

@@ -103,7 +103,7 @@ interface Comparisons {
 interface Teaching {
   check: import("./lessons/check.js").Check;
   shelf: import("./lessons/shelf.js").Shelf;
-  collect: (lesson: import("./lessons/own.js").OwnLesson) => void;
+  collect: (lesson: import("./lessons/own.js").OwnLesson, whole?: boolean) => void;
   guesses: ReturnType<typeof import("./state/memory.js").guessBook>;
   records: ReturnType<typeof import("./state/memory.js").recordBook>;
   /** A class that guesses together. */

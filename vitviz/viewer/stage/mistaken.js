@@ -15,7 +15,7 @@ export function createMistaken(say) {
     el("ul", { onclick: taken }),
     el("div", { class: "vv-mistaken" }),
   ];
-  let mark = /** @type {HTMLElement|null} */ (null);
+  let mark = /** @type {HTMLButtonElement|null} */ (null);
   return {
     root,
     /** Writes its words in the language of the page; what is marked stays. */
