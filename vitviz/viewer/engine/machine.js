@@ -7,7 +7,7 @@ import { anglesOf } from "./angles.js";
 export const up = (count) => (count + 7) & ~7;
 
 /** Address of the first number; the kernels use the memory below it themselves. */
-const SCRATCH = 2048;
+export const SCRATCH = 2048;
 
 /**
  * A matrix with its bias. b, bias: their addresses; depth, cols: sizes of its input and output, rounded up;

@@ -6,7 +6,7 @@
  */
 
 import { anglesOf, turn } from "../engine/angles.js";
-import { pack, up } from "../engine/machine.js";
+import { pack, SCRATCH, up } from "../engine/machine.js";
 import { layoutOf } from "./parameters.js";
 
 /**
@@ -25,8 +25,6 @@ import { layoutOf } from "./parameters.js";
  * @typedef {ReturnType<typeof makeBatch>} Batch
  */
 
-/** Address of the first number; the kernels use the memory below it themselves. */
-const SCRATCH = 2048;
 /** Spare rows and columns: kernels write rows in fours and columns in eights. */
 const SLACK = 8;
 /** Number of rows of a transposed product that fit into a processor's first cache. */

@@ -1,5 +1,8 @@
 /** Camera: opens its living picture, whose code comes when it is wanted. */
 
+/** An analysis that is not here yet is looked for so often. */
+const LOOK_MS = 50;
+
 /**
  * @param {import("../main.js").App} app
  * @param {import("../types.js").Host} host
@@ -15,13 +18,17 @@ export function createCamera(app, { running, take, filming = () => {} }, screen,
     async toggle() {
       const open = living !== null;
       close();
-      const runner = app.source && !open ? prepare(app.source.manifest.model, true) : undefined;
-      if (!runner || !take) return;
+      if (open || !take) return;
       const mine = wanted;
+      const isWanted = () => mine === wanted;
       opener = /** @type {HTMLElement|null} */ (document.activeElement);
-      source = app.source;
+      if (app.source) prepare(app.source.manifest.model, true);
       const tools = await /** @type {NonNullable<typeof running>} */ (running)();
-      if (mine !== wanted || source !== app.source) return;
+      // It may be pressed before the first analysis is here.
+      while (!app.source && isWanted()) await new Promise((done) => setTimeout(done, LOOK_MS));
+      const runner = isWanted() && prepare(app.source.manifest.model, true);
+      if (!runner) return;
+      source = app.source;
       living = tools.living(app, { runner, take, close });
       filming(true);
       screen.open(living.root);
@@ -31,7 +38,7 @@ export function createCamera(app, { running, take, filming = () => {} }, screen,
     close,
     /** Another picture or model is looked at by now, or another language spoken. */
     render() {
-      if (source !== app.source) close();
+      if (living && source !== app.source) close();
       living?.render();
     },
   };
