@@ -366,8 +366,20 @@ def test_the_bundle_drops_comments_and_no_code(tmp_path: Path) -> None:
         "/** @type {any} */ (d).e('x // y', \"/** z\");\n/** f */\n"
     )
     text = join(tmp_path / "main.js", "x")
-    assert "const d = 1;\n(d).e('x // y', \"/** z\");\n" in text
+    assert "const d = 1;(d).e('x // y', \"/** z\");\n" in text
     assert not re.search("[abcf] *\\*/|// c|@type", text)
+
+
+@needs_node
+def test_lines_of_the_bundle_run_on_where_nothing_ends(tmp_path: Path) -> None:
+    (tmp_path / "main.js").write_text(
+        "export function run() {\n  let a = [\n    1,\n    2\n  ]\n  let b = 3\n"
+        "  if (a) { // it's so\n    b += 1\n  }\n  return [...a, b]\n}\n"
+    )
+    text = join(tmp_path / "main.js", "x")
+    assert "let a = [1,2]\nlet b = 3\nif (a) { // it's so\nb += 1}\n" in text
+    (script := tmp_path / "out.cjs").write_text(f"const m = {text};\nconsole.log(m.run());\n")
+    assert node(script).strip() == "[ 1, 2, 4 ]"
 
 
 @needs_node

@@ -143,7 +143,7 @@ def test_a_first_word_that_is_none_is_a_photo(capsys, asked, arguments, word, re
         ),
         ("lokk photo.jpg", "(did you mean look?)"),
         ("Serve", "(did you mean serve or survey?)"),
-        ("dog", "'dog' is neither a file nor one of the words"),
+        ("hog", "'hog' is neither a file nor one of the words"),
         ("", "name a photo, or one of the words look, survey, teach, serve, train"),
     ],
 )

@@ -254,7 +254,7 @@ def _apart(parts: Sequence[Tensor], expected: Sequence[Tensor]) -> float:
     return float(torch.stack(gaps).max() / largest)  # nan too, which Python's max can pass over
 
 
-def in_one_line(error: Exception) -> str:
+def in_one_line(error: BaseException) -> str:
     """An error of the student's code, in one line."""
     lines = str(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {lines[0][:200]}"

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +297,17 @@ def _wrap(path: Path, names: dict[Path, str], made: Mapping[Path, str]) -> str:
     if odd := _LEFT_OVER.search(source):
         raise ValueError(f"{path.name}: the bundle does not understand {odd[0].strip()!r}")
     return (
-        f"const {names[path]} = (() => {{\n{source.strip()}\n"
+        f"const {names[path]} = (() => {{\n{_run_on(source.strip())}\n"
         f"return {{ {', '.join(exported)} }};\n}})();"
     )
+
+
+def _run_on(source: str) -> str:
+    """A script whose lines run on beside a bracket, comma or semicolon. Elsewhere the end of a line
+    may end a statement, and behind // it ends a comment.
+    """
+    parts = source.split("\n")
+    for at, (before, line) in enumerate(pairwise(parts[:]), 1):
+        ends = before.endswith(tuple("{([,;")) or line.startswith(tuple(")]}"))
+        parts[at] = line if ends and " // " not in before else "\n" + line
+    return "".join(parts)
