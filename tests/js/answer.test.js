@@ -277,6 +277,7 @@ test("a model without classes says how far its vector has moved", () => {
   // 1 - 24 / 25
   assert.ok(Math.abs(cosineDistance(Float32Array.of(3, 4), Float32Array.of(4, 3)) - 0.04) < 1e-6);
   assert.equal(cosineDistance(Float32Array.of(1, 0), Float32Array.of(0, 2)), 1);
+  assert.equal(cosineDistance(Float32Array.of(1, 0), Float32Array.of(0, 0)), 1, "it was NaN");
   const manifest = manifestOf("registers");
   assert.equal(manifest.model.head, "none");
   const sides = (model, ...vectors) =>

@@ -395,6 +395,25 @@ test("a test that is stopped, replaced or refused asks no more", async () => {
   );
 });
 
+test("a fair test needs two patches that it can take out: with one it never ended", () => {
+  const { rows, cols } = cls.manifest.model.grid;
+  const testOf = (left) => {
+    const removed = [...Array(rows * cols - left).keys()];
+    const manifest = { ...cls.manifest, pass: { ...cls.manifest.pass, removed } };
+    return new FairTest(
+      manifest,
+      { id: "a" },
+      async () => ({}),
+      new AbortController().signal,
+      () => {},
+    );
+  };
+  assert.deepEqual(
+    [testOf(1), testOf(2)].map(({ possible }) => possible),
+    [false, true],
+  );
+});
+
 test("curves that are not whole are refused", () => {
   assert.equal(readResult(RESULT, QUESTION), RESULT);
   for (const broken of [

@@ -28,7 +28,7 @@ def attention_norm(case: Case, token: int | None) -> Tensor:
     if token is None and case.pool and pool is not None:
         return _brought(case.pool.shares, case.pool.values, pool.proj.weight)
     if case.model.config.attn_norm:
-        raise SelectionError(Message("experiments.no_attention_norm", name="this model"))
+        raise SelectionError(Message("experiments.no_attention_norm"))
     if trace.v is None:
         raise CaptureError("this trace holds no values; capture(vit, values=True) keeps them")
     last = trace.depth - 1

@@ -55,10 +55,16 @@ export class FairTest {
     this.turn = 0;
   }
 
+  /** The number of patches that a test can take out. */
+  get patches() {
+    const { model, pass } = this.manifest;
+    return model.grid.rows * model.grid.cols - (pass.removed?.length ?? 0);
+  }
+
   /** Whether there is anybody who can do it. */
   get possible() {
     const { model, pass } = this.manifest;
-    return this.ask !== null && pass.predictions.length > 0 && model.outputs !== "value";
+    return this.ask !== null && pass.predictions.length > 0 && model.outputs !== "value" && this.patches > 1;
   }
 
   /** The result for this question, if the last test was of it. @param {Question} question */

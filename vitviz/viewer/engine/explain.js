@@ -110,7 +110,7 @@ function attentionNorm(of, token) {
     pass,
   } = of;
   const { num_tokens: tokens, head_dim: dim, embed_dim: width, depth, attn_norm: inner } = config;
-  if (inner) throw new SelectionError("no_attention_norm", { name: "" });
+  if (inner) throw new SelectionError("no_attention_norm", {});
   const [shares, { v }, { proj }] = [lastRows(of, token), pass.layers[depth - 1], blocks[depth - 1]];
   const moved = new Float32Array(tokens * width);
   for (let i = 0; i < v.length; i++) {

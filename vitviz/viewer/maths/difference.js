@@ -31,12 +31,13 @@ export function evenScale(difference, { prefix, tokens }) {
 }
 
 /**
- * The cosine distance of two vectors: 1 - cosine of the angle between them, 0 for the same direction.
+ * The cosine distance of two vectors: 1 - cosine of the angle between them, 0 for the same direction. A vector
+ * of zeros has no direction: its distance is 1.
  * @param {Float32Array} first
  * @param {Float32Array} second
  */
 export const cosineDistance = (first, second) =>
-  1 - dot(first, 0, second, 0, first.length) / (lengthOf(first) * lengthOf(second));
+  1 - dot(first, 0, second, 0, first.length) / (lengthOf(first) * lengthOf(second) || 1);
 
 /** The token with the largest absolute difference. */
 export function mostDifferent(difference) {

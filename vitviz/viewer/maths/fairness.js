@@ -24,7 +24,7 @@ const BAND = [0.05, 0.95];
  */
 export function planOf(maps, patches, readsPatches) {
   const chance = new Chance(0, "orders");
-  // the first order drawn is that of equal values, in removalOrder
+  // `removalOrder` has used the first order of this seed already, for equal values.
   const drawn = Array.from({ length: 1 + ORDERS / 2 }, () => shuffled(chance, patches)).slice(1);
   const first = Object.values(maps).map((values) => removalOrder(values, patches));
   const backwards = (ways) => ways.map((way) => [...way].reverse());

@@ -228,7 +228,7 @@ function createBrushControls(app) {
   const many = slider({
     label: t("experimentCount"),
     min: 1,
-    max: patches - 1,
+    max: Math.max(1, patches - 1),
     step: 1,
     format: String,
     onInput: (value) => {
@@ -277,6 +277,7 @@ function createBrushControls(app) {
       size.set(bench.size, bench.tool !== "swap");
       on.set(bench.on);
       many.set(count);
+      for (const hides of [strongest, random]) allow(hides, patches > 1);
       setText(hint, t(bench.tool === "swap" ? "experimentHintSwap" : "experimentHint"));
       const { layer, head, direction } = app.selection;
       setText(

@@ -164,9 +164,10 @@ const asksWide = ({ page: { wide }, source: { manifest } }) =>
   wide !== null && manifest.model.key.name !== wide.name && manifest.model.image.channels === 3;
 
 /** How much each square counts for the most probable class; null where that cannot be said. */
-function fileOfBright({ source: { explanations, manifest } }) {
+function fileOfBright({ source: { explanations, grid, manifest } }) {
   const [best] = manifest.pass.predictions ?? [];
   if (!best || !explanations.named(COUNTED) || manifest.model.prefix_tokens[0] !== "cls_token") return null;
+  if (grid.rows * grid.cols <= ERASED) return null; // one has to stay
   const file = explanations.of({ key: COUNTED, token: 0, target: best.index });
   return file.exists ? file : null;
 }

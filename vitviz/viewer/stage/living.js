@@ -253,7 +253,8 @@ function createField(app, say, changed) {
   const out = /** @type {Set<number>} */ (new Set());
   let token = grid.prefix;
   let mirrored = false;
-  let looks = grid.prefix > 0 ? "cls" : "selected"; // where the map is from; "none"
+  const hasCls = model.prefix_tokens[0] === "cls_token";
+  let looks = hasCls ? "cls" : "selected"; // where the map is from; "none"
   placeBox(cursor, -1, grid);
   for (const side of ["width", "height"]) map.canvas.style[side] = marks.canvas.style[side];
   root.style.aspectRatio = model.image.width + " / " + model.image.height;
@@ -286,7 +287,7 @@ function createField(app, say, changed) {
       onChoose: (value) => {
         looks = value;
       },
-      options: (grid.prefix > 0 ? ["cls", "selected", "none"] : ["selected", "none"]).map((value) => ({
+      options: (hasCls ? ["cls", "selected", "none"] : ["selected", "none"]).map((value) => ({
         value,
         text: say("camera_looks_" + value),
         title: say("camera_looks_" + value + "_title"),

@@ -104,6 +104,7 @@ export function createFairTest(app) {
 
   function whyNot({ target }) {
     if (app.source.manifest.model.outputs === "value") return "fairValue";
+    if (app.source.fairTest.patches < 2) return "fairFew";
     return target === null ? "fairNoClasses" : "fairNoHost";
   }
 
@@ -141,7 +142,8 @@ export function createFairTest(app) {
       },
       format: (step) => t("fairStep", { gone: Math.round(result.removed[step] * all), all }),
     });
-    shown = { best: byGain(result, lines.slice(0, -1))[0], step: quarterOf(result.removed), steps };
+    const asked = lines.length > 1 ? lines.slice(0, -1) : lines; // the centre may be tested alone
+    shown = { best: byGain(result, asked)[0], step: quarterOf(result.removed), steps };
     knob.replaceChildren(steps.root);
     sentences.replaceChildren(
       ...lines.map(({ key, name, series }) =>
