@@ -16,7 +16,7 @@ failed=0
 
 echo "== pip-audit"
 "${PYTHON:-python3}" -m venv "$notes/venv" && "$notes/venv/bin/python" -m pip install --quiet "pip-audit>=2.9,<3" || exit 1
-echo ".[mcp,metrics,ray,test]" >"$notes/wanted.txt"
+echo ".[mcp,metrics,ray,teacher,test]" >"$notes/wanted.txt"
 # osv: the database behind pip-audit's default passes over packages that it cannot find, and ends well.
 "$notes/venv/bin/pip-audit" --requirement "$notes/wanted.txt" --vulnerability-service osv --progress-spinner off || failed=1
 

@@ -152,7 +152,8 @@ def test_every_question_of_a_program_is_named_with_what_it_takes() -> None:
 def test_the_table_of_settings_has_every_option_and_no_other() -> None:
     named = [first for first, *_ in rows(page_of("web")) if first.startswith("`--")]
     told = {one.strip("`") for first in named for one in first.split(", ")}
-    of_model = {"--model", "--arch", "--labels", "--key", "--preprocess"}
+    of_model = {"--model", "--arch", "--labels", "--key", "--preprocess", "--without"}
+    of_model |= {"--positions-like", "--outputs", "--head-file", "--head-pool"}
     assert told == {flag_of(one.name) for one in options()} | of_model
 
 

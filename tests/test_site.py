@@ -136,6 +136,8 @@ def test_the_readme_is_that_of_a_static_space(site: Path) -> None:
     assert "own deit: mine </script> alone" in text
     assert "figures for print" in text
     assert not re.search(r"\$\w", text)
+    (pictures,) = [line for line in text.splitlines() if "example pictures: " in line]
+    assert pictures.endswith("saved as JPEG.")  # not the table of that page
 
 
 def test_texts_of_strangers_end_no_script(site: Path) -> None:

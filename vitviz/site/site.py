@@ -357,7 +357,7 @@ def _terms(loaded: LoadedModel) -> str:
 def _of_pictures() -> str:
     """The terms of the examples, as their README has them."""
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    return "example pictures: " + text.partition("\n\n")[2].partition(" They")[0]
+    return "example pictures: " + text.partition("\n\n")[2].partition("\n")[0]
 
 
 def _readme(terms: Sequence[str], lacks: Sequence[str], size: int) -> str:
