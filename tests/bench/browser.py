@@ -48,7 +48,9 @@ DOCUMENT_KB, FIRST_KB, SECOND_KB = 120, 350, 150
 SITE_SECONDS = 1.0  # until a site is ready that has no server of its own
 GRADIOS = re.compile(r"/(assets|static|theme\.css|manifest\.json|favicon\.ico)")  # its own files
 # Nobody waits for these, and where the page above the viewer is slow they are there before it.
-BEHIND = re.compile(r"/((picture|positions|layer-\d+)\.safetensors|example-\w+\.jpg)$")
+BEHIND = re.compile(
+    r"/((picture|positions|layer-\d+)\.safetensors|example-\w+\.jpg|queue/(join|data))$"
+)
 WATCH_READY = """new MutationObserver((_, observer) => {
   if (!document.querySelector("[data-state=ready]")) return;
   observer.disconnect();
