@@ -306,7 +306,7 @@ test("a fair test is won by the largest gain, if it is no tie and chance and the
   ];
   const { app: of } = answering({ logits: [3, 0, 0] });
   /** By map: gain, what is left at a quarter, random orders beaten. */
-  const say = (curves) =>
+  const say = (curves, tested = maps) =>
     fairFinding(
       of,
       /** @type {any} */ ({
@@ -320,8 +320,9 @@ test("a fair test is won by the largest gain, if it is no tie and chance and the
           ]),
         ),
       }),
-      maps,
+      tested,
     );
+  assert.match(say({ centre: [0.3, 0.57, 20] }, maps.slice(2)), /falls from 90% to 57%\.$/);
   assert.equal(quarterOf([0, 0.1, 0.2, 0.32]), 2);
   assert.equal(
     say({ a: [0.1, 0.8, 20], b: [0.4, 0.05, 20], centre: [0.3, 0.57, 20] }),

@@ -268,6 +268,7 @@ export function fairFinding(app, result, maps) {
   const { beaten } = curves[best.key];
   const { [0]: whole, [at]: left } = curves[best.key].first;
   const nameAndShare = ({ key, name }) => name + " " + roughly(curves[key].first[at]);
+  const others = [first, ...rest].filter((map) => map !== best).map(nameAndShare);
   const words = {
     name: best.name,
     names: tied.map(({ name }) => name).join(", "),
@@ -275,10 +276,7 @@ export function fairFinding(app, result, maps) {
     gone: roughly(removed[at]),
     whole: roughly(whole),
     left: roughly(left),
-    others: [first, ...rest]
-      .filter((map) => map !== best)
-      .map(nameAndShare)
-      .join(", "),
+    others: others.length > 0 ? app.t("fairOthers", { others: others.join(", ") }) : "",
     beaten,
     orders,
   };
