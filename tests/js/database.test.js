@@ -1,4 +1,4 @@
-/** What a tab keeps in the browser, of a page over http, where no locks tell which tabs are open. */
+/** Photos of a tab stay in the browser, also over http, where no locks tell which tabs are open. */
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
@@ -124,7 +124,7 @@ function tab() {
       made.send("visibilitychange");
       shared.tabs = shared.tabs.filter((one) => one !== made);
     },
-    /** What it finds when it is opened or loaded again. */
+    /** Reads what is kept for this tab, as when it is opened or loaded again. */
     async load() {
       made.here();
       made.channels = [];

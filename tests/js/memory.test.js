@@ -1,4 +1,4 @@
-/** What a browser remembers: pages in two tabs keep each other's guesses and records. */
+/** Memory of a browser: pages in two tabs keep each other's guesses and records. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

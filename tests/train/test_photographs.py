@@ -117,7 +117,7 @@ def test_plain_answers_begin_where_three_of_four_are_right():
 
 
 def test_the_bound_is_that_of_the_definition():
-    """Of all answers from it on, in the mix of `KNOWN_SHARE`, `RIGHT` are right."""
+    """The least probability from which on `RIGHT` of the answers are right, found by trying all."""
     generator = torch.Generator().manual_seed(0)
     for n, m in ((1, 1), (9, 4), (40, 60)):
         for _ in range(20):

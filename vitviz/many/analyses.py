@@ -88,7 +88,7 @@ def made_of(
 def each_of(
     batch: Sequence[Picture], make: Callable[[Picture], tuple[Made, Label]]
 ) -> list[tuple[Made, Label] | BrokenPicture]:
-    """What `make` returns for each picture, or the reason why it failed."""
+    """Apply `make` to each picture: its result, or the reason why it failed."""
     made: list[tuple[Made, Label] | BrokenPicture] = []
     for picture in batch:
         try:

@@ -5,7 +5,7 @@ import { fetchWithShare } from "../data/files.js";
 /** Number of times that weights are fetched before the host computes, until a visitor asks for them. */
 const MOST_TRIES = 3;
 
-/** Where there is no host, weights that did not come are fetched again, but not before so long. */
+/** A page without a host fetches lost weights again, at the earliest after this time. */
 const REST_MS = 3000;
 
 /** Number of models whose engines are kept, each with its worker and weights; the one used last goes last. */

@@ -18,9 +18,9 @@ const EITHER = new RegExp(
   "([a-z]*[^\\s'\"’”)\\]])(['\"’”)\\]]*)(?:" + PAIRS.map(both).join("|") + ")",
   "giu",
 );
-/** Digits and letters whose Korean names end in ㄹ (일, 칠, 팔; 엘, 알), and in another consonant (영, 삼, 육; 엠, 엔). */
+/** Digits and letters whose Korean names end in ㄹ (일, 칠, 팔; 엘, 알), or in another consonant (영, 삼; 엠). */
 const [LIQUID, CLOSED] = ["178LRlr", "036MNmn"];
-/** What is read as a word, and not letter by letter: ViT and jpg are no words. */
+/** English words, which are read as such; ViT and jpg are read letter by letter. */
 const WORD = /^(?=.*[aeiouy])[a-z]+$/i;
 /** Its ends that stay a consonant in Korean: cat, book, clock, pen, time, king. */
 const ENDS = /(^|[^aeiou])[aeiou](ck|[ptk])$|ook$|[mn]e?$|ng$/;
