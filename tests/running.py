@@ -11,6 +11,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -66,6 +67,13 @@ def save_tiny(
     loaded = tiny(name)
     path = folder / f"{stem or 'tiny-' + name}.safetensors"
     return _save(path, loaded.vit, loaded.preprocess, labels or loaded.card.labels, details)
+
+
+def save_between(folder: Path) -> Path:
+    """A model with a norm between attention and projection, which `attention_norm` does not fit."""
+    base = tiny("cls")
+    vit = spread(ViT(replace(base.card.config, attn_norm=True))).eval()
+    return _save(folder / "between.safetensors", vit, base.preprocess, base.card.labels, {})
 
 
 def save_digits(folder: Path) -> Path:

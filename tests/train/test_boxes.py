@@ -1,6 +1,7 @@
 """Attention in boxes: covers and hits by hand, and a batch that gives what one picture gives."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -103,7 +104,7 @@ def test_a_batch_finds_what_every_picture_alone_finds():
     boxes = [[0, 0, 16, 16], [8, 8, 32, 16], [0, 0, 32, 32], [0, 16, 8, 32], [0, 0, 8, 8]]
     pictures = boxed(5, torch.tensor(boxes).float())
     got = attention_in_boxes(vit, pictures, HALF, HALF, batch_size=3)
-    assert list(got) == ["uniform", "random", "centre", *(one.key for one in measured())]
+    assert list(got) == ["uniform", "random", "centre", *(one.key for one in measured(vit.config))]
     cheap = {key for key, one in EXPLAINERS.items() if "passes" not in one.needs}
     assert {*got} == {"uniform", *cheap}
     assert got["uniform"]["energy"] == pytest.approx(1)
@@ -111,7 +112,7 @@ def test_a_batch_finds_what_every_picture_alone_finds():
     assert got["uniform"]["pointing"] == pytest.approx((4 + 3 + 2 + 1) / 16 / 4)
 
     grid = PatchGrid.of(vit.config)
-    for explainer in measured():
+    for explainer in measured(vit.config):
         name, energies, points = explainer.key, [], []
         for i in (0, 1, 3, 4):
             pixels = normalise(pictures.images[i : i + 1] / 255, HALF, HALF)
@@ -133,6 +134,13 @@ def test_a_batch_finds_what_every_picture_alone_finds():
         gap = torch.stack(points).double() - guesses
         ahead = gap.mean() / (gap.std(correction=0) / 2) if gap.std() > 0 else 0
         assert got[name]["ahead"] == pytest.approx(float(ahead))
+
+
+def test_an_explainer_that_the_model_has_not_is_left_out():
+    vit = spread(ViT(replace(TINY["cls"], attn_norm=True))).eval()
+    got = attention_in_boxes(vit, boxed(1, torch.tensor([[0.0, 0, 16, 16]])), HALF, HALF)
+    assert "attention" in got
+    assert "attention_norm" not in got
 
 
 def test_being_ahead_is_counted_in_standard_errors():

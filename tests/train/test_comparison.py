@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.models import tiny
-from tests.running import save_tiny
+from tests.running import save_between, save_tiny
 from vitviz import EXPLAINERS, load
 from vitviz.model.weights import WEIGHTS_DIR
 from vitviz.probe.explain.fairness import removal
@@ -113,6 +113,23 @@ def test_the_command_writes_the_table(tmp_path, capsys, monkeypatch) -> None:
     assert len(told["sha256"]) == 64
     assert "tiny-cls.safetensors on 2 pictures of some" in capsys.readouterr().out
     assert load(str(path)).card.labels == some.labels
+
+
+def test_all_explainers_are_those_that_the_model_has(tmp_path, monkeypatch) -> None:
+    path, some = save_between(tmp_path), pictures()
+    monkeypatch.setattr("vitviz.train.measure.read", lambda *_, **__: some)
+    options = ["--evaluate", str(path), "--data", "some", "--explainers", "all"]
+    options += ["--pictures", "1", "--out", str(tmp_path / "out")]
+    assert main(options) == 0
+    table = json.loads((tmp_path / "out" / "table.json").read_text("utf-8"))["table"]
+    assert {*table} == {*EXPLAINERS} - {"attention_norm"}
+
+
+def test_an_explainer_that_does_not_fit_is_refused_before_a_folder_is_made(tmp_path) -> None:
+    loaded, out = load(str(save_between(tmp_path))), tmp_path / "out"
+    with pytest.raises(TrainError, match=r"norm does not fit .*; it has attention, rollout"):
+        compare_explainers(loaded, "x", pictures(), ["rollout", "attention_norm"], out, quiet=True)
+    assert not out.exists()
 
 
 def test_the_table_of_a_shipped_model_names_its_file():

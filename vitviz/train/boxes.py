@@ -4,11 +4,12 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from ..model.config import ViTConfig
 from ..model.vit import ViT
 from ..probe.capture.grid import PatchGrid
 from ..probe.capture.recorder import capture
 from ..probe.explain.case import Case
-from ..probe.explain.explainers import EXPLAINERS, Explainer, centre_map
+from ..probe.explain.explainers import EXPLAINERS, Explainer, centre_map, fitting
 from .dataset import Pictures
 from .scores import normalise
 
@@ -38,7 +39,7 @@ def attention_in_boxes(
         return {}
     grid = PatchGrid.of(vit.config)
     device = next(vit.parameters()).device
-    explainers = measured()
+    explainers = measured(vit.config)
     maps: dict[str, list[Tensor]] = {explainer.key: [] for explainer in explainers}
     batches = pictures.images[selected].split(batch_size)
     for batch in tqdm(batches, "maps in boxes", leave=False, disable=None):
@@ -59,11 +60,13 @@ def attention_in_boxes(
     return result
 
 
-def measured() -> list[Explainer]:
-    """The explainers that are cheap enough for every picture: they need at most one pass."""
+def measured(config: ViTConfig) -> list[Explainer]:
+    """The explainers that a model of this config has and that are cheap enough for every picture:
+    they need at most one pass.
+    """
     return [
         explainer
-        for explainer in EXPLAINERS.values()
+        for explainer in map(EXPLAINERS.__getitem__, fitting(config))
         if "passes" not in explainer.needs and not explainer.baseline
     ]
 

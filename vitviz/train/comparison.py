@@ -15,7 +15,7 @@ from ..model.weights import WEIGHTS_DIR, LoadedModel
 from ..probe.capture.grid import PatchGrid
 from ..probe.capture.recorder import capture
 from ..probe.explain.case import Case
-from ..probe.explain.explainers import EXPLAINERS, chosen
+from ..probe.explain.explainers import EXPLAINERS, chosen, fitting
 from ..probe.explain.fairness import GROUPS, ORDERS, STEPS, removal
 from ..whole import write_text
 from .boxes import box_cover, hits, small_boxes
@@ -61,11 +61,14 @@ def compare_explainers(
 
     Writes FOLDER/table.md and table.json; if stopped (Ctrl-C), for the pictures so far, which are a
     random sample too. Every picture's figures are saved in `RECORDS` at once, so that the same call
-    resumes where it was stopped. Raises `TrainError` if the folder holds the records of
-    another test, or cannot be written.
+    resumes where it was stopped. Raises `TrainError` if an explainer does not fit the model, or if
+    the folder holds the records of another test or cannot be written.
     """
+    there = fitting(loaded.card.config)
     for key in keys:
-        chosen(key)
+        if chosen(key).key not in there:
+            name = loaded.card.name
+            raise TrainError(f"{key} does not fit {name}; it has {', '.join(there)}")
     pictures = pictures.some(count)
     keys = list(dict.fromkeys(["centre", *keys]))
     file = file_of(checkpoint)

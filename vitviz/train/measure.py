@@ -11,7 +11,7 @@ import torch
 from ..model.checkpoints import rewrite
 from ..model.loaded import KNOWN_OR_NOT
 from ..model.weights import LoadedModel, load
-from ..probe.explain.explainers import EXPLAINERS
+from ..probe.explain.explainers import fitting
 from ..probe.measure.predictions import classes_of, known_or_not
 from ..whole import write_text
 from .comparison import compare_explainers, file_of, markdown
@@ -43,7 +43,8 @@ def evaluate(args: argparse.Namespace) -> None:
     if args.explainers:
         if args.others or args.photographs or args.calibrate:
             raise TrainError("--explainers goes alone; ask for --others and --photographs apart")
-        keys = [*EXPLAINERS] if "all" in args.explainers else args.explainers
+        every = "all" in args.explainers
+        keys = fitting(loaded.card.config) if every else args.explainers
         folder = args.out or Path("runs") / f"explainers-{Path(args.evaluate).stem}"
         result = compare_explainers(loaded, args.evaluate, test, keys, folder, args.pictures)
         print(markdown(result))  # noqa: T201
