@@ -250,6 +250,21 @@ def test_half_a_low_screen_is_not_empty(visit):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_the_bars_of_the_next_answers_give_way_before_their_names(visit):
+    """They took as much from both, so that a name was cut beside a long bar; in Firefox at 1366."""
+    page = visit("?model=photos", first=True, viewport={"width": 1366, "height": 768}).page
+    bars = """() => [...document.querySelectorAll(".vv-rivals li")].map(({ children: [name, bar] }) =>
+        [name.scrollWidth - name.clientWidth, bar.clientWidth])"""
+    least = 40  # pixels, and a little
+    yielded = 0
+    for width in range(1100, 1420, 40):
+        page.set_viewport_size({"width": width, "height": 768})
+        for cut, bar in page.evaluate(bars):
+            assert cut == 0 or bar < least, width
+            yielded += bar < 80
+    assert yielded, "at one of these widths they had to"
+
+
 def test_links_lessons_and_the_wall_begin_as_before(visit):
     seen = visit("?model=photos&layer=3", first=True)
     seen.is_(panel="attention", layer=3)
