@@ -162,3 +162,20 @@ def test_a_step_that_asks_for_a_number_leaves_a_line_where_others_name_it(visit)
     assert stands_in("144", "makes 144.")
     assert stands_in("7.3%", "its share 7.3%. Suppose")
     assert not any(stands_in("144", text) for text in ("1,440", "0.144", "144.5", "144,000"))
+
+
+def test_a_long_name_without_a_blank_stays_on_the_paper(visit) -> None:
+    """As a model from a file can have, whose title steps and the head of the sheet name."""
+    seen = visit("?model=photos&example=red-panda&lesson=ask&step=1&key=true")
+    fill = """name => document.querySelectorAll("h1, .about, .words p").forEach((part) => {
+      part.textContent = name;
+    })"""
+    narrow = """() => [document.documentElement, ...document.querySelectorAll(".words")].every(
+      (part) => part.scrollWidth <= part.clientWidth)"""
+    for place in (0, 1):
+        tab = paper(seen.page, place)
+        tab.set_viewport_size({"width": 672, "height": 900})  # 178 mm
+        assert tab.evaluate(narrow)
+        tab.evaluate(fill, "my_vit_" + 53 * "W")
+        assert tab.evaluate(narrow), place
+        tab.close()

@@ -26,6 +26,7 @@ body {
     "Noto Sans CJK KR",
     sans-serif;
   word-break: keep-all;
+  overflow-wrap: break-word;
 }
 @media print {
   body {
@@ -62,7 +63,6 @@ pre {
   margin: 0 0 2mm;
   font: 9pt/1.4 ui-monospace, Consolas, monospace;
   white-space: pre-wrap;
-  overflow-wrap: anywhere;
 }
 p {
   margin: 0 0 2mm;
