@@ -475,6 +475,16 @@ def test_one_that_is_right_is_trained_and_kept_as_it_was_before_and_after(
     assert "blocks.1.attn.qkv.weight" in changed
 
 
+def test_a_file_that_is_trained_runs_once(tmp_path: Path) -> None:
+    file, runs = tmp_path / "mine.py", tmp_path / "runs"
+    mark = f"with open({str(runs)!r}, 'a') as log:\n    log.write('run ')\n"
+    file.write_text(f"import torch\n{mark}{FEW}", "utf-8")
+    assert main(["exercise", "--train", str(file)]) == 0
+    assert runs.read_text() == "run "
+    assert main(["exercise", "--check", str(file)]) == 0
+    assert runs.read_text() == "run run "
+
+
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [

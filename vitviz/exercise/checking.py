@@ -100,10 +100,17 @@ def check(vit: Callable[..., nn.Module], language: str = "en") -> Report:
 
 def check_file(path: str | Path, language: str = "en") -> Report:
     """Run a file, and `check` its class `ViT`. Raises `VitvizError` if it has none."""
-    vit = run_file(path).get("ViT")
+    return check(vit_of(run_file(path), path), language)
+
+
+def vit_of(names: Mapping[str, Any], path: str | Path) -> type:
+    """The class `ViT` among the names of a file that was run. Raises `VitvizError` if it has
+    none.
+    """
+    vit = names.get("ViT")
     if not isinstance(vit, type):
         raise VitvizError(f"{path} has no class ViT")
-    return check(vit, language)
+    return vit
 
 
 def run_file(path: str | Path) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """The command `vitviz exercise`: a Vision Transformer with nine gaps, to be filled in."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from ..arguments import Arguments
@@ -37,12 +38,13 @@ def exercise(argv: Sequence[str]) -> int:
     if not spoken(arguments.language):
         options.error(f"--language is one of {', '.join(languages())}, got {arguments.language!r}")
     if arguments.check or arguments.train:
-        from .checking import check_file  # imports torch
+        from .checking import check, run_file, vit_of  # imports torch
 
-        report = check_file(arguments.path, arguments.language)
+        names = run_file(arguments.path)
+        report = check(vit_of(names, arguments.path), arguments.language)
         print(report)
         if arguments.train and report.right:
-            _train(Path(arguments.path))
+            _train(Path(arguments.path), names)
         return 0 if report.right else 1
     file, notebook = write_exercise(arguments.path, arguments.language)
     print(f"fill in the gaps of {file}, and see which are right with")
@@ -51,11 +53,11 @@ def exercise(argv: Sequence[str]) -> int:
     return 0
 
 
-def _train(path: Path) -> None:
+def _train(path: Path, names: Mapping[str, Any]) -> None:
     from .training import train_file
 
     print()
-    after, before = train_file(path)
+    after, before = train_file(path, names)
     shown = {"model": after.stem, "example": "digit", "panel": "attention"}
     link = urlencode({**shown, "beside": f"model-{before.stem}"}, quote_via=quote)
     print("\nput both on the menu of the page:")

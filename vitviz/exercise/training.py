@@ -1,6 +1,6 @@
 """Train a ViT of the exercise with the digits that come along, and open it before and after."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from ..model.loaded import LoadedModel
 from ..train.dataset import Pictures, read
 from ..train.recipes import RECIPES
 from ..web.store.examples import FOLDER
-from .checking import in_one_line, run_file
+from .checking import in_one_line, vit_of
 from .opening import open_vit
 
 DIGIT = FOLDER / "digit.png"  # drawn for vitviz: in none of the data sets
@@ -65,16 +65,18 @@ def train_with_digits(
     return Trained(before, open_vit(model, names))
 
 
-def train_file(path: Path) -> list[Path]:
+def train_file(path: Path, names: Mapping[str, Any]) -> list[Path]:
     """Train the ViT of a file with its function `train`, and write both models beside the file.
 
+    names  those that `run_file` returned for the file, which is not run again
+
     Returns the paths of the trained and of the untrained one; files of these names are replaced.
-    Raises `VitvizError` if the file lacks one of the two, or its code stops.
+    Raises `VitvizError` if the file has no class `ViT` or no function `train`, or its code stops.
     """
-    names = run_file(path)
-    if missing := [name for name in ("ViT", "train") if not callable(names.get(name))]:
-        raise VitvizError(f"{path} has no {' and no '.join(missing)}")
-    trained = train_with_digits(names["ViT"], names["train"])
+    vit, train = vit_of(names, path), names.get("train")
+    if not callable(train):
+        raise VitvizError(f"{path} has no train")
+    trained = train_with_digits(vit, train)
     files = {path.with_suffix(".safetensors"): trained.after}
     files[path.with_name(f"{path.stem}_untrained.safetensors")] = trained.before
     for file, model in files.items():
