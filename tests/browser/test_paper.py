@@ -116,7 +116,7 @@ def a_plan_is_printed(seen, language: str) -> None:
     page.locator("#vv-lessons").click()
     page.locator(".vv-lesson-list summary").get_by_text(texts["title"], exact=True).click()
     page.locator(".vv-plans summary").get_by_text(texts["name_lesson"], exact=True).click()
-    plan = page.locator(".vv-plans details[open]")
+    plan = page.locator(".vv-plans details[open]").first
     rows = [
         ["0:00", "4", texts["does_before"]],
         ["0:04", "4", lessons["cut"]],
@@ -134,8 +134,17 @@ def a_plan_is_printed(seen, language: str) -> None:
     for place in (plan, sheet):
         shown = place.locator("tbody tr").all()
         assert [row.locator("td").all_inner_texts()[:3] for row in shown] == rows
+        expect(place.locator("p").last).to_contain_text(texts["serves_cut"])
     assert pages(sheet) == 1
     sheet.close()
+    page.locator(".vv-plans summary").get_by_text(texts["name_double"], exact=True).click()
+    with page.context.expect_page() as opened:
+        page.locator(".vv-plans details[open]").nth(1).get_by_role(
+            "button", name=texts["paper"]
+        ).click()
+    opened.value.wait_for_load_state()
+    assert pages(opened.value) == 1  # the longest one
+    opened.value.close()
     plan.get_by_role("link", name=lessons["matter"]).click()
     seen.ready("bison.jpg")
     seen.is_(lesson="matter", step=1)

@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { PLANS, taughtBy } from "../../vitviz/viewer/lessons/plans.js";
-import { planRows, planTeaches } from "../../vitviz/viewer/text/lesson.js";
+import { planRows, planTeaches, servedBy } from "../../vitviz/viewer/text/lesson.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 
@@ -49,8 +49,22 @@ test("a plan is said line by line, from the minute when a part begins, in every 
       ["before", "cut", "matter"].includes(does),
     ),
     [
-      { from: "0:00", minutes: 4, does: "before", what: "Self-check, before", which: "", how: "" },
-      { from: "0:04", minutes: 6, does: "cut", what: "Cut", which: "", how: "" },
+      {
+        from: "0:00",
+        minutes: 4,
+        does: "before",
+        what: "Self-check, before",
+        which: "",
+        how: "",
+      },
+      {
+        from: "0:04",
+        minutes: 6,
+        does: "cut",
+        what: "Cut",
+        which: "",
+        how: "",
+      },
       {
         from: "0:53",
         minutes: 9,
@@ -74,11 +88,15 @@ test("a plan is said line by line, from the minute when a part begins, in every 
     for (const plan of PLANS) {
       planRows({ t }, plan);
       planTeaches({ t }, plan);
+      servedBy(
+        { t },
+        plan.parts.map(({ does }) => does),
+      );
       for (const name of ["name_", "for_"]) t("plan." + name + plan.id);
     }
   }
   const spare = Object.keys(STRINGS.en).filter(
-    (key) => /^plan\.(name|for|does|note)_/.test(key) && !used.has(key),
+    (key) => /^plan\.(name|for|does|note|serves)_/.test(key) && !used.has(key),
   );
   assert.deepEqual(spare, [], "texts that no plan says");
 });
@@ -131,12 +149,38 @@ test("the page for teachers has every plan as it is", () => {
   }
 });
 
-test("the page for teachers says of each lesson once which competences it serves", () => {
+const CODES = /\d-[A-C]-[iv]+|CG[\d.]+\d/g;
+
+test("the page for teachers says of each lesson once which competences it serves, as its key does", () => {
   const page = readFileSync(new URL("../../vitviz/teaching.md", import.meta.url), "utf8");
-  const [, part] = page.split("## A place in the syllabus");
-  const rows = part.split("\n## ")[0].matchAll(/^\| ([^|]+) \| [^|]*\d-[A-C]-/gm);
-  const named = [...rows].flatMap(([, lessons]) => lessons.split("; "));
+  const part = page.split("## A place in the syllabus")[1].split("\n## ")[0];
+  const rows = [...part.matchAll(/^\| ([^|]+) \| ([^|]*\d-[A-C]-[^|]*)/gm)];
+  const named = rows.flatMap(([, lessons]) => lessons.split("; "));
+  const titles = LESSONS.map(({ id }) => translator("en")("lesson." + id).replace(/[?.:].*/, ""));
+  assert.deepEqual([...named].sort(), [...titles].sort());
+  const unesco = /^UNESCO's .*\n.*/m.exec(part)[0];
+  for (const language of Object.keys(STRINGS))
+    LESSONS.forEach(({ id }, at) => {
+      const [, , codes] = rows.find(([, lessons]) => lessons.split("; ").includes(titles[at]));
+      const wanted = codes.match(CODES);
+      if (unesco.includes("*" + titles[at] + "*")) wanted.push(...unesco.match(CODES));
+      assert.deepEqual(
+        servedBy({ t: translator(language) }, [id]).match(CODES),
+        wanted,
+        language + ": " + id,
+      );
+    });
+});
+
+test("competences that several lessons of a plan serve are named once, and the sources after them", () => {
   const t = translator("en");
-  const titles = LESSONS.map(({ id }) => t("lesson." + id).replace(/[?.:].*/, ""));
-  assert.deepEqual(named.sort(), titles.sort());
+  assert.equal(servedBy({ t }, ["before", "pause"]), "");
+  const said = servedBy({ t }, ["before", "cut", "where", "own-1234"]);
+  assert.ok(
+    said.startsWith(
+      "Competences, by our reading: AI4K12 1-A-iii digital encoding; AI4K12 2-A-iv feature vectors. Sources: ",
+    ),
+    said,
+  );
+  assert.match(said, /Not seen/);
 });

@@ -3,7 +3,7 @@
 import { PLANS } from "../lessons/plans.js";
 import { el } from "../parts/dom.js";
 import { button } from "../parts/widgets.js";
-import { planRows, planTeaches } from "../text/lesson.js";
+import { planRows, planTeaches, servedBy } from "../text/lesson.js";
 import { openPaper, paper } from "./paper.js";
 
 /**
@@ -25,7 +25,7 @@ export function createPlans(app, linkTo) {
         el("summary", { text: t("plan.name_" + plan.id) }),
         el("p", { text: t("plan.for_" + plan.id) }),
         tableOf(app, plan, linkTo),
-        el("p", { class: "vv-note", text: planTeaches(app, plan) }),
+        ...notesOn(app, plan, "vv-note"),
         el(
           "div",
           { class: "vv-lesson-buttons" },
@@ -49,11 +49,21 @@ function onPaper(app, plan) {
     [
       el("p", { class: "about", text: t("plan.for_" + plan.id) }),
       tableOf(app, plan, () => null),
-      el("p", { class: "about", text: planTeaches(app, plan) }),
+      ...notesOn(app, plan, "about"),
     ],
     "plan",
   );
 }
+
+/** What a plan teaches of the self-check, and which competences it serves. */
+const notesOn = (app, plan, look) =>
+  [
+    planTeaches(app, plan),
+    servedBy(
+      app,
+      plan.parts.map(({ does }) => does),
+    ),
+  ].map((text) => el("p", { class: look, text }));
 
 function tableOf(app, plan, linkTo) {
   const { t } = app;

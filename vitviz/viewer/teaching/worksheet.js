@@ -7,7 +7,7 @@ import { el } from "../parts/dom.js";
 import { percentBox } from "../maths/geometry.js";
 import { paper } from "./paper.js";
 import { strongest } from "../maths/attention.js";
-import { goalOf, optionText, stepText, sayings, titleOf, written } from "../text/lesson.js";
+import { goalOf, optionText, servedBy, stepText, sayings, titleOf, written } from "../text/lesson.js";
 import { experimentIn } from "../lessons/experiments.js";
 import { optionsOf, paintable } from "../lessons/steps.js";
 import { read, removedIn, touchedIn } from "../state/experiment.js";
@@ -105,7 +105,12 @@ export function worksheet(app, key) {
   return paper(
     app.language,
     key ? title + ": " + t("lessonKey") : title,
-    [el("p", { class: "about", text: about }), ...(key ? answersOf(steps) : sheetOf(app, steps))],
+    [
+      el("p", { class: "about", text: about }),
+      ...(key
+        ? [...answersOf(steps), el("p", { class: "about", text: servedBy(app, [course.lesson().id]) })]
+        : sheetOf(app, steps)),
+    ],
     key ? "key" : "",
   );
 }

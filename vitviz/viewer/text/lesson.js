@@ -234,6 +234,17 @@ export function planTeaches({ t }, plan) {
 }
 
 /**
+ * The competences that lessons serve, each once, and where their names are from; "" where none serves any.
+ * @param {{t: (key: string, values?: any) => string}} app
+ * @param {string[]} lessons  the ids of lessons and of other activities
+ */
+export function servedBy({ t }, lessons) {
+  const keys = lessons.map((id) => "plan.serves_" + id).filter(hasText);
+  const names = new Set(keys.flatMap((key) => t(key).split("; ")));
+  return names.size > 0 ? t("plan.serves", { competences: [...names].join("; ") }) : "";
+}
+
+/**
  * Numbers in order; where three and more follow each other, the first and the last of them.
  * @param {number[]} numbers
  */
