@@ -7,6 +7,6 @@ another network says of the pictures, `optim` has the optimisers, `run` takes on
 number formats, `processes`: several processes), `loop` takes all steps (`start`: from the weights
 of another run), `checkpoint` saves the state,
 `filming` the film, `scores`, `boxes` and `photographs` measure, `comparison` tests explainers,
-`report` has all measurements, `measure` is `--evaluate`, `names` has the names of classes in other
-languages, `command` is the command line.
+`report` has all measurements, `measure` is `--evaluate`, `progress` shows how far work is, `names`
+has the names of classes in other languages, `command` is the command line.
 """

@@ -2,7 +2,6 @@
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from ..model.config import ViTConfig
 from ..model.vit import ViT
@@ -11,6 +10,7 @@ from ..probe.capture.recorder import capture
 from ..probe.explain.case import Case
 from ..probe.explain.explainers import EXPLAINERS, Explainer, centre_map, fitting
 from .dataset import Pictures
+from .progress import batches
 from .scores import normalise
 
 LARGEST_BOX = 0.6  # share of the picture; a larger box can hardly be missed
@@ -41,8 +41,7 @@ def attention_in_boxes(
     device = next(vit.parameters()).device
     explainers = measured(vit.config)
     maps: dict[str, list[Tensor]] = {explainer.key: [] for explainer in explainers}
-    batches = pictures.images[selected].split(batch_size)
-    for batch in tqdm(batches, "maps in boxes", leave=False, disable=None):
+    for batch in batches(pictures.images[selected], batch_size, "maps in boxes"):
         pixels = normalise(batch.to(device).float() / 255, mean, std)
         with torch.enable_grad(), capture(vit, target="answer") as recorder:
             traces = recorder.traces(vit(pixels))

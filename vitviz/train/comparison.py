@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
 from ..model.weights import WEIGHTS_DIR, LoadedModel
 from ..probe.capture.grid import PatchGrid
@@ -21,6 +20,7 @@ from ..whole import write_text
 from .boxes import box_cover, hits, small_boxes
 from .dataset import Pictures
 from .errors import TrainError, writing
+from .progress import watched
 from .scores import normalise
 
 PICTURES = 1000
@@ -87,8 +87,8 @@ def compare_explainers(
         with (folder / RECORDS).open("a", encoding="utf-8") as records:
             todo = range(len(rows), len(pictures))
             try:
-                for number in tqdm(
-                    todo, initial=len(rows), total=len(pictures), unit=" pictures", disable=quiet
+                for number in watched(
+                    todo, "fair tests", len(pictures), done=len(rows), quiet=quiet
                 ):
                     rows.append(one_picture(loaded, pictures, number, keys))
                     records.write(json.dumps(rows[-1]) + "\n")

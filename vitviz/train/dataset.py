@@ -16,7 +16,6 @@ import torch
 from einops import rearrange
 from PIL import Image
 from torch import Tensor
-from tqdm import tqdm
 
 from ..errors import ImageError
 from ..languages import Message
@@ -24,6 +23,7 @@ from ..model.photo import ENDINGS, Photo, open_photo, picture_files
 from ..model.preprocess import Preprocess
 from .errors import TrainError
 from .names import Words, names_of, read_names
+from .progress import watched
 
 TORCHVISION = {
     "mnist": "MNIST",
@@ -315,8 +315,7 @@ def stack(images: Iterable[Image.Image | Photo], cut: Preprocess, title: str, to
     Raises `ValueError` if there are more or fewer pictures than `total`.
     """
     out = torch.empty(total, cut.channels, *cut.size, dtype=torch.uint8)
-    bar = tqdm(images, title, total=total, unit=" pictures", leave=False, disable=None)
-    for place, image in zip(out, bar, strict=True):
+    for place, image in zip(out, watched(images, title, total), strict=True):
         photo = image if isinstance(image, Photo) else Photo(image, "", ())
         place.copy_(cut.picture(photo).permute(2, 0, 1))
     return out

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
 from ..model.vit import ViT
 from ..probe.measure.predictions import known_or_not
@@ -23,13 +22,14 @@ from .filming import Camera, cast
 from .optim import last_high_step
 from .others import Others, threshold
 from .processes import Processes, own_device, processes
+from .progress import Progress, tell
 from .recipe import Recipe
 from .report import measurements, report, rounded
 from .run import Run
 from .scores import fit_temperature, score
 from .teacher import SoftLabels, soft_labels, times_seen
 
-LOG_EVERY = 50  # steps
+LOG_EVERY = 50  # steps, after the first one
 SAVE_EVERY = 10.0  # minutes
 
 
@@ -127,14 +127,14 @@ def train(
 def labels_of_teacher(
     run: Run, test: Pictures, folder: Path, stop: Stop, resumes: bool
 ) -> SoftLabels:
-    """`teacher.soft_labels` with a progress bar. A stop signal ends it; half of it is of no use."""
+    """`teacher.soft_labels` with its progress. A stop signal ends it; half of it is of no use."""
 
     def stopped() -> Stopped:
         return Stopped("stopped before the next step, nothing was lost", stop.number, resumes)
 
     us, taught = run.processes, sum(len(pictures) for pictures in run.sources)
-    total, hidden = times_seen(taught, len(test), us), None if us.first else True
-    with tqdm(total=total, desc=run.recipe.teacher, unit=" pictures", disable=hidden) as bar:
+    total = times_seen(taught, len(test), us)
+    with Progress(run.recipe.teacher, total, leave=True) as bar:
         begun = False
 
         def watch(pictures: int) -> None:
@@ -142,9 +142,9 @@ def labels_of_teacher(
             if stop.is_set():
                 raise stopped()
             if not begun and us.first:
-                tqdm.write(f"{run.recipe.teacher} sees {taught:,} pictures, each of them twice")
+                tell(f"{run.recipe.teacher} sees {taught:,} pictures, each of them twice")
             begun = True
-            bar.update(pictures)
+            bar.add(pictures)
 
         try:
             return soft_labels(run.recipe, run.sources, test, folder, run.device, us, watch)
@@ -181,21 +181,23 @@ def follow(
     """Take all steps that are left; log, measure, film and save on the way."""
     recipe, us = run.recipe, run.processes
     watched = test.some(recipe.eval_pictures)
-    speed, saved = Speed(run), time.monotonic()
-    last_high = last_high_step(recipe, run.steps)
+    last_high, first_step = last_high_step(recipe, run.steps), run.step + 1
 
     def film(scores: dict[str, float], loss: float | None) -> None:
         if us.first:
             camera.film(scores, loss)
 
+    if us.first:
+        tell(plan(run, camera, len(watched), log.path))
     if camera.due:
         film(run.measure(watched), None)
-    with _bar(run) as bar:
+    speed, saved = Speed(run), time.monotonic()
+    with _progress(run) as bar:
         for batch in run.batches():
             facts = run.learn(batch)
-            bar.update(recipe.batch_size)
-            if run.step % LOG_EVERY == 0:
-                bar.set_postfix(loss=f"{facts['loss']:.3f}", refresh=False)
+            done = f"step {run.step:,} of {run.steps:,}"
+            bar.add(recipe.batch_size, f"{done}, loss {facts['loss']:.3f}")
+            if run.step % LOG_EVERY == 0 or run.step == first_step:
                 facts |= {"images_per_s": speed.lap(), "seconds": run.seconds}
                 log.write(event="train", step=run.step, epoch=run.epoch, **facts)
             filmed, epoch_done = camera.due, run.step % run.steps_per_epoch == 0
@@ -209,33 +211,43 @@ def follow(
                 when = {"step": run.step, "epoch": run.epoch, "pictures": len(watched)}
                 log.write(event="epoch", **when, **scores)
                 if us.first:
-                    tqdm.write(
+                    tell(
                         f"epoch {run.epoch:g} of {recipe.epochs:g}: top-1 {scores['top1']:.1%}, "
                         f"top-5 {scores['top5']:.1%}, nll {scores['nll']:.3f}"
                     )
-                speed.lap()
             if epoch_done or time.monotonic() - saved > save_every * 60:
                 run.save(folder)
                 saved = time.monotonic()
             if run.step == last_high:
                 run.save(folder, HIGH)
+            if filmed or epoch_done:
+                speed.lap()
             if must_stop(stop, us):
                 run.save(folder)
-                done = f"step {run.step} of {run.steps}"
                 raise Stopped(f"stopped after {done}, saved in {folder}", stop.number)
     run.save(folder)
 
 
-def _bar(run: Run) -> tqdm:
-    """The progress bar of the run, in images."""
-    return tqdm(
-        total=run.steps * run.recipe.batch_size,
-        initial=run.step * run.recipe.batch_size,
-        desc=run.recipe.name,
-        unit=" images",
-        unit_scale=True,
-        # None: no bar where the output is not a terminal; the log has the same numbers
-        disable=None if run.processes.first else True,
+def plan(run: Run, camera: Camera, measured: int, log: Path) -> str:
+    """The steps that are left, and what is measured on the way, in a sentence; `measured` counts
+    the test pictures.
+    """
+    recipe, filmed = run.recipe, camera.due + sum(at > run.step for at in camera.moments)
+    if run.step == run.steps:
+        return f"{recipe.name}: all {run.steps:,} steps are done; what is left is to measure"
+    steps = f"{run.steps:,} steps" if not run.step else f"steps {run.step + 1:,} to {run.steps:,}"
+    return (
+        f"{recipe.name}: {steps} of {recipe.batch_size:,} pictures each ({recipe.epochs:g} epochs) "
+        f"on {run.device}; {measured:,} test pictures are measured after each epoch and at "
+        f"{filmed} moments of the film; the log is {log}"
+    )
+
+
+def _progress(run: Run) -> Progress:
+    """The progress of the run, in images."""
+    size = run.recipe.batch_size
+    return Progress(
+        run.recipe.name, run.steps * size, "images", done=run.step * size, leave=True, delay=0.0
     )
 
 

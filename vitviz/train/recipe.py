@@ -229,7 +229,10 @@ class Recipe:
 
     # Watching.
     eval_pictures: int = setting(
-        0, "validation pictures looked at after each epoch; 0: all of them"
+        0,
+        "test pictures that are measured after each epoch and at each of the film's 20 moments, "
+        "most of which lie in the first steps; 0: all of them. The finished model is measured on "
+        "all in any case",
     )
 
     def __post_init__(self) -> None:

@@ -4,7 +4,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from ..model.vit import ViT
 from ..probe.capture.grid import PatchGrid
@@ -14,6 +13,7 @@ from .boxes import LARGEST_BOX, attention_in_boxes, small_boxes
 from .dataset import Pictures
 from .others import at_threshold, compare, in_words
 from .photographs import in_words as photographs_in_words
+from .progress import batches
 from .scores import confusion, logits_of, normalise, score
 
 # The parts of a report that a checkpoint carries.
@@ -153,7 +153,7 @@ def mean_distances(
     """Mean attention distance of each head, averaged over pictures. (L, H), in pixels"""
     grid, device = PatchGrid.of(vit.config), next(vit.parameters()).device
     total = torch.zeros(vit.config.depth, vit.config.num_heads)
-    for batch in tqdm(pictures.images.split(50), "how far heads look", leave=False, disable=None):
+    for batch in batches(pictures.images, 50, "how far heads look"):
         with capture(vit) as recorder:
             logits = vit(normalise(batch.to(device).float() / 255, mean, std))
         for trace in recorder.traces(logits):

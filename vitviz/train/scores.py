@@ -6,6 +6,7 @@ from torch import Tensor
 
 from ..model.vit import ViT
 from .precision import precision
+from .progress import batches
 
 
 def normalise(x: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> Tensor:
@@ -31,7 +32,7 @@ def logits_of(
     with precision(numbers, device):
         parts = [
             vit(normalise(batch.to(device).float() / 255, mean, std)).float().cpu()
-            for batch in images.split(batch_size)
+            for batch in batches(images, batch_size, "measuring")
         ]
     vit.train(was_training)
     return torch.cat(parts)
