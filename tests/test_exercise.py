@@ -592,6 +592,8 @@ def test_the_code_that_lessons_show_stands_in_the_exercise() -> None:
     parts = re.findall(r"(\w+): \[(.*?)\],\n", code, re.DOTALL)
     shown = {name: "\n".join(re.findall(r'"([^"]*)"', lines)) for name, lines in parts}
     assert set(shown) == {"join", "block", "step"}
+    # Comments are shapes: what is said stands in the texts, in the language of the page.
+    assert not re.search(r"# (?!\()", "\n".join(shown.values()))
     gaps = "\n".join(cells("en"))
     for name in ("join", "block"):
         bare = re.sub(r" +#(?! \().*", "", gaps)  # without what is to be done there

@@ -14,8 +14,8 @@ const LINES = {
   step: [
     "logits = model(pixels)",
     "loss = ...",
-    "loss.backward()  # of every weight: which way does the loss fall?",
-    "optimizer.step()  # every weight goes a little that way",
+    "loss.backward()",
+    "optimizer.step()",
     "optimizer.zero_grad()",
   ],
 };
