@@ -3,7 +3,9 @@
 import base64
 import io
 import json
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from torch.testing import assert_close
 
 from tests.browser.test_pixels import bad_files
 from tests.test_photo import encode, noise
-from vitviz import Analysis, analyze, load
+from vitviz import Analysis, analyze, load, save
 from vitviz.errors import ImageError
 from vitviz.languages import say
 from vitviz.model.menu import WEIGHTS_DIR
@@ -63,10 +65,10 @@ def template(name: str) -> str:
 
 @pytest.fixture
 def page_of(open_page):
-    def opened(name: str, before: str = ""):
+    def opened(name: str, before: str = "", folder: Path = WEIGHTS_DIR):
         tab = open_page("<!doctype html><meta charset=utf-8><title>analysed</title>")
         tab.evaluate(before or "0")
-        weights = base64.b64encode((WEIGHTS_DIR / f"{name}.safetensors").read_bytes()).decode()
+        weights = base64.b64encode((folder / f"{name}.safetensors").read_bytes()).decode()
         tab.evaluate(
             f"window.running = {join(VIEWER / 'localengine.js', 'running.js', ())}.running; 0"
         )
@@ -185,6 +187,22 @@ def test_a_manifest_made_in_the_page_is_that_of_python(page_of, name: str) -> No
         assert found["manifest"]["link"] == {"model": name, **look.link()}
     first = analysed(data, called, first={"layer": 1, "token": 5})["manifest"]["pass"]["first"]
     assert first == {"layer": 1, "token": 5, "direction": "from"}
+
+
+def test_a_margin_that_fills_no_patch_is_cut_away_as_in_python(page_of, tmp_path: Path) -> None:
+    """SigLIP at 384 with patches of 14 has one: the page refused every photo in such a model."""
+    loaded = load("photos")
+    (height, width), (high, wide) = loaded.card.config.image_size, loaded.card.config.patch_size
+    size = (height + high - 1, width + wide // 2)
+    larger = replace(loaded.preprocess, size=size, crop_pct=0.97)
+    loaded = replace(loaded, preprocess=larger)
+    save(loaded, tmp_path / "photos.safetensors")
+    analysed = page_of("photos", folder=tmp_path)
+    for called in ("cat.jpg", "wide.png", "tall.bmp", "of the model's size.png"):
+        data = photos()[called]
+        found, ours = analysed(data, called), analyze(loaded, open_photo(data, called))
+        are_alike(found, ours)
+        is_read_again(base64.b64decode(found["saved"]), ours)
 
 
 def test_a_photo_does_not_take_the_place_of_another(page_of) -> None:

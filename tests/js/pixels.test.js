@@ -6,6 +6,8 @@ import { test } from "node:test";
 
 import {
   canStretch,
+  cutTo,
+  framing,
   inChannels,
   isDark,
   isTranslucent,
@@ -49,3 +51,29 @@ for (const [name, { height, width, rgba, seen }] of Object.entries(PIXELS.pictur
     }
   });
 }
+
+test("the last rows and columns, which fill no patch, are cut away", () => {
+  for (const { height, width, rgba, seen } of Object.values(PIXELS.pictures)) {
+    const photo = { height, width, data: Buffer.alloc(4 * height * width, rgba, "base64") };
+    for (const way of Object.keys(seen)) {
+      const { [way]: preprocess } = PIXELS.ways;
+      const { channels } = preprocess;
+      const [rows, cols] = preprocess.size.map((side, at) => side - 3 - at);
+      const whole = pictureOf(inChannels(photo, channels), preprocess);
+      const wanted = Array.from({ length: rows }, (_, row) => {
+        const from = row * whole.width * channels;
+        return [...whole.data.subarray(from, from + cols * channels)];
+      });
+      const cut = cutTo(preprocess, [rows, cols]);
+      const picture = pictureOf(inChannels(photo, channels), cut);
+      assert.deepEqual([picture.height, picture.width], [rows, cols]);
+      assert.equal(hashOf(picture.data), hashOf(Buffer.from(wanted.flat())), way);
+      const [top, left, bottom, right] = framing(photo, preprocess);
+      const [wide, high] = [(right - left) / whole.width, (bottom - top) / whole.height];
+      framing(photo, cut).forEach((edge, at) => {
+        const close = Math.abs(edge - [top, left, top + rows * high, left + cols * wide][at]);
+        assert.ok(close < 1e-9 * (1 + Math.abs(edge)), way);
+      });
+    }
+  }
+});

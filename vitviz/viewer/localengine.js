@@ -9,6 +9,7 @@ import { answerFile, filesOf, labelsOf, named } from "./data/made.js";
 import { savedOf } from "./data/saved.js";
 import { createEngine } from "./engine/client.js";
 import { weightsOf } from "./maths/draws.js";
+import { cutTo } from "./maths/pixels.js";
 import { parseSafetensors, readMetadata, writeSafetensors } from "./maths/safetensors.js";
 import { createMany } from "./many/sheet.js";
 import { createLiving } from "./stage/living.js";
@@ -40,9 +41,14 @@ async function started(given, told) {
     engine.stop();
     throw error;
   });
+  const preprocess = cutTo(facts.preprocess, facts.config.image_size);
   return {
     engine,
-    known: { facts, described: JSON.parse(readMetadata(buffer).vitviz), tensors: parseSafetensors(buffer) },
+    known: {
+      facts: { ...facts, preprocess },
+      described: JSON.parse(readMetadata(buffer).vitviz),
+      tensors: parseSafetensors(buffer),
+    },
   };
 }
 

@@ -5,9 +5,10 @@
 import { resized } from "./resampling.js";
 
 /**
- * Preprocessing of a model, from its checkpoint; see `Preprocess` in Python.
+ * Preprocessing of a model, from its checkpoint; see `Preprocess` in Python. uncut: the size before `cutTo`.
  * @typedef {{size: [number, number], channels: number, mean: number[], std: number[], crop_pct: number,
- *   crop_mode: "center"|"squash"|"border", crop_floor?: boolean, interpolation: string}} Preprocess
+ *   crop_mode: "center"|"squash"|"border", crop_floor?: boolean, interpolation: string,
+ *   uncut?: [number, number]}} Preprocess
  * @typedef {import("./resampling.js").Picture} Picture
  */
 
@@ -100,13 +101,22 @@ function onWhite(value, alpha) {
 }
 
 /**
+ * The preprocessing whose pictures lack the last rows and columns, which fill no patch: `picture_of` in
+ * vitviz/probe/analysis.py.
+ * @param {Preprocess} preprocess
+ * @param {[number, number]} size  height and width of the whole patches
+ * @returns {Preprocess}
+ */
+export const cutTo = (preprocess, size) => ({ ...preprocess, size, uncut: preprocess.size });
+
+/**
  * The model's picture, before normalisation.
  * @param {Picture} photo  in the model's channels
  * @param {Preprocess} preprocess
  * @returns {Picture}
  */
 export function pictureOf(photo, preprocess) {
-  const [height, width] = preprocess.size;
+  const [height, width] = preprocess.uncut ?? preprocess.size;
   const [fullHeight, fullWidth] = fullSize(photo, preprocess);
   let [top, left] = [offset(fullHeight, height, preprocess), offset(fullWidth, width, preprocess)];
   const method = /** @type {import("./resampling.js").Method} */ (preprocess.interpolation);
@@ -126,8 +136,8 @@ export function pictureOf(photo, preprocess) {
 }
 
 /** The size of the whole photo before the crop, (height, width). */
-function fullSize({ width, height }, { size, crop_pct: share, crop_mode: mode }) {
-  const [high, wide] = size.map((side) => Math.max(1, Math.floor(side / share)));
+function fullSize({ width, height }, { size, uncut = size, crop_pct: share, crop_mode: mode }) {
+  const [high, wide] = uncut.map((side) => Math.max(1, Math.floor(side / share)));
   if (mode === "squash") return [high, wide];
   if (mode === "center" && high === wide) {
     const long = Math.trunc((high * Math.max(height, width)) / Math.min(height, width));
@@ -156,9 +166,10 @@ function kept(full, start, side) {
  * @param {Preprocess} preprocess
  */
 export function framing(photo, preprocess) {
-  const [height, width] = preprocess.size;
+  const { size, uncut = size } = preprocess;
+  const [height, width] = size;
   const [fullHeight, fullWidth] = fullSize(photo, preprocess);
-  const [top, left] = [offset(fullHeight, height, preprocess), offset(fullWidth, width, preprocess)];
+  const [top, left] = [offset(fullHeight, uncut[0], preprocess), offset(fullWidth, uncut[1], preprocess)];
   const [down, right] = [photo.height / fullHeight, photo.width / fullWidth];
   return [top * down, left * right, (top + height) * down, (left + width) * right];
 }
