@@ -118,9 +118,9 @@ def a_plan_is_printed(seen, language: str) -> None:
     page.locator(".vv-plans summary").get_by_text(texts["name_lesson"], exact=True).click()
     plan = page.locator(".vv-plans details[open]").first
     rows = [
-        ["0:00", "4", texts["does_before"]],
-        ["0:04", "4", lessons["cut"]],
-        ["0:08", "7", lessons["shuffle"]],
+        ["0:00", "7", texts["does_things"]],
+        ["0:07", "4", texts["does_before"]],
+        ["0:11", "4", lessons["cut"]],
         ["0:15", "9", lessons["ask"]],
         ["0:24", "10", lessons["matter"]],
         ["0:34", "6", lessons["unknown"]],

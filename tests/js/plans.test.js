@@ -6,6 +6,7 @@ import { test } from "node:test";
 
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { PLANS, taughtBy } from "../../vitviz/viewer/lessons/plans.js";
+import { TEXTS } from "../../vitviz/viewer/play/playtexts.js";
 import { planRows, planTeaches, servedBy } from "../../vitviz/viewer/text/lesson.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
@@ -40,6 +41,17 @@ test("the minutes of each plan add up, and its lessons and steps exist", () => {
     [],
     "lessons without a place",
   );
+});
+
+test("the 45 minutes begin with what the class teaches a model itself", () => {
+  const plan = PLANS.find(({ id }) => id === "lesson");
+  const [first] = planRows({ t: translator("en") }, plan);
+  assert.deepEqual([first.from, first.does, first.what], ["0:00", "things", "Things of the class"]);
+  for (const language of Object.keys(STRINGS)) {
+    const { subjectOwn, subjectSigns } = TEXTS[language];
+    const { how } = planRows({ t: translator(language) }, plan)[0];
+    assert.ok(how.includes(subjectOwn) && how.includes(subjectSigns), how);
+  }
 });
 
 test("a plan is said line by line, from the minute when a part begins, in every language", () => {

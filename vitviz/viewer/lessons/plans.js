@@ -39,9 +39,9 @@ export const PLANS = [
     id: "lesson",
     minutes: 45,
     parts: [
+      part(7, "things", { note: "things" }),
       CHECK,
       part(4, "cut", BRIEF),
-      part(7, "shuffle"),
       part(9, "ask", { steps: [1, 2, 3, 4, 5], note: "vote" }),
       part(10, "matter", { steps: [1, 2, 3, 4, 7], note: "cat" }),
       part(6, "unknown", { steps: [1, 2, 3, 4], note: "fool" }),
