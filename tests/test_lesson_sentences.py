@@ -251,7 +251,7 @@ GUARDS: dict[str, Guard] = {
     ),
     "fooled_handed_why": Guard(
         lambda world: all(late_is_better(world, photo) for photo in turned_photos(world)),
-        {"en": "What is cleaned late", "ko": "늦게 되돌린 CLS는"},
+        {"en": "A CLS that is cleaned late", "ko": "늦게 되돌린 CLS는"},
     ),
     "fooled_transfer_why": Guard(
         lambda world: turns_at_one(world, "goldfish") and not turns_at_one(world, "red-panda"),
