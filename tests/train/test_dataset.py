@@ -145,6 +145,29 @@ def test_grey_packs_without_names(tmp_path):
     assert got.groups is None
 
 
+def test_a_pack_is_of_the_split_that_a_whole_word_of_its_name_says(tmp_path):
+    """`latest_train` is no test pack: its pictures would be trained on and tested with."""
+    names = ("latest_train", "retrieval_train_part1", "new-val", "._new-val")
+    for number, name in enumerate(names):
+        images = np.full((2, 4, 4), number, np.uint8)
+        np.savez(tmp_path / f"{name}.npz", images=images, labels=np.array([0, 1]))
+    (tmp_path / "._new-val.npz").write_bytes(b"\0\5\x16\7")  # macOS writes them
+    assert read(str(tmp_path), "train", cut(4, 1)).images[:, 0, 0, 0].tolist() == [0, 0, 1, 1]
+    assert read(str(tmp_path), "test", cut(4, 1)).images[:, 0, 0, 0].tolist() == [2, 2]
+    (tmp_path / "new-val.npz").unlink()
+    with pytest.raises(TrainError, match=r"no \.npz pack with val, validation or test as a word"):
+        read(str(tmp_path), "test", cut(4, 1))
+
+
+def test_packs_without_names_have_the_same_classes_in_both_parts(tmp_path):
+    """A test part without the last class made a run of hours end in an error."""
+    images = np.zeros((3, 4, 4), np.uint8)
+    np.savez(tmp_path / "m_train.npz", images=images, labels=np.array([0, 1, 2]))
+    np.savez(tmp_path / "m_test.npz", images=images, labels=np.array([0, 1, 1]))
+    for split in ("train", "test"):
+        assert read(str(tmp_path), split, cut(4, 1)).labels == ("0", "1", "2")
+
+
 def test_the_digits_that_come_along_are_those_that_the_shipped_model_reads():
     """A sheet in another order, or cut at other places, would be read by no model."""
     loaded = load("mnist", device="cpu")
@@ -232,6 +255,26 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path):
 )
 def test_a_damaged_pack_is_refused_by_name(tmp_path, arrays):
     np.savez(tmp_path / "bad_train.npz", **arrays)
+    with pytest.raises(TrainError, match="bad_train"):
+        read(str(tmp_path), "train", cut(8, 3))
+
+
+@pytest.mark.parametrize("kept", [0, 10, 300], ids=["empty", "its head", "the half of it"])
+def test_a_pack_that_was_cut_off_is_refused_by_name(tmp_path, kept):
+    pack = tmp_path / "bad_train.npz"
+    np.savez_compressed(pack, images=noise(3), labels=np.zeros(3))
+    assert pack.stat().st_size > 400
+    pack.write_bytes(pack.read_bytes()[:kept])
+    with pytest.raises(TrainError, match="bad_train"):
+        read(str(tmp_path), "train", cut(8, 3))
+
+
+def test_a_pack_whose_bytes_are_wrong_is_refused_by_name(tmp_path):
+    pack = tmp_path / "bad_train.npz"
+    np.savez_compressed(pack, images=noise(3), labels=np.zeros(3))
+    whole = bytearray(pack.read_bytes())
+    whole[200:220] = bytes(20)
+    pack.write_bytes(whole)
     with pytest.raises(TrainError, match="bad_train"):
         read(str(tmp_path), "train", cut(8, 3))
 

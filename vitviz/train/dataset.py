@@ -5,7 +5,11 @@ The sets are small, so no loader processes are needed.
 
 import io
 import json
-from collections.abc import Iterable, Iterator
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -37,6 +41,8 @@ TERMS = {
 TERMS["digits"] = TERMS["mnist"]
 # Digits that come with vitviz: a sheet of each split, with its rows in the order of the classes.
 DIGITS = Path(__file__).parent / "digits"
+# What numpy raises for a file that is no pack, was cut off, or holds something else.
+DAMAGED = (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile, zlib.error)
 ROOTS = {"train": ("train",), "test": ("val", "validation", "test")}
 
 
@@ -226,14 +232,17 @@ def open_one(path: Path) -> Photo:
 
 def read_packs(path: Path, split: str, cut: Preprocess) -> Pictures:
     """numpy packs: PATH/*_train*.npz and PATH/*_val*.npz or *_test*.npz, one after the other, and
-    classes.json.
+    classes.json. Without it the classes are the numbers in the packs of both splits.
     """
-    packs = [p for p in sorted(path.glob("*.npz")) if any(r in p.stem for r in ROOTS[split])]
+    every = [pack for pack in sorted(path.glob("*.npz")) if not pack.name.startswith(".")]
+    packs = [pack for pack in every if {*re.split(r"[^a-z]+", pack.stem)} & {*ROOTS[split]}]
     if not packs:
-        raise TrainError(f"{path} has no .npz pack with {' or '.join(ROOTS[split])} in its name")
+        names = " or ".join((", ".join(ROOTS[split][:-1]), ROOTS[split][-1])).removeprefix(" or ")
+        raise TrainError(f"{path} has no .npz pack with {names} as a word of its name")
     parts = [_read_pack(pack, cut) for pack in packs]
     targets = torch.cat([targets for _, targets, _ in parts])
-    labels, groups = _read_classes(path / "classes.json", int(targets.max()) + 1)
+    listed = _read_classes(path / "classes.json")
+    labels, groups = listed or (_numbers(every), None)
     found = [boxes for _, _, boxes in parts if boxes is not None]
     boxes = torch.cat(found) if len(found) == len(parts) else None
     words = names_of(path.name, labels, groups) | read_names(path / "names.json")
@@ -252,9 +261,8 @@ def _read_pack(pack: Path, cut: Preprocess) -> tuple[Tensor, Tensor, Tensor | No
             sizes.append(image.size)
             yield image
 
-    try:
-        with np.load(pack, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files if name != "names"}
+    with _opened(pack) as file:
+        arrays = {name: file[name] for name in file.files if name != "names"}
         targets = torch.from_numpy(arrays["labels"].astype(np.int64))
         if len(targets) == 0:
             raise ValueError("no pictures")
@@ -262,10 +270,27 @@ def _read_pack(pack: Path, cut: Preprocess) -> tuple[Tensor, Tensor, Tensor | No
         if "boxes" not in arrays:
             return pictures, targets, None
         return pictures, targets, scale_boxes(arrays["boxes"], sizes, cut)
-    except (OSError, ValueError, KeyError, IndexError) as error:
+
+
+@contextmanager
+def _opened(pack: Path) -> Iterator[Any]:
+    """A pack as numpy reads it. Raises `TrainError` for whatever in it cannot be used."""
+    try:
+        with pack.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            yield file
+    except DAMAGED as error:
         raise TrainError(
             f"{pack} is not a pack of pictures (labels, and images or jpeg with offsets): {error!r}"
         ) from error
+
+
+def _numbers(packs: Sequence[Path]) -> tuple[str, ...]:
+    """The classes of packs that have no names for them: "0" to the largest label of all."""
+    largest = 0
+    for pack in packs:
+        with _opened(pack) as file:
+            largest = max(largest, int(file["labels"].max()))
+    return tuple(map(str, range(largest + 1)))
 
 
 def scale_boxes(boxes: np.ndarray, sizes: list[tuple[int, int]], cut: Preprocess) -> Tensor | None:
@@ -292,12 +317,12 @@ def _decode(arrays: dict[str, np.ndarray]) -> Iterator[Image.Image]:
             yield Image.open(io.BytesIO(jpeg[start:end].tobytes()))
 
 
-def _read_classes(path: Path, num_classes: int) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+def _read_classes(path: Path) -> tuple[tuple[str, ...], tuple[str, ...] | None] | None:
     """Labels, and the coarser groups if there are any. A file of names, or of {"name",
-    "group_name"}.
+    "group_name"}; None if there is no file.
     """
     if not path.is_file():
-        return tuple(map(str, range(num_classes))), None
+        return None
     try:
         classes = json.loads(path.read_text(encoding="utf-8"))
         if all(isinstance(entry, str) for entry in classes):
