@@ -503,6 +503,16 @@ def test_a_checkpoint_is_measured_as_it_is_shipped(pack, tmp_path, capsys):
     assert "could not be written" in capsys.readouterr().err
     assert main(["--evaluate", file]) == 1
     assert "--evaluate needs --data" in capsys.readouterr().err
+    lists = [json.loads((pack / "classes.json").read_text())[at] for at in (2, 0, 1)]
+    (pack / "classes.json").write_text(json.dumps(lists))
+    for split, pictures in (("train", PICTURES), ("val", TEST)):
+        arrays = dict(np.load(pack / f"kinds_{split}.npz"))
+        arrays["labels"] = (pictures.targets.numpy() + 1) % 3  # of the same class as before
+        np.savez(pack / f"kinds_{split}.npz", **arrays)
+    again = ["--evaluate", file, "--data", str(pack), "--json", str(figures)]
+    assert main(again) == 0, "the same classes in another order"
+    assert json.loads(figures.read_text("utf-8")) == found
+    capsys.readouterr()
     (pack / "classes.json").write_text('["a", "b", "c"]')
     assert main(["--evaluate", file, "--data", str(pack)]) == 1
     assert "other classes" in capsys.readouterr().err

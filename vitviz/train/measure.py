@@ -39,7 +39,7 @@ def evaluate(args: argparse.Namespace) -> None:
     loaded = load(args.evaluate)
     cut = loaded.preprocess
     test = read(args.data, "test", cut, data_dir=args.data_dir, download=args.download)
-    check_classes(loaded, test)
+    test = in_order_of(loaded, test)
     if args.explainers:
         if args.others or args.photographs or args.calibrate:
             raise TrainError("--explainers goes alone; ask for --others and --photographs apart")
@@ -164,8 +164,11 @@ def check_score(loaded: LoadedModel) -> None:
         )
 
 
-def check_classes(loaded: LoadedModel, test: Pictures) -> None:
-    """Raise `TrainError` if the classes of the model are not those of the data, or if it does not
+def in_order_of(loaded: LoadedModel, test: Pictures) -> Pictures:
+    """The pictures with their classes in the model's order. A folder of classes is read in that of
+    the alphabet, a pack in its own.
+
+    Raises `TrainError` if the classes of the model are not those of the data, or if it does not
     choose one of them.
     """
     if loaded.card.outputs != "one_of":
@@ -174,8 +177,13 @@ def check_classes(loaded: LoadedModel, test: Pictures) -> None:
             "accuracy counts the right choices"
         )
     ours, theirs = loaded.card.labels or (), test.labels
-    if ours != theirs:
+    if ours == theirs:
+        return test
+    if sorted(ours) != sorted(theirs) or len(set(ours)) < len(ours):
         raise TrainError(
             f"{loaded.card.name} names other classes than {test.name}: {len(ours)} "
             f"({', '.join(ours[:3])}, ...) and {len(theirs)} ({', '.join(theirs[:3])}, ...)"
         )
+    place = torch.tensor([ours.index(label) for label in theirs])
+    groups = test.groups and tuple(test.groups[theirs.index(label)] for label in ours)
+    return replace(test, targets=place[test.targets], labels=ours, groups=groups)
