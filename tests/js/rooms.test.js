@@ -147,6 +147,13 @@ test("who computes a pass is decided in passes/backend.js alone", () => {
   assert.deepEqual(deciding, []);
 });
 
+test("a table becomes a file for spreadsheets in one place", () => {
+  const making = filesIn(VIEWER).filter((file) =>
+    /text\/csv/.test(codeOf(readFileSync(new URL(file, VIEWER), "utf8"))),
+  );
+  assert.deepEqual(making, ["parts/download.js"]);
+});
+
 /** A source without its comments. @param {string} source */
 const codeOf = (source) => source.replace(/\/\*\*[^]*?\*\/|\/\/[^\n]*/g, "");
 

@@ -1,13 +1,13 @@
 /** Saving: a dialog with every file that the picture and the open panel offer. */
 
 import { ofBase64 } from "../data/files.js";
-import { csvText, fileName } from "../maths/csv.js";
+import { fileName } from "../maths/csv.js";
 import { SPOTLIGHT } from "../maths/colour.js";
 import { mainExplainer, shownExplainers, targetOf } from "../state/explaining.js";
 import { overlayNamed } from "../state/overlays.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createDialog } from "../parts/dialog.js";
-import { download } from "../parts/download.js";
+import { csvFile, download } from "../parts/download.js";
 import { showsPhotograph } from "../stage/picture.js";
 import { stageSaves } from "../state/saves.js";
 import { snapshot } from "./snapshot.js";
@@ -92,10 +92,7 @@ export function createSaving(app, look) {
       ),
       ...Object.entries(tables).map(([name, table], _at, all) =>
         item(named(t("saveCsv"), name, all), async () =>
-          download(
-            new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" }),
-            nameOf(...new Set([what, name])) + ".csv",
-          ),
+          download(csvFile(table), nameOf(...new Set([what, name])) + ".csv"),
         ),
       ),
       ...(made
