@@ -1,6 +1,7 @@
 /** Colours: the ends and the middle of matplotlib's maps, scales, and pixels of a picture. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import {
@@ -134,4 +135,35 @@ test("the spotlight leaves each pixel a brightness that grows with the root of i
     );
   }
   assert.ok(DIMMEST >= 0.2, "what is not looked at can still be recognised");
+});
+
+test("the names of lines can be read where they are lit, in both schemes and on the wall", () => {
+  const css = readFileSync(new URL("../../vitviz/viewer/style/viewer.css", import.meta.url), "utf8");
+  const colours = (rule) => {
+    const [, body] = css.split("\n" + rule + " {\n");
+    return Object.fromEntries(
+      [...body.split("}")[0].matchAll(/--vv-([\w-]+): (#\w{6});/g)].map((m) => m.slice(1)),
+    );
+  };
+  const light = colours(".vitviz");
+  const dark = colours('.vitviz[data-theme="dark"]');
+  const schemes = {
+    light,
+    dark,
+    "light wall": { ...light, ...colours(".vitviz.vv-projector") },
+    "dark wall": { ...dark, ...colours('.vitviz.vv-projector[data-theme="dark"]') },
+  };
+  const luminance = (hex) =>
+    [1, 3, 5]
+      .map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
+      .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, c, at) => sum + [0.2126, 0.7152, 0.0722][at] * c, 0.05);
+  for (const [name, scheme] of Object.entries(schemes)) {
+    for (const series of ["accent", "s1", "s2", "s3", "s4", "muted"]) {
+      for (const under of ["bg", "surface"]) {
+        const [less, more] = [scheme[series], scheme[under]].map(luminance).sort((a, b) => a - b);
+        assert.ok(more / less >= 4.5, [name, series, under, (more / less).toFixed(2)].join(" "));
+      }
+    }
+  }
 });
