@@ -71,3 +71,40 @@ test("kinds of signs keep the focus while they are renamed, chosen and taken awa
     [2, true],
   );
 });
+
+test("a sign and a kind that were taken away come back by undo, where there is room", (context) => {
+  const { body } = openPage(context);
+  const stroke = (x) => [{ width: 0.1, points: [[x, 0.5]] }];
+  const drawn = ["A", "B", "C"].map((name, at) => ({
+    name,
+    drawings: [0.1, 0.2, 0.3].map((x) => stroke(x + at / 10)),
+  }));
+  globalThis.sessionStorage.setItem("vitviz-signs", fileOf(drawn));
+  const signing = createSigning({ learn() {}, request() {} });
+  body.append(signing.build(sayingIn("en", "signs")));
+  const all = () => body.querySelectorAll("button");
+  const press = (text) => all().find(({ textContent }) => textContent === text);
+  const stored = () => globalThis.sessionStorage.getItem("vitviz-signs");
+  const names = () => body.querySelectorAll(".vv-signs-name").map(({ value }) => value);
+  const [undo, more] = ["Undo", "+ kind"].map(press);
+  const before = stored();
+  assert.equal(undo.getAttribute("aria-disabled"), "true");
+  body.querySelectorAll(".vv-signs-drawing")[4].click(); // the second of B
+  assert.equal(JSON.parse(stored()).kinds[1].drawings.length, 2);
+  assert.equal(undo.getAttribute("aria-disabled"), "false");
+  undo.click();
+  assert.deepEqual([stored(), undo.getAttribute("aria-disabled")], [before, "true"]);
+  const gone = () => body.querySelectorAll(".vv-signs-kind")[1].querySelectorAll("button")[1];
+  gone().click();
+  assert.deepEqual(names(), ["A", "C"]);
+  more.click(); // takes the name that is free
+  assert.deepEqual(names(), ["A", "C", "B"]);
+  undo.click();
+  assert.match(body.querySelector(".vv-play-note").textContent, /There is a kind B already/);
+  const input = body.querySelectorAll(".vv-signs-name")[2];
+  input.value = "D";
+  input.send("change");
+  undo.click();
+  assert.deepEqual(names(), ["A", "B", "C", "D"]);
+  assert.deepEqual(JSON.parse(stored()).kinds.slice(0, 3), JSON.parse(before).kinds);
+});

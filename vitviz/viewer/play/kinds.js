@@ -45,6 +45,7 @@ const another = (kinds) => ({
  */
 export function createKinds(changed) {
   let [kinds, at] = [recalled(), 0];
+  let undo = /** @type {(() => void)|null} */ (null); // takes the last removal back
   return {
     all: () => kinds,
     chosen: () => kinds[at],
@@ -58,8 +59,8 @@ export function createKinds(changed) {
      * @param {import("./signs.js").Drawing} drawing
      */
     add(drawing) {
-      const { name, drawings } = kinds[at];
-      if (drawings.length >= MOST_DRAWINGS) throw new SignsError("signsMany", { name, most: MOST_DRAWINGS });
+      const { drawings } = kinds[at];
+      checkRoom(kinds[at]);
       drawings.push(drawing);
       const next = kinds.findIndex((kind) => kind.drawings.length < WANTED);
       if (drawings.length === WANTED && next >= 0) at = next;
@@ -67,7 +68,11 @@ export function createKinds(changed) {
     },
     /** @param {Kind} kind @param {number} index  its drawing */
     drop(kind, index) {
-      kind.drawings.splice(index, 1);
+      const [drawing] = kind.drawings.splice(index, 1);
+      undo = () => {
+        checkRoom(kind);
+        kind.drawings.splice(index, 0, drawing);
+      };
       keep();
     },
     more() {
@@ -77,6 +82,13 @@ export function createKinds(changed) {
     },
     /** @param {Kind} kind */
     remove(kind) {
+      const place = kinds.indexOf(kind);
+      undo = () => {
+        if (kinds.length >= MOST_KINDS) throw new SignsError("signsTooManyKinds", { most: MOST_KINDS });
+        checkName(kind.name, kind);
+        kinds.splice(place, 0, kind);
+        at = place;
+      };
       kinds = filled(kinds.filter((other) => other !== kind));
       at = Math.min(at, kinds.length - 1);
       keep();
@@ -84,8 +96,7 @@ export function createKinds(changed) {
     /** @param {Kind} kind @param {string} wanted */
     rename(kind, wanted) {
       const name = nameIn(wanted);
-      if (kinds.some((other) => other !== kind && other.name === name))
-        throw new SignsError("signsTwice", { name });
+      checkName(name, kind);
       kind.name = name;
       keep();
     },
@@ -93,9 +104,26 @@ export function createKinds(changed) {
     async load(file) {
       if (file.size > MOST_BYTES) throw new SignsError("signsLong", { most: MOST_BYTES >> 20 });
       [kinds, at] = [filled(joined(kinds, readFile(await file.text()))), 0];
+      undo = null; // it is about kinds that were put together
+      keep();
+    },
+    canUndo: () => undo !== null,
+    /** Takes the last removal back. Where it cannot be, it stays the next one to take back. */
+    undo() {
+      undo?.();
+      undo = null;
       keep();
     },
   };
+
+  function checkRoom({ name, drawings }) {
+    if (drawings.length >= MOST_DRAWINGS) throw new SignsError("signsMany", { name, most: MOST_DRAWINGS });
+  }
+
+  function checkName(name, kind) {
+    if (kinds.some((other) => other !== kind && other.name === name))
+      throw new SignsError("signsTwice", { name });
+  }
 
   function keep() {
     try {

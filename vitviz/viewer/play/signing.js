@@ -82,6 +82,11 @@ export function createSigning({ learn, request }) {
       title: say("signsMoreTitle", { most: MOST_KINDS }),
       onClick: kinds.more,
     });
+    const undo = button({
+      text: say("ownUndo"),
+      title: say("ownUndoTitle"),
+      onClick: () => kinds.canUndo() && trying(kinds.undo),
+    });
     const go = button({
       text: say("signsLearn"),
       title: say("signsLearnTitle"),
@@ -107,7 +112,7 @@ export function createSigning({ learn, request }) {
       el("ol", { class: "vv-signs-answers" }),
       el("p", { class: "vv-play-note", role: "status" }),
     ];
-    parts = { rows: [], list, answers, message, keep, more, go, save };
+    parts = { rows: [], list, answers, message, keep, more, undo, go, save };
     render();
     return el(
       "section",
@@ -128,7 +133,7 @@ export function createSigning({ learn, request }) {
           "div",
           { class: "vv-signs-side" },
           list,
-          el("div", { class: "vv-play-buttons" }, go, more),
+          el("div", { class: "vv-play-buttons" }, go, more, undo),
           message,
           el("div", { class: "vv-play-buttons" }, save, load, input),
           el("p", { class: "vv-note", text: say("signsHere") }),
@@ -183,10 +188,11 @@ export function createSigning({ learn, request }) {
 
   function render() {
     if (!parts) return;
-    const { rows, list, message, keep, more, go, save } = parts;
+    const { rows, list, message, keep, more, undo, go, save } = parts;
     const all = kinds.all();
     setText(message, note);
     allow(more, all.length < MOST_KINDS);
+    allow(undo, kinds.canUndo());
     allow(go, isEnough(all));
     allow(
       save,
