@@ -99,6 +99,26 @@ def test_a_visit_over_http(browser, address: str) -> None:
         title(page)
 
 
+def test_what_is_chosen_before_back_has_come_has_the_address(browser, address: str) -> None:
+    """It was written there twenty seconds later, and a reload opened the other picture."""
+    with visiting(browser, address, locale="en-US") as page:
+        page.goto(address)
+        title(page)
+        for name in ("cat", "bison"):
+            page.get_by_role("button", name=name, exact=True).click()
+            page.wait_for_url(f"**example={name}**")
+        page.evaluate("""() => {
+            const dog = [...document.querySelectorAll(".vv-bar-example")]
+                .find(({ title }) => title === "dog");
+            addEventListener("popstate", () => dog.click(), { once: true });
+            history.back();
+        }""")
+        page.wait_for_url("**example=dog**")
+        page.locator(".vv-names", has_text="dog.jpg").wait_for()
+        page.go_back()
+        page.locator(".vv-names", has_text="cat.jpg").wait_for()
+
+
 def test_a_link_to_what_is_not_here_opens_where_the_site_begins(browser, address) -> None:
     """Also by the names that every object of JavaScript has."""
     with visiting(browser, address, locale="en-US") as page:

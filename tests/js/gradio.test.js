@@ -57,7 +57,7 @@ const MANIFEST = { model: { key: { name: "photos", untrained: false, image_size:
 
 /** A page that shows an example; `answers` are those of the page's own analyses, settled by the test. */
 async function page({ model = "photos", awaited = false } = {}) {
-  const did = [];
+  const [did, released] = [[], []];
   const answers = {}; // by the name of a photo: {done, failed}
   const value = {
     text: JSON.stringify({ ...MANIFEST, model: { key: { ...MANIFEST.model.key, name: model } } }),
@@ -92,6 +92,7 @@ async function page({ model = "photos", awaited = false } = {}) {
     return {
       update: () => did.push(["update"]),
       askConsent: () => did.push(["askConsent"]),
+      release: () => released.push(photos.shown?.name),
       analyse: (template, { name }) =>
         new Promise((done, failed) => {
           answers[name] = { done, failed, template };
@@ -107,7 +108,7 @@ async function page({ model = "photos", awaited = false } = {}) {
   );
   await turn();
   did.length = 0;
-  return { did, answers, photos, head, host, component };
+  return { did, released, answers, photos, head, host, component };
 }
 
 const file = (name) => new File(["a"], name);
@@ -121,6 +122,16 @@ test("a photo whose answer comes when an example is shown does not mark the page
   answers["a.jpg"].done(true);
   assert.equal(await taking, true);
   assert.deepEqual([marks["data-vv-here"], photos.shown], [false, null]);
+});
+
+test("a photo that stays does not wait for the analysis that Back led to", async () => {
+  const { released, answers, head } = await page();
+  const taking = head.taker.take(file("a.jpg"));
+  await turn();
+  assert.deepEqual(released, ["a.jpg"]);
+  answers["a.jpg"].done(true);
+  await taking;
+  assert.deepEqual(released, ["a.jpg"]);
 });
 
 test("a photo that fails after another was taken leaves that one, and says nothing over it", async () => {

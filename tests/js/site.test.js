@@ -102,7 +102,7 @@ const SITE = {
 
 /** A site whose viewer comes when the test says so; `lost`: files that cannot be had. */
 function opened(lost = []) {
-  const did = /** @type {any[]} */ ([]);
+  const [did, released] = [/** @type {any[]} */ ([]), /** @type {number[]} */ ([])];
   const strip = new Node();
   const [come, host] = [{}, { given: /** @type {any} */ (null) }];
   const viewer = {
@@ -117,6 +117,7 @@ function opened(lost = []) {
       return {
         update: ({ file }) => did.push(["update", file]),
         over: heard("over"),
+        release: () => released.push(did.length),
         openDrawing: heard("draw"),
         openCamera: heard("camera"),
         openPlayground: heard("play"),
@@ -140,6 +141,7 @@ function opened(lost = []) {
   const button = (text) => nodes.find(({ textContent }) => textContent === text);
   return {
     did,
+    released,
     host,
     opening,
     come: /** @type {any} */ (come),
@@ -240,4 +242,19 @@ test("what cannot be shown is over: the address is that of the picture that stay
   did.length = 0;
   await press("dog");
   assert.deepEqual(did, [["update", "dog.js"]], "an analysis that comes ends the waiting itself");
+});
+
+test("what is chosen while Back waits for another picture is written into the address at once", async () => {
+  const { did, released, come, host, opening, press } = opened();
+  come.resolve();
+  await opening;
+  did.length = released.length = 0;
+  host.given.reopen();
+  await press("cat"); // before the picture of the address has come
+  assert.deepEqual(did, [["update", "cat.js"]]);
+  assert.deepEqual(released, [0], "ahead of what is shown");
+  await host.given.reopen();
+  assert.deepEqual(released, [0]);
+  await host.given.take(new File(["a"], "a"), "mine.jpg");
+  assert.deepEqual(released, [0, 2]);
 });

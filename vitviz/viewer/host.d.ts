@@ -127,6 +127,8 @@ export interface Mounted {
   askConsent: () => void;
   /** What the host was asked for has come, or will not. */
   over: () => void;
+  /** What Back led to will not be shown: something else was chosen before it came. */
+  release: () => void;
   select: (wanted: any) => void;
   openLessons: () => void;
   openDrawing: () => void;

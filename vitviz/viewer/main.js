@@ -168,6 +168,7 @@ export function mount(host) {
       if (!opening.loading() && !pending.here()) history.release();
       render();
     },
+    release: history.release,
     select: (wanted) => app.source && app.select(wanted),
     openLessons: teaching.openLessons,
     openDrawing: screen.openDrawing,

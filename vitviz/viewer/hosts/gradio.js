@@ -209,6 +209,7 @@ export function open(viewer, component, page, texts) {
     await first.opened;
     if (template && runs(template.model)) {
       photos.shown = photo;
+      mounted.release(); // what Back led to is not waited for any more
       try {
         if (await analyse(photo)) return true;
       } catch (error) {

@@ -86,7 +86,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
       address,
       awaited: true,
       languages: true,
-      reopen: () => choose(named()),
+      reopen: () => choose(named(), undefined, true),
       ...(site.links
         ? {
             texts,
@@ -128,8 +128,9 @@ export async function open({ element, strip, site, viewer: given, read = readBes
    * Shows a model and a picture, unless something else is chosen before it has come; whether it is shown.
    * @param {Shown} wanted
    * @param {any} [selection]
+   * @param {boolean} [returns]  to what the address is about; any other choice comes in its place
    */
-  async function choose(wanted, selection) {
+  async function choose(wanted, selection, returns = false) {
     const mine = ++turn;
     if (!wanted.photo && !has(site, wanted.model, wanted.example))
       wanted = { ...wanted, example: Object.keys(site.models[wanted.model].examples)[0] };
@@ -139,6 +140,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
       const manifest = await manifestOf(wanted);
       const { photo } = wanted;
       if (mine !== turn) return false;
+      if (!returns) viewer.release();
       const opened = photo ? await viewer.analyse(manifest, photo) : true;
       if (!photo) viewer.update(manifest, selection);
       if (mine !== turn) return false;
