@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { gridOf } from "../../vitviz/viewer/maths/geometry.js";
+import { experiment as panel } from "../../vitviz/viewer/panels/experiment.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { createSecondSource } from "../../vitviz/viewer/session/secondsource.js";
@@ -27,6 +28,8 @@ import { changeText } from "../../vitviz/viewer/text/changes.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { changeName, tokenTitle, sideNames, translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, OPERATED as PASSES, appOf, fixtureOf, hostOnly, withFacts } from "./fixture.js";
+import { openPage, settled } from "./page.js";
+import { appOf as walkerOf } from "./walk.js";
 
 const boundsOf = ({ manifest, grid }) => ({
   depth: manifest.model.depth,
@@ -323,4 +326,55 @@ test("squares are called by row and column, and layers are counted as layers, ev
     );
     for (const [key, text] of Object.entries(STRINGS[language])) assert.doesNotMatch(text, layers, key);
   }
+});
+
+test("a press on the most attended waits for its layer, also while that is loading for others", async (context) => {
+  openPage(context);
+  const { manifest, buffers } = fixtureOf("cls");
+  const asked = [];
+  const source = new Source(
+    manifest,
+    ({ path }) =>
+      path.includes("layer-") ? new Promise((done, fail) => asked.push({ path, done, fail })) : buffers[path],
+    hostOnly(null),
+    () => {},
+  );
+  const hidden = [];
+  const app = /** @type {any} */ (walkerOf(source));
+  Object.assign(app, {
+    page: {},
+    backend: { changes: true },
+    comparisons: { besides: () => [] },
+    pointer: { shownToken: () => 3 },
+    bench: {
+      list: () => [],
+      use: () => hidden.push("again"),
+      hideStrongest: (map) => hidden.push(map.length),
+    },
+  });
+  const { root } = /** @type {any} */ (panel).create(app);
+  const button = root
+    .querySelectorAll("button")
+    .find(({ textContent }) => textContent === "the most attended");
+  app.select({ layer: 0 });
+  source.store.look(0);
+  source.store.want(() => {}); // whoever draws the map
+  button.click();
+  button.click(); // once more while it waits: one wish
+  await settled();
+  assert.deepEqual([asked.length, button.getAttribute("aria-busy"), hidden], [1, "true", []]);
+  app.select({ layer: 1 }); // the press was about the layer before
+  asked[0].done(buffers[asked[0].path]);
+  await settled();
+  assert.deepEqual([hidden, button.getAttribute("aria-busy")], [[manifest.model.num_tokens], "false"]);
+  source.store.look(1);
+  button.click();
+  asked[1].fail(new Error("no network"));
+  await settled();
+  asked[2].fail(new Error("no network")); // asked for once more, and then it is said
+  await settled();
+  assert.deepEqual(
+    [hidden.at(-1), source.store.failure.layer, button.getAttribute("aria-busy")],
+    ["again", 1, "false"],
+  );
 });

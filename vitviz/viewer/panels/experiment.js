@@ -239,15 +239,7 @@ function createBrushControls(app) {
   const strongest = button({
     text: t("experimentStrongest"),
     title: t("experimentStrongestTitle"),
-    onClick: () => {
-      const { layer, head, direction } = app.selection;
-      const map = source.maps.head(layer, app.pointer.shownToken(), direction, head);
-      if (map) bench.hideStrongest(map, count);
-      else
-        source.store.want(() => {
-          if (source === app.source && source.store.get(layer)) strongest.click();
-        });
-    },
+    onClick: hideStrongest,
   });
   const random = button({
     text: t("experimentRandom"),
@@ -290,6 +282,21 @@ function createBrushControls(app) {
       );
     },
   };
+
+  /** Hides them, as soon as their layer is here: it may be loading, for whoever looks at it. */
+  async function hideStrongest() {
+    if (strongest.getAttribute("aria-busy") === "true") return;
+    const { layer, head, direction } = app.selection;
+    const token = app.pointer.shownToken();
+    const mapOf = () => source.maps.head(layer, token, direction, head);
+    if (!mapOf()) {
+      strongest.setAttribute("aria-busy", "true");
+      await source.store.ensure(layer).catch(() => source.store.want(() => bench.use({}))); // says why not
+      strongest.setAttribute("aria-busy", "false");
+    }
+    const map = mapOf();
+    if (map && source === app.source) bench.hideStrongest(map, count);
+  }
 }
 
 function createPictureControls(app) {
