@@ -21,6 +21,7 @@ from vitviz import cli, draw
 from vitviz.languages import SUBJECTS, dictionary
 from vitviz.probe.intervene.intervention import KINDS
 from vitviz.train import command
+from vitviz.train.dataset import read
 from vitviz.train.recipes import RECIPES
 from vitviz.web.host.settings import Settings, flag_of, options
 from vitviz.web.service.programs import PARAMETERS, Programs
@@ -304,9 +305,13 @@ def test_the_python_examples_run(
         "vitviz/model/README.md": {"best.pth"},
         "vitviz/viewer/README.md": {"photo.html", "both.html"},
         "vitviz/payload/README.md": set(),
+        "vitviz/train/README.md": {"things"},
         "vitviz/web/README.md": set(),
     }
     assert made == expected[name]
+    if "things" in made:
+        parts = (read("things", split, RECIPES["photos"].cut()) for split in ("train", "test"))
+        assert [part.targets.tolist() for part in parts] == [[0, 1], [0]]
     if "photo.safetensors" in made:
         again = vitviz.Analysis.load("photo.safetensors")
         assert again.predictions() == names["analysis"].predictions()

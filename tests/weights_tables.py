@@ -48,8 +48,9 @@ def summary(text: str, loaded: LoadedModel, name: str) -> str:
     cells[2] = re.sub(r"[\d.]+ M$", f"{loaded.card.num_parameters / 1e6:.2f} M", cells[2])
     cells[3:5] = share(figures["top1"], digits), share(figures["top5"], digits)
     minutes = loaded.card.details["wall time"]
-    cells[5] = re.sub(r"\d+ min(?= \()", minutes, cells[5])
-    cells[5] = re.sub(r"[\d.]+ MB", f"{size / 1e6:.1f} MB", cells[5])
+    cells[5] = f"{json.loads(loaded.card.details['recipe'])['epochs']:g}"
+    cells[6] = re.sub(r"\d+ min(?= \()", minutes, cells[6])
+    cells[7] = re.sub(r"[\d.]+ MB", f"{size / 1e6:.1f} MB", cells[7])
     return text.replace(row, " | ".join(cells))
 
 
