@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import STANDS, comes_to, tabs_of
+from tests.browser.conftest import PHONE, STANDS, comes_to, tabs_of
 from tests.models import photo, tiny
 from vitviz import analyze, load
 from vitviz.payload import page
@@ -19,6 +19,16 @@ RUN = """async (only = null) => {
   return found.violations.map(({ id, nodes }) => id + ": " + nodes.slice(0, 3)
     .map(({ html, failureSummary }) => html.slice(0, 160) + " " + failureSummary).join(" | "));
 }"""
+# Labels that reach out of their boxes, above or below.
+OUTSIDE = """() => [...document.querySelectorAll(".vv-button, .vv-layer-number")]
+  .filter((one) => one.checkVisibility() && one.textContent.trim())
+  .filter((one) => {
+    const words = document.createRange();
+    words.selectNodeContents(one);
+    const [text, box] = [words, one].map((each) => each.getBoundingClientRect());
+    return text.top < box.top - 1 || text.bottom > box.bottom + 1;
+  })
+  .map(({ textContent }) => textContent)"""
 # Ends what moves: waited for, an animation of a part that is not drawn would never end.
 SETTLED = """() => {
   for (const one of document.getAnimations()) {
@@ -72,6 +82,23 @@ def test_no_fault_in_any_panel_in_the_dark_and_what_is_chosen_is_seen_in_forced_
     ):
         chosen, rest = tab.evaluate(look, [one, other, style])
         assert chosen != rest, one
+
+
+def test_labels_stay_inside_their_boxes_in_letters_twice_as_large_on_a_phone(open_page):
+    analysis = analyze(load("photos"), FOLDER / "cat.jpg")
+    tab = open_page(page(analysis), **PHONE)
+    for place in ("panel=attention", "lesson=ask&step=1"):
+        tab.goto(f"{tab.url.split('#')[0]}#{place}")
+        tab.reload()
+        tab.wait_for_selector('#viewer[data-state="ready"]')
+        tab.add_style_tag(content=".vitviz { --vv-size: 30px !important }")
+        tab.evaluate(
+            """() => {
+                const one = document.querySelector(".vv-button");
+                one.textContent = "Back to the picture of the lesson";  // it wraps
+            }"""
+        )
+        assert tab.evaluate(OUTSIDE) == [], place
 
 
 @needs_axe
