@@ -2,10 +2,13 @@
 
 import pytest
 import torch
+from PIL import Image
 
 from tests.train.test_run import PICTURES, PLAIN, TEST, TINY, log_of
+from vitviz.probe.measure.film import Film
 from vitviz.train import checkpoint
 from vitviz.train.errors import TrainError
+from vitviz.train.filming import FILM
 from vitviz.train.loop import train
 from vitviz.train.optim import last_high_step
 from vitviz.train.run import Run
@@ -28,6 +31,26 @@ def test_the_state_is_written_within_an_epoch_as_often_as_asked(tmp_path, monkey
     saved.clear()
     train(recipe, PICTURES, TEST, tmp_path / "seldom", save_every=1e9)
     assert saved == [5, 10]
+
+
+def test_a_resumed_run_films_the_same_pictures(tmp_path):
+    """Others would stand beside the maps of the first, or end the run where they are more."""
+    files = []
+    for name, level in (("grey", 90), ("light", 200)):
+        files.append(tmp_path / f"{name}.png")
+        Image.new("RGB", (8, 8), (level, level, level)).save(files[-1])
+    folder = tmp_path / "run"
+    train(PLAIN.changed({"epochs": 1, "schedule": "constant"}), PICTURES, TEST, folder, film=files)
+    before = Film.read(folder / FILM)
+    longer = PLAIN.changed({"epochs": 2, "schedule": "constant"})
+    with pytest.raises(TrainError, match="film so far has other pictures, grey, light"):
+        train(longer, PICTURES, TEST, folder, resume=True, film=files[::-1])
+    train(longer, PICTURES, TEST, folder, resume=True)
+    film = Film.read(folder / FILM)
+    assert film.facts["pictures"] == [{"name": "grey"}, {"name": "light"}]
+    assert torch.equal(film.pixels, before.pixels)
+    assert len(film.facts["moments"]) > len(before.facts["moments"])
+    train(longer, PICTURES, TEST, folder, resume=True, film=files)
 
 
 @pytest.mark.parametrize("done", [2, 4])  # the epochs, of 5 steps each, that were planned at first

@@ -150,7 +150,7 @@ def _add_run(options: Arguments) -> None:
         type=Path,
         default=[],
         help="pictures on which the film of the training is taken; it carries them with it "
-        "(default: three test pictures)",
+        "(default: three test pictures; with --resume those of the film so far)",
     )
 
 

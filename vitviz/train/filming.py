@@ -11,7 +11,7 @@ from torch import Tensor
 from ..model.preprocess import Preprocess
 from ..probe.measure.film import TENSORS, Film, grid_facts, look
 from .dataset import Pictures, open_one
-from .errors import writing
+from .errors import TrainError, writing
 from .run import Run
 from .scores import normalise
 
@@ -25,17 +25,33 @@ def moments(steps: int) -> list[int]:
     return sorted({round(steps * (i / (MOMENTS - 1)) ** 2.5) for i in range(MOMENTS)})
 
 
-def cast(test: Pictures, files: Sequence[Path], cut: Preprocess) -> tuple[Tensor, list[str]]:
-    """The pictures of a film and their names: the files, or a few of the test pictures.
-    uint8 (pictures, C, h, w)
+def cast(
+    test: Pictures, files: Sequence[Path], cut: Preprocess, earlier: Path | None = None
+) -> tuple[Tensor, list[str]]:
+    """The pictures of a film and their names: the files, those of the `earlier` film of a run that
+    is resumed, or a few of the test pictures. uint8 (pictures, C, h, w)
 
-    A film contains its pictures: choose files that may be published.
+    A film contains its pictures: choose files that may be published. Raises `TrainError` for files
+    that are not those of the earlier film.
     """
+    film = Film.read(earlier) if earlier is not None and earlier.is_file() else None
+    before = None if film is None else rearrange(film.pixels, "n h w c -> n c h w")
     if files:
-        pictures = [cut.picture(open_one(file)).permute(2, 0, 1) for file in files]
-        return torch.stack(pictures), [file.stem for file in files]
+        pictures = torch.stack([cut.picture(open_one(file)).permute(2, 0, 1) for file in files])
+        if before is not None and not torch.equal(pictures, before):
+            raise TrainError(
+                f"the film so far has other pictures, {', '.join(_names(film))}: give them to "
+                "--film, or leave it out to film them further"
+            )
+        return pictures, [file.stem for file in files]
+    if before is not None:
+        return before, _names(film)
     some = torch.linspace(0, len(test) - 1, min(ON_SCREEN, len(test))).long()
     return test.images[some], [test.labels[i] for i in test.targets[some].tolist()]
+
+
+def _names(film: Film | None) -> list[str]:
+    return [] if film is None else [picture["name"] for picture in film.facts["pictures"]]
 
 
 class Camera:

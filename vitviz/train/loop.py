@@ -18,7 +18,7 @@ from ..stopping import ENDING
 from .checkpoint import HIGH, read_state
 from .dataset import Pictures
 from .errors import TrainError, writing
-from .filming import Camera, cast
+from .filming import FILM, Camera, cast
 from .optim import last_high_step
 from .others import Others, threshold
 from .processes import Processes, own_device, processes
@@ -81,9 +81,9 @@ def train(
     """Train a new ViT as the recipe says; log.jsonl, the film and the state to resume from are kept
     in `folder`, the state after every epoch and every `save_every` minutes.
 
-    `film` names the pictures of the film; without any, three of the test pictures. `others` are
-    pictures that show none of the classes. Processes started together by `torchrun` train one
-    model.
+    `film` names the pictures of the film; without any, those of a resumed run, or three of the test
+    pictures. `others` are pictures that show none of the classes. Processes started together by
+    `torchrun` train one model.
 
     Ctrl-C (SIGTERM, SIGHUP) ends the run after the current step and saves it: `Stopped` is raised,
     and a call with `resume=True` goes on as if nothing had happened. A loss that is not a number
@@ -98,7 +98,8 @@ def train(
         with stop_signals(us.size) as stop:
             run = Run(recipe, pictures, device, us, others)
             # Read before a teacher works for hours: what cannot be read ends the run here.
-            shown, state = cast(test, film, recipe.cut()), state_of(run, folder) if resume else None
+            state = state_of(run, folder) if resume else None
+            shown = cast(test, film, recipe.cut(), folder / FILM if resume else None)
             log = Log(folder / "log.jsonl", append=resume, silent=not us.first)
             if recipe.teacher:
                 resumes = state is not None
