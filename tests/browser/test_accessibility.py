@@ -38,7 +38,7 @@ SETTLED = """() => {
 
 
 def faults(page, only: str | None = None, run: str = RUN) -> list[str]:
-    """What axe finds; contrast is measured behind transitions. Nothing where it is not installed."""
+    """What axe finds, when nothing moves any more. Nothing where it is not installed."""
     if not AXE.is_file():
         return []
     if not page.evaluate("'axe' in window"):

@@ -253,8 +253,10 @@ def test_half_a_low_screen_is_not_empty(visit):
 def test_the_bars_of_the_next_answers_give_way_before_their_names(visit):
     """They took as much from both, so that a name was cut beside a long bar; in Firefox at 1366."""
     page = visit("?model=photos", first=True, viewport={"width": 1366, "height": 768}).page
-    bars = """() => [...document.querySelectorAll(".vv-rivals li")].map(({ children: [name, bar] }) =>
-        [name.scrollWidth - name.clientWidth, bar.clientWidth])"""
+    bars = """() => [...document.querySelectorAll(".vv-rivals li")].map((one) => {
+        const [name, bar] = one.children;
+        return [name.scrollWidth - name.clientWidth, bar.clientWidth];
+    })"""
     least = 40  # pixels, and a little
     yielded = 0
     for width in range(1100, 1420, 40):
