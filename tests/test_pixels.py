@@ -24,5 +24,5 @@ def test_the_page_sees_the_examples_as_python_does(tmp_path) -> None:
     told = {"ways": {name: one.to_dict() for name, one in ways.items()}, "pictures": pictures}
     (tmp_path / "pixels" / "pictures.json").write_text(json.dumps(told))
     said = node("--test", JS / "pixels.test.js", VITVIZ_FIXTURE=str(tmp_path))
-    assert f"# pass {len(EXAMPLES) + 1}" in said  # and one test of levels alone
+    assert f"# pass {len(EXAMPLES) + 2}" in said  # and two that need no example
     assert len(pixels()["pictures"]) > 8
