@@ -227,3 +227,25 @@ test("a task that nobody needs any more ends, and one that a dead worker took al
   await next;
   assert.ok((await old).error instanceof Overtaken);
 });
+
+test("after a request that cannot be posted the next one is answered", async () => {
+  const { workers, worker } = fakeWorkers();
+  const choosy = (...all) => {
+    const port = worker(...all);
+    const post = (question) => {
+      if (question.wish?.interventions.length) throw new Error("this bitmap is closed");
+      port.post(question);
+    };
+    return { ...port, post };
+  };
+  const engine = createEngine({ worker: "text", ports: { worker: choosy, page: null } });
+  const loaded = engine.load(checkpointOf(MODEL));
+  await workers[0].answer();
+  await loaded;
+  const { error } = await settled(engine.run(removing(1)));
+  assert.match(error.message, /closed/);
+  const next = engine.run({ picture, answer: true });
+  assert.equal(workers[0].asked.length, 1);
+  await workers[0].answer();
+  assert.equal((await settled(next)).error, undefined);
+});

@@ -87,8 +87,18 @@ export function createEngine({
     while (!flying && waiting.length > 0) {
       const first = /** @type {typeof waiting[0]} */ (waiting.shift());
       if (first.task?.signal?.aborted) first.reject(new Overtaken("nobody needs this task any more"));
-      else flying = first;
-      if (flying) port.post(flying.question);
+      else send(first);
+    }
+  }
+
+  /** What cannot be posted, such as a bitmap that is closed, is told to who asked; the next one goes on. */
+  function send(request) {
+    flying = request;
+    try {
+      port.post(request.question);
+    } catch (error) {
+      flying = null;
+      request.reject(error);
     }
   }
 
