@@ -38,6 +38,11 @@ DIGITS = VIEWER.parent / "train" / "digits"  # sheets, to train with
 LEFT = "document.currentScript.viewer"  # property of a script element that load.js reads
 # Keys of texts on interventions (see strings.js) and on results of fair tests.
 CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
+# Of the viewer's, those that only an open lesson shows: its list, its gaps and its sheets.
+IN_LESSONS = re.compile(
+    r"lesson(sIntro|Minutes|Gap_\w+|Right|Close|Far|Wrong|TeacherLinks|TeacherHelp|StepLink"
+    r"|Blank|Answer|OnPage)|key(Tells|Elsewhere)|sheet[A-Z]\w+"
+)
 # Keys of texts of the viewer that the playground shares: the drawing field, several files.
 SHARED = re.compile(r"draw(Field|Help|Undo|Clear|Width|Ink|Pen)|photoOnly$")
 
@@ -267,13 +272,15 @@ def _texts(language: str) -> dict[str, str]:
     """Texts of a language in `STRINGS`: those of the viewer, and some on experiments."""
     experiments = dictionary(language, "experiments").items()
     changes = {f"experiment.{key}": text for key, text in experiments if re.search(CHANGES, key)}
-    return dictionary(language, "viewer") | changes
+    ours = dictionary(language, "viewer").items()
+    return {key: text for key, text in ours if not IN_LESSONS.fullmatch(key)} | changes
 
 
 def _lessons(language: str) -> dict[str, str]:
     """Texts of lessons, their plans, and the self-check before and after them."""
     prefixes = {"lessons": "lesson.", "plans": "plan.", "check": "check."}
-    return {
+    ours = dictionary(language, "viewer").items()
+    return {key: text for key, text in ours if IN_LESSONS.fullmatch(key)} | {
         prefix + key: text
         for subject, prefix in prefixes.items()
         for key, text in dictionary(language, subject).items()
