@@ -130,6 +130,16 @@ def test_a_run_says_what_it_will_do_and_how_far_it_is(tmp_path, capsys, monkeypa
     assert capsys.readouterr().out.startswith("custom: all 10 steps ")
 
 
+def test_a_run_that_is_shorter_than_its_warmup_says_so(tmp_path, capsys) -> None:
+    recipe = PLAIN.changed({"epochs": 1, "warmup": 5})
+    train(recipe, PICTURES, TEST, tmp_path / "short")
+    said = capsys.readouterr().out.splitlines()[0]
+    assert "5 steps of 8 pictures each (1 epoch) on" in said
+    assert said.endswith("It learns little: the learning rate rises for 5 steps")
+    train(recipe.changed({"warmup": 4}), PICTURES, TEST, tmp_path / "longer")
+    assert "learns little" not in capsys.readouterr().out
+
+
 def test_the_help_says_when_the_test_pictures_are_measured() -> None:
     words = " ".join(parser().format_help().split())
     assert (
@@ -147,7 +157,7 @@ def test_a_resumed_run_logs_its_first_step(tmp_path) -> None:
 def test_the_images_a_second_of_the_log_are_those_of_the_steps_alone(
     tmp_path, clock, monkeypatch
 ) -> None:
-    """What the film measures, most often in the first steps, made a run look slow."""
+    """They counted the time in which the film measures test pictures, and were far too few."""
 
     def slowly(name: str, seconds: float) -> None:
         real = getattr(Run, name)

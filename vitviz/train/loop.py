@@ -237,11 +237,15 @@ def plan(run: Run, camera: Camera, measured: int, log: Path) -> str:
     if run.step == run.steps:
         return f"{recipe.name}: all {run.steps:,} steps are done; what is left is to measure"
     steps = f"{run.steps:,} steps" if not run.step else f"steps {run.step + 1:,} to {run.steps:,}"
-    return (
-        f"{recipe.name}: {steps} of {recipe.batch_size:,} pictures each ({recipe.epochs:g} epochs) "
-        f"on {run.device}; {measured:,} test pictures are measured after each epoch and at "
+    epochs = f"{recipe.epochs:g} epoch{'' if recipe.epochs == 1 else 's'}"
+    words = (
+        f"{recipe.name}: {steps} of {recipe.batch_size:,} pictures each ({epochs}) on "
+        f"{run.device}; {measured:,} test pictures are measured after each epoch and at "
         f"{filmed} moments of the film; the log is {log}"
     )
+    if run.steps > recipe.warmup:
+        return words
+    return f"{words}. It learns little: the learning rate rises for {recipe.warmup} steps"
 
 
 def _progress(run: Run) -> Progress:
