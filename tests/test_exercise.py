@@ -20,7 +20,7 @@ from tests.test_languages import placeholders
 from vitviz import VitvizError, analyze, load, save
 from vitviz.cli import main
 from vitviz.exercise import check, open_vit, write_exercise
-from vitviz.exercise.checking import check_file, right_parts
+from vitviz.exercise.checking import right_parts, run_file, vit_of
 from vitviz.exercise.gaps import GAPS, LAYER
 from vitviz.exercise.my_vit import Attention, Block, PatchEmbed, ViT
 from vitviz.exercise.writing import cells, notebook
@@ -293,13 +293,13 @@ def test_what_is_written_has_nine_gaps_that_another_hand_fills(
 ) -> None:
     file, notebook = write_exercise(tmp_path / "new", language)
     assert file.read_text("utf-8").count("= ...") == 9, "the block has two lines"
-    assert set(keys(check_file(file)).values()) == {"open"}
+    assert set(keys(check(vit_of(run_file(file), file))).values()) == {"open"}
     text = file.read_text("utf-8")
     for gap, line in ANOTHER.items():
         assert gap in text
         text = text.replace(gap, line, 1)
     file.write_text(text, "utf-8")
-    assert check_file(file).right
+    assert check(vit_of(run_file(file), file)).right
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     assert len(code) == 8

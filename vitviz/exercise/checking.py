@@ -98,11 +98,6 @@ def check(vit: Callable[..., nn.Module], language: str = "en") -> Report:
     return Report(sentences, whole, whole.key == "exercise.done", language)
 
 
-def check_file(path: str | Path, language: str = "en") -> Report:
-    """Run a file, and `check` its class `ViT`. Raises `VitvizError` if it has none."""
-    return check(vit_of(run_file(path), path), language)
-
-
 def vit_of(names: Mapping[str, Any], path: str | Path) -> type:
     """The class `ViT` among the names of a file that was run. Raises `VitvizError` if it has
     none.
