@@ -155,7 +155,7 @@ def test_a_pack_is_of_the_split_that_a_whole_word_of_its_name_says(tmp_path):
     assert read(str(tmp_path), "train", cut(4, 1)).images[:, 0, 0, 0].tolist() == [0, 0, 1, 1]
     assert read(str(tmp_path), "test", cut(4, 1)).images[:, 0, 0, 0].tolist() == [2, 2]
     (tmp_path / "new-val.npz").unlink()
-    with pytest.raises(TrainError, match=r"no \.npz pack with val, validation or test as a word"):
+    with pytest.raises(TrainError, match=r"no \.npz pack with val or validation or test as a word"):
         read(str(tmp_path), "test", cut(4, 1))
 
 

@@ -237,7 +237,7 @@ def read_packs(path: Path, split: str, cut: Preprocess) -> Pictures:
     every = [pack for pack in sorted(path.glob("*.npz")) if not pack.name.startswith(".")]
     packs = [pack for pack in every if {*re.split(r"[^a-z]+", pack.stem)} & {*ROOTS[split]}]
     if not packs:
-        names = " or ".join((", ".join(ROOTS[split][:-1]), ROOTS[split][-1])).removeprefix(" or ")
+        names = " or ".join(ROOTS[split])
         raise TrainError(f"{path} has no .npz pack with {names} as a word of its name")
     parts = [_read_pack(pack, cut) for pack in packs]
     targets = torch.cat([targets for _, targets, _ in parts])
