@@ -38,7 +38,7 @@ SETTLED = """() => {
 
 
 def faults(page, only: str | None = None, run: str = RUN) -> list[str]:
-    """What axe finds, when nothing moves any more. Nothing where it is not installed."""
+    """The faults that axe finds after all animations; none where axe is not installed."""
     if not AXE.is_file():
         return []
     if not page.evaluate("'axe' in window"):

@@ -47,7 +47,7 @@ test("where rows count from 1, the rulers on paper do, too", async (context) => 
   }
 });
 
-test("the key says which competences the lesson serves, in its language, and the sheet of pupils does not", async (context) => {
+test("the key names the competences of the lesson in its language, and the sheet of pupils does not", async (context) => {
   paperAsWords(context);
   for (const [language, word] of Object.entries({
     en: "digital encoding",

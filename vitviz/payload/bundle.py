@@ -38,7 +38,8 @@ DIGITS = VIEWER.parent / "train" / "digits"  # sheets, to train with
 LEFT = "document.currentScript.viewer"  # property of a script element that load.js reads
 # Keys of texts on interventions (see strings.js) and on results of fair tests.
 CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
-# Of the viewer's, those that only an open lesson shows: its list, its gaps and its sheets.
+# Keys of texts of the viewer that come with those of lessons: the list of lessons, the gap between
+# guess and truth, worksheets and keys.
 IN_LESSONS = re.compile(
     r"lesson(sIntro|Minutes|Gap_\w+|Right|Close|Far|Wrong|TeacherLinks|TeacherHelp|StepLink"
     r"|Blank|Answer|OnPage)|key(Tells|Elsewhere)|sheet[A-Z]\w+"
@@ -269,7 +270,9 @@ def _glossary(language: str) -> dict[str, str]:
 
 
 def _texts(language: str) -> dict[str, str]:
-    """Texts of a language in `STRINGS`: those of the viewer, and some on experiments."""
+    """Texts of a language in `STRINGS`: those of the viewer, less `IN_LESSONS`, and some on
+    experiments.
+    """
     experiments = dictionary(language, "experiments").items()
     changes = {f"experiment.{key}": text for key, text in experiments if re.search(CHANGES, key)}
     ours = dictionary(language, "viewer").items()
@@ -277,7 +280,7 @@ def _texts(language: str) -> dict[str, str]:
 
 
 def _lessons(language: str) -> dict[str, str]:
-    """Texts of lessons, their plans, and the self-check before and after them."""
+    """Texts of lessons, their plans, and the self-check before and after them; and `IN_LESSONS`."""
     prefixes = {"lessons": "lesson.", "plans": "plan.", "check": "check."}
     ours = dictionary(language, "viewer").items()
     return {key: text for key, text in ours if IN_LESSONS.fullmatch(key)} | {

@@ -91,7 +91,7 @@ export function createEngine({
     }
   }
 
-  /** What cannot be posted, such as a bitmap that is closed, is told to who asked; the next one goes on. */
+  /** Post a request to the worker. One that cannot be posted, such as a closed bitmap, is rejected. */
   function send(request) {
     flying = request;
     try {

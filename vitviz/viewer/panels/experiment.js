@@ -283,7 +283,7 @@ function createBrushControls(app) {
     },
   };
 
-  /** Hides them, as soon as their layer is here: it may be loading, for whoever looks at it. */
+  /** Takes out the most attended patches, as soon as their layer has loaded. */
   async function hideStrongest() {
     if (strongest.getAttribute("aria-busy") === "true") return;
     const { layer, head, direction } = app.selection;
@@ -291,7 +291,8 @@ function createBrushControls(app) {
     const mapOf = () => source.maps.head(layer, token, direction, head);
     if (!mapOf()) {
       strongest.setAttribute("aria-busy", "true");
-      await source.store.ensure(layer).catch(() => source.store.want(() => bench.use({}))); // says why not
+      // `want` asks again, and tells the visitor why the layer does not come.
+      await source.store.ensure(layer).catch(() => source.store.want(() => bench.use({})));
       strongest.setAttribute("aria-busy", "false");
     }
     const map = mapOf();

@@ -55,7 +55,7 @@ function onPaper(app, plan) {
   );
 }
 
-/** What a plan teaches of the self-check, and which competences it serves. */
+/** Two notes on a plan: the questions of the self-check that it teaches, and its competences. */
 const notesOn = (app, plan, look) =>
   [
     planTeaches(app, plan),
