@@ -174,6 +174,14 @@ def open_panel(page, name: str) -> None:
     wanted.click()
 
 
+def follow(tab, url: str):
+    """Open a link anew: one that differs after the # alone would not load the page again."""
+    tab.goto("about:blank")
+    tab.goto(url)
+    tab.locator("[data-state=ready]").wait_for()
+    return tab
+
+
 def unfold(page) -> None:
     """Open what is folded in the panels."""
     page.evaluate("for (const one of document.querySelectorAll('.vv-second')) one.open = true")

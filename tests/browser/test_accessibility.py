@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import PHONE, STANDS, comes_to, tabs_of
+from tests.browser.conftest import PHONE, STANDS, comes_to, follow, tabs_of
 from tests.models import photo, tiny
 from vitviz import analyze, load
 from vitviz.payload import page
@@ -88,9 +88,7 @@ def test_labels_stay_inside_their_boxes_in_letters_twice_as_large_on_a_phone(ope
     analysis = analyze(load("photos"), FOLDER / "cat.jpg")
     tab = open_page(page(analysis), **PHONE)
     for place in ("panel=attention", "lesson=ask&step=1"):
-        tab.goto(f"{tab.url.split('#')[0]}#{place}")
-        tab.reload()
-        tab.wait_for_selector('#viewer[data-state="ready"]')
+        follow(tab, f"{tab.url.partition('#')[0]}#{place}")
         tab.add_style_tag(content=".vitviz { --vv-size: 30px !important }")
         tab.evaluate(
             """() => {

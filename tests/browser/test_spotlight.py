@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+from tests.browser.conftest import follow
 from tests.models import tiny
 from tests.test_photograph import smooth
 from vitviz import Analysis, analyze
@@ -27,14 +28,6 @@ def analysis() -> Analysis:
 def look(open_page, html: str, hash_: str = LOOK):
     tab = open_page(html)
     return follow(tab, tab.url + hash_)
-
-
-def follow(tab, url: str):
-    """Open a link anew: one that differs after the # alone would not load the page again."""
-    tab.goto("about:blank")
-    tab.goto(url)
-    tab.locator("[data-state=ready]").wait_for()
-    return tab
 
 
 def lit(analysis: Analysis, colours: np.ndarray) -> np.ndarray:
