@@ -46,7 +46,11 @@ function fakeWorkers() {
 /** An engine whose model its first worker has loaded. */
 async function started(told) {
   const { workers, worker } = fakeWorkers();
-  const engine = createEngine({ worker: "text", ports: { worker, page: null }, told });
+  const engine = createEngine({
+    worker: "text",
+    ports: { worker, page: null },
+    told,
+  });
   const loaded = engine.load(checkpointOf(MODEL));
   await workers[0].answer();
   await loaded;
@@ -77,7 +81,11 @@ test("without a worker the page computes, and errors are those that were thrown"
   );
   const other = await engine.run({ picture: bytesOf(MODEL.other) });
   const transplant = MODEL.cases.find(({ interventions: [one] }) => one.kind === "transplant");
-  const pass = await engine.run({ picture, interventions: transplant.interventions, donors: { other } });
+  const pass = await engine.run({
+    picture,
+    interventions: transplant.interventions,
+    donors: { other },
+  });
   assertClose(pass.logits, transplant.logits, 1e-4);
   engine.stop();
   await assert.rejects(engine.run({ picture }), /stopped/);
@@ -177,8 +185,23 @@ test("a slice goes on for 30 ms, and a pass that is under way then is the last o
   const core = new Core();
   core.load(checkpointOf(MODEL));
   const shares = [...core.work(OCCLUSION)];
-  const { value } = await serve({ id: 1, task: { number: 1, wish: OCCLUSION } });
+  const { value } = await serve({
+    id: 1,
+    task: { number: 1, wish: OCCLUSION },
+  });
   assert.equal(shares.indexOf(value.share), 3);
+});
+
+test("a model that is loaded ends the paused tasks of the one before, which would keep its memory", async (context) => {
+  withClock(context);
+  const serve = serving();
+  const load = () => serve({ id: 0, load: checkpointOf(MODEL) });
+  const shareOf = async () => (await serve({ id: 1, task: { number: 1, wish: OCCLUSION } })).value.share;
+  await load();
+  const [first, second] = [await shareOf(), await shareOf()];
+  assert.ok(second > first);
+  await load();
+  assert.equal(await shareOf(), first);
 });
 
 test("a task goes on in slices, and every pass that is wanted meanwhile goes ahead of it", async (context) => {
@@ -238,7 +261,10 @@ test("after a request that cannot be posted the next one is answered", async () 
     };
     return { ...port, post };
   };
-  const engine = createEngine({ worker: "text", ports: { worker: choosy, page: null } });
+  const engine = createEngine({
+    worker: "text",
+    ports: { worker: choosy, page: null },
+  });
   const loaded = engine.load(checkpointOf(MODEL));
   await workers[0].answer();
   await loaded;

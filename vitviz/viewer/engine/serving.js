@@ -40,6 +40,7 @@ export function serving() {
   };
   return async ({ id, load, wish, photo, task }) => {
     try {
+      if (load) tasks.clear(); // each holds the memory of the model before
       return {
         id,
         value: load
