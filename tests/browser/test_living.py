@@ -1,6 +1,7 @@
 """The camera's living picture: answered in the page, frame after frame, and never sent."""
 
 import base64
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -8,6 +9,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from tests.browser.test_site import shares_of
+from tests.models import photo, tiny
 from vitviz import analyze, load
 from vitviz.payload import page as one_file
 from vitviz.web.store.examples import FOLDER
@@ -37,7 +39,7 @@ TRACKS = "seen.tracks.map(({ kind, readyState }) => kind + ' ' + readyState)"
 
 
 @cache
-def html() -> str:
+def dog() -> str:
     return one_file(analyze(load("photos"), FOLDER / "dog.jpg"), engine=True)
 
 
@@ -45,8 +47,9 @@ def html() -> str:
 def filming(open_page):
     """Open the page of one file, and its camera."""
 
-    def opened(script: str = WATCH, **options):
-        tab = open_page(f"<script>{script}</script>" + html(), locale="en-US", **options)
+    def opened(script: str = WATCH, html: str | None = None, **options):
+        shown = html or dog()
+        tab = open_page(f"<script>{script}</script>" + shown, locale="en-US", **options)
         tab.locator("[data-state=ready]").wait_for()
         tab.get_by_role("button", name="Camera", exact=True).click()
         tab.locator(".vv-living").wait_for()
@@ -108,6 +111,33 @@ def test_what_it_knows_and_lies_about_is_ticked_off_when_it_names_it(filming) ->
     assert hand.get_by_text("It has named 1 of the 11 things at hand that it knows:").text_content()
     assert named.all_inner_texts() == ["espresso"]
     assert "espresso" in tab.locator(".vv-drawing-word").inner_text()
+
+
+# A green field with a red edge, an eighth of it wide.
+EDGED = """
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [480, 480];
+    const paint = () => {
+        const pen = canvas.getContext("2d");
+        for (const [colour, ...box] of [["red", 0, 0, 480, 480], ["green", 60, 60, 360, 360]]) {
+            pen.fillStyle = colour;
+            pen.fillRect(...box);
+        }
+        requestAnimationFrame(paint);
+    };
+    paint();
+    navigator.mediaDevices.getUserMedia = async () => canvas.captureStream();
+"""
+
+
+def test_under_the_patches_lies_the_part_of_a_frame_that_the_model_sees(filming) -> None:
+    loaded = tiny("cls")
+    middle = replace(loaded, preprocess=replace(loaded.preprocess, crop_pct=0.5))
+    tab = filming(EDGED, html=one_file(analyze(middle, photo()), engine=True))
+    answers(tab)
+    reddest = """(node) => node.getContext("2d").getImageData(0, 0, node.width, node.height).data
+        .reduce((most, value, at) => at % 4 === 0 ? Math.max(most, value) : most, 0)"""
+    assert tab.locator(".vv-living .vv-pixels").evaluate(reddest) < 40
 
 
 SHADES = """(node) => new Set(

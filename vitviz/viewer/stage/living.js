@@ -8,7 +8,7 @@ import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
 import { cutsOf } from "../maths/cuts.js";
 import { neighbour, placeOf, tokenAt } from "../maths/geometry.js";
 import { percent } from "../maths/numbers.js";
-import { inChannels, pictureOf } from "../maths/pixels.js";
+import { framing, inChannels, pictureOf } from "../maths/pixels.js";
 import { resultsOf } from "../maths/predictions.js";
 import { patchScale } from "../maths/scales.js";
 import { answerOf, rivalsOf } from "../text/answer.js";
@@ -174,7 +174,7 @@ export function createLiving(app, { runner, take, close }) {
         field.out.size > 0 ? [{ kind: "remove", patches: [...field.out].sort((a, b) => a - b) }] : [];
       const pass = await engine.run({ picture: new Uint8Array(seen.data), interventions, lane: "living" });
       if (!goesOn()) return;
-      field.draw(pass);
+      field.draw(pass, facts.preprocess);
       answer(pass, facts);
       [answered, root.dataset.frames] = [frame, String(++frames)];
       show(tools.keep, true);
@@ -305,9 +305,17 @@ function createField(app, say, changed) {
     return frame;
   }
 
-  /** @param {import("../engine/core.js").Pass} pass  of the last frame */
-  function draw(pass) {
-    view.getContext("2d").drawImage(shutter.canvas, 0, 0);
+  /**
+   * Draws the part of the last frame that the patches lie on: many models cut a photo's edges off.
+   * @param {import("../engine/core.js").Pass} pass  of the last frame
+   * @param {import("../maths/pixels.js").Preprocess} preprocess
+   */
+  function draw(pass, preprocess) {
+    const [top, left, bottom, right] = framing(shutter.canvas, preprocess);
+    const { width, height } = view;
+    const pen = view.getContext("2d");
+    pen.clearRect(0, 0, width, height);
+    pen.drawImage(shutter.canvas, left, top, right - left, bottom - top, 0, 0, width, height);
     marks.draw(pass.removed);
     const values = mapOf(pass);
     const { colours, opacity } = app.taste;
