@@ -1,4 +1,7 @@
-/** A page of plain fakes: nodes with children, listeners and a focus. It has no style and no layout. */
+/**
+ * A page of plain fakes: nodes with children, listeners and a focus. It has no style and no layout. A DOM
+ * library would need npm, which is not on every machine where these tests run.
+ */
 
 const GLOBALS = [
   "document",

@@ -2,7 +2,7 @@
 
 import { FormatError } from "../maths/safetensors.js";
 import { Core } from "./core.js";
-import { bestKernels } from "./kernels.js";
+import { fusedKernels } from "./kernels.js";
 import { seenOf } from "./seeing.js";
 import { SelectionError } from "./surgery.js";
 
@@ -22,7 +22,7 @@ const MOST_TASKS = 4;
 
 /** Make a function that answers questions. @returns {(question: Question) => Promise<Reply>} */
 export function serving() {
-  const core = new Core(bestKernels);
+  const core = new Core(fusedKernels);
   /** @type {Map<number, Generator<number, any, void>>} */
   const tasks = new Map();
   const slice = ({ number, wish }) => {
