@@ -357,34 +357,31 @@ export class Surgery {
    */
   queries(layer) {
     const { num_prefix_tokens: prefix, num_patches: patches } = this.config;
-    const { sequence, present } = this;
     const some = this.interventions.filter(
       (item) => ["even", "scramble"].includes(item.kind) && has(item.layers, layer),
     );
-    return some.length === 0
-      ? null
-      : some.reduce(
-          (rows, item) => {
-            if (item.kind === "even") {
-              const isEven = { cls: (row) => row === 0, patches: (row) => row >= prefix, all: () => true }[
-                item.rows
-              ];
-              return rows.map((from, row) => (isEven(row) ? -1 : from));
-            }
-            // Each patch has a random rank; the remaining patches are sorted by it.
-            const ranks = new Chance(item.seed, "scramble").permutation(patches);
-            const staying = present.filter((row) => row >= prefix);
-            const order = [...staying].sort(
-              (a, b) => ranks[sequence[a] - prefix] - ranks[sequence[b] - prefix],
-            );
-            const after = [...rows];
-            staying.forEach((row, at) => {
-              after[row] = rows[order[at]];
-            });
-            return after;
-          },
-          [...sequence.keys()],
-        );
+    if (some.length === 0) return null;
+    const { sequence, present } = this;
+    let rows = [...sequence.keys()];
+    for (const item of some) {
+      if (item.kind === "even") {
+        const isEven = { cls: (row) => row === 0, patches: (row) => row >= prefix, all: () => true }[
+          item.rows
+        ];
+        rows = rows.map((from, row) => (isEven(row) ? -1 : from));
+        continue;
+      }
+      // Each patch has a random rank; the remaining patches are sorted by it.
+      const ranks = new Chance(item.seed, "scramble").permutation(patches);
+      const staying = present.filter((row) => row >= prefix);
+      const order = [...staying].sort((a, b) => ranks[sequence[a] - prefix] - ranks[sequence[b] - prefix]);
+      const after = [...rows];
+      staying.forEach((row, at) => {
+        after[row] = rows[order[at]];
+      });
+      rows = after;
+    }
+    return rows;
   }
 
   /** Zero or permute the queries of a head, in place, as `queries` says. */
