@@ -48,6 +48,7 @@ function appOf(source) {
     shape,
     second: null,
     facing: () => app.second?.app ?? null,
+    bench: { marks: () => false, paints: () => false },
     taste: startTaste(PANELS),
     selection: startSelection(shape()),
     panel: () => panelOf(PANELS, app.selection.panel),

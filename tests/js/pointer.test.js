@@ -13,6 +13,7 @@ const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
 function opened(selection = {}) {
   const app = {
     source: /** @type {any} */ ({ grid }),
+    bench: { marks: () => false, paints: () => false, shows: "after", list: () => [] },
     drawn: 0,
     selection: { ...startSelection({ depth: 4, heads: 3, grid, panels: PANELS }), ...selection },
     panel: () => panelOf(PANELS, app.selection.panel),
@@ -45,6 +46,27 @@ test("a pinned token stays under the pointer, but not under a finger that explor
   assert.deepEqual([app.pointer.pointed, app.pointer.shownToken()], [3, 2]);
   app.pointer.point(3, true);
   assert.equal(app.pointer.shownToken(), 3);
+});
+
+test("for a patch that is taken out the first look shows where CLS looks", () => {
+  const app = opened({ panel: "why", token: 3 });
+  Object.assign(app.bench, { marks: () => true, list: () => [{ kind: "remove", patches: [2] }] });
+  assert.equal(app.pointer.shownToken(), 0);
+  app.pointer.point(4, false);
+  assert.equal(app.pointer.shownToken(), 4);
+  app.bench.shows = "before";
+  app.pointer.point(3, false);
+  assert.equal(app.pointer.shownToken(), 3);
+  app.bench.shows = "after";
+  app.select({ panel: "attention" }); // which says that it is out
+  assert.equal(app.pointer.shownToken(), 3);
+});
+
+test("a brush that passes over patches compares none of them with a pinned one", () => {
+  const app = opened({ token: 2, pinned: true });
+  app.bench.paints = () => true;
+  app.pointer.point(5, false);
+  assert.equal(app.pointer.compared, null);
 });
 
 test("a click pins, the same again lets go, and that leads to the start", () => {

@@ -114,9 +114,9 @@ export function listenToKeys(app, screen, readAloud) {
 
   /** Enter on a token: a stroke of the brush, a guess, or a pin. */
   function mark() {
-    if (app.bench.paints())
-      app.bench.stroke([app.pointer.shownToken() - app.source.grid.prefix].filter((patch) => patch >= 0));
-    else if (app.course.takes()) app.course.take(app.pointer.pointed ?? app.pointer.shownToken());
+    const token = app.pointer.pointed ?? app.pointer.shownToken();
+    if (app.bench.paints()) app.bench.stroke([token - app.source.grid.prefix].filter((patch) => patch >= 0));
+    else if (app.course.takes()) app.course.take(token);
     else app.pointer.pin(app.pointer.picksPartner() ? app.pointer.shownPartner() : app.pointer.shownToken());
   }
 }

@@ -3,6 +3,7 @@
  */
 
 import { strongest } from "../maths/attention.js";
+import { removedIn } from "./experiment.js";
 import { restingToken } from "./panels.js";
 
 const NOTHING = { pointed: null, previewed: null, pointedPartner: null, lit: null, compared: null };
@@ -36,11 +37,21 @@ export function createPointer(app, render) {
     Object.assign(pointer, next);
     render();
   }
+  /**
+   * The token whose attention is shown for another: in the first look the answer token (CLS) for a patch that
+   * is taken out, which looks nowhere. Panels say so instead.
+   */
+  function standIn(token) {
+    const { bench, source } = app;
+    const { prefix, rows, cols } = source.grid;
+    if (prefix === 0 || !app.panel().plain || !bench.marks() || bench.shows === "before") return token;
+    return removedIn(bench.list(), rows * cols).has(token - prefix) ? 0 : token;
+  }
   /** @type {import("../app.d.ts").Pointer} */
   const pointer = {
     ...NOTHING,
     pairPick: "partner",
-    shownToken: () => pointer.previewed ?? app.selection.token,
+    shownToken: () => standIn(pointer.previewed ?? app.selection.token),
     shownPartner() {
       const other = app.panel().pairs ? null : pointer.pointed;
       const { partner } = app.selection;
@@ -56,8 +67,9 @@ export function createPointer(app, render) {
     choosePick: (pairPick) => look({ pairPick }),
     point(token, exploring) {
       if (pointer.picksPartner()) return pointer.pointPartner(token);
-      const preview = token !== null && (exploring || !app.selection.pinned) ? token : null;
-      const other = token !== null && app.selection.pinned && token !== app.selection.token;
+      const { pinned, token: selected } = app.selection;
+      const preview = token !== null && (exploring || !pinned) ? token : null;
+      const other = token !== null && pinned && token !== selected && !app.bench.paints();
       return look({
         pointed: token,
         previewed: preview,
