@@ -1,7 +1,8 @@
 """`python -m tests.bench.pictures`: the picture at the top of the README, anew from the page.
 
-Three windows on a site that lies in a folder, opened without a server: patches of a photo are
-erased, two models learn side by side in the playground, and a phone has a photo.
+A window and three phones, on a site that lies in a folder, opened without a server: patches of a
+photo are erased; a photo is looked at, the model is taught two things of one's own, and two models
+learn beside each other in the playground.
 """
 
 import base64
@@ -12,22 +13,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from PIL import Image
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, FilePayload, Page
 
 from tests.bench.browser import chromium
 from tests.running import ROOT
 from vitviz.site import write_site
+from vitviz.web.store.examples import FOLDER
 
 FILE = ROOT / ".github" / "screenshot.webp"
 WAIT_MS = 120_000  # a loaded machine with two cores
 SIDE = 12  # patches of the shipped photo model, along an edge
 FACE = [(row, col if row % 2 else 12 - col) for row in range(3, 9) for col in range(3, 10)]
 STEPS = 400  # of 32 digits: most are read rightly by then
+SQUARES = 8  # pictures of each thing of one's own
 GAP = 24  # pixels between the windows
-SHEET = """<body style="margin:0; background:#fff"><div style="display:grid; gap:{gap}px;
-  padding:{gap}px; grid-template-columns:auto auto; justify-content:center">{windows}</div>"""
-WINDOW = """<img src="data:image/png;base64,{data}" style="display:block; {place}
-  border:1px solid #d6d3d1; border-radius:10px">"""
+WIDTH = 1282  # of the window with its border, and of three phones with theirs and two gaps
+SHEET = """<body style="margin:0; background:#fff"><div style="display:flex; flex-wrap:wrap;
+  justify-content:space-between; gap:{gap}px; padding:{gap}px; width:{width}px">{windows}</div>"""
+WINDOW = """<img src="data:image/png;base64,{data}"
+  style="border:1px solid #d6d3d1; border-radius:10px">"""
 
 
 def pictures(file: Path = FILE) -> None:
@@ -38,9 +42,10 @@ def pictures(file: Path = FILE) -> None:
         windows = [
             _shot(page.context.browser, address + query, size, acted)
             for query, size, acted in (
-                ("?model=photos&example=red-panda", (1280, 720), _erased),
-                ("?play=standard", (850, 660), _learned),
-                ("?model=photos&example=dog&panel=attention&layer=5", (404, 660), _looked),
+                ("?model=photos&example=red-panda", (1280, 640), _erased),
+                ("?model=photos&example=dog&panel=attention&layer=5", (409, 760), _looked),
+                ("?teach", (409, 760), _taught),
+                ("?play=standard", (409, 760), _learned),
             )
         ]
         sheet = _sheet(page, windows)
@@ -88,6 +93,8 @@ def _erased(page: Page) -> None:
     page.mouse.up()
     page.locator(".vv-finding", has_text=f"{len(FACE)} of").wait_for()
     page.locator(".vv-title:not(.vv-coming)").wait_for()
+    page.locator(".vv-found", has_text=f"of {SIDE**2 - len(FACE)} squares").wait_for()
+    page.locator(".vv-line:not(.vv-coming)").wait_for()
 
 
 def _learned(page: Page) -> None:
@@ -102,18 +109,40 @@ def _learned(page: Page) -> None:
     page.locator(".vv-play-player").click()
 
 
+def _taught(page: Page) -> None:
+    """Teach two things, each with squares of one example."""
+    page.locator(".vv-own-columns").wait_for()
+    for at, (name, example) in enumerate((("fish", "goldfish"), ("coffee", "coffee"))):
+        row = page.locator(".vv-own .vv-signs-kind").nth(at)
+        row.locator(".vv-signs-name").fill(name)
+        row.locator("input[type=file]").set_input_files(_squares(example))
+        row.locator(f".vv-signs-drawing:nth-child({SQUARES})").wait_for()
+    page.locator(".vv-own-result", has_text=f"of {2 * SQUARES}").wait_for()
+    page.locator(".vv-own .vv-signs-kind").first.scroll_into_view_if_needed()
+
+
+def _squares(example: str) -> list[FilePayload]:
+    """Squares of an example photo, each another one."""
+    with Image.open(FOLDER / f"{example}.jpg") as photo:
+        side = min(photo.size) * 3 // 4
+        files: list[FilePayload] = []
+        for at in range(SQUARES):
+            left, top = (at * 29) % (photo.width - side), (at * 17) % (photo.height - side)
+            square = photo.convert("RGB").crop((left, top, left + side, top + side))
+            square.save(data := io.BytesIO(), "PNG")
+            name = f"{example}-{at}.png"
+            files.append({"name": name, "mimeType": "image/png", "buffer": data.getvalue()})
+    return files
+
+
 def _looked(page: Page) -> None:
     page.locator(".vv-place[data-state=ready]").wait_for()
 
 
 def _sheet(page: Page, windows: list[bytes]) -> Image.Image:
-    places = ["grid-column:1 / 3; justify-self:center;", "", ""]
-    html = "".join(
-        WINDOW.format(data=base64.b64encode(one).decode(), place=place)
-        for one, place in zip(windows, places, strict=True)
-    )
-    page.set_viewport_size({"width": 1284 + 2 * GAP, "height": 600})
-    page.set_content(SHEET.format(gap=GAP, windows=html))
+    html = "".join(WINDOW.format(data=base64.b64encode(one).decode()) for one in windows)
+    page.set_viewport_size({"width": WIDTH + 2 * GAP, "height": 600})
+    page.set_content(SHEET.format(gap=GAP, width=WIDTH, windows=html))
     return Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
 
 
