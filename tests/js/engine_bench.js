@@ -6,14 +6,19 @@
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import v8 from "node:v8";
 
 import { Core } from "../../vitviz/viewer/engine/core.js";
-import { bestKernels, plainKernels } from "../../vitviz/viewer/engine/kernels.js";
+import { fusedCode, fusedKernels, plainKernels } from "../../vitviz/viewer/engine/kernels.js";
+import { MODULE } from "../../vitviz/viewer/engine/module.js";
 import { keptAt, planOf } from "../../vitviz/viewer/maths/fairness.js";
 import { drained } from "./engine.js";
 
+// Node 20 has relaxed SIMD behind a flag, browsers have it without.
+if (!fusedCode(Uint8Array.from(Buffer.from(MODULE, "base64"))))
+  v8.setFlagsFromString("--experimental-wasm-relaxed-simd");
 const buffer = Uint8Array.from(readFileSync(process.argv[2])).buffer;
-const cores = { simd: new Core(bestKernels), plain: new Core(plainKernels) };
+const cores = { simd: new Core(fusedKernels), plain: new Core(plainKernels) };
 const [{ config }] = [cores.simd, cores.plain].map((core) => core.load(buffer));
 const count = config.image_size[0] * config.image_size[1] * config.in_chans;
 const half = Array.from({ length: config.num_patches / 2 }, (_, at) => 2 * at);
