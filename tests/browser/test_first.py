@@ -5,8 +5,18 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import ASKED, DESK, LAPTOP, PHONE, WALL, address, address_says
+from tests.browser.conftest import (
+    ASKED,
+    DESK,
+    LAPTOP,
+    PHONE,
+    WALL,
+    address,
+    address_says,
+    follow,
+)
 from vitviz import analyze, load
+from vitviz.payload import page as one_file
 from vitviz.web.store.examples import FOLDER
 
 ABOUT = {"en": "Vision Transformer", "ko": "비전 트랜스포머"}
@@ -252,7 +262,7 @@ def test_half_a_low_screen_is_not_empty(visit):
 
 def test_the_bars_of_the_next_answers_give_way_before_their_names(visit):
     """They took as much from both, so that a name was cut beside a long bar; in Firefox at 1366."""
-    page = visit("?model=photos", first=True, viewport={"width": 1366, "height": 768}).page
+    page = visit("?model=photos", viewport={"width": 1366, "height": 768}).page
     bars = """() => [...document.querySelectorAll(".vv-rivals li")].map((one) => {
         const [name, bar] = one.children;
         return [name.scrollWidth - name.clientWidth, bar.clientWidth];
@@ -265,6 +275,20 @@ def test_the_bars_of_the_next_answers_give_way_before_their_names(visit):
             assert cut == 0 or bar < least, width
             yielded += bar < 80
     assert yielded, "at one of these widths they had to"
+
+
+def test_the_names_of_the_next_answers_are_whole_beside_the_buttons(open_page):
+    """In a page of one file on a tablet they were "b..." and "b.": one line held both."""
+    html = one_file(analyze(load("photos"), FOLDER / "red-panda.jpg"))
+    tab = open_page(html, first=True, viewport={"width": 1024, "height": 768}, locale="en-US")
+    follow(tab, f"{tab.url}#panel=why")
+    cut = """() => [...document.querySelectorAll(".vv-rivals li > *")].filter((one) =>
+        one.scrollWidth > one.clientWidth || one.getBoundingClientRect().right
+            > one.closest(".vv-title").getBoundingClientRect().right + 1)
+        .map((one) => one.textContent)"""
+    for width in range(960, 1420, 60):
+        tab.set_viewport_size({"width": width, "height": 768})
+        assert tab.evaluate(cut) == [], width
 
 
 def test_links_lessons_and_the_wall_begin_as_before(visit):
