@@ -176,6 +176,26 @@ def test_an_app_that_was_restarted_gets_photo_and_experiment_again(
     seen.forgive("403", "503", "Connection errored out", "ERR_CONNECTION_REFUSED")
 
 
+def test_a_page_that_lost_its_app_comes_back_when_the_app_does(visit, models, tmp_path):
+    """It asked for the app's id, which was refused, and said for ever that it tries."""
+    port = free_port()
+    with app_process(tmp_path, models["cls"], port=port) as (url, _process):
+        seen = visit("", wait_for="")
+        seen.page.goto(url)
+        seen.ready("red-panda.jpg")
+    seen.page.get_by_role("button", name="dog", exact=True).click()
+    lost = seen.page.get_by_text("The connection to the server was lost")
+    lost.first.wait_for()
+    with app_process(tmp_path, models["cls"], port=port):
+        lost.first.wait_for(state="detached")
+        seen.ready("red-panda.jpg")
+        seen.page.get_by_role("button", name="cat", exact=True).click()
+        seen.ready("cat.jpg")
+        seen.page.close()
+    seen.requests[:] = [one for one in seen.requests if f":{port}/" not in one]
+    seen.forgive("403", "503", "Connection errored out", "ERR_CONNECTION_REFUSED")
+
+
 def test_over_http_the_photos_of_another_tab_stay_until_it_is_closed(visit, pictures):
     """Locks exist at https and localhost alone: each visit deleted the photos of all other tabs."""
     no_locks = "Object.defineProperty(navigator, 'locks', { value: undefined })"

@@ -23,7 +23,7 @@ HERE = "localhost:7860"
 # Routes of Gradio that this app does not need: they fetch addresses, record, proxy, profile, share.
 CLOSED = {
     *("GET /openapi.json", "HEAD /openapi.json", "GET /gradio_api/openapi.json"),
-    *("GET /gradio_api/deep_link", "GET /gradio_api/dev/reload", "GET /gradio_api/app_id"),
+    *("GET /gradio_api/deep_link", "GET /gradio_api/dev/reload"),
     *("GET /gradio_api/app_id/", "GET /gradio_api/token", "GET /gradio_api/token/"),
     *("GET /gradio_api/user", "GET /gradio_api/user/", "GET /gradio_api/login_check"),
     *("GET /gradio_api/login_check/", "GET /gradio_api/runs", "GET /gradio_api/runs/"),

@@ -56,7 +56,8 @@ RULES = (
     _rule(
         "GET HEAD", r"/(favicon\.ico|robots\.txt|theme\.css|manifest\.json)", "is_open", "is_linked"
     ),
-    _rule("GET", r"/gradio_api/(startup-events|theme\.css)", "is_open"),
+    # A page that has lost its connection asks for the app's id until it gets it, and loads again.
+    _rule("GET", r"/gradio_api/(startup-events|theme\.css|app_id)", "is_open"),
     _rule("POST", LOGIN.pattern, "is_open", "is_long"),
     _rule("GET", r"/logout", "is_open"),
     _rule("GET", r"/config/?", "is_made"),
