@@ -4,6 +4,7 @@ import math
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import Held, address_says, drop
 from tests.browser.test_drawing import SEVEN, draw
@@ -126,6 +127,24 @@ def test_a_link_brings_the_same_run_back(visit) -> None:
     odd = visit("?play=dim_4800000*nothing", wait_for="").page
     odd.locator(f"{PAGE}[data-state=ready]").wait_for()
     address_says(odd, play="standard")
+
+
+def test_back_closes_the_playground_and_forward_opens_it(visit) -> None:
+    """It was no entry of the history: Back left the page, on a phone with one stroke of a thumb."""
+    seen = visit()
+    page = seen.page
+    page.get_by_role("button", name="Playground").click()
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    address_says(page, play="standard")
+    page.go_back()
+    expect(page.locator(PAGE)).to_be_hidden()
+    seen.is_(state="ready")
+    address_says(page, play=None)
+    page.go_forward()
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    page.keyboard.press("Escape")
+    expect(page.locator(PAGE)).to_be_hidden()
+    address_says(page, play=None)
 
 
 def test_what_it_learned_opens_in_the_viewer_and_in_python(visit, tmp_path) -> None:

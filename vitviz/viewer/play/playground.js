@@ -87,7 +87,15 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
     },
     { signal: gone.signal },
   );
+  window.addEventListener("popstate", () => follow(), { signal: gone.signal });
   return { open, destroy };
+
+  /** Closes and opens the playground as the entries of the history say. */
+  function follow() {
+    const isNamed = address !== null && names(new URL(address.read()));
+    if (dialog.open && !isNamed) dialog.close();
+    else if (isNamed) open();
+  }
 
   function dress({ theme, size, language }) {
     Object.assign(dialog.dataset, { theme, size });
@@ -381,22 +389,26 @@ function onKey(event, lot) {
   does();
 }
 
+/** Whether an address opens the playground. @param {URL} url */
+const names = ({ searchParams }) => searchParams.has(PLAY) || searchParams.has(TEACH);
+
 /**
- * The address names the run that is looked at; null: none.
+ * The address names the run that is looked at; null: none. Its first run is a new entry of the history, so
+ * that Back closes the playground.
  * @param {import("../types.js").Address|null} address
  * @param {string|null} text
  */
 function tell(address, text) {
   if (!address) return;
   const url = new URL(address.read());
-  const before = url.href;
+  const [before, isStep] = [url.href, text !== null && !names(url)];
   const told = { [PLAY]: text === OWN ? null : text, [TEACH]: text === OWN ? "" : null };
   for (const [name, value] of Object.entries(told)) {
     if (value === null) url.searchParams.delete(name);
     else if (url.searchParams.get(name) !== value) url.searchParams.set(name, value);
   }
   if (url.href === before) return;
-  address.write(url.href, /** @type {any} */ (address.view?.() ?? null), false);
+  address.write(url.href, /** @type {any} */ (address.view?.() ?? null), isStep);
 }
 
 /**
