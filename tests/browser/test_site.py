@@ -9,7 +9,7 @@ import pytest
 from tests.browser.conftest import ALL_PANELS, PATIENCE_MS, drop
 from tests.browser.test_beside import THERE, shows
 from tests.browser.test_experiment import answers, answers_are, table
-from tests.running import serving_files
+from tests.running import serving_files, until
 from vitviz import analyze, compare, load
 from vitviz.payload import page as one_file
 from vitviz.site import write_site
@@ -138,6 +138,14 @@ def test_a_link_to_what_is_not_here_opens_where_the_site_begins(browser, address
             page.get_by_text(f"This link names what is not here: {name}").first.wait_for()
 
 
+def is_light_in_another_tab(context, address: str) -> bool:
+    tab = context.new_page()
+    tab.goto(address)
+    found = tab.locator("html.dark").count() == 0
+    tab.close()
+    return found
+
+
 def test_a_visit_to_the_folder_itself(browser, site: Path) -> None:
     address = (site / "index.html").as_uri()
     with visiting(browser, address, color_scheme="dark") as page:
@@ -149,6 +157,7 @@ def test_a_visit_to_the_folder_itself(browser, site: Path) -> None:
         page.locator(".vv-picture").first.wait_for()
         page.get_by_role("button", name="Light or dark").click()
         page.locator("html:not(.dark)").wait_for()
+        until(lambda: is_light_in_another_tab(page.context, address))  # the browser has kept it
         page.reload()
         assert page.locator("html.dark").count() == 0
         title(page)
