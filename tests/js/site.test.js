@@ -164,6 +164,16 @@ test("a site opens with the picture of its address", async () => {
   assert.deepEqual(did, [["update", "dog.js"]]);
 });
 
+test("no example is marked while a model of the playground is shown", async () => {
+  const { did, come, host, opening, press, pressed } = opened();
+  come.resolve();
+  await opening;
+  host.given.adopted();
+  assert.deepEqual([pressed("dog"), pressed("cat")], ["false", "false"]);
+  await press("dog");
+  assert.deepEqual([pressed("dog"), did.at(-1)], ["true", ["update", "dog.js"]]);
+});
+
 test("what is chosen before the viewer has come is shown, the last one", async () => {
   const { did, come, opening, press, pressed } = opened();
   press("cat");

@@ -110,6 +110,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
       fetchWeights,
       look,
       filming: bar.filming,
+      adopted: bar.unmark,
       take: (file, name) => choose({ ...shown, photo: own(file, name) }),
       draw:
         digits &&
@@ -429,6 +430,8 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
       );
     },
     filming: (on) => camera.setAttribute("aria-expanded", String(on)),
+    /** No example is shown, but a picture of the playground. */
+    unmark: () => thumbnails.forEach((one) => one.setAttribute("aria-pressed", "false")),
     /**
      * @param {string} key @param {Record<string, string>} [sentences]  in its place, by language
      * @param {(() => void)|null} [retry]  what a button behind it does

@@ -28,7 +28,7 @@ const LOOK_MS = 100; // between two looks whether the first analysis has come
  *   which no host knows; row: the pictures it was taught with
  */
 export function createPlaying(app, host, show) {
-  const { element, address = null, playing, digitsOf, weights = {}, draw, take, look } = host;
+  const { element, address = null, playing, digitsOf, weights = {}, draw, take, look, adopted } = host;
   /** @type {Promise<{open: (settings?: string) => void, destroy: () => void}>|null} */
   let coming = null;
   let ours = /** @type {import("../types.js").Manifest|null} */ (null);
@@ -100,10 +100,12 @@ export function createPlaying(app, host, show) {
   }
 
   /** Shows a model that has learned here, as any other. @param {Adopted} adopted */
-  function adopt({ template, buffer, photo, pictures = [] }) {
+  async function adopt({ template, buffer, photo, pictures = [] }) {
     weights[template.model.key.name] = buffer;
     [ours, taught] = [template, pictures];
-    return give(photo);
+    const shown = await give(photo);
+    if (shown) adopted?.();
+    return shown;
   }
 
   /**
