@@ -108,8 +108,8 @@ async def _class(url: str, pupils: int) -> list[tuple[str, float | None]]:
     limits = httpx.Limits(max_connections=None, keepalive_expiry=2)
     async with httpx.AsyncClient(base_url=url, timeout=300, limits=limits) as client:
         config = (await client.get("/config")).json()
-        for link in (LESSON, OTHER_PICTURE):  # the teacher has opened the lesson before
-            await _open(client, config, link, f"teacher {link}")
+        for at, link in enumerate((LESSON, OTHER_PICTURE)):  # the teacher has opened it before
+            await _open(client, config, link, f"teacher{at}")
         rows = await asyncio.gather(*(_pupil(client, config, seed) for seed in range(pupils)))
     return [wait for row in rows for wait in row]
 

@@ -6,10 +6,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from tests.browser.conftest import STATE
-from tests.running import answering, pictures, running_app, save_tiny
+from tests.browser.test_site import ENTRY
+from tests.models import photo
+from tests.running import answering, pictures, running_app, save_tiny, until
 
 # Asks everything that a page can ask of an address: what it could read, and what it sent blindly.
 ATTACK = """async (app) => {
@@ -138,3 +141,19 @@ def test_another_site_shows_it_in_a_frame_only_where_it_is_allowed(tab, site, gu
     tab.evaluate(FRAME, app)
     shown = tab.frame_locator("iframe").locator(STATE).first
     expect(shown).to_have_attribute("data-state", "ready")
+
+
+def test_a_reload_of_the_page_around_it_keeps_an_own_photo(tab, site, guarded, tmp_path):
+    """As on huggingface.co, where the frame begins anew."""
+    Image.fromarray(photo()).save(mine := tmp_path / "mine.png")
+    tab.goto(f"http://school.example:{site}/")
+    tab.evaluate(FRAME, f"http://vit.example:{guarded}/?__theme=light")
+    inside = tab.frame_locator("iframe")
+    expect(inside.locator(STATE).first).to_have_attribute("data-state", "ready")
+    inside.locator("#vv-photo input[type=file]").set_input_files(mine)
+    shown = inside.locator(".vv-names", has_text="mine.png")  # hidden in the first look
+    shown.wait_for(state="attached")
+    until(lambda: tab.frames[1].evaluate(ENTRY))
+    tab.reload()
+    tab.evaluate(FRAME, f"http://vit.example:{guarded}/?__theme=light")
+    shown.wait_for(state="attached")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.conftest import ALL_PANELS, PATIENCE_MS, drop
 from tests.browser.test_beside import THERE, shows
-from tests.browser.test_experiment import answers, answers_are, table
+from tests.browser.test_experiment import answers, answers_are, brush, table
 from tests.running import serving_files, until
 from vitviz import analyze, compare, load
 from vitviz.payload import page as one_file
@@ -16,6 +16,7 @@ from vitviz.site import write_site
 from vitviz.web.store.examples import FOLDER
 
 READY = "[data-state=ready]"
+ENTRY = "sessionStorage.getItem('vitviz-entry') ?? ''"  # what a frame keeps of an own photo
 CHANGES = [
     {"kind": "remove", "patches": [3, 9]},
     {"kind": "head", "layer": 1, "head": 0, "by": "zero"},
@@ -247,6 +248,69 @@ def test_a_photo_and_a_digit_are_analyzed_where_they_are(browser, address: str, 
         drop(page.locator("body"), b"II*\0", "scan.tiff")
         page.locator(".vv-bar-note", has_text="채널당 8비트인 JPEG, PNG, WebP").wait_for()
         assert page.locator(".vv-names").inner_text().startswith("alone.png")
+
+
+@pytest.mark.parametrize("kind", ["http", "file"])
+def test_a_reload_keeps_an_own_photo_until_it_is_forgotten(
+    browser, address: str, site: Path, tmp_path, kind: str
+) -> None:
+    """The start of the site came in its place, with what was done to the photo."""
+    (mine := tmp_path / "mine.jpg").write_bytes((FOLDER / "bison.jpg").read_bytes())
+    start = address if kind == "http" else (site / "index.html").as_uri()
+    with visiting(browser, start, locale="en-US") as page:
+        page.goto(start)
+        title(page)
+        begins = page.locator(".vv-names").inner_text()
+        forget = page.get_by_role("button", name="Forget my photo")
+        assert not forget.is_visible()
+        page.locator("input[type=file]").first.set_input_files(mine)
+        page.locator(".vv-names", has_text="mine.jpg").wait_for()
+        page.get_by_role("tab", name="Experiment").click()
+        brush(page, (3, 4))
+        page.wait_for_url("**experiment=remove**")
+        forget.wait_for()
+        page.reload()
+        page.locator(".vv-names", has_text="mine.jpg").wait_for()
+        assert "experiment=remove" in page.url
+        # No link holds it, which whoever opens one is told.
+        other = page.context.new_page()
+        other.goto(page.url)
+        other.locator(".vv-names", has_text=begins).wait_for()
+        other.get_by_text("made with somebody's own photo").wait_for()
+        other.close()
+        forget.click()
+        page.locator(".vv-names", has_text=begins).wait_for()
+        page.reload()
+        page.locator(".vv-names", has_text=begins).wait_for()
+        assert not forget.is_visible()
+
+
+def test_a_reload_of_the_page_around_it_keeps_an_own_photo(
+    browser, address: str, site: Path, tmp_path
+) -> None:
+    """As on huggingface.co, where the frame begins anew."""
+    (mine := tmp_path / "mine.jpg").write_bytes((FOLDER / "bison.jpg").read_bytes())
+    frame = "<iframe src='./index.html?__theme=light' width=1300 height=700></iframe>"
+    (site / "around.html").write_text(f"<!doctype html><title>around</title>{frame}")
+    with visiting(browser, address, locale="en-US") as page:
+        page.goto(f"{address}around.html")
+        inside = page.frame_locator("iframe")
+        inside.locator(READY).wait_for()
+        begins = inside.locator(".vv-names").inner_text()
+        inside.locator("input[type=file]").first.set_input_files(mine)
+        inside.locator(".vv-names", has_text="mine.jpg").wait_for()
+        inside.get_by_role("tab", name="Experiment").click()
+        inside.get_by_role("tab", name="Experiment", selected=True).wait_for()
+        until(lambda: "panel=experiment" in page.frames[1].evaluate(ENTRY))
+        page.reload()
+        inside.locator(".vv-names", has_text="mine.jpg").wait_for()
+        inside.get_by_role("tab", name="Experiment", selected=True).wait_for()
+        # An example is nothing that could be lost, and the frame begins as it is asked to.
+        inside.get_by_role("button", name="cat", exact=True).click()
+        inside.locator(".vv-names", has_text="cat.jpg").wait_for()
+        until(lambda: page.frames[1].evaluate(ENTRY) == "")
+        page.reload()
+        inside.locator(".vv-names", has_text=begins).wait_for()
 
 
 def answering(text: str):

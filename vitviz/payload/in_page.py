@@ -32,6 +32,8 @@ PAGE_TEXTS = (
     "play",
     "only",
     "nothing_pasted",
+    "kept",
+    "forget",
 )  # shared with the app
 # Names of the payload's files that a page makes from its own pass, as in `filesOf` of data/made.js.
 MADE = re.compile(r"(layer|tokens|mixing)-\d+|statistics|features|embedding|lens")

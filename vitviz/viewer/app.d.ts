@@ -128,6 +128,8 @@ export interface Page {
   link: null | (() => string);
   /** Names in the link that this page does not know. */
   unknown?: string[];
+  /** Whether the link was made with a photo that this page does not have. */
+  lacksPhoto?: boolean;
   tools: Record<string, boolean>;
   /** Whether the visitor has pointed or chosen yet: until then the picture says what to do. */
   moved: boolean;

@@ -1,5 +1,7 @@
 /** Gradio: hosts the viewer in the page of the app. web/page/component.js starts it. */
 
+import { keepEntry } from "./entry.js";
+
 /**
  * What Gradio gives to a component, and the addresses of our files. `files`: paths of scripts and digits,
  * `texts` by name; `load`: load.js; `trigger`: an event for Python; `watch`: hears of new values.
@@ -62,6 +64,7 @@ function createAddress() {
     read: () => location.href,
     view: () => history.state?.vitviz ?? null,
     write(href, view, step) {
+      keepEntry(href, view);
       const state = view ? { ...history.state, vitviz: view } : history.state;
       if (step) history.pushState(state, "", href);
       else if (href !== location.href || JSON.stringify(state) !== JSON.stringify(history.state))

@@ -1,56 +1,11 @@
-/** Photos of a tab of Gradio's page: kept for a reload and Back, and uploaded again when the server has lost them. */
+/** Photos of a tab of Gradio's page: those that the server shows are kept, too, and uploaded again when it has lost them. */
 
 import { lookIn, lookOf } from "../maths/look.js";
-import { PhotoStore } from "../state/photos.js";
-import { Database } from "../data/database.js";
-
-const REFRESHED_MS = 300_000;
+import { TabPhotos } from "./tabphotos.js";
 
 /** @typedef {import("../state/photos.js").OwnPhoto} OwnPhoto */
 
-export class GradioPhotos extends PhotoStore {
-  #database = new Database();
-  /** Resolves when the photos of before a reload are here. */
-  #ready = this.#restore();
-
-  constructor() {
-    super();
-    window.addEventListener("pageshow", ({ persisted }) => {
-      if (persisted && this.#database.isForgotten()) location.reload();
-    });
-    setInterval(() => {
-      if (!document.hidden) for (const photo of this.all) this.#store(photo);
-    }, REFRESHED_MS);
-  }
-
-  async #restore() {
-    const photos = /** @type {OwnPhoto[]} */ ([]);
-    await this.#database.read((one) => {
-      if (!one.kind) photos.push(one);
-    });
-    const newer = this.all;
-    photos.sort((one, other) => one.kept - other.kept);
-    for (const photo of photos) super.keep({ ...photo, address: null }, photo.kept);
-    for (const photo of [...newer].reverse()) super.keep(photo, photo.kept);
-    say(photos.length > 0);
-  }
-
-  /** @param {OwnPhoto} photo */
-  keep(photo) {
-    const forgotten = super.keep(photo);
-    // store first: a reload before the deletion still finds a photo
-    this.#store(photo).then(() =>
-      forgotten.filter(({ id }) => !this.find(id)).forEach(({ id }) => this.#database.delete(id)),
-    );
-    return forgotten;
-  }
-
-  /** @param {OwnPhoto} photo */
-  async #store(photo) {
-    await this.#ready;
-    if (photo.file && this.find(photo.id) && (await this.#database.put(photo))) say(true);
-  }
-
+export class GradioPhotos extends TabPhotos {
   /**
    * Keeps a photo that the server shows, with its bytes, which the browser has in its cache.
    * @param {{address: string, name: string}} upload
@@ -63,7 +18,7 @@ export class GradioPhotos extends PhotoStore {
     const answer = await fetch(url, { cache: "force-cache" }).catch(() => null);
     if (!answer?.ok) return;
     photo.file = await answer.blob();
-    this.#store(photo);
+    this.store(photo);
   }
 
   /** Sends a photo; undefined if the server refuses it. @param {OwnPhoto|null} photo */
@@ -71,7 +26,7 @@ export class GradioPhotos extends PhotoStore {
     const sent = photo?.file && (await this.#send(photo));
     if (!sent) return undefined;
     if (this.shown === photo) this.shown = null;
-    this.#store(photo);
+    this.store(photo);
     return { path: sent.path, name: photo.name, first: false, ...lookOf(photo) };
   }
 
@@ -108,7 +63,7 @@ export class GradioPhotos extends PhotoStore {
     const { photo: id, link } = history.state?.vitviz ?? {};
     this.shown = null;
     if (!id) return null;
-    await this.#ready;
+    await this.ready;
     const photo = this.find(id);
     if (photo && photo.consent !== "given") {
       this.shown = { ...photo, ...lookIn(link) };
@@ -121,15 +76,4 @@ export class GradioPhotos extends PhotoStore {
   leave() {
     this.shown = null;
   }
-
-  /** Forgets all photos of this tab, and opens the page as if for the first time. */
-  async forget() {
-    await this.#database.forget();
-    location.replace(location.pathname);
-  }
-}
-
-/** Shows on the page that photos are kept, with the button to forget them. @param {boolean} kept */
-function say(kept) {
-  document.documentElement.toggleAttribute("data-vv-kept", kept);
 }

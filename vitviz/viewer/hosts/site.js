@@ -10,6 +10,8 @@ import { recall, remember } from "../state/memory.js";
 import { lookIn } from "../maths/look.js";
 import { PhotoStore } from "../state/photos.js";
 import { takesPhotos } from "./drops.js";
+import { keepEntry, keptEntry } from "./entry.js";
+import { TabPhotos } from "./tabphotos.js";
 
 /**
  * The site that `vitviz site` and `page(engine=True)` write. path, script, photo: of files that `read` takes;
@@ -48,9 +50,12 @@ const readBeside = (path) => load(new URL(path, document.baseURI).href);
 export async function open({ element, strip, site, viewer: given, read = readBeside, more = {} }) {
   const page = document.documentElement;
   const texts = (name) => read(site.languages[name]);
-  const photos = new PhotoStore();
+  const kept = site.links ? new TabPhotos() : null;
+  const photos = kept ?? new PhotoStore();
   const own = (file, name = file.name) => photos.create({ file, name });
   const address = addressOf(site);
+  const entry = address.view && !address.view() ? keptEntry() : null;
+  if (entry) history.replaceState(entry.view, "", entry.place);
   let [turn, shown, isEmpty] = [0, /** @type {Shown} */ (named()), true];
   const bar = createBar(strip, site, {
     choose: (wanted) => choose(wanted),
@@ -58,11 +63,13 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     draw: async () => (await mounted()).openDrawing(),
     film: async () => (await mounted()).openCamera(),
     play: async () => (await mounted()).openPlayground(),
+    forget: () => kept?.forget(),
   });
   bar.mark(shown);
   const coming = mount();
   await mounted();
-  if (turn === 0) await choose(shown, more.selection);
+  if (address.view?.()?.photo) await kept?.ready; // the page was reloaded
+  if (turn === 0) await choose(named(), more.selection);
 
   /** The viewer: what is pressed before its file is here waits for it. */
   function mounted() {
@@ -313,13 +320,16 @@ function addressOf({ links }) {
         (location.protocol === "about:" ? "page:" : location.href.split(/[?#]/)[0]) +
         "?" +
         (location.hash || location.search).slice(1),
-      write: (href) => history.replaceState(null, "", "#" + new URL(href).search.slice(1)),
+      ...(links && { view: () => history.state }),
+      write: (href, view) =>
+        history.replaceState(links ? view : null, "", "#" + new URL(href).search.slice(1)),
     };
   }
   return {
     read: () => location.href,
     view: () => history.state,
     write(href, view, step) {
+      keepEntry(href, view);
       if (step) history.pushState(view, "", href);
       else history.replaceState(view, "", href);
     },
@@ -332,9 +342,9 @@ function addressOf({ links }) {
  * @param {HTMLElement} strip
  * @param {Site} site
  * @param {{choose: (wanted: Shown) => void, take: (file: File) => Promise<boolean>, draw: () => void,
- *   film: () => void, play: () => void}} on
+ *   film: () => void, play: () => void, forget: () => void}} on
  */
-function createBar(strip, site, { choose, take, draw, film, play }) {
+function createBar(strip, site, { choose, take, draw, film, play, forget }) {
   const page = document.documentElement;
   const textOf = (key, values = {}) =>
     Object.entries(values).reduce(
@@ -357,6 +367,11 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
     ? el("button", { type: "button", class: "vv-bar-button", onclick: draw })
     : null;
   const playing = el("button", { type: "button", class: "vv-bar-button", onclick: play });
+  const forgetting = el("button", {
+    type: "button",
+    class: "vv-bar-button vv-bar-forget",
+    onclick: forget,
+  });
   const row = Object.entries(site.examples).filter(([, { shown }]) => shown);
   const thumbnails = row.map(([key, { thumbnail }]) =>
     el(
@@ -398,6 +413,7 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
     input,
     camera,
     pen ?? "",
+    forgetting,
     gallery,
     playing,
     menu,
@@ -467,6 +483,7 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
     setText(camera, textOf("film"));
     if (pen) setText(pen, textOf("draw"));
     setText(playing, textOf("play"));
+    setText(forgetting, textOf("forget"));
     setText(again, textOf("again"));
     const offered = !again.hidden;
     tell(said.key, said.values, said.sentences);
@@ -478,6 +495,7 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
     ]))
       node.setAttribute("aria-label", textOf(key));
     [theme.title, photo.title, camera.title] = [textOf("theme"), textOf("stays"), textOf("film_title")];
+    forgetting.title = textOf("kept");
     row.forEach(([, { names, thumbnail }], at) => {
       thumbnails[at].title = names[page.lang] ?? names.en;
       if (!thumbnail) setText(thumbnails[at], thumbnails[at].title);

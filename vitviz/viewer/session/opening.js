@@ -6,7 +6,7 @@ import { stateOf, stepAt } from "../lessons/steps.js";
 import { startWalk } from "../parts/walk.js";
 import { beginsWithPhotograph } from "../stage/picture.js";
 import { arriving, hasChosen } from "../state/anew.js";
-import { unknownNames } from "../state/link.js";
+import { lacksPhoto, unknownNames } from "../state/link.js";
 import { overlayNamed } from "../state/overlays.js";
 import { complete, startHistory, validSelection } from "../state/state.js";
 
@@ -113,10 +113,9 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
     app.bench.arrive();
     seen = next(selection);
     on.shown(source.manifest);
-    app.page.unknown =
-      asked && address && source.manifest.link
-        ? unknownNames(address.read(), source.manifest.link, app.panels)
-        : [];
+    const opened = asked && address && source.manifest.link;
+    app.page.unknown = opened ? unknownNames(address.read(), opened, app.panels) : [];
+    app.page.lacksPhoto = Boolean(opened) && lacksPhoto(address.read(), opened);
     Object.assign(app, { source, selection });
     if (selection.lesson) app.selection = validSelection(app.course.arrival(), selection, app.shape());
     // The steps of an analysis that was made again can still be taken back.

@@ -92,6 +92,7 @@ export function createTitleBar(app, save, openHelp, projecting, unfold) {
         )
       : null,
     ...createPhotoNotes(app),
+    app.page.lacksPhoto ? el("p", { class: "vv-photo-note", text: t("lacksPhoto") }) : null,
     app.page.unknown.length > 0
       ? el("p", {
           class: "vv-photo-note",

@@ -84,6 +84,17 @@ export function readLink(href, panels) {
   );
 }
 
+/** In place of an example, where the picture is the visitor's own. */
+const PHOTO = { name: "photo", own: "own" };
+
+/**
+ * Whether a link was copied beside an own photo, which no link holds, and an example is shown in its place.
+ * @param {string} href
+ * @param {{example?: string}} origin  of what is shown
+ */
+export const lacksPhoto = (href, { example }) =>
+  example !== undefined && new URL(href).searchParams.get(PHOTO.name) === PHOTO.own;
+
 /**
  * The names in an address of panel, model and picture that are not here.
  * @param {string} href
@@ -125,6 +136,8 @@ export function writeLink(href, selection, taste, origin, shape, more = {}) {
     ...(overlayNamed(selection.overlay).link ?? []),
   ];
   for (const name of HOSTS) put(name, Object.hasOwn(origin, name));
+  values[PHOTO.name] = PHOTO.own;
+  put(PHOTO.name, Boolean(origin.model) && !origin.example);
   for (const name of namesOf(shape.panels)) {
     if (name !== "lang" || more.lang) put(name, stands(name));
   }

@@ -141,7 +141,7 @@ def _built(
         "quiet": classroom is not None,  # otherwise it prints 0.0.0.0, which nobody can open
         "theme": theme(),
         "css": f"{PAGE_CSS}\n{hiding()}\n{_grey()}\n{payload.css()}",
-        "head": f"<script>{BEGIN}{gradio_head()}{ROOM_JS if classroom else ''}</script>",
+        "head": f"<script>{gradio_head()}{BEGIN}{ROOM_JS if classroom else ''}</script>",
         "i18n": texts,
         "run_history": False,  # it would keep pictures and dead links in the browser
         "footer_links": ["api"],
