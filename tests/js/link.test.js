@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { readLink, unknownNames, writeLink } from "../../vitviz/viewer/state/link.js";
+import { lacksPhoto, readLink, unknownNames, writeLink } from "../../vitviz/viewer/state/link.js";
 import { recall, remember } from "../../vitviz/viewer/state/memory.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { openPanel, panelOf, visitPanel } from "../../vitviz/viewer/state/panels.js";
@@ -194,4 +194,14 @@ test("names in a link that are not here are told, and those that are, or are not
   assert.deepEqual(of("panel=rollout&model=photos&example=cat"), []);
   assert.deepEqual(of("lesson=ask"), []);
   assert.deepEqual(unknownNames("http://a/?example=cat", { model: "photos" }, PANELS), ["cat"]);
+});
+
+test("a link that was made beside an own photo says so where an example is shown in its place", () => {
+  const linkOf = (origin) => writeLink(HREF, start, START_TASTE, origin, shape);
+  const own = linkOf({ model: "photos" });
+  assert.equal(lacksPhoto(own, { example: "cat" }), true);
+  assert.equal(lacksPhoto(own, {}), false, "a reload has the photo");
+  const example = writeLink(own, start, START_TASTE, { model: "photos", example: "cat" }, shape);
+  assert.equal(lacksPhoto(example, { example: "cat" }), false, "the example was chosen since");
+  assert.equal(new URL(linkOf({})).searchParams.get("photo"), null, "a page of one analysis");
 });

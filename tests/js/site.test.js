@@ -1,14 +1,14 @@
 /** The host of a page without a server: what is pressed before the viewer has come, and what cannot be shown. */
 
 import assert from "node:assert/strict";
-import { afterEach, beforeEach, test } from "node:test";
+import { afterEach, beforeEach, mock, test } from "node:test";
 
 import { open } from "../../vitviz/viewer/hosts/site.js";
 
 const NAMES = ["document", "window", "location", "history", "matchMedia", "MutationObserver", "localStorage"];
 const TEXTS = [
   "title photo film draw play again examples model theme stays film_title coming lost unopened model_lost only",
-  "nothing_pasted",
+  "nothing_pasted kept forget",
 ].flatMap((words) => words.split(" "));
 
 class Node {
@@ -30,6 +30,8 @@ class Node {
     this.attributes[name] = value;
   }
 
+  toggleAttribute() {}
+
   append(...children) {
     this.children.push(...children);
   }
@@ -41,6 +43,7 @@ class Node {
 
 let page = /** @type {any} */ (null);
 beforeEach(() => {
+  mock.method(globalThis, "setInterval", () => 0); // photos are stored again and again: Node would not end
   page = { listeners: {}, documentElement: new Node(), baseURI: "https://host/" };
   const address = "https://host/page";
   Object.assign(globalThis, {
@@ -60,12 +63,12 @@ beforeEach(() => {
       observe() {}
     },
   });
+  globalThis.window.parent = globalThis.window; // no frame
 });
-afterEach(() =>
-  NAMES.forEach((name) => {
-    delete globalThis[name];
-  }),
-);
+afterEach(() => {
+  mock.restoreAll();
+  for (const name of NAMES) delete globalThis[name];
+});
 
 const rest = () => new Promise((done) => setTimeout(done, 0));
 

@@ -285,7 +285,7 @@ def _foot(*, here: bool) -> gr.DownloadButton:
         )
         privacy = TEXTS("vv_privacy_here") if here else TEXTS("vv_privacy")
         gr.Markdown(privacy, elem_classes="vv-small")
-        # Visible while the browser keeps a photo (viewer/hosts/gradiophotos.js).
+        # Visible while the browser keeps a photo (viewer/hosts/tabphotos.js).
         gr.Markdown(TEXTS("vv_kept"), elem_classes=["vv-small", "vv-keeps"])
         gr.Button(
             TEXTS("vv_forget"), size="sm", scale=0, elem_id="vv-forget", elem_classes="vv-keeps"
