@@ -197,15 +197,17 @@ test("a photo that stays is shown in another size, and in a larger model, by the
   const shown = [];
   for (const [name, size, others, address] of [
     ["photos", null, {}, "https://host/a"],
-    ["photos", [144, 192], { in_page: true }, "https://host/gradio_api/weights?model=photos&size=144x192"],
-    ["a/b?", null, { in_page: true }, "https://host/gradio_api/weights?model=a%2Fb%3F"],
-    ["large", null, { in_page: false }, undefined],
+    ["photos", [144, 192], { in_page: "photos" }, "https://host/gradio_api/weights?model=photos&size=144x192"],
+    ["a/b?", null, { in_page: "a/b?" }, "https://host/gradio_api/weights?model=a%2Fb%3F"],
+    ["mine.pth", null, { in_page: "mine" }, "https://host/gradio_api/weights?model=mine"],
+    ["large", null, { in_page: null }, undefined],
   ]) {
     delete answers["a.jpg"];
     await come(name, size, others);
     shown.push([Boolean(answers["a.jpg"]), answers["a.jpg"]?.template.model.weights === address]);
   }
   assert.deepEqual(shown, [
+    [true, true],
     [true, true],
     [true, true],
     [true, true],

@@ -10,6 +10,7 @@ from safetensors import safe_open
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from tests.desks import uploaded
 from tests.models import TINY, save_in_cache, spread, tiny
 from tests.running import at_once, save_tiny
 from vitviz import VitvizError, load
@@ -25,6 +26,9 @@ from vitviz.web.host.settings import Settings
 from vitviz.web.page.build import _in_page
 from vitviz.web.page.sending import WEIGHTS, weights_route
 from vitviz.web.service.page_weights import PageWeights
+from vitviz.web.service.replies import Shown
+from vitviz.web.service.service import Service
+from vitviz.web.store.cache import Cache
 
 
 def read(data, folder):
@@ -105,6 +109,21 @@ def test_a_file_is_made_once_for_all_who_wait(lent, monkeypatch):
     assert len({file.tag for file in files}) == 1
     assert lent.get(GREY).tag != files[0].tag
     assert lent.get(replace(CLS, image_size=(24, 40))).tag != files[0].tag
+
+
+def test_the_page_gets_the_weights_of_a_file_by_the_name_that_it_was_told(tmp_path):
+    """It asked for "tiny-cls.safetensors", was refused, and uploaded the photo."""
+    models = Models([str(save_tiny(tmp_path, "cls"))])
+    engine, menu = Local(models), models
+    service = Service(engine, menu, Cache(tmp_path / "cache"), lent=models.lent())
+    wanted = Shown(uploaded(service), CLS)
+    manifest = service.analyses.make(wanted).manifest
+    assert manifest["model"]["key"]["name"] != CLS.name  # with the ending of the file
+    named = ModelKey(manifest["model"]["in_page"])
+    assert PageWeights(engine, models.lent()).get(named).data
+    kept = Service(engine, menu, Cache(tmp_path / "kept"))
+    manifest = kept.analyses.make(Shown(uploaded(kept), CLS)).manifest
+    assert manifest["model"]["in_page"] is None
 
 
 def test_the_files_in_memory_are_bounded(lent, monkeypatch):

@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
@@ -28,6 +28,7 @@ from vitviz.languages import dictionary, languages
 from vitviz.model.menu import CURATED, WEIGHTS_DIR, list_models
 from vitviz.payload import bundle
 from vitviz.payload.bundle import gradio_file, texts_files
+from vitviz.web.host import limits
 from vitviz.web.page.components import TEMPLATE
 from vitviz.web.page.first import First, asked_of, said_of
 from vitviz.web.page.sending import (
@@ -35,6 +36,7 @@ from vitviz.web.page.sending import (
     RUNNING_FILE,
     TEXTS_FILES,
     VIEWER_FILE,
+    Assets,
     KeptFile,
     Light,
     weights_file,
@@ -109,6 +111,70 @@ def test_it_is_sent_as_the_browser_takes_it_and_kept_for_ever():
     brotli = pytest.importorskip("brotli")
     with client.stream("GET", VIEWER_FILE.path, headers={"accept-encoding": "br"}) as reply:
         assert brotli.decompress(b"".join(reply.iter_raw())).decode() == gradio_file()
+
+
+@pytest.fixture
+def assets():
+    """A client of an app with `Assets`, and what reached the app behind it."""
+    asked = []
+
+    def answer(request):
+        name, coding = request.path_params["name"], request.headers["accept-encoding"]
+        asked.append((name, coding, request.headers.get("range")))
+        if name == "absent.js":
+            return Response("none", 404)
+        body = f"{name} {coding} ".encode() + bytes(600)
+        return Response(body, headers={"ETag": "1", "Content-Encoding": "identity"})
+
+    routes = [Route(f"/{folder}/{{name}}", answer) for folder in ("assets", "gradio_api")]
+    with TestClient(Starlette(routes=routes, middleware=[Middleware(Assets)])) as client:
+        yield client, asked
+
+
+def test_files_of_the_page_are_read_and_compressed_once(assets):
+    client, asked = assets
+    for coding in ("br, gzip", "gzip", ""):
+        first, second = (
+            client.get("/assets/a.js", headers={"accept-encoding": coding}) for _ in range(2)
+        )
+        assert first.content == second.content == f"a.js {coding} ".encode() + bytes(600)
+        assert second.headers == first.headers
+        assert second.headers["etag"] == "1"
+    assert len(asked) == 3
+    # What is only a part, unchanged, absent or an answer for one visitor is asked for each time.
+    for path, header in (
+        ("/assets/a.js", {"range": "bytes=0-9"}),
+        ("/assets/a.js", {"if-none-match": "1"}),
+        ("/assets/absent.js", {}),
+        ("/gradio_api/a.js", {}),
+    ):
+        asked.clear()
+        codes = {client.get(path, headers=header).status_code for _ in range(2)}
+        assert len(asked) == 2, path
+        assert codes == ({404} if "absent" in path else {200})
+
+
+def test_files_in_memory_are_bounded_and_the_one_nobody_asks_for_goes_first(assets, monkeypatch):
+    client, asked = assets
+    monkeypatch.setattr(limits, "ASSETS_BYTES", 1900)  # three of the files
+    for name in ("a.js", "b.js", "c.js", "a.js", "d.js", "a.js", "c.js"):
+        client.get(f"/assets/{name}", headers={"accept-encoding": "br"})
+    assert [name for name, *_ in asked] == ["a.js", "b.js", "c.js", "d.js"]
+    client.get("/assets/b.js", headers={"accept-encoding": "br"})
+    assert asked[-1][0] == "b.js"
+
+
+def test_the_app_sends_files_of_the_page_as_before_the_second_time(app):
+    """With the headers of the entrance, and once each."""
+    url, _ = app
+    document = raw(url + "/")[2].decode()
+    path = re.search(r'src="\.(/assets/[^"]+\.js)"', document)[1]
+    first, second = (raw(url + path, accept_encoding="br") for _ in range(2))
+    assert (first[0], first[2]) == (second[0], second[2])
+    del first[1]["Date"], second[1]["Date"], first[1]["Transfer-Encoding"]
+    assert int(second[1]["Content-Length"]) == len(second[2])
+    del second[1]["Content-Length"]
+    assert sorted(first[1].items()) == sorted(second[1].items())
 
 
 def test_thumbnails_are_small_and_square():

@@ -28,8 +28,8 @@
  * multiple of that at `trained_size`; `words`: translations, language -> kind -> English; `labels`: of all
  * classes, null where they are too many to send; `groups`: the word of each class; for what follows from
  * these see maths/predictions.js; `taught`: of a head that was taught, the number of its pictures, of those left out
- * (`of`), and of the right answers to these; `in_page`: whether the engine of a page may have it, `weights`: their
- * address; `none`: the class of pictures that show none of the others.
+ * (`of`), and of the right answers to these; `in_page`: the name by which the page may have its weights, null where
+ * its engine may not run it; `weights`: their address; `none`: the class of pictures that show none of the others.
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
@@ -51,7 +51,7 @@
  *   position_kinds: string[], num_classes: number,
  *   pool: "token"|"avg"|"token_avg"|"map"|"", outlier_times: number, explainers: Explainer[],
  *   tested: {pictures: number, data: string, date: string}|null,
- *   words: Record<string, Record<string, Record<string, string>>>, in_page?: boolean, weights?: string,
+ *   words: Record<string, Record<string, Record<string, string>>>, in_page?: string|null, weights?: string,
  * }} Model
  */
 

@@ -40,10 +40,10 @@ function placed(reply, props) {
 }
 
 /** The address of the weights of a model that this page can run; undefined for others. */
-function weightsOf({ key: { name, image_size: size }, in_page: runs }, { weights = {}, lent }) {
+function weightsOf({ key: { name, image_size: size }, in_page: lentAs }, { weights = {}, lent }) {
   if (!size && Object.hasOwn(weights, name)) return addressOf(weights[name]);
-  if (!runs || !lent) return undefined;
-  const wanted = new URLSearchParams({ model: name, ...(size && { size: size.join("x") }) });
+  if (!lentAs || !lent) return undefined;
+  const wanted = new URLSearchParams({ model: lentAs, ...(size && { size: size.join("x") }) });
   return addressOf(lent + "?" + wanted);
 }
 

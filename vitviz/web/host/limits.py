@@ -121,6 +121,7 @@ FIRST_WORKERS = 24  # where those beyond `WORKERS` are the only ones of their ad
 # Loaded models in memory: room for three ViT-B/16 of up to 372e6. The least recently used models
 # are dropped; a model above the limit is kept alone. A running pass keeps its model.
 MODELS_BYTES = 1200 * 10**6
+ASSETS_BYTES = 16 * 10**6  # files of Gradio's page in memory, as they are sent; a visit needs 2
 WEIGHTS_BYTES = 200 * 10**6  # files for pages in memory, of models that are not shipped
 # Tokens of a model in a size that a visitor chooses: DINOv2's own 518 pixels have 1374.
 SIZE_TOKENS = 1400

@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,6 +58,7 @@ from .routes import RULES, TOOL_RULES, own_rules
 from .sending import (
     OUR_FILES,
     WEIGHTS,
+    Assets,
     KeptFile,
     Light,
     thumbnail_file,
@@ -182,10 +182,12 @@ def _middleware(demo: App, first: First) -> list[Middleware]:
 
 
 def _entrance(settings: Settings, demo: App, public: Sequence[str]) -> Callable[[Any], Entrance]:
-    """The outermost middleware. `public`: our own paths that need no login."""
+    """The outermost middleware, around what keeps Gradio's files. `public`: our own paths that need
+    no login.
+    """
     tools = TOOL_RULES if settings.tools() else ()
     rules, root = (*own_rules(public), *RULES, *tools), settings.root().path.rstrip("/")
-    return partial(Entrance, rules=rules, origins=demo.origins, root=root)
+    return lambda app: Entrance(Assets(app), rules=rules, origins=demo.origins, root=root)
 
 
 def _in_page(

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import zlib
+from collections import OrderedDict
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...languages import spoken
 from ...model.key import ModelKey, read_size
 from ...payload.bundle import digits, gradio_file, playing_file, running_file, texts_files
+from ..host import limits
 from ..host.error_messages import preferred
 from ..service.page_weights import PageWeights
 from ..store.examples import Example
@@ -112,6 +114,57 @@ def weights_route(weights: PageWeights) -> Route:
 @cache
 def thumbnail_file(example: Example) -> KeptFile:
     return KeptFile("example", example.thumbnail(), "jpg", "image/jpeg")
+
+
+class Assets:
+    """The middleware that keeps files of Gradio's page in memory, as they are sent: Gradio reads
+    and compresses them anew for each visitor, and each of a class that arrives asks for seventy.
+    """
+
+    FOLDERS = ("/assets/", "/static/")  # of Gradio's package, so their files never change
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._kept: OrderedDict[tuple[str, str], tuple[Message, bytes]] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_file = scope["type"] == "http" and scope["path"].startswith(self.FOLDERS)
+        headers = Headers(scope=scope) if is_file else Headers()
+        is_part = "range" in headers or "if-none-match" in headers
+        if not is_file or scope["method"] != "GET" or is_part:
+            await self.app(scope, receive, send)
+            return
+        accepted = headers.get("accept-encoding", "")
+        key = scope["path"], next((name for name in ("br", "gzip") if name in accepted), "")
+        if key not in self._kept:
+            await self.app(scope, receive, self._keeping(key, send))
+            return
+        self._kept.move_to_end(key)
+        start, body = self._kept[key]
+        await send({**start, "headers": [*start["headers"]]})  # whoever sends it adds others
+        await send({"type": "http.response.body", "body": body})
+
+    def _keeping(self, key: tuple[str, str], send: Send) -> Send:
+        """`send` that keeps a file once all of it has come."""
+        start: Message = {}
+        body = bytearray()
+
+        async def keeping(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                start.update(message, headers=[*message["headers"]])
+            else:
+                body.extend(message.get("body", b""))
+                if start["status"] == 200 and not message.get("more_body"):
+                    MutableHeaders(scope=start)["content-length"] = str(len(body))
+                    self._keep(key, start, bytes(body))
+            await send(message)
+
+        return keeping
+
+    def _keep(self, key: tuple[str, str], start: Message, body: bytes) -> None:
+        self._kept[key] = start, body
+        while sum(len(kept) for _, kept in self._kept.values()) > limits.ASSETS_BYTES:
+            self._kept.popitem(last=False)  # the one that nobody has asked for the longest
 
 
 class Light:

@@ -132,7 +132,8 @@ class Analyses:
             small = (example.thumbnail(), example.upload.name) if example else small
             files, saved, preview = self._placed(result, small)
             model = _with_sizes_here(result.manifest["model"])
-            model["in_page"] = result.in_page and self.lends(wanted.model)
+            runs = result.in_page and self.lends(wanted.model)
+            model["in_page"] = wanted.model.name if runs else None
             manifest = {**result.manifest, "model": model, "files": files, "link": link}
             beside = [*self.choices(wanted), *sizes(wanted, model)]
             manifest["beside"] = [choice.to_dict() for choice in beside]
