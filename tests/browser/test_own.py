@@ -160,6 +160,9 @@ def test_two_things_are_taught_opened_saved_and_python_answers_alike(
         seen.open_panel(panel)
         seen.is_(state="ready")
     the_pictures_taught_with_are_its_examples(seen, mine, things)
+    # Another photo is for the same model.
+    seen.bring(FOLDER / "bison.jpg")
+    assert page.locator(".vv-names").inner_text().endswith("cup, dog")
     # What was taught is still there, and its trunk too.
     page.get_by_role("button", name="Playground").click()
     assert page.locator(f"{ROW} .vv-signs-drawing").count() == 12

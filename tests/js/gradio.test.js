@@ -58,6 +58,7 @@ const MANIFEST = { model: { key: { name: "photos", untrained: false, image_size:
 /** A page that shows an example; `answers` are those of the page's own analyses, settled by the test. */
 async function page({ model = "photos", awaited = false } = {}) {
   const [did, released] = [[], []];
+  const learned = { model: false, error: null };
   const answers = {}; // by the name of a photo: {done, failed}
   const value = {
     text: JSON.stringify({ ...MANIFEST, model: { key: { ...MANIFEST.model.key, name: model } } }),
@@ -93,6 +94,12 @@ async function page({ model = "photos", awaited = false } = {}) {
       update: () => did.push(["update"]),
       askConsent: () => did.push(["askConsent"]),
       release: () => released.push(photos.shown?.name),
+      learned: () => learned.model,
+      give: async ({ name }) => {
+        did.push(["give", name]);
+        if (learned.error) throw learned.error;
+        return true;
+      },
       analyse: (template, { name }) =>
         new Promise((done, failed) => {
           answers[name] = { done, failed, template };
@@ -108,7 +115,7 @@ async function page({ model = "photos", awaited = false } = {}) {
   );
   await turn();
   did.length = 0;
-  return { did, released, answers, photos, head, host, component };
+  return { did, released, answers, photos, head, host, component, learned };
 }
 
 const file = (name) => new File(["a"], name);
@@ -122,6 +129,19 @@ test("a photo whose answer comes when an example is shown does not mark the page
   answers["a.jpg"].done(true);
   assert.equal(await taking, true);
   assert.deepEqual([marks["data-vv-here"], photos.shown], [false, null]);
+});
+
+test("a photo goes to the model that has learned in this page, and what is no picture does not leave it", async () => {
+  const { did, answers, head, learned } = await page();
+  learned.model = true;
+  assert.equal(await head.taker.take(file("cup.jpg")), true);
+  learned.error = Object.assign(new Error("none"), { said: { en: "It is no picture." } });
+  assert.equal(await head.taker.take(file("text.jpg")), true, "nothing is uploaded");
+  assert.deepEqual(did, [
+    ["give", "cup.jpg"],
+    ["give", "text.jpg"],
+  ]);
+  assert.deepEqual(Object.keys(answers), []);
 });
 
 test("a photo that stays does not wait for the analysis that Back led to", async () => {
@@ -197,7 +217,12 @@ test("a photo that stays is shown in another size, and in a larger model, by the
   const shown = [];
   for (const [name, size, others, address] of [
     ["photos", null, {}, "https://host/a"],
-    ["photos", [144, 192], { in_page: "photos" }, "https://host/gradio_api/weights?model=photos&size=144x192"],
+    [
+      "photos",
+      [144, 192],
+      { in_page: "photos" },
+      "https://host/gradio_api/weights?model=photos&size=144x192",
+    ],
     ["a/b?", null, { in_page: "a/b?" }, "https://host/gradio_api/weights?model=a%2Fb%3F"],
     ["mine.pth", null, { in_page: "mine" }, "https://host/gradio_api/weights?model=mine"],
     ["large", null, { in_page: null }, undefined],

@@ -107,7 +107,7 @@ const SITE = {
 function opened(lost = []) {
   const [did, released] = [/** @type {any[]} */ ([]), /** @type {number[]} */ ([])];
   const strip = new Node();
-  const [come, host] = [{}, { given: /** @type {any} */ (null) }];
+  const [come, host] = [{}, { given: /** @type {any} */ (null), learned: false }];
   const viewer = {
     firstLanguage: () => "en",
     prepare: async () => true,
@@ -124,6 +124,8 @@ function opened(lost = []) {
         openDrawing: heard("draw"),
         openCamera: heard("camera"),
         openPlayground: heard("play"),
+        learned: () => host.learned,
+        give: async ({ name }) => did.push(["give", name]) > 0,
         async analyse({ file }, { name }) {
           did.push(["analyse", file, name]);
           if (name === "text.jpg")
@@ -175,6 +177,23 @@ test("no example is marked while a model of the playground is shown", async () =
   assert.deepEqual([pressed("dog"), pressed("cat")], ["false", "false"]);
   await press("dog");
   assert.deepEqual([pressed("dog"), did.at(-1)], ["true", ["update", "dog.js"]]);
+});
+
+test("a photo goes to the model that has learned in this page while that is shown", async () => {
+  const { did, come, host, opening, paste } = opened();
+  come.resolve();
+  await opening;
+  host.learned = true;
+  host.given.adopted();
+  did.length = 0;
+  paste("cup.jpg");
+  await rest();
+  assert.deepEqual(did, [["give", "cup.jpg"]]);
+  host.learned = false;
+  paste("dog.jpg");
+  await rest();
+  await rest();
+  assert.deepEqual(did[1].slice(0, 1).concat(did[1][2]), ["analyse", "dog.jpg"]);
 });
 
 test("what is chosen before the viewer has come is shown, the last one", async () => {

@@ -125,6 +125,10 @@ export interface Mounted {
    * Rejected for what is no picture, with the sentence by language as `said`.
    */
   analyse: (template: Manifest, photo: PhotoFile) => Promise<boolean>;
+  /** Whether the model that is shown has learned in this page. */
+  learned: () => boolean;
+  /** Shows it a photo; false and rejected as `analyse`. */
+  give: (photo: PhotoFile) => Promise<boolean>;
   /** Asks whether the photo that is shown may be sent. */
   askConsent: () => void;
   /** What the host was asked for has come, or will not. */

@@ -154,6 +154,8 @@ export function mount(host) {
   if (app.page.play) playing.begin(app.page.play);
   return {
     analyse: show,
+    learned: playing.learned,
+    give: playing.give,
     askConsent() {
       Object.assign(app.page, { resizing: "", widening: false });
       consent.ask();

@@ -171,7 +171,7 @@ export function open(viewer, component, page, texts) {
     },
   });
   page.taker = {
-    takes: () => runs(template?.model),
+    takes: () => mounted.learned() || runs(template?.model),
     take: (file) => take(photos.create({ file, name: file.name })),
   };
   watch("value", show); // is not called for a value that is already set
@@ -210,6 +210,13 @@ export function open(viewer, component, page, texts) {
   /** Takes a visitor's photo; false if it has to be sent to the server. @param {OwnPhoto} photo */
   async function take(photo) {
     await first.opened;
+    try {
+      if (mounted.learned() && (await mounted.give(photo))) return true;
+    } catch (error) {
+      if (!error.said) throw error;
+      announce(error.said);
+      return true;
+    }
     if (template && runs(template.model)) {
       photos.shown = photo;
       mounted.release(); // what Back led to is not waited for any more

@@ -59,7 +59,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   let [turn, shown, isEmpty] = [0, /** @type {Shown} */ (named()), true];
   const bar = createBar(strip, site, {
     choose: (wanted) => choose(wanted),
-    take: (file) => choose({ ...shown, photo: own(file) }),
+    take,
     draw: async () => (await mounted()).openDrawing(),
     film: async () => (await mounted()).openCamera(),
     play: async () => (await mounted()).openPlayground(),
@@ -118,7 +118,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
       look,
       filming: bar.filming,
       adopted: bar.unmark,
-      take: (file, name) => choose({ ...shown, photo: own(file, name) }),
+      take,
       draw:
         digits &&
         ((file, name, first) =>
@@ -130,6 +130,22 @@ export async function open({ element, strip, site, viewer: given, read = readBes
         isFile() ? location.replace("#" + new URL(href).search.slice(1)) : location.assign(href),
       ...more,
     });
+  }
+
+  /** Shows a photo to the model that is shown, which can be one that has learned in this page. */
+  async function take(file, name) {
+    const photo = own(file, name);
+    const viewer = isEmpty ? null : await mounted();
+    if (!viewer?.learned()) return choose({ ...shown, photo });
+    try {
+      const opened = await viewer.give(photo);
+      bar.say(opened ? "" : "unopened");
+      return opened;
+    } catch (error) {
+      if (!error.said) throw error;
+      bar.say("unopened", error.said);
+      return false;
+    }
   }
 
   /**
@@ -446,8 +462,11 @@ function createBar(strip, site, { choose, take, draw, film, play, forget }) {
       );
     },
     filming: (on) => camera.setAttribute("aria-expanded", String(on)),
-    /** No example is shown, but a picture of the playground. */
-    unmark: () => thumbnails.forEach((one) => one.setAttribute("aria-pressed", "false")),
+    /** No example and no model of the site is shown, but those of the playground. */
+    unmark() {
+      thumbnails.forEach((one) => one.setAttribute("aria-pressed", "false"));
+      menu.selectedIndex = -1;
+    },
     /**
      * @param {string} key @param {Record<string, string>} [sentences]  in its place, by language
      * @param {(() => void)|null} [retry]  what a button behind it does

@@ -284,6 +284,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       buffer,
       photo: { file, name },
       pictures: picturesOf(found, labels, template.model.image),
+      all: true,
     });
   }
 

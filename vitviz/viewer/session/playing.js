@@ -3,6 +3,7 @@
  * has learned there.
  */
 
+import { visitPanel } from "../state/panels.js";
 import { createTaughtRow } from "./taughtrow.js";
 
 const POOLS = ["token", "avg", "token_avg"]; // one vector for a picture, that a head reads
@@ -11,9 +12,9 @@ const LOOK_MS = 100; // between two looks whether the first analysis has come
 /** @typedef {import("../types.js").Host} Host */
 
 /**
- * A model from the playground. pictures: some of those it was taught with.
+ * A model from the playground. pictures: some of those it was taught with; all: opens all panels.
  * @typedef {{template: import("../types.js").Manifest, buffer: ArrayBuffer, photo: import("../types.js").PhotoFile,
- *   pictures?: import("./taughtrow.js").TaughtPicture[]}} Adopted
+ *   pictures?: import("./taughtrow.js").TaughtPicture[], all?: boolean}} Adopted
  */
 
 /**
@@ -21,9 +22,11 @@ const LOOK_MS = 100; // between two looks whether the first analysis has come
  * @param {Host} host
  * @param {(template: import("../types.js").Manifest, photo: import("../types.js").PhotoFile) => Promise<boolean>} show
  * @returns {{open: (settings?: string) => Promise<void>, begin: (play: () => Promise<void>) => void,
+ *   learned: () => boolean, give: (photo: import("../types.js").PhotoFile) => Promise<boolean>,
  *   draw: Host["draw"], take: Host["take"], look: Host["look"],
  *   row: HTMLElement, render: () => void, destroy: () => void}}
  *   open: in settings as a link has them, or as it was; begin: opens it by `play` where the address asks for it;
+ *   learned: whether a model is shown that has learned here; give: shows it a photo;
  *   draw, take, look: those of the host, but while a model is shown that has learned here they are for that one,
  *   which no host knows; row: the pictures it was taught with
  */
@@ -44,6 +47,8 @@ export function createPlaying(app, host, show) {
       const asked = address && new URL(address.read()).searchParams;
       if (playing && (asked?.has("play") || asked?.has("teach"))) play().catch(() => {}); // the page has said so
     },
+    learned: isOurs,
+    give,
     row: row.root,
     render: () => row.render(isOurs() ? taught : []),
     draw:
@@ -100,9 +105,13 @@ export function createPlaying(app, host, show) {
   }
 
   /** Shows a model that has learned here, as any other. @param {Adopted} adopted */
-  async function adopt({ template, buffer, photo, pictures = [] }) {
+  async function adopt({ template, buffer, photo, pictures = [], all = false }) {
     weights[template.model.key.name] = buffer;
     [ours, taught] = [template, pictures];
+    if (all && !app.taste.all) {
+      app.prefer({ all });
+      app.select(visitPanel(app.panels.find(({ first }) => first).id, app.selection, app.shape()));
+    }
     const shown = await give(photo);
     if (shown) adopted?.();
     return shown;

@@ -104,6 +104,7 @@ export function createCalls(app, room, notebook, root, render) {
       away.setAttribute("aria-label", away.title);
     }
     show(banner, told);
+    banner.style.marginBottom = told ? above(root.querySelector(".vv-lesson > .vv-lesson-buttons")) : "";
   }
 
   function follow() {
@@ -113,6 +114,12 @@ export function createCalls(app, room, notebook, root, render) {
     app.course.start(call.lesson, stepOf(app, call));
     /** @type {HTMLElement|null} */ (root.querySelector(".vv-lesson-title"))?.focus({ preventScroll: true });
   }
+}
+
+/** The margin with which a banner stands above buttons that stick to the end of the window; "" elsewhere. */
+function above(buttons) {
+  const { bottom = 0, height = 0 } = buttons?.getBoundingClientRect() ?? {};
+  return bottom > innerHeight - height && bottom <= innerHeight + 1 ? height + 8 + "px" : "";
 }
 
 const lessonOf = ({ course }, { lesson }) => course.lessons.find(({ id }) => id === lesson);

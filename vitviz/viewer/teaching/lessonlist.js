@@ -46,7 +46,10 @@ export function createLessonList(app, lessons, linkTo) {
     t("lessons"),
     "vv-help vv-lesson-list",
     refused ? el("p", { class: "vv-untrained", role: "alert", text: t(refused.key, refused.values) }) : null,
-    el("p", { class: "vv-note", text: t("lessonsIntro") }),
+    el("p", {
+      class: "vv-note",
+      text: t("lessonsIntro") + " " + t(app.teaching.room ? "lessonsSent" : "lessonsKept"),
+    }),
     createCheckLine(app, selfCheck),
     el("ol", {}, ...lessons.map(item)),
     linkTo

@@ -103,7 +103,10 @@ export function createBallot(app, changed) {
       show(line, true);
     }
     if (now) timer = setTimeout(ask, WAIT_MS, question, held);
-    if (now !== before) changed();
+    if (now !== before) {
+      changed();
+      line.scrollIntoView({ block: "nearest" }); // on a phone it is behind the buttons of the lesson
+    }
   }
 
   /**
