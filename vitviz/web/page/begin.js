@@ -1,7 +1,7 @@
 // Before anything is drawn: whether this is a page for the projector, which has no strip, or begins with the
 // first look, which has a short one.
 (() => {
-  const HOST = ["model", "example", "untrained", "size", "invert", "stretch", "lang", "__theme"];
+  const HOST = ["model", "example", "photo", "untrained", "size", "invert", "stretch", "lang", "__theme"];
   const { dataset } = document.documentElement;
   const names = new URLSearchParams(location.search);
   let taste = {};
