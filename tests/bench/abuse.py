@@ -168,7 +168,10 @@ def doors(client: httpx.Client, config: dict[str, Any]) -> Iterator[tuple[str, S
     path = client.post("/gradio_api/upload", files={"files": ("a.png", png)}).json()[0]
     photo = {"path": path, "orig_name": "a.png", **MARK}
     given = {"image": photo, "dropdown": "photos", "state": None, "checkbox": False, "dataset": 0}
-    sent = {"upload": {"path": path, "name": "a.png", "first": False}, "select": "144"}
+    sent = {
+        "photo": {"path": path, "name": "a.png", "first": False}, "resize": "144",
+        "model": "mnist", "look": {"inverted": True},
+    }  # fmt: skip
     for one in config["dependencies"]:
         call = partial(direct, client, one["id"])
         if one["backend_fn"] and one["api_visibility"] == "public":

@@ -7,6 +7,7 @@ import sys
 import urllib.parse
 import urllib.request
 
+import httpx
 import numpy as np
 import pytest
 import torch
@@ -240,6 +241,23 @@ def test_a_body_without_measure_is_refused_at_every_door(url, path):
     request.add_header("Content-Type", "application/json")
     with pytest.raises(OSError, match=r"413|[Rr]eset|[Pp]ipe"):  # it may close while we write
         urllib.request.urlopen(request, timeout=30)
+
+
+@pytest.mark.parametrize("path", ["x", "a\0b", "../" * 20_000], ids=["short", "zero", "long"])
+@pytest.mark.parametrize("event", ["look", "photo", "resize", "model"])
+def test_a_path_in_the_data_of_an_event_is_none_for_gradio(url, log, event, path):
+    """Gradio resolved it on its event loop, 0.4 s for a long one, and logged a traceback."""
+    config = httpx.get(f"{url}/config", timeout=60).json()
+    viewer = next(c["id"] for c in config["components"] if c["props"].get("elem_id") == "vv-viewer")
+    fn = next(d["id"] for d in config["dependencies"] if [viewer, event] in d["targets"])
+    data = [None, "photos", None, False][event == "photo" :]
+    sent = {"data": data, "event_data": {"path": path}, "fn_index": fn, "session_hash": "a"}
+    before = log.stat().st_size
+    said = httpx.post(f"{url}/gradio_api/run/predict", json=sent, timeout=60).text
+    assert "not in the cache folder" not in said  # Gradio's own sentence
+    new = log.read_text()[before:]
+    assert "Traceback" not in new
+    assert len(new) < 1000
 
 
 def test_an_upload_that_breaks_off_leaves_nothing(url, app_folder):

@@ -73,6 +73,15 @@ class _Sessions(LRUCache):
             super().__delitem__(session)
 
 
+class _Sent:
+    """The data of an event, in which Gradio finds no path: it would resolve each, of any length, on
+    its event loop, and log a traceback. The store reads only its own files.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 class App(gr.Blocks):
     """Gradio's blocks that store less of each request, and refuse with sentences."""
 
@@ -93,6 +102,8 @@ class App(gr.Blocks):
         asked = getattr(options.get("request"), "request", None)
         if asked is not None:
             ASKING.set(address_of(asked.scope))
+        if (event := options.get("event_data")) is not None:
+            options["event_data"] = gr.EventData(event.target, _Sent(event._data))
         return await super().process_api(*args, **options)
 
     def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
@@ -385,7 +396,7 @@ def sent_with(event: gr.EventData) -> Any:
     """The data that the viewer sent with an event. `_data` is the value itself: attributes of the
     event raise if the value is no object or lacks a name.
     """
-    return event._data
+    return event._data.value if isinstance(event._data, _Sent) else event._data
 
 
 class ToolError(gr.Error):
