@@ -271,6 +271,14 @@ def test_examples_have_names(capsys, monkeypatch, tmp_path) -> None:
     assert "'cat' is not a picture" in refused(capsys, "look", "cat")
 
 
+def test_a_word_is_a_word_in_a_folder_that_may_not_be_entered(monkeypatch) -> None:
+    def refuses(path, **_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.stat", refuses)
+    assert cli.parted(["serve", "--port", "80"]) == ("serve", ["--port", "80"])
+
+
 def test_a_picture_comes_through_a_pipe(capsys, monkeypatch, tmp_path, model, picture) -> None:
     monkeypatch.chdir(tmp_path)
     of_file = json.loads(call(capsys, picture, "--model", model, "--json")[1])

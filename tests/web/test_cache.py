@@ -3,11 +3,14 @@
 import errno
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -181,6 +184,51 @@ def test_the_reserve_of_the_disk_is_for_others(cache, monkeypatch):
     monkeypatch.setattr(limits, "DISK_RESERVE_BYTES", 10**18)
     with pytest.raises(VitvizError, match="no room for another analysis"):
         cache.check_room()
+
+
+@pytest.mark.parametrize(
+    ("about", "says"),
+    [
+        ({"f_favail": limits.DISK_RESERVE_FILES - 1}, "no room for another analysis"),
+        ({"f_favail": 0, "f_files": 0}, None),  # a file system that makes entries as it needs them
+        ({"f_flag": os.ST_RDONLY}, "cannot keep anything"),
+    ],
+)
+def test_a_disk_without_entries_or_read_only_is_noticed(cache, monkeypatch, about, says):
+    usual = {"f_favail": 10**6, "f_files": 10**6, "f_flag": 0}
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(**usual | about))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10**18))
+    with pytest.raises(VitvizError, match=says) if says else nullcontext():
+        cache.check_disk()
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
+def test_a_disk_that_takes_nothing_is_said(cache, monkeypatch, number):
+    def fails(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(cache_module, "save_atomic", fails)
+    with pytest.raises(VitvizError, match="cannot keep anything on its disk"):
+        cache.put(b"a", "a.png")
+
+
+def test_a_folder_that_cannot_be_made_again_closes_no_file_of_others(cache, monkeypatch):
+    """Its closed number was closed once more, when it was another file's."""
+
+    def fails(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    cache.folder.rmdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", fails)
+        with pytest.raises(VitvizError, match="cannot keep anything"):
+            cache.check_disk()
+        with Path(__file__).open() as other:
+            with pytest.raises(VitvizError, match="cannot keep anything"):
+                cache.check_disk()
+            assert other.read(3) == '"""'
+    cache.check_disk()
+    assert cache.folder.is_dir()
 
 
 def test_a_folder_that_somebody_deleted_is_made_again_and_held(base, cache):

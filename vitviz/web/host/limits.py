@@ -131,6 +131,7 @@ CACHE_BYTES = 4 * 10**9  # of all files in the cache; the oldest are deleted fir
 CACHE_FILES = 50_000  # in the cache, whose sweep takes a moment for each; the oldest go first
 CACHE_MEASURE_SECONDS = 30  # between two measurements while files arrive
 CACHE_MEASURE_SHARE = 0.05  # of the cache's limit; after so many new bytes it is measured at once
+DISK_RESERVE_FILES = 50  # free entries of the disk, as the same
 DISK_RESERVE_BYTES = 10**9  # free space of the disk below which nothing new is stored
 ANALYSES_KNOWN = 1000  # analyses that a viewer can ask about
 SESSIONS_KNOWN = 200  # sessions with a state in Gradio; a forgotten page still shows its picture

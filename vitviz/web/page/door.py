@@ -19,7 +19,7 @@ from ..host import limits
 from ..host.address import visitor_of
 from ..host.error_messages import told_in
 from ..host.passwords import WrongPasswords
-from ..store.cache import FULL, NO_ROOM, Cache
+from ..store.cache import Cache, refusal_of
 from .places import Places
 from .routes import HEARTBEAT, LOGIN, RULES, TOOL_RULES, TOOLS, UPLOAD, rule_of
 
@@ -209,8 +209,8 @@ class Door:
                 raise
             if isinstance(error, VitvizError):
                 raise RefusedError(400, error) from error
-            if isinstance(error, OSError) and error.errno in FULL:
-                raise RefusedError(507, VitvizError(NO_ROOM)) from error
+            if refusal := refusal_of(error):
+                raise RefusedError(507, refusal) from error
             text, debugging = repr(error)[:200], log.isEnabledFor(logging.DEBUG)
             log.warning("%.80r was not taken: %s", scope["path"], text, exc_info=debugging)
             raise RefusedError(400, NOT_TAKEN) from error

@@ -4,6 +4,7 @@ Gradio deletes only files that it remembers. Files of an earlier process, and up
 off, would stay for ever, so the cache checks the disk itself.
 """
 
+import errno
 import logging
 import os
 import shutil
@@ -15,8 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from ...errors import FULL as FULL
-from ...errors import VitvizError
+from ...errors import FULL, VitvizError
 from ...languages import Message
 from ..host import limits
 from .files import place_of, save_atomic, upload_name
@@ -29,7 +29,8 @@ except ImportError:  # Windows: see `_abandoned`
 
 PREFIX = "vitviz-"
 BLOCK_BYTES = 4096  # file systems give a file, and its folder, whole blocks
-NO_ROOM = Message("web.no_room")
+NO_ROOM, NO_WRITING = Message("web.no_room"), Message("web.no_writing")
+UNWRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)  # a disk mounted anew, a locked folder
 
 log = logging.getLogger("vitviz.web")
 
@@ -94,8 +95,8 @@ class Cache:
                 with suppress(FileNotFoundError):
                     if path.stat().st_mtime_ns == written:
                         path.unlink()
-            if isinstance(error, OSError) and error.errno in FULL:
-                raise VitvizError(NO_ROOM) from error
+            if refusal := refusal_of(error):
+                raise refusal from error
             raise
         return done
 
@@ -133,7 +134,8 @@ class Cache:
         with self._lock:
             while not self._held():
                 if self._handle is not None:
-                    os.close(self._handle)
+                    handle, self._handle = self._handle, None
+                    os.close(handle)  # whatever fails next, its number may be another file's
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self._handle = os.open(self.folder, os.O_RDONLY) if fcntl else None
                 if self._handle is not None:
@@ -168,9 +170,21 @@ class Cache:
         self.check_disk()
 
     def check_disk(self) -> None:
-        """Raise `VitvizError` if the disk has no room for more; nothing is measured or deleted."""
-        self.hold()
-        if shutil.disk_usage(self.folder).free < limits.DISK_RESERVE_BYTES:
+        """Raise `VitvizError` if the disk has no room for more, or takes nothing; nothing is
+        measured or deleted.
+        """
+        try:
+            self.hold()
+            room = shutil.disk_usage(self.folder).free
+            about = os.statvfs(self.folder) if hasattr(os, "statvfs") else None  # not on Windows
+        except OSError as error:
+            if refusal := refusal_of(error):
+                raise refusal from error
+            raise
+        if about and about.f_flag & os.ST_RDONLY:
+            raise VitvizError(NO_WRITING)
+        free = about.f_favail if about and about.f_files > 0 else limits.DISK_RESERVE_FILES
+        if room < limits.DISK_RESERVE_BYTES or free < limits.DISK_RESERVE_FILES:
             raise VitvizError(NO_ROOM)
 
     def sweep(self) -> None:
@@ -223,6 +237,14 @@ class Cache:
     def delete(self) -> None:
         """Delete the folder, when the app ends."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def refusal_of(error: BaseException) -> VitvizError | None:
+    """The sentence for a disk that is full or takes nothing; None for any other error."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number in FULL:
+        return VitvizError(NO_ROOM)
+    return VitvizError(NO_WRITING) if number in UNWRITABLE else None
 
 
 def _abandoned(folder: Path) -> bool:
