@@ -42,7 +42,8 @@ CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
 # guess and truth, worksheets and keys.
 IN_LESSONS = re.compile(
     r"lesson(sIntro|Minutes|Gap_\w+|Right|Close|Far|Wrong|TeacherLinks|TeacherHelp|StepLink"
-    r"|Blank|Answer|OnPage)|key(Tells|Elsewhere)|sheet[A-Z]\w+"
+    r"|Blank|Answer|OnPage|sKept|sSent)|key(Tells|Elsewhere)|sheet[A-Z]\w+|polls[A-Z]\w+"
+    r"|pollHelp\w*|room(New|Close|Reopen|Empty|Open|Way|Qr)\w*"
 )
 # Keys of texts of the viewer that the playground shares: the drawing field, several files.
 SHARED = re.compile(r"draw(Field|Help|Undo|Clear|Width|Ink|Pen)|photoOnly$")
