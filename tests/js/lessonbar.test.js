@@ -97,3 +97,16 @@ test("the mark of a wrong answer stays under the focus while the model is not su
   mark.click();
   assert.equal(body.querySelectorAll("li").length, 1);
 });
+
+test("what a teacher opens waits for the texts of lessons after a change of language", async (context) => {
+  const { body, button } = openPage(context);
+  const { app } = await barOf({});
+  const teacher = body.querySelector(".vv-lesson-teacher");
+  const seen = [false, true].map((speaks) => {
+    app.teaching.speaksLessons = () => speaks;
+    teacher.open = true;
+    teacher.send("toggle");
+    return !button(app.t("poll")).hidden;
+  });
+  assert.deepEqual(seen, [false, true]);
+});

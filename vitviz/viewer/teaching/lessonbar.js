@@ -295,7 +295,7 @@ function createTeacher(app) {
       text,
       title,
       onClick: () => {
-        if (key ? keyIsReady(app) : sheetIsReady(app)) openPaper(worksheet(app, key));
+        if (isReady(key)) openPaper(worksheet(app, key));
       },
     });
   const sheet = make(t("lessonSheet"), t("lessonSheetTitle"), false);
@@ -320,12 +320,16 @@ function createTeacher(app) {
   root.addEventListener("toggle", () => render());
   return { root, render };
 
-  /** The answers are fetched only for somebody who looks. */
+  /** The answers are fetched only for somebody who looks. After a change of language the texts come later. */
   function render() {
     if (!app.course.lesson()) return;
-    show(poll, hasCodes(app));
+    show(poll, hasCodes(app) && app.teaching.speaksLessons());
     if (!root.open) return;
-    allow(sheet, sheetIsReady(app));
-    allow(key, keyIsReady(app));
+    allow(sheet, isReady(false));
+    allow(key, isReady(true));
+  }
+
+  function isReady(withKey) {
+    return app.teaching.speaksLessons() && (withKey ? keyIsReady(app) : sheetIsReady(app));
   }
 }
