@@ -169,9 +169,11 @@ def doors(client: httpx.Client, config: dict[str, Any]) -> Iterator[tuple[str, S
     photo = {"path": path, "orig_name": "a.png", **MARK}
     given = {"image": photo, "dropdown": "photos", "state": None, "checkbox": False, "dataset": 0}
     sent = {
-        "photo": {"path": path, "name": "a.png", "first": False}, "resize": "144",
-        "model": "mnist", "look": {"inverted": True},
-    }  # fmt: skip
+        "photo": {"path": path, "name": "a.png", "first": False},
+        "resize": "144",
+        "model": "mnist",
+        "look": {"inverted": True},
+    }
     for one in config["dependencies"]:
         call = partial(direct, client, one["id"])
         if one["backend_fn"] and one["api_visibility"] == "public":

@@ -21,7 +21,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -51,7 +50,6 @@ PATIENCE = 300  # seconds for what a busy machine does at last
 ANSWER = "the answer"
 NO_ROOM = "no room"
 CROWD = 7
-SETTLED_SECONDS = 3
 DISK_MB = 6
 
 
@@ -118,16 +116,17 @@ def leaving(folder: Path) -> Iterator[Row]:
     with app as (url, process), ThreadPoolExecutor(1) as pool, let_go_at_last(folder):
         crowd = pool.submit(let_in, url, CROWD)  # three compute, the others wait for a turn
         until(lambda: begun(folder) == 3, PATIENCE)
-        time.sleep(SETTLED_SECONDS)  # all have joined: no address tells how many wait
-        asyncio.run(leave(url))
-        time.sleep(SETTLED_SECONDS)  # the queue has heard of it
+        left = asyncio.run(leave(url))
+        until(lambda: is_forgotten(url, left), PATIENCE)
         (folder / "go").touch()
         gone = Row(
             "a visitor leaves while waiting in the queue",
             "nothing; nothing is computed for them, and the others are answered",
             crowd.result(PATIENCE).outcomes,
         )
-        if begun(folder) != (most := CROWD + limits.WORKERS - 1):
+        most = CROWD + limits.WORKERS - 1
+        until(lambda: begun(folder) >= most, PATIENCE)
+        if begun(folder) != most:
             gone.broken = f"{begun(folder)} analyses where {most} had left the queue for a worker"
 
         for file in [*folder.glob("begun-*"), folder / "go"]:
@@ -310,9 +309,9 @@ def let_in(
 COLOURS = colours()
 
 
-async def leave(url: str) -> None:
+async def leave(url: str) -> str:
     """Ask on so many pages that the last one waits in the queue until the app has told its place,
-    since an address may occupy all workers but one, and go away.
+    since an address may occupy all workers but one, and go away. Returns the session of that page.
     """
     visitor = Visitor(url, MODEL, config_of(url))
     for _ in range(limits.WORKERS):
@@ -321,6 +320,14 @@ async def leave(url: str) -> None:
         if message["msg"] == "estimation":
             break
     await visitor.close()
+    return session
+
+
+def is_forgotten(url: str, session: str) -> bool:
+    """Whether the queue has heard that a page left, and waits with nothing for it."""
+    address = f"{url}/gradio_api/queue/data?session_hash={session}"
+    with httpx.stream("GET", address, timeout=PATIENCE) as events:
+        return events.status_code != 200 or "not_found" in next(events.iter_lines())
 
 
 async def opened(url: str) -> str:

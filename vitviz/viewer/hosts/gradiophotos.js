@@ -1,4 +1,4 @@
-/** Photos of a tab of Gradio's page: those that the server shows are kept, too, and uploaded again when it has lost them. */
+/** Photos of a tab of Gradio's page: also those that were sent, which are sent again when the server has lost them. */
 
 import { lookIn, lookOf } from "../maths/look.js";
 import { TabPhotos } from "./tabphotos.js";

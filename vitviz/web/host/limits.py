@@ -121,7 +121,7 @@ FIRST_WORKERS = 24  # where those beyond `WORKERS` are the only ones of their ad
 # Loaded models in memory: room for three ViT-B/16 of up to 372e6. The least recently used models
 # are dropped; a model above the limit is kept alone. A running pass keeps its model.
 MODELS_BYTES = 1200 * 10**6
-ASSETS_BYTES = 16 * 10**6  # files of Gradio's page in memory, as they are sent; a visit needs 2
+ASSETS_BYTES = 16 * 10**6  # files of Gradio's page in memory, as they are sent
 WEIGHTS_BYTES = 200 * 10**6  # files for pages in memory, of models that are not shipped
 # Tokens of a model in a size that a visitor chooses: DINOv2's own 518 pixels have 1374.
 SIZE_TOKENS = 1400
@@ -131,7 +131,7 @@ CACHE_BYTES = 4 * 10**9  # of all files in the cache; the oldest are deleted fir
 CACHE_FILES = 50_000  # in the cache, whose sweep takes a moment for each; the oldest go first
 CACHE_MEASURE_SECONDS = 30  # between two measurements while files arrive
 CACHE_MEASURE_SHARE = 0.05  # of the cache's limit; after so many new bytes it is measured at once
-DISK_RESERVE_FILES = 50  # free entries of the disk, as the same
+DISK_RESERVE_FILES = 50  # free entries (inodes) of the disk below which nothing new is stored
 DISK_RESERVE_BYTES = 10**9  # free space of the disk below which nothing new is stored
 ANALYSES_KNOWN = 1000  # analyses that a viewer can ask about
 SESSIONS_KNOWN = 200  # sessions with a state in Gradio; a forgotten page still shows its picture
