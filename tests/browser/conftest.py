@@ -43,11 +43,13 @@ ASKED = """() => [...document.querySelectorAll('.vv-would')].every(one => one.te
 # Nothing is loading any more.
 STANDS = """() => [...document.querySelectorAll("progress, .vv-waiting, figure [role=status]")]
     .every((one) => !one.checkVisibility())"""
-# A visitor who has chosen All panels before: the page begins with them.
+# A visitor who has chosen All panels before: the page begins with them. Only a tab that nothing was
+# kept for writes: another one, in a process of its own, may read before the last write has come.
 ALL_PANELS = """try {
     const taste = JSON.parse(localStorage.getItem("vitviz-taste")) ?? {};
-    const wanted = JSON.stringify({ all: true, ...taste });
-    localStorage.setItem("vitviz-taste", wanted);
+    if (taste.all === undefined) {
+        localStorage.setItem("vitviz-taste", JSON.stringify({ ...taste, all: true }));
+    }
 } catch {}"""
 # Asked to turn a class or an attribute on or off by a value that is undefined, a browser turns it
 # over, which the page never means.
