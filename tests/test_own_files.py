@@ -214,7 +214,7 @@ def test_names_and_preprocessing_of_an_object_can_be_given() -> None:
     loaded = from_timm(theirs(), labels=[*"abcde"], preprocess=own)
     assert loaded.card.labels == ("a", "b", "c", "d", "e")
     assert (loaded.preprocess.mean, loaded.preprocess.crop_pct) == ((0.1, 0.2, 0.3), 0.5)
-    for labels in (["a"], "abcde", [1, 2, 3, 4, 5], []):
+    for labels in (["a"], [1, 2, 3, 4, 5], []):
         with pytest.raises(WeightsError, match="labels must be 5 names"):
             from_timm(theirs(), labels=labels)
     with pytest.raises(WeightsError, match=r"makes pictures of \(32, 32\)"):
@@ -252,6 +252,33 @@ def test_labels_by_number_are_put_in_their_order(labels) -> None:
 def test_labels_without_an_order_are_refused(labels, sentence: str) -> None:
     with pytest.raises(WeightsError, match=sentence):
         from_timm(theirs(num_classes=2), labels=labels)
+
+
+def test_names_in_a_file_are_those_of_a_list(tmp_path) -> None:
+    lines, numbered = tmp_path / "names.txt", tmp_path / "names.json"
+    lines.write_text("cat\n\n dog \ncow\n")
+    numbered.write_text('{"dog": 1, "cat": 0, "cow": 2}')
+    model = theirs(num_classes=3)
+    for file in (lines, str(lines), numbered, str(numbered)):
+        assert from_timm(model, labels=file).card.labels == ("cat", "dog", "cow")
+    for text, reason in (("cat,dog,cow", "No such file"), (str(tmp_path), "Is a directory")):
+        with pytest.raises(WeightsError, match=f"cannot be read: {reason}.*; labels are names"):
+            from_timm(model, labels=text)
+    lines.write_bytes(b"\xff\xfe")
+    with pytest.raises(WeightsError, match="cannot be read: it is no text"):
+        from_timm(model, labels=lines)
+
+
+def test_the_number_of_blocks_is_read_off_the_weights(tmp_path) -> None:
+    model = theirs(depth=4)
+    torch.save(model.state_dict(), tmp_path / "x.pth")
+    loaded = load(tmp_path / "x.pth", arch=ARCH)
+    answers_alike(loaded, model)
+    assert "4 blocks, as in the file; test_vit has 6" in map(str, loaded.card.assumed)
+    gaps = {key: value for key, value in model.state_dict().items() if "blocks.1." not in key}
+    torch.save(gaps, tmp_path / "gaps.pth")
+    with pytest.raises(WeightsError, match=r"blocks\.1\..* is missing"):
+        load(tmp_path / "gaps.pth", arch=ARCH)
 
 
 def test_names_in_an_array_are_those_of_a_list(tmp_path) -> None:

@@ -1,15 +1,17 @@
 """Class names of models from elsewhere: given by the user, stored with the model, or ImageNet's."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any
 
 from ..errors import WeightsError
-from .json_values import are_texts, is_whole, short
+from .json_values import are_texts, is_whole, parse, short
 
 IMAGENET = "imagenet"
 # Names of classes in their order, names by number, numbers by name (as `class_to_idx` of data sets
-# of torchvision), or IMAGENET; None: the user gives none.
-Labels = Sequence[str] | Mapping[Any, Any] | None
+# of torchvision), a file of them, or IMAGENET; None: the user gives none.
+Labels = Sequence[str] | Mapping[Any, Any] | os.PathLike[str] | None
 
 
 def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
@@ -28,6 +30,8 @@ def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
         if names is None:
             raise WeightsError(f"no data set of {IMAGENET} has {num_classes} classes")
         return names
+    if isinstance(labels, str | os.PathLike):
+        labels = labels_in(labels)
     if hasattr(labels, "tolist"):  # an array of numpy, a series of pandas
         labels = labels.tolist()
     if isinstance(labels, Set):
@@ -37,13 +41,32 @@ def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
         )
     if isinstance(labels, Mapping):
         return _by_number(labels, num_classes)
-    texts = [*labels] if isinstance(labels, Iterable) and not isinstance(labels, str) else []
+    texts = [*labels] if isinstance(labels, Iterable) else []
     if not all(isinstance(text, str) for text in texts) or len(texts) != num_classes:
         raise WeightsError(
             f'labels must be {num_classes} names, one for each class, or "{IMAGENET}"; '
             f"got {len(texts)}: {short(labels)}"
         )
     return tuple(texts)
+
+
+def labels_in(file: str | os.PathLike[str]) -> Any:
+    """The names in a file, one a line, or the value of a JSON file (.json).
+
+    Raises `WeightsError` if it cannot be read.
+    """
+    path = Path(file).expanduser()
+    try:
+        whole = path.read_text("utf-8-sig")
+        if path.suffix.lower() == ".json":
+            return parse(whole)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise WeightsError(
+            f"{str(file)[:80]} cannot be read: {reason}; labels are names, a file of them or the "
+            f'word "{IMAGENET}"'
+        ) from None
+    return [name.strip() for name in whole.splitlines() if name.strip()]
 
 
 def _by_number(labels: Mapping[Any, Any], num_classes: int) -> tuple[str, ...]:

@@ -48,6 +48,7 @@ FILTERS = re.compile(r"(^|.*\.)(patch_embed\.proj(ection)?|visual\.conv1)\.weigh
 POSITIONS = re.compile(r"(visual\.|visual\.trunk\.)?(pos_embed|positional_embedding)")
 OWN_KEYS = ("num_classes", "label_names", "label_descriptions")  # of config.json, which win
 CLS = re.compile(r"(.*\.)?(cls_token|class_embedding)")
+BLOCK = re.compile(r"(?:.*\.)?(?:blocks|resblocks)\.(\d+)\.(?!\d)")  # none of several in a chunk
 REGISTERS = ("reg_token", "register_tokens", "storage_tokens")
 OWN_SIZES = (
     "of sizes that no name of timm has, a config.json of timm beside the file says all: "
@@ -167,6 +168,7 @@ class _Fitted:
         self.options: dict[str, Any] = {}
         plain = self.create("meta")
         self._read_sizes(state, plain, image_size)
+        self._read_depth(state, plain)
         self.state = _with_one_head(state, self.assumed)
         self._read_parts(plain)
         self.left_out: list[str] = []
@@ -220,6 +222,16 @@ class _Fitted:
                 self.options["img_size"] = size
         elif self.options or plain.patch_embed.num_patches not in counts:
             raise WeightsError(_no_square(counts, patch, image_size))
+
+    def _read_depth(self, state: Mapping[str, Tensor], plain: Any) -> None:
+        """The number of blocks, if it is another one than that of the architecture."""
+        depth = _depth(state)
+        if depth and "depth" not in self.arguments and depth != len(plain.blocks):
+            self.options["depth"] = depth
+            theirs = len(plain.blocks)
+            self.assumed.append(
+                Message("models.assumed_depth", depth=depth, arch=self.arch, theirs=theirs)
+            )
 
     def _read_table(self, state: Mapping[str, Tensor], patch: tuple[int, ...]) -> None:
         """The image size of a model whose only positions are a relative bias, as BEiT."""
@@ -399,6 +411,15 @@ def _assumed(loaded: LoadedModel, arch: str) -> list[str]:
     ]
 
 
+def _depth(state: Mapping[str, Tensor]) -> int:
+    """How many blocks the weights are of, without those of a decoder; 0: they are named otherwise,
+    or have gaps.
+    """
+    layers = (re.match(BLOCK, name) for name in state)
+    numbers = {int(layer[1]) for layer in layers if layer and "decoder" not in layer[0]}
+    return len(numbers) if numbers == set(range(len(numbers))) else 0
+
+
 def guess_arch(state: Mapping[str, Tensor]) -> str | None:
     """A name of timm that these weights fit, for a hint; None if none of the usual ones does."""
     import timm
@@ -406,9 +427,7 @@ def guess_arch(state: Mapping[str, Tensor]) -> str | None:
     filters = next((state[name] for name in state if FILTERS.fullmatch(name)), None)
     if filters is None or filters.ndim != 4:
         return None
-    layers = (re.match(r"(?:.*\.)?(?:blocks|resblocks)\.(\d+)\.", name) for name in state)
-    depth = len({layer[1] for layer in layers if layer and "decoder" not in layer[0]})
-    size = SIZES.get((len(filters), depth))
+    size = SIZES.get((len(filters), _depth(state)))
     names = [name.format(size=size, patch=filters.shape[-1]) for name in NAMES] if size else []
     for name in filter(timm.is_model, names):
         try:

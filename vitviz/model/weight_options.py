@@ -1,11 +1,11 @@
 """Command-line options for weights, which `load` takes too."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
+from ..errors import WeightsError
 from .json_values import parse
-from .labels import IMAGENET
+from .labels import IMAGENET, labels_in
 from .outputs import OUTPUTS
 
 POOLS = ("token", "avg", "token_avg")  # those of head.py, which imports torch
@@ -23,7 +23,7 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
     )
     add(
         "--labels",
-        type=_lines,
+        type=_labels,
         metavar="FILE",
         action=action,
         help="the names of the classes, one a line, or in JSON, as a list or by number (.json); or "
@@ -88,19 +88,12 @@ def weight_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(arguments, name) for name in (*names, "head_file", "head_pool")}
 
 
-def _lines(text: str) -> Any:
-    """The names in a file, one a line, or the value of a JSON file; or the word "imagenet"."""
-    if text == IMAGENET:
-        return text
+def _labels(text: str) -> Any:
+    """The names in a file, or the word "imagenet"."""
     try:
-        whole = Path(text).expanduser().read_text("utf-8-sig")
-        if text.lower().endswith(".json"):
-            return parse(whole)
-        names = whole.splitlines()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise argparse.ArgumentTypeError(f"{text[:80]} cannot be read: {reason}") from None
-    return [name.strip() for name in names if name.strip()]
+        return text if text == IMAGENET else labels_in(text)
+    except WeightsError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def json_value(text: str) -> Any:

@@ -92,11 +92,11 @@ def load(
     `arch` is timm's name of the architecture, such as "vit_small_patch16_224", for a file that does
     not say; `key` is the beginning of the parameter names, for a file that holds several models;
     `without` are beginnings of the names of parts to leave out, such as "decoder".
-    `labels` are the names of the classes, or "imagenet"; `preprocess` is a `Preprocess` or its
-    fields. Both replace those of the model. `outputs` says what the outputs mean: "one_of" (one
-    class is true), "any_of" (several can be), "score" (one logit, whose sigmoid is a probability)
-    or "value" (numbers, as of a regression); the default is what the files say, else a score of
-    one output and one class of several.
+    `labels` are the names of the classes, a file of them or "imagenet"; `preprocess` is a
+    `Preprocess` or its fields. Both replace those of the model. `outputs` says what the outputs
+    mean: "one_of" (one class is true), "any_of" (several can be), "score" (one logit, whose sigmoid
+    is a probability) or "value" (numbers, as of a regression); the default is what the files say,
+    else a score of one output and one class of several.
 
     `head_file` holds the weight and bias of a linear head of your own (`read_head`), which reads
     what `head_pool` says; `labels` and `outputs` are then those of this head (`with_head`).
