@@ -188,7 +188,7 @@ def test_what_cannot_be_done_is_said_before_a_picture_is_opened(tiny_vit: Loaded
         vitviz.ablate(tiny_vit, never(), [])
     with pytest.raises(VitvizError, match="a int came"):
         vitviz.analyze_many(tiny_vit, 7)
-    with pytest.raises(VitvizError, match="no pictures in"):
+    with pytest.raises(VitvizError, match=r"no pictures in '\[\]'"):
         vitviz.survey(tiny_vit, [])
     with pytest.raises(SelectionError, match="interventions are a list of objects"):
         vitviz.ablate(tiny_vit, never(), head)
@@ -199,6 +199,15 @@ def test_what_cannot_be_done_is_said_before_a_picture_is_opened(tiny_vit: Loaded
     for ask in (vitviz.analyze, vitviz.analyze_many, vitviz.survey, vitviz.ablate):
         with pytest.raises(WeightsError, match=r"from_transformers\(model\) returns, got str"):
             ask("photos", never())
+
+
+def test_folders_without_pictures_are_named(tiny_vit, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folders = [Path("a"), Path("b")]
+    for folder in folders:
+        folder.mkdir()
+    with pytest.raises(VitvizError, match="no pictures in 'a, b'"):
+        vitviz.survey(tiny_vit, folders)
 
 
 class Items(torch.utils.data.Dataset):

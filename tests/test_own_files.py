@@ -201,6 +201,10 @@ def test_a_config_of_timm_beside_the_file_says_it(tmp_path) -> None:
         loaded = load(source, device="cpu")
         answers_alike(loaded, model)
         assert loaded.card.labels == ("a", "b", "c", "d", "e")
+    away = (tmp_path / "model.safetensors").rename(tmp_path / "away")  # one file of weights is left
+    answers_alike(loaded := load(tmp_path, device="cpu"), model)
+    assert "best.pth" in str(loaded.card.source)
+    away.rename(tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text("[]")
     with pytest.raises(WeightsError, match=r"config\.json must hold a JSON object"):
         load(tmp_path / "best.pth")

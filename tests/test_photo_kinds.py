@@ -2,13 +2,16 @@
 
 import json
 import random
+from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from tests.node import needs_node, node
-from tests.running import ROOT
+from tests.running import ROOT, save_tiny
 from vitviz.model import photo_kinds
-from vitviz.model.photo_kinds import BEGINNINGS, DAMAGED, HEAD, HEIC, PLACED, looks_like
+from vitviz.model.photo_kinds import BEGINNINGS, DAMAGED, HEAD, HEIC, PLACED, WITHIN, looks_like
 
 SCRIPT = """\
 import { readFileSync } from "node:fs";
@@ -46,7 +49,8 @@ def files() -> list[bytes]:
     """The files above, damaged copies of them, and short files of bytes that the tables name."""
     rng = random.Random(3)
     pieces = [data for _, data, _ in PLACED] + [data for data, _ in (*BEGINNINGS, *DAMAGED)]
-    pieces += [b"<svg", b"ftyp", *HEIC, b" ", b"\xef\xbb\xbf", b"\n", b"a", b"\xc3\xa9", b"\xff"]
+    pieces += [data for data, _ in WITHIN]
+    pieces += [b"ftyp", *HEIC, b" ", b"\xef\xbb\xbf", b"\n", b"a", b"\xc3\xa9", b"\xff"]
     mixed = [b"".join(rng.choices(pieces, k=rng.randrange(1, 5))) for _ in range(500)]
     cut = [data[: rng.randrange(len(data) + 1)] for data, _ in NAMED for _ in range(8)]
     return [data for data, _ in NAMED] + mixed + cut
@@ -68,10 +72,19 @@ def test_a_page_names_the_same_kind() -> None:
         assert (f"photo.is_{here.pop('what')}", here) == (message.key, message.values), data[:40]
 
 
+def test_files_of_weights_are_named(tmp_path: Path) -> None:
+    save_tiny(tmp_path, "cls")
+    save_file({"a": torch.zeros(3)}, tmp_path / "theirs.safetensors", {"format": "pt"})
+    torch.save({"a": torch.zeros(3)}, tmp_path / "a long name of a model.pth")
+    files = [*tmp_path.iterdir()]
+    assert [photo_kinds.kind_of(path).key for path in files] == ["photo.is_weights"] * 3
+
+
 def test_each_kind_has_a_sentence() -> None:
     from vitviz.languages import ENGLISH, dictionary
 
-    kinds = {what for *_, what in (*PLACED, *BEGINNINGS)} | {"damaged", "heic", "video", "svg"}
+    kinds = {what for *_, what in (*PLACED, *WITHIN, *BEGINNINGS)}
+    kinds |= {"damaged", "heic", "video"}
     assert {f"is_{what}" for what in kinds | {"text", "unknown"}} <= set(
         dictionary(ENGLISH, "photo")
     )

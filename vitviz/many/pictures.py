@@ -104,7 +104,9 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
     found = _found(source, by_folder)
     if isinstance(found, list) and not found:
         others = f": {note}" if (note := others_in(source)) else ""
-        raise VitvizError(f"there are no pictures in {str(source)[:80]!r}{others}")
+        several = isinstance(source, list | tuple) and len(source) > 0
+        where = ", ".join(map(str, source)) if several else str(source)
+        raise VitvizError(f"there are no pictures in {where[:80]!r}{others}")
     if given is None:
         return found
     if isinstance(found, list) and len(found) != len(given):

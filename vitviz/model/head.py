@@ -39,7 +39,8 @@ def with_head(
     weight   (C, D), or (C, 2 D) for "token_avg": a tensor, an array or nested lists, such as
              `coef_` of scikit-learn's LogisticRegression
     bias     (C,); None: zeros
-    labels   the names of the C classes, a file of them or "imagenet"; None: "class 0", "class 1", ...
+    labels   the names of the C classes, a file of them or "imagenet"; None: "class 0", "class 1",
+             ...
     pool     the vector that the head reads, after the model's last norm: "token" (CLS), "avg" (the
              mean of the patches, without prefix tokens) or "token_avg" (CLS, then the mean, side by
              side, as DINOv2's linear heads); None: as the model itself pools, or "token_avg" where

@@ -22,7 +22,10 @@ PLACED = (
     (0, b"\x89HDF\r\n", "hdf"),
     (0, b"FUJIFILMCCD-RAW", "raw"),
     (-18, b"TRUEVISION-XFILE", "tga"),
+    (5, b'\0\0\0{"', "weights"),  # safetensors
 )
+# Anywhere in the head, in lower case.
+WITHIN = ((b"<svg", "svg"), (b"/data.pkl", "weights"))  # torch.save
 # Brands of a file with "ftyp" at its fifth byte; one of any other brand is a video.
 HEIC = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
 # Beginnings in lower case, behind spaces and a byte order mark.
@@ -37,7 +40,7 @@ BEGINNINGS = (
     (b"\x00\x00\x01\x00", "icon"),
     (b"riff", "riff"),
 )
-# The texts of both tables, by the ends of their keys.
+# The texts of these tables, by the ends of their keys.
 KINDS = {
     "dicom": Message("photo.is_dicom"),
     "nifti": Message("photo.is_nifti"),
@@ -47,6 +50,8 @@ KINDS = {
     "hdf": Message("photo.is_hdf"),
     "raw": Message("photo.is_raw"),
     "tga": Message("photo.is_tga"),
+    "weights": Message("photo.is_weights"),
+    "svg": Message("photo.is_svg"),
     "web_page": Message("photo.is_web_page"),
     "pdf": Message("photo.is_pdf"),
     "postscript": Message("photo.is_postscript"),
@@ -67,8 +72,9 @@ def looks_like(data: bytes) -> str:
     if data[4:8] == b"ftyp":
         return Message("photo.is_heic") if data[8:12] in HEIC else Message("photo.is_video")
     head = data[:HEAD].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if b"<svg" in head:
-        return Message("photo.is_svg")
+    for piece, what in WITHIN:
+        if piece in head:
+            return KINDS[what]
     for start, what in BEGINNINGS:
         if head.startswith(start):
             return KINDS[what]

@@ -248,6 +248,7 @@ def _of_folder(folder: Path, options: LoadOptions, weights: Path | None = None) 
     if options.arch is None and _of_transformers(config):
         return load_transformers(find, name, options, weights)
     if options.arch is None and "architecture" in config:
+        weights = weights or _only_weights(folder)
         return _of_timm_folder(folder, find, name, options, weights)
     files = [path for path in files_in(folder) if path.name.endswith(CHECKPOINT_SUFFIXES)]
     if len(files) == 1:
@@ -256,6 +257,14 @@ def _of_folder(folder: Path, options: LoadOptions, weights: Path | None = None) 
     raise WeightsError(
         f"the folder {folder} has no {CONFIG} of transformers or of timm; name a file in it{such}"
     )
+
+
+def _only_weights(folder: Path) -> Path | None:
+    """The only file of weights in a folder; None: there are none or several, or it has one of the
+    names that libraries write, by which it is found.
+    """
+    files = [path for path in files_in(folder) if path.name.endswith(CHECKPOINT_SUFFIXES)]
+    return files[0] if len(files) == 1 and files[0].name not in WEIGHTS else None
 
 
 def _of_transformers(config: Mapping[str, Any]) -> bool:

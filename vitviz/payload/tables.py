@@ -112,9 +112,10 @@ export const FOLDS = {FOLDS};
 /**
  * Kinds of files that are no picture (vitviz/model/photo_kinds.py), with the ends of their keys in
  * photo.json. head: bytes that are looked at; placed: place, from the end if negative, and bytes
- * there; heic: brands; beginnings: in lower case; damaged: of a format.
- * @type {{head: number, placed: [number, string, string][], heic: string[],
- *   beginnings: [string, string][], damaged: [string, string][]}}
+ * there; within: anywhere in the head, in lower case; heic: brands; beginnings: in lower case;
+ * damaged: of a format.
+ * @type {{head: number, placed: [number, string, string][], within: [string, string][],
+ *   heic: string[], beginnings: [string, string][], damaged: [string, string][]}}
  */
 export const FILE_KINDS = {FILE_KINDS};
 """
@@ -137,6 +138,7 @@ def text() -> str:
         "FILE_KINDS": {
             "head": photo_kinds.HEAD,
             "placed": [[at, _letters(start), what] for at, start, what in photo_kinds.PLACED],
+            "within": [[_letters(piece), what] for piece, what in photo_kinds.WITHIN],
             "heic": [*map(_letters, photo_kinds.HEIC)],
             "beginnings": [[_letters(start), what] for start, what in photo_kinds.BEGINNINGS],
             "damaged": [[_letters(start), name] for start, name in photo_kinds.DAMAGED],

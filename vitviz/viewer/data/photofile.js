@@ -57,7 +57,8 @@ export function kindOf(bytes) {
   const head = letters(bytes, 0, FILE_KINDS.head)
     .replace(/^[\xef\xbb\xbf \t\r\n]+/, "")
     .replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase()); // not \xd8, which is no letter here
-  if (head.includes("<svg")) return { what: "svg" };
+  const within = FILE_KINDS.within.find(([piece]) => head.includes(piece));
+  if (within) return { what: within[1] };
   const known = FILE_KINDS.beginnings.find(([begins]) => head.startsWith(begins));
   if (known) return { what: known[1] };
   const damaged = FILE_KINDS.damaged.find(([begins]) => head.startsWith(begins));

@@ -225,9 +225,10 @@ export const FOLDS = 10;
 /**
  * Kinds of files that are no picture (vitviz/model/photo_kinds.py), with the ends of their keys in
  * photo.json. head: bytes that are looked at; placed: place, from the end if negative, and bytes
- * there; heic: brands; beginnings: in lower case; damaged: of a format.
- * @type {{head: number, placed: [number, string, string][], heic: string[],
- *   beginnings: [string, string][], damaged: [string, string][]}}
+ * there; within: anywhere in the head, in lower case; heic: brands; beginnings: in lower case;
+ * damaged: of a format.
+ * @type {{head: number, placed: [number, string, string][], within: [string, string][],
+ *   heic: string[], beginnings: [string, string][], damaged: [string, string][]}}
  */
 export const FILE_KINDS = {
   head: 512,
@@ -235,8 +236,9 @@ export const FILE_KINDS = {
     [128, "DICM", "dicom"], [344, "n+1\u0000", "nifti"], [344, "ni1\u0000", "nifti"], [0, "\u00ff\n", "jpeg_xl"],
     [0, "\u0000\u0000\u0000\fJXL ", "jpeg_xl"], [0, "\u0093NUMPY", "array"], [0, "v/1\u0001", "exr"],
     [0, "#?RADIANCE", "exr"], [0, "\u0089HDF\r\n", "hdf"], [0, "FUJIFILMCCD-RAW", "raw"],
-    [-18, "TRUEVISION-XFILE", "tga"],
+    [-18, "TRUEVISION-XFILE", "tga"], [5, "\u0000\u0000\u0000{\"", "weights"],
   ],
+  within: [["<svg", "svg"], ["/data.pkl", "weights"]],
   heic: ["heic", "heix", "hevc", "heim", "heis", "mif1", "msf1"],
   beginnings: [
     ["<!doctype html", "web_page"], ["<html", "web_page"], ["%pdf", "pdf"], ["%!ps", "postscript"],
