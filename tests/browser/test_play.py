@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Held, address_says, drop
+from tests.browser.conftest import Held, address_says, comes_to, drop
 from tests.browser.test_drawing import SEVEN, draw
 from tests.models import spread
 from vitviz import Analysis, Preprocess, ViT, ViTConfig, analyze, load
@@ -109,6 +109,41 @@ def test_it_is_played_by_keys_at_once_and_a_tab_that_is_hidden_pauses_and_says_s
     assert page.get_by_text("Paused, because").count() == 0
 
 
+# The step of the run that the tab keeps.
+KEPT = """new Promise((done) => {
+    indexedDB.open("vitviz").onsuccess = ({ target: { result } }) => {
+        const all = result.transaction("photos").objectStore("photos").getAll();
+        all.onsuccess = () => {
+            result.close();
+            done(all.result.find(({ kind }) => kind === "runs")?.snapshot.runs[0].step ?? null);
+        };
+    };
+})"""
+
+
+def test_a_run_outlives_a_reload_and_goes_on(visit) -> None:
+    page = visit("?play=patch_14", wait_for="").page
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    page.get_by_role("button", name="One step").click()
+    page.get_by_role("button", name="One step").click()
+    page.locator(f"{PAGE}[data-step='2']").wait_for()
+    curve = page.locator(".vv-play-curves polyline").last
+    points = curve.get_attribute("points")
+    comes_to(page, KEPT, 2)
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    page.locator(f"{PAGE}[data-state=kept][data-step='2']").wait_for()
+    assert curve.get_attribute("points") == points
+    page.get_by_role("button", name="One step").click()
+    page.locator(f"{PAGE}[data-state=paused][data-step='3']").wait_for()
+    assert page.locator(PAGE).get_attribute("data-runs") == "1"
+    # A link to another run begins that one, beside what is kept.
+    comes_to(page, KEPT, 3)
+    page.goto(link.replace("patch_14", "positions_none"))
+    page.locator(f"{PAGE}[data-state=ready][data-step='0'][data-runs='2']").wait_for()
+
+
 def test_a_link_brings_the_same_run_back(visit) -> None:
     losses = []
     for _ in range(2):
@@ -165,6 +200,7 @@ def test_what_it_learned_opens_in_the_viewer_and_in_python(visit, tmp_path) -> N
     # Read back it is a run of its own, and as good as it was.
     page.locator("input[type=file][accept='.safetensors']").set_input_files(file)
     page.locator(".vv-play-run[aria-pressed=true]", has_text="mine").wait_for()
+    expect(page.locator(".vv-play-big")).to_be_in_viewport()
     page.wait_for_function(
         """() => {
             const rights = [...document.querySelectorAll('.vv-play-run b')];

@@ -112,17 +112,27 @@ test("the test of halves runs once, however often it is pressed", async (context
       });
     },
   };
-  const cheat = createCheat(/** @type {any} */ ({ trunk: { template }, model, say, nameOf: String }));
+  const of = /** @type {any} */ ({ trunk: { template }, model, say, nameOf: ({ name }) => name });
+  const cheat = createCheat(of);
   body.append(cheat.root);
-  cheat.render(/** @type {any} */ ({ count: [1, 1] }));
+  const found = /** @type {any} */ ({ count: [1, 1] });
+  cheat.render(found);
   const press = button(say("ownCheat"));
   press.click();
   press.click();
   assert.equal(runs, 1);
-  done([]);
+  done([{ thing: { name: "cup" }, right: 4, withoutMiddle: 1, withoutRim: 4, pictures: [] }]);
   await settled();
+  const said = cheat.root.querySelector("[role=listitem]").textContent;
+  assert.ok(said.includes("cup"));
   press.click();
   assert.equal(runs, 2);
+  // The page is made anew whenever it is opened: what was counted stands there still.
+  const again = createCheat(of);
+  again.render(found);
+  assert.equal(again.root.querySelector("[role=listitem]").textContent, said);
+  again.render(/** @type {any} */ ({ count: [1, 1] })); // other pictures
+  assert.ok(again.root.querySelector("[role=list]").hidden);
 });
 
 test("the comparison of trunks runs once, however often it is pressed", async (context) => {

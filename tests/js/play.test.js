@@ -286,7 +286,65 @@ test("a run that was replaced goes on where it was, and one from a file does not
   await settled();
   assert.deepEqual(made.filter(({ asked }) => !asked.includes("stop")).length, 2);
   runs.add("mine", new ArrayBuffer(4), Float32Array.of(1, 0, 0, 1));
-  assert.deepEqual([runs.current.right, runs.canLearn(runs.current)], [0.5, false]);
+  assert.deepEqual([runs.current.right, runs.canPlay()], [0.5, false]);
+  await settled();
+  runs.play(); // the picture of a model from a file stays
+  await settled();
+  assert.deepEqual([runs.current.name, runs.playing], ["mine", false]);
+});
+
+test("what runs have learned can be kept, and goes on in others", async () => {
+  const { made, runs, learns } = begun();
+  await settled();
+  assert.deepEqual(await runs.snapshot(), { runs: [], current: 0 });
+  learns(made[0], 40);
+  runs.start({ ...USUAL, patch: 14 }, true);
+  await settled();
+  learns(made[1], 100);
+  runs.add("mine", new ArrayBuffer(4), Float32Array.of(1, 0, 0, 1));
+  runs.choose(runs.all[0]);
+  const snapshot = structuredClone(await runs.snapshot());
+  assert.deepEqual(
+    snapshot.runs.map(({ number, name, step, kept }) => [number, name, step, kept?.step]),
+    [
+      [0, null, 40, 40],
+      [1, null, 100, undefined], // it has nothing left to learn
+      [2, "mine", 0, undefined],
+    ],
+  );
+  assert.ok(!made[1].asked.includes("pause")); // what learns goes on meanwhile
+  const again = (settings, given = snapshot) => {
+    const { made: learners, createLearner } = workshop();
+    return { learners, runs: new Runs({ digits, createLearner, changed: () => {} }, settings, given) };
+  };
+  for (const settings of [null, USUAL]) {
+    const { learners, runs: next } = again(settings);
+    assert.deepEqual([next.all.length, next.current.step, learners.length], [3, 40, 0]);
+    next.play();
+    await settled();
+    assert.deepEqual([next.current.state, learners[0].begun[0][2].step], ["playing", 40]);
+  }
+  const { runs: other } = again({ ...USUAL, dim: 16 });
+  assert.deepEqual([other.all.length, other.current.number, other.current.step], [4, 3, 0]);
+  const { runs: none } = again(null, null);
+  assert.deepEqual([none.all.length, none.current.settings], [1, USUAL]);
+});
+
+test("a run whose learner is stopped while it is kept is left out, and one that fails then is told of", async () => {
+  const { made, runs, learns } = begun();
+  await settled();
+  learns(made[0], 40);
+  const { learner } = made[0];
+  learner.weights = async () => {
+    if (runs.current.learner) runs.again();
+    throw new Error("stopped");
+  };
+  assert.deepEqual((await runs.snapshot()).runs, []);
+  made[1].told({ state: "playing", step: 3, steps: 100, loss: 1, rate: 0, seconds: 1 });
+  made[1].learner.keep = async () => {
+    throw new Error("odd");
+  };
+  await assert.rejects(runs.snapshot(), /odd/);
 });
 
 test("fewer digits are learned from in as many steps, so that they can be learned by heart", async () => {

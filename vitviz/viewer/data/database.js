@@ -86,6 +86,27 @@ function markRests(mark) {
   hear({ type: "" });
 }
 
+/**
+ * A function that does some work as it is called; calls that come meanwhile make it do it once more.
+ * @param {() => Promise<any>} work
+ */
+export function oneAfterTheOther(work) {
+  let [working, again] = [false, false];
+  return async () => {
+    again = true;
+    if (working) return;
+    working = true;
+    try {
+      while (again) {
+        again = false;
+        await work();
+      }
+    } finally {
+      working = false; // work that failed keeps nobody from trying again
+    }
+  };
+}
+
 export class Database {
   #tab = tabName();
   #opened = this.#tab === null ? Promise.resolve(null) : opened().catch(() => null);

@@ -6,16 +6,25 @@ import { createLearner } from "../learn/client.js";
 import { createCarrying } from "./carrying.js";
 import { Runs } from "./runs.js";
 
-/** @typedef {ReturnType<typeof createLot>} Lot */
+/** @typedef {ReturnType<typeof createLot>} Lot @typedef {{touch: () => void, stop: () => void}} Writer */
 
 /**
- * @param {import("./playground.js").Digits} digits @param {import("../learn/trainer.js").Settings} settings
+ * @param {import("./playground.js").Digits} digits
+ * @param {import("../learn/trainer.js").Settings|null} settings  null: those of the last run that was kept
  * @param {{adopt: (adopted: import("../session/playing.js").Adopted) => Promise<any>, changed: () => void,
  *   request: () => void}} on
  *   changed: hears that a run has news; request: that something was begun or ended by hand
+ * @param {{snapshot: import("./runskept.js").Snapshot|null, writer: (runs: Runs) => Writer}} [kept]
+ *   the runs that a tab has kept, and what keeps those that come
  */
-export function createLot(digits, settings, { adopt, changed, request }) {
-  const runs = new Runs({ digits, createLearner, changed }, settings);
+export function createLot(digits, settings, { adopt, changed, request }, kept) {
+  let writer = /** @type {Writer|null} */ (null);
+  const hear = () => {
+    changed();
+    writer?.touch(); // a first run has news before it is here
+  };
+  const runs = new Runs({ digits, createLearner, changed: hear }, settings, kept?.snapshot);
+  writer = kept ? kept.writer(runs) : null;
   const carrying = createCarrying(runs, digits, adopt);
   let hidden = false;
   return {
@@ -54,6 +63,7 @@ export function createLot(digits, settings, { adopt, changed, request }) {
     },
     /** All its workers end. */
     stop() {
+      writer?.stop();
       runs.stop();
       carrying.stop();
     },

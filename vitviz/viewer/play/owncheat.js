@@ -9,6 +9,14 @@ import { thumbnailOf } from "./thumbnails.js";
 const OUT = "rgb(128 128 128)"; // colour of the patches that are taken out
 
 /**
+ * @typedef {import("./ownmodel.js").Found} Found
+ * @typedef {Awaited<ReturnType<ReturnType<typeof import("./ownmodel.js").createOwnModel>["halves"]>>} Counts
+ */
+
+/** What was counted of what is learned; it outlives the page, which is made anew. @type {WeakMap<Found, Counts>} */
+const counted = new WeakMap();
+
+/**
  * @param {{trunk: import("./ownmodel.js").Trunk, model: ReturnType<typeof import("./ownmodel.js").createOwnModel>,
  *   say: import("./saying.js").Say, nameOf: (thing: import("./ownset.js").Thing) => string}} of
  */
@@ -21,16 +29,21 @@ export function createCheat({ trunk: { template }, model, say, nameOf }) {
   ];
   const note = el("p", { class: "vv-note", text: say("ownCheatNote") });
   const now = {
-    found: /** @type {import("./ownmodel.js").Found|null} */ (null),
-    drawn: /** @type {import("./ownmodel.js").Found|null} */ (null),
+    found: /** @type {Found|null} */ (null),
+    drawn: /** @type {Found|null} */ (null),
     busy: false,
   };
   render(null);
   return { root: el("div", {}, press, status, list, note), render };
 
-  /** @param {import("./ownmodel.js").Found|null} found  what is learned */
+  /** @param {Found|null} found  what is learned */
   function render(found) {
     now.found = found;
+    const counts = found ? counted.get(found) : null;
+    if (found && counts && now.drawn !== found) {
+      now.drawn = found;
+      list.replaceChildren(...counts.map((of) => entryOf(nameOf(of.thing), of, found)));
+    }
     allow(press, !now.busy && Boolean(found?.count.some((count) => count > 0)));
     for (const node of [list, note]) show(node, now.drawn !== null && now.drawn === found);
   }
@@ -44,8 +57,8 @@ export function createCheat({ trunk: { template }, model, say, nameOf }) {
       const counts = await model.halves(found, (share) =>
         setText(status, say("ownCheating", { share: Math.floor(100 * share) + "%" })),
       );
-      now.drawn = found;
-      list.replaceChildren(...counts.map((of) => entryOf(nameOf(of.thing), of, found)));
+      counted.set(found, counts);
+      now.drawn = null;
       setText(status, "");
     } catch (error) {
       if (error instanceof Overtaken) return; // pressed again on the page in another language
@@ -60,8 +73,8 @@ export function createCheat({ trunk: { template }, model, say, nameOf }) {
 
   /**
    * @param {string} name
-   * @param {Awaited<ReturnType<typeof model.halves>>[number]} of
-   * @param {import("./ownmodel.js").Found} found
+   * @param {Counts[number]} of
+   * @param {Found} found
    */
   function entryOf(name, of, found) {
     const text = {

@@ -1,6 +1,6 @@
 /** Own kept: a visitor's own things in the browser, so that a reload of the tab does not lose them. */
 
-import { Database, random } from "../data/database.js";
+import { Database, oneAfterTheOther, random } from "../data/database.js";
 
 const KIND = "own";
 const LARGEST = 1_000_000; // bytes of a photo that is kept beside what the model sees of it
@@ -11,7 +11,7 @@ const LARGEST = 1_000_000; // bytes of a photo that is kept beside what the mode
  */
 export function createKept(set, image) {
   const database = new Database();
-  let [id, writing, again] = [KIND + "-" + random(), false, false];
+  let id = KIND + "-" + random();
   const sees = [image.height, image.width, image.channels].join("x");
   return {
     /** Brings back what was kept, unless something was added meanwhile or another model saw it. */
@@ -24,23 +24,9 @@ export function createKept(set, image) {
       id = kept.id;
       if (kept.sees === sees && set.count === 0) set.restore(kept.things, kept.card);
     },
-    touch,
+    /** Keeps the set as it is now, or once the last write has ended; an empty one is forgotten. */
+    touch: oneAfterTheOther(() => (set.isEmpty ? database.delete(id) : put())),
   };
-
-  /** Keeps the set as it is now, or once the last write has ended; an empty one is forgotten. */
-  async function touch() {
-    again = true;
-    if (writing) return;
-    writing = true;
-    try {
-      while (again) {
-        again = false;
-        await (set.isEmpty ? database.delete(id) : put());
-      }
-    } finally {
-      writing = false; // a write that failed keeps no later one from being tried
-    }
-  }
 
   function put() {
     const things = set.things.map(({ name, none, pictures }) => ({

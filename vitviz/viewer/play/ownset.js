@@ -15,13 +15,18 @@ export const MOST_PICTURES = 100; // of all things: as many as a phone holds and
  * @typedef {{name: string, pictures: Picture[], none?: boolean}} Thing  none: of pictures that show none of the things
  */
 
+const MOST_UNDOS = 50;
+
 export class OwnSet {
   /** @type {Thing[]} */
   things = Array.from({ length: FEWEST_THINGS }, () => ({ name: "", pictures: [] }));
   card = blankCard();
   #groups = 0;
-  /** @type {(() => boolean)|null} */
-  #undo = null;
+  /**
+   * What takes the last changes back, the last one at the end; batch: of pictures that came together.
+   * @type {{act: () => boolean, batch?: {key: any, thing: Thing, pictures: Picture[]}}[]}
+   */
+  #undos = [];
 
   get count() {
     return this.things.reduce((sum, { pictures }) => sum + pictures.length, 0);
@@ -62,7 +67,7 @@ export class OwnSet {
   }
 
   /**
-   * Puts other things in the place of these; each `undo` exchanges the two.
+   * Puts other things in the place of these; `undo` exchanges the two.
    * @param {Parameters<OwnSet["restore"]>} kept
    */
   replace(...kept) {
@@ -72,12 +77,12 @@ export class OwnSet {
   }
 
   #exchanges(others) {
-    this.#undo = () => {
-      const { things, card } = this;
+    this.#undoes(() => {
+      const { things, card, isEmpty } = this;
       Object.assign(this, others);
-      this.#exchanges({ things, card });
+      if (!isEmpty) this.#exchanges({ things, card }); // what came since is not lost either
       return true;
-    };
+    });
   }
 
   /** Takes all away. */
@@ -99,12 +104,31 @@ export class OwnSet {
    * already is of the same group: a head that has seen its copy has seen it.
    * @param {Thing} thing
    * @param {Omit<Picture, "vectors">} picture
+   * @param {any} [batch]  the same one for pictures that `undo` takes back together
    */
-  add(thing, picture) {
+  add(thing, picture, batch = picture.group) {
     const fits = this.room > 0 && this.things.includes(thing);
+    if (!fits) return false;
     const { group } = thing.pictures.find(({ pixels }) => isEqual(pixels, picture.pixels)) ?? picture;
-    if (fits) thing.pictures.push({ ...picture, group, vectors: null });
-    return fits;
+    const added = { ...picture, group, vectors: null };
+    thing.pictures.push(added);
+    const last = this.#undos.at(-1)?.batch;
+    if (last?.key === batch && last.thing === thing) {
+      last.pictures.push(added);
+      return true;
+    }
+    const pictures = [added];
+    const act = () => {
+      thing.pictures = thing.pictures.filter((one) => !pictures.includes(one));
+      return true;
+    };
+    this.#undoes(act, { key: batch, thing, pictures });
+    return true;
+  }
+
+  /** @param {() => boolean} act @param {{key: any, thing: Thing, pictures: Picture[]}} [batch] */
+  #undoes(act, batch) {
+    this.#undos = [...this.#undos.slice(1 - MOST_UNDOS), { act, batch }];
   }
 
   /** Another thing that has this picture, as the model sees it. @param {Thing} thing @param {Uint8Array} pixels */
@@ -129,11 +153,11 @@ export class OwnSet {
     const at = thing.pictures.indexOf(picture);
     if (at < 0) return;
     thing.pictures.splice(at, 1);
-    this.#undo = () => {
+    this.#undoes(() => {
       if (this.room < 1 || !this.things.includes(thing)) return false;
       thing.pictures.splice(at, 0, picture);
       return true;
-    };
+    });
   }
 
   /** Takes a thing away with its pictures; two always stay. @param {Thing} thing */
@@ -142,26 +166,25 @@ export class OwnSet {
     if (at < 0) return;
     const blank = /** @type {Thing} */ ({ name: "", pictures: [] });
     this.things.splice(at, 1, ...(thing.none || this.named > FEWEST_THINGS ? [] : [blank]));
-    this.#undo = () => {
+    this.#undoes(() => {
       const place = this.things.indexOf(blank);
       const stands = place >= 0 && blank.name === "" && blank.pictures.length === 0;
       const full = thing.none ? Boolean(this.none) : !stands && this.named === MOST_THINGS;
       if (this.room < thing.pictures.length || full) return false;
       this.things.splice(stands ? place : at, Number(stands), thing);
       return true;
-    };
+    });
   }
 
   get canUndo() {
-    return this.#undo !== null;
+    return this.#undos.length > 0;
   }
 
-  /** Takes the last removal or exchange back; false if there is no room for it now, and it waits until there is. */
+  /** Takes the last change back; false if there is no room for it now, and it waits until there is. */
   undo() {
-    const act = this.#undo;
-    this.#undo = null;
-    const done = act?.() ?? false;
-    if (!done) this.#undo = act;
+    const last = this.#undos.pop();
+    const done = last?.act() ?? false;
+    if (last && !done) this.#undos.push(last);
     return done;
   }
 

@@ -27,7 +27,7 @@ export function createTaking({ trunk, set, model, live, picture, nameOf, say, la
       }
       const pixels = await see(file, file.name);
       if (typeof pixels === "string") reasons.unseen.push(pixels);
-      else reasons.elsewhere.push(...put(thing, { group: set.group(), pixels, file }));
+      else reasons.elsewhere.push(...put(thing, { group: set.group(), pixels, file }, all));
     }
     const told = Object.values(reasons).flatMap(([first, ...more]) => [
       ...(first ? [first] : []),
@@ -63,12 +63,12 @@ export function createTaking({ trunk, set, model, live, picture, nameOf, say, la
     else live.try({ pixels, file });
   }
 
-  /** Adds a picture. Returns why it cannot, in no sentence or one. @returns {string[]} */
-  function put(thing, one) {
+  /** Adds a picture, of a batch. Returns why it cannot, in no sentence or one. @returns {string[]} */
+  function put(thing, one, batch = one.group) {
     const other = set.elsewhere(thing, one.pixels);
     if (other) return [say("ownElsewhere", { name: nameOf(other) })];
     if (set.room === 0) return [full(1)];
-    change(() => set.add(thing, one));
+    change(() => set.add(thing, one, batch));
     return [];
   }
 

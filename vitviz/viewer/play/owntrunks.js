@@ -16,6 +16,12 @@ import { sumOf } from "./ownresult.js";
 const SIDE = 12; // of the picture that stands for pixels alone
 
 /**
+ * What was learned from the other two of the same pictures; it outlives the page, which is made anew.
+ * @type {WeakMap<import("./ownmodel.js").Found, {untrained: any, pixels: any}>}
+ */
+const compared = new WeakMap();
+
+/**
  * The mean values of 12 x 12 fields of a picture, from 0 to 1, as torch's adaptive_avg_pool2d takes them.
  * @param {Uint8Array} pixels  (h, w, C)
  * @param {{height: number, width: number, channels: number}} image
@@ -75,6 +81,7 @@ export function createTrunks({ template, known }, say) {
   /** @param {import("./ownmodel.js").Found|null} now  what is learned */
   function render(now) {
     found = now;
+    if (found && drawnFor !== found && compared.has(found)) draw(found);
     allow(press, !busy && sumOf(found?.count ?? []) > 0);
     for (const node of [list, note]) show(node, drawnFor !== null && drawnFor === found);
   }
@@ -98,12 +105,8 @@ export function createTrunks({ template, known }, say) {
         seen.push(await before(engine, picture));
       }
       const fields = of.pictures.map(({ pixels }) => both(pixels).map((one) => fieldsOf(one, image)));
-      const rows = [
-        [say("ownTrained"), of],
-        [say("ownUntrained"), await taught(seen)],
-        [say("ownPixels"), await taught(fields)],
-      ];
-      draw(of, rows);
+      compared.set(of, { untrained: await taught(seen), pixels: await taught(fields) });
+      drawnFor = null;
       setText(status, "");
     } catch (error) {
       setText(status, say("ownFailed", { why: error.message }));
@@ -116,9 +119,15 @@ export function createTrunks({ template, known }, say) {
     }
   }
 
-  /** @param {any[]} rows  what reads the pictures, and what is learned from that */
-  function draw(of, rows) {
+  /** @param {import("./ownmodel.js").Found} of */
+  function draw(of) {
     drawnFor = of;
+    const others = compared.get(of);
+    const rows = [
+      [say("ownTrained"), of],
+      [say("ownUntrained"), others?.untrained],
+      [say("ownPixels"), others?.pixels],
+    ];
     list.replaceChildren(
       ...rows.map(([text, { right, count }]) =>
         el(

@@ -152,6 +152,7 @@ export function createPage({ say, digits, runs, fixed, on }) {
   function hear(text) {
     [heard, last] = [text, nowOf(runs.current)];
     setText(note, heard);
+    for (const node of [note, big]) node.scrollIntoView({ block: "nearest" }); // a file is chosen further down
   }
 
   function render({ run, chosen, hidden }) {
@@ -162,7 +163,7 @@ export function createPage({ say, digits, runs, fixed, on }) {
       setText(playText, say(playing ? "pauseText" : "playText"));
     }
     dressed = playing;
-    allow(player, playing || runs.all.some(runs.canLearn));
+    allow(player, playing || runs.canPlay());
     allow(step, runs.canLearn(run));
     for (const control of taking) allow(control, hasModel(run));
     speed.set(runs.pace);

@@ -11,6 +11,7 @@ import { createLot } from "./lot.js";
 import { createOwn } from "./own.js";
 import { createPage } from "./page.js";
 import { STYLE } from "./playstyle.js";
+import { createRunsKept } from "./runskept.js";
 import { sayingIn } from "./saying.js";
 import { read, written } from "./settings.js";
 import { createSigning } from "./signing.js";
@@ -52,8 +53,8 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
   );
   element.append(dialog);
   const digits = once(() => fetchDigits().then(readDigits));
-  const lotOf = (pictures, settings) =>
-    createLot(pictures, settings, { adopt, changed: soon, request: later });
+  const lotOf = (pictures, settings, kept) =>
+    createLot(pictures, settings, { adopt, changed: soon, request: later }, kept);
   const lots = /** @type {Record<Subject, import("./lot.js").Lot|null>} */ ({
     digits: null,
     signs: null,
@@ -133,9 +134,10 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
     failure = ""; // of the last time
     build();
     try {
-      const pictures = await digits();
+      const keeps = createRunsKept();
+      const [pictures, snapshot] = await Promise.all([digits(), keeps.read()]);
       if (gone.signal.aborted) return;
-      lots.digits ??= lotOf(pictures, read(request));
+      lots.digits ??= lotOf(pictures, request ? read(request) : null, { ...keeps, snapshot });
     } catch (error) {
       failure = error.message;
       build();

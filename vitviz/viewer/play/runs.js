@@ -28,6 +28,9 @@ const MOST_LEARNERS = 2;
  */
 const asLong = (settings) => ({ ...settings, epochs: (settings.epochs * USUAL.train) / settings.train });
 
+/** @param {import("../learn/trainer.js").Settings} one @param {import("../learn/trainer.js").Settings} other */
+const isEqual = (one, other) => Object.entries(other).every(([name, value]) => one[name] === value);
+
 export class Runs {
   /** @type {Run[]} */
   all = [];
@@ -38,14 +41,60 @@ export class Runs {
   #of;
 
   /**
-   * Begins a first run at once. `changed` is called when a run has news.
+   * Looks at the run of a snapshot that was looked at if it has these settings, else begins one at once.
+   * `changed` is called when a run has news.
    * @param {{digits: import("./playground.js").Digits,
    *   createLearner: typeof import("../learn/client.js").createLearner, changed: (run: Run) => void}} of
-   * @param {import("../learn/trainer.js").Settings} [settings]
+   * @param {import("../learn/trainer.js").Settings|null} [settings]  null: those of any run
+   * @param {import("./runskept.js").Snapshot|null} [kept]
    */
-  constructor(of, settings = USUAL) {
+  constructor(of, settings = USUAL, kept = null) {
     this.#of = of;
-    this.current = this.start(settings);
+    for (const parts of kept?.runs ?? []) this.#made({ ...parts, state: "kept" });
+    const last = this.all.find(({ number }) => number === kept?.current);
+    const fits = last && (settings === null || (last.name === null && isEqual(last.settings, settings)));
+    this.current = fits ? last : this.start(settings ?? USUAL);
+  }
+
+  /**
+   * What can be kept of the runs that have learned, and given to the constructor of others.
+   * @returns {Promise<{runs: Partial<Run>[], current: number}>}
+   */
+  async snapshot() {
+    const learned = this.all.filter(
+      ({ step, weights, state }) => state !== "failed" && (step > 0 || weights),
+    );
+    const runs = await Promise.all(learned.map((run) => this.#kept(run)));
+    return { runs: runs.flatMap((run) => run ?? []), current: this.current.number };
+  }
+
+  /** @param {Run} run @returns {Promise<Partial<Run>|null>} null: its learner was stopped meanwhile */
+  async #kept(run) {
+    const { learner } = run;
+    let { weights, kept } = run;
+    if (learner)
+      try {
+        [weights, kept] = await Promise.all([learner.weights(), learner.keep()]);
+      } catch (error) {
+        if (run.learner !== learner || run.state === "failed") return null; // it says so itself
+        throw error;
+      }
+    const { number, settings, name, steps, parameters, losses, rights, right, answers } = run;
+    const step = kept?.step ?? run.step;
+    const parts = {
+      number,
+      settings,
+      name,
+      step,
+      steps,
+      parameters,
+      losses,
+      rights,
+      right,
+      answers,
+      weights,
+    };
+    return { ...parts, kept: step < steps ? kept : null };
   }
 
   #learning() {
@@ -148,11 +197,17 @@ export class Runs {
   canLearn = ({ learner, kept, state, step, steps }) =>
     (learner !== null && !["done", "failed"].includes(state)) || (kept !== null && step < steps);
 
+  /** Whether something can learn on; not while a model from a file is looked at. */
+  canPlay() {
+    return this.current.name === null && this.all.some(this.canLearn);
+  }
+
   /**
    * Lets the selected run learn, and all others that have a learner; a run without one goes on from its saved
    * state.
    */
   play() {
+    if (!this.canPlay()) return;
     if (!this.canLearn(this.current)) this.current = this.#learning().findLast(this.canLearn) ?? this.current;
     if (!this.current.learner && this.canLearn(this.current)) this.#wake(this.current);
     for (const run of this.#learning()) {
