@@ -36,6 +36,18 @@ test("who guesses again is at the answer, not at the picture", async (context) =
   assert.equal(globalThis.document.activeElement, body.querySelector(".vv-lesson-answer input"));
 });
 
+test("a slider in the middle is no guess until it is pressed, also where it stands", async (context) => {
+  const { body } = openPage(context);
+  const { app, bar } = await barOf({ find: ({ kind }) => kind === "number" });
+  const slider = body.querySelector("input[type=range]");
+  assert.ok(slider.classList.contains("vv-blank"));
+  assert.equal(app.course.guess(), undefined);
+  slider.click();
+  bar.render();
+  assert.equal(app.course.guess(), 0.5); // of 100 %
+  assert.ok(!slider.classList.contains("vv-blank"));
+});
+
 test("a pupil's page asks no more once its board or its lesson is gone", async (context) => {
   openPage(context);
   for (const leave of [({ bar }) => bar.destroy(), ({ app, bar }) => (app.course.leave(), bar.render())]) {

@@ -151,6 +151,7 @@ function createNumberLine({ t, low: least, high: most, min, max, percent, worked
     step: stepOf(min, max),
     "aria-label": t("lessonYour"),
     oninput: () => onPut(Number(slider.value)),
+    onclick: () => onPut(Number(slider.value)), // also where it stood before it was touched
   });
   const asking = el(
     "div",
@@ -183,6 +184,7 @@ function createNumberLine({ t, low: least, high: most, min, max, percent, worked
         field.value = String(Number(guess.toFixed(3)));
       if (guess === null && document.activeElement !== field) field.value = "";
       slider.value = String(guess ?? (min + max) / 2);
+      slider.classList.toggle("vv-blank", guess === null);
       if (truth === null || guess === null) return;
       // A guess outside of the line makes it longer: the gap is drawn, however large.
       const [low, high] = [Math.min(min, guess, truth), Math.max(max, guess, truth)];
