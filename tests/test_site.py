@@ -179,6 +179,14 @@ def test_the_shipped_site_begins_as_the_app_does(tmp_path: Path) -> None:
     assert '<html lang="ko">' in (tmp_path / "site/index.html").read_text("utf-8")
 
 
+def test_a_site_of_own_digits_begins_with_a_digit(tmp_path: Path) -> None:
+    model = save_tiny(tmp_path, "grey", tuple("0123456789"))
+    write_site(tmp_path / "site", [str(model)])
+    found = told(tmp_path / "site")
+    assert found["start"] == {"model": "tiny-grey", "example": "digit"}
+    assert found["examples"]["digit"]["model"] == "tiny-grey"
+
+
 def test_a_head_lies_beside_the_weights_of_its_trunk(tmp_path: Path) -> None:
     write_site(tmp_path / "both", ["photos", "red-square"])
     found = told(tmp_path / "both")["models"]

@@ -777,6 +777,23 @@ def of_digits(tmp_path_factory):
     return Models([str(save_digits(folder)), str(save_tiny(folder, "cls"))])
 
 
+def test_a_model_of_digits_of_the_host_begins_with_a_digit(tmp_path):
+    digits = tuple("0123456789")
+    models = Models([str(save_tiny(tmp_path, "grey", digits)), str(save_tiny(tmp_path, "cls"))])
+    desk = desk_of(models, tmp_path)
+    assert "tiny-grey" in models.of_digits
+    assert "tiny-cls" not in models.of_digits
+    at = [example.name for example in desk.examples].index("digit")
+    for chosen, used in (("tiny-grey", "tiny-grey"), ("mnist", "mnist"), ("tiny-cls", "mnist")):
+        answer = desk.show_example(at, ModelKey(chosen), START)
+        assert made(answer) == ("digit.png", used)
+    assert made(desk.open(GREY, START, {})) == ("digit.png", "tiny-grey")
+    assert desk.example.name == "digit"
+    # A photo goes to the first model of photos, which is not the default one here.
+    assert made(desk.show_example(0, GREY, START)) == ("red-panda.jpg", "tiny-cls")
+    assert made(desk.open(CLS, START, {})) == ("red-panda.jpg", "tiny-cls")
+
+
 def test_the_shown_picture_is_inverted_and_back(of_digits, tmp_path):
     desk = desk_of(of_digits, tmp_path)
     dark, other = (uploaded(desk, name) for name in ("three.png", "other.png"))

@@ -85,6 +85,11 @@ def _by_number(labels: Mapping[Any, Any], num_classes: int) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
+def are_digits(labels: Iterable[str]) -> bool:
+    """Whether all classes are digits, as those of MNIST."""
+    return set(labels) <= set("0123456789")
+
+
 def imagenet_labels(num_classes: int) -> tuple[str, ...] | None:
     """Class names of ImageNet-1k, 12k, 21k or 22k in timm's order, chosen by their number."""
     from timm.data import ImageNetInfo, infer_imagenet_subset

@@ -13,6 +13,7 @@ from torch import Tensor
 from ..errors import ImageError, SelectionError, VitvizError
 from ..languages import ENGLISH, Message, say
 from ..model.json_values import short
+from ..model.labels import are_digits
 from ..model.loaded import LoadedModel, ModelCard, check_runs
 from ..model.photo import Photo, open_photo
 from ..model.photo_levels import DARK_NOTE, STRETCHED_NOTE, has_note
@@ -788,5 +789,5 @@ def _notes(photo: Photo, card: ModelCard, preprocess: Preprocess) -> Iterator[Me
     if photo.inverted:
         yield Message("photo.inverted")
     if preprocess.channels == 1 and photo.has_colours():
-        digits = set(card.labels or "?") <= set("0123456789")
+        digits = are_digits(card.labels or "?")
         yield Message("photo.grey_copy_digits") if digits else Message("photo.grey_copy")

@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from ..errors import VitvizError, WeightsError
 from ..languages import ENGLISH, Message, in_others, languages, say
+from ..model.labels import are_digits
 from ..model.loaded import LoadedModel
 from ..model.menu import CURATED, list_heads, list_models
 from ..model.resize import settled
@@ -34,7 +35,7 @@ from ..payload.bundle import (
 )
 from ..probe.analysis import analyze
 from ..web.service.questions import QUESTIONS
-from ..web.store.examples import EXAMPLES, FOLDER, START, START_LINK, Example
+from ..web.store.examples import DIGITS, EXAMPLES, FOLDER, START, START_LINK, Example
 from ..whole import at_home, others_write, partial_folder, write_text
 
 HERE = Path(__file__).resolve().parent
@@ -74,7 +75,7 @@ def write_site(
     heads = bool(set(list_heads()) & set(offered))
     examples = [
         example
-        for example in EXAMPLES
+        for example in _examples_of(offered)
         if (example.model in (None, *offered) if example.shown else heads)
     ]
     folder = at_home(folder)
@@ -95,6 +96,20 @@ def write_site(
             with suppress(OSError):  # it holds the site
                 folder.rmdir()
     return report
+
+
+def _examples_of(offered: Mapping[str, LoadedModel]) -> list[Example]:
+    """All examples; the digit belongs to the first model of digits where the shipped one is not
+    offered.
+    """
+    if DIGITS in offered:
+        return [*EXAMPLES]
+    plain = {key: one for key, one in offered.items() if key not in list_heads()}
+    digits = next((key for key, one in plain.items() if are_digits(one.card.labels or "?")), DIGITS)
+    return [
+        example._replace(model=digits) if example.model == DIGITS else example
+        for example in EXAMPLES
+    ]
 
 
 def _written(

@@ -13,8 +13,9 @@ from ...errors import WeightsError
 from ...languages import Message, from_file
 from ...model.checkpoints import FORMAT
 from ...model.config import ViTConfig
-from ...model.json_values import parse
+from ...model.json_values import are_texts, parse
 from ...model.key import ModelKey
+from ...model.labels import are_digits
 from ...model.menu import WIDE, is_here, list_heads, name_of, out_of_reach, shipped_file
 from ...model.preprocess import MAX_SIDE
 from ...model.tensor_file import read_metadata
@@ -120,12 +121,21 @@ class Menu:
             key: file for key, file in files.items() if self._sources[key] == key and file.is_file()
         }
 
+    @cached_property
+    def of_digits(self) -> frozenset[str]:
+        """The keys of the checkpoints of vitviz whose classes are digits."""
+        files = {key: self._file(key) for key in self._sources}
+        return frozenset(key for key, file in files.items() if file and _tells_digits(file))
+
+    def _file(self, key: str) -> Path | None:
+        """The file of a host's or shipped model; None if it has none."""
+        own = Path(self._sources[key])
+        return own if own.is_file() else shipped_file(key)
+
     def _title(self, key: str) -> str:
         if key in CURATED:
             return Message("models.of_timm", title=CURATED[key].title)
-        own, shipped = Path(self._sources[key]), shipped_file(key)
-        file = own if own.is_file() else shipped
-        if file is not None:
+        if (file := self._file(key)) is not None:
             return read_title(file) or key
         # The terms are shown before anything is downloaded; the model's page has them in full.
         terms = terms_of_timm(self._sources[key])
@@ -276,3 +286,12 @@ def read_title(path: Path) -> str | None:
         return from_file(str(parsed["details"]["title"]), parsed.get("messages")) or None
     except (OSError, KeyError, TypeError, ValueError):
         return None
+
+
+def _tells_digits(path: Path) -> bool:
+    """Whether the classes of one of our checkpoints are digits; False for any other file."""
+    try:
+        labels = parse(read_metadata(path)[FORMAT])["labels"]
+        return are_texts(labels) and are_digits(labels)
+    except (OSError, KeyError, TypeError, ValueError):
+        return False

@@ -17,7 +17,7 @@ from ..compute.models import Menu
 from ..compute.orders import Refusal
 from ..host.error_messages import APOLOGY
 from ..host.watch import Watch
-from ..store.examples import Example
+from ..store.examples import DIGITS, Example
 from ..store.store import ExpiredError, Store, Upload
 from .analyses import Analyses, Made, PassRef
 from .page_requests import Delivery, PageRequest, PageRequests
@@ -175,15 +175,26 @@ class Service:
         """The name of the model for an example.
 
         An example without a model of its own is analyzed with the chosen one, unless that has
-        examples of its own (a model of digits is not shown a dog); then with the default model.
+        examples of its own (a model of digits is not shown a dog); then with the default model, or
+        the first one of photos.
         """
-        special = {example.model for example in self.examples}
-        return example.model or (self.menu.default if name in special else name)
+        if example.model is not None:
+            return name if self._is_met_by(name, example) else example.model
+        special = self.menu.of_digits.union(other.model for other in self.examples if other.model)
+        if name not in special:
+            return name
+        keys = (self.menu.default, *(key for _, key in self.menu.choices))
+        return next((key for key in keys if key not in special), name)
+
+    def _is_met_by(self, name: str, example: Example) -> bool:
+        """Whether a model of digits without examples of its own takes this one."""
+        own = any(other.model == name for other in self.examples)
+        return example.model == DIGITS and name in self.menu.of_digits and not own
 
     def _beginning(self, name: str) -> Example:
         """The example with which a page of this model begins."""
-        made_for = {example.model: example for example in reversed(self.examples)}
-        return made_for.get(name, self.examples[0])
+        begins = (one for one in self.examples if one.model == name or self._is_met_by(name, one))
+        return next(begins, self.examples[0])
 
     @property
     def example(self) -> Example:

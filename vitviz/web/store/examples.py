@@ -52,6 +52,8 @@ def _thumbnail(path: str) -> bytes:
     return small.getvalue()
 
 
+DIGITS = "mnist"  # its example is one for any model of digits
+
 # A page without parameters shows the first one.
 EXAMPLES = (
     Example(str(FOLDER / "red-panda.jpg")),
@@ -60,7 +62,7 @@ EXAMPLES = (
     Example(str(FOLDER / "bison.jpg")),
     Example(str(FOLDER / "goldfish.jpg")),
     Example(str(FOLDER / "coffee.jpg")),
-    Example(str(FOLDER / "digit.png"), "mnist"),
+    Example(str(FOLDER / "digit.png"), DIGITS),
     Example(str(FOLDER / "three-square.png"), "red-square", shown=False),
     Example(str(FOLDER / "eight-square.png"), "red-square", shown=False),
     Example(str(FOLDER / "three.png"), "red-square", shown=False),
