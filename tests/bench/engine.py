@@ -9,7 +9,6 @@ import torch
 from tests.node import JS, NODE
 from tests.running import ROOT
 from vitviz import load
-from vitviz.model.products import fast_products
 
 WAYS = {
     "simd": "everything that the viewer draws from",
@@ -45,7 +44,7 @@ def engine(rounds: int) -> None:
                 spent = []
                 begins = 0 if way == "fair" else 3  # the first ones are compiled
                 for turn in range(begins + (1 if way == "fair" else rounds)):
-                    with torch.inference_mode(), fast_products():
+                    with torch.inference_mode():
                         begun = time.process_time()
                         loaded.vit(pixels)
                         torchs = 1000 * (time.process_time() - begun)

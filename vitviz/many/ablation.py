@@ -12,7 +12,6 @@ from ..languages import Message
 from ..model.json_values import short
 from ..model.loaded import LoadedModel, ModelCard, check_runs
 from ..model.photo_levels import Look
-from ..model.products import fast_products
 from ..probe.analysis import picture_of
 from ..probe.capture.trace import is_sound
 from ..probe.intervene.intervention import Head, Intervention
@@ -183,7 +182,7 @@ def _logits(loaded: LoadedModel, pictures: Sequence[Tensor], surgery: Surgery) -
     pixels = torch.cat(
         [loaded.preprocess.pixels(surgery.picture(picture, loaded)) for picture in pictures]
     )
-    with torch.inference_mode(), fast_products(), surgery.applied(loaded.vit):
+    with torch.inference_mode(), surgery.applied(loaded.vit):
         logits = loaded.vit(pixels.to(loaded.device)).float().cpu()
     if not is_sound(logits):
         raise CaptureError(Message("models.without_bounds", name=loaded.card.name))

@@ -13,7 +13,6 @@ from ..languages import Message
 from ..model.head import POOLS, Pool, without_head
 from ..model.loaded import LoadedModel, check_runs
 from ..model.photo_levels import Look
-from ..model.products import fast_products
 from ..model.vit import ViT
 from ..probe.analysis import picture_of
 from ..probe.capture.selection import counted
@@ -164,16 +163,15 @@ def pooled(
 
     `kept`: the tokens that enter the first block, (n,); None: all.
     """
-    with fast_products():
-        tokens = vit.tokenize(pixels.to(next(vit.parameters()).device))
-        if kept is not None:
-            tokens = tokens.take(kept.to(tokens.x.device).expand(len(pixels), -1))
-        x, places = tokens
-        after: dict[int, Tensor] = {}
-        for at, block in enumerate(vit.blocks[: max(layers) + 1]):
-            x = block(x, places)
-            if at in layers:
-                after[at] = vit.forward_head(vit.norm(x)) if normed else vit.pool(x)
+    tokens = vit.tokenize(pixels.to(next(vit.parameters()).device))
+    if kept is not None:
+        tokens = tokens.take(kept.to(tokens.x.device).expand(len(pixels), -1))
+    x, places = tokens
+    after: dict[int, Tensor] = {}
+    for at, block in enumerate(vit.blocks[: max(layers) + 1]):
+        x = block(x, places)
+        if at in layers:
+            after[at] = vit.forward_head(vit.norm(x)) if normed else vit.pool(x)
     return torch.stack([after[at] for at in layers], dim=1).float().cpu()
 
 

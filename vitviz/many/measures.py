@@ -8,7 +8,6 @@ from torch import Tensor
 
 from ..errors import SelectionError
 from ..model.loaded import LoadedModel
-from ..model.products import fast_products
 from ..probe.analysis import Analysis
 from ..probe.capture.grid import PatchGrid
 from ..probe.capture.recorder import listening
@@ -164,7 +163,7 @@ def quick(loaded: LoadedModel, pictures: Sequence[Tensor], far: bool) -> tuple[T
         return hear_tap
 
     pixels = torch.cat([loaded.preprocess.pixels(picture) for picture in pictures])
-    with torch.inference_mode(), fast_products(), listening() as listen:
+    with torch.inference_mode(), listening() as listen:
         for layer in range(config.depth if far else 0):
             listen(vit.blocks[layer].attn.tap.register_forward_hook, hear(layer))
         logits = vit(pixels.to(loaded.device)).float().cpu()

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from ..errors import SelectionError
-from ..model.products import fast_products
 from .capture.grid import PatchGrid
 from .intervene.intervention import Transplant
 from .intervene.surgery import Surgery
@@ -73,7 +72,7 @@ class Fooled:
         for layer in range(card.config.depth):
             clean = Transplant(patches, layer, self.clean)  # type: ignore[arg-type]
             surgery = Surgery((clean,), card.config)
-            with torch.inference_mode(), fast_products(), surgery.applied(loaded.vit):
+            with torch.inference_mode(), surgery.applied(loaded.vit):
                 rows.append(loaded.vit(pixels)[0].float().cpu())
         logits, answer = torch.stack(rows), _class(self.clean.trace.logits)
         probabilities = probabilities_of(logits, card.outputs, card.temperature)

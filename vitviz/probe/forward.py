@@ -9,7 +9,6 @@ from torch import Tensor
 from ..errors import CaptureError
 from ..languages import Message
 from ..model.loaded import LoadedModel
-from ..model.products import fast_products
 from .capture.recorder import capture, listening
 from .capture.trace import Trace, is_sound
 from .intervene.surgery import Surgery
@@ -86,7 +85,6 @@ def forwards(
     embedded: list[Tensor] = []
     with (
         torch.inference_mode(),
-        fast_products(),
         listening() as listen,
         surgery.applied(loaded.vit),
         capture(loaded.vit, values=values) as recorder,
@@ -121,7 +119,6 @@ def trace_with_values(loaded: LoadedModel, pass_: Pass, target: int | None) -> T
     grad = torch.no_grad if target is None else torch.enable_grad
     with (
         grad(),
-        fast_products(),
         surgery.applied(loaded.vit),
         capture(loaded.vit, values=True, target=target) as recorder,
     ):

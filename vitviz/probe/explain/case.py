@@ -10,7 +10,6 @@ from torch import Tensor
 
 from ...errors import CaptureError
 from ...model.preprocess import Preprocess
-from ...model.products import fast_products
 from ...model.vit import Places, Tokens, ViT
 from ..capture.grid import PatchGrid
 from ..capture.recorder import listening
@@ -122,8 +121,7 @@ class Case:
         """
         operated = self.surgery and self.surgery.interventions
         n_queries = None if operated else self.model.config.tokens_read
-        with fast_products():
-            return self.model.forward_head(self.model.encode(x, places, n_queries))
+        return self.model.forward_head(self.model.encode(x, places, n_queries))
 
     @torch.inference_mode()
     def logits_with(self, kept: Tensor) -> Tensor:

@@ -16,7 +16,6 @@ from torch import Tensor
 from ...errors import SelectionError
 from ...languages import Message
 from ...model.loaded import LoadedModel, ModelCard
-from ...model.products import fast_products
 from ..measure.predictions import probabilities_of
 from .chance import Chance
 from .intervention import Intervention, Perturb
@@ -49,7 +48,7 @@ def fool(loaded: LoadedModel, picture: Tensor, change: Perturb) -> Fooling:
     now, answer, taken = start, None, 0
     while epsilon:
         pixels = loaded.preprocess.pixels(now.to(torch.uint8)).to(loaded.device).requires_grad_()
-        with torch.inference_mode(False), torch.enable_grad(), fast_products():
+        with torch.inference_mode(False), torch.enable_grad():
             logits = loaded.vit(pixels)[0]
             answer = int(logits.argmax()) if answer is None else answer
             margin = margin_of(logits, answer, change.target)
