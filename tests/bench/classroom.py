@@ -83,7 +83,7 @@ def votes(pupils: int = PUPILS, rounds: int = 5) -> None:
             data = {"do": "vote", "voter": f"{pupil:016x}", "guess": pupil * 4 % 144}
             sent = {**tally, "data": {**data, "question": tally["data"]["question"]}}
             reply = client.post("/gradio_api/component_server/", json=sent).json()
-            assert reply == {"counted": True}, reply
+            assert reply["counted"], reply
             return began
 
         for _ in range(rounds):

@@ -15,6 +15,7 @@ from tests.running import running_app, until
 PANDA = "red-panda.jpg"
 ASK = "model=photos&example=red-panda&lesson=ask&step="
 SENT = "Your guess was sent to the class."
+AGAIN = "Send this guess again"
 WAITS = SENT + " The answer opens when your teacher shows it."
 WORD = re.compile(r"teacher=(\S+)")
 
@@ -169,6 +170,59 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     before = len(sit.asked)
     teacher.clock.run_for(30_000)
     assert sit.asked[before:] == []
+
+
+def test_no_guess_of_before_is_counted_by_itself_in_an_emptied_vote_or_another_class(
+    sit, room
+) -> None:
+    teacher, pupil = sit(f"{ASK}2&teacher={room[1]}"), sit(f"{ASK}2")
+    teacher.locator(".vv-lesson-teacher summary").click()
+    press(teacher, "Poll the class")
+    poll = teacher.locator(".vv-poll")
+    count = poll.get_by_role("status")
+    expect(count).to_have_text("Guesses: 0.")
+    said, resend = pupil.locator(".vv-ballot-said"), pupil.get_by_role("button", name=AGAIN)
+    tap(pupil, 8, 4)
+    expect(count).to_have_text("Guesses: 1.")
+    expect(said).to_have_text(WAITS)
+    press(poll, "Empty")
+    expect(said).to_contain_text("Your teacher has emptied this vote or begun with a new class")
+    expect(count).to_have_text("Guesses: 0.")
+    expect(pupil.get_by_role("button", name="Show the answer")).to_have_attribute(
+        "aria-disabled", "true"
+    )
+    second = pupil.context.new_page()  # another tab, or a reload, sends nothing either
+    second.goto(pupil.url)
+    both = second.locator(".vv-ballot-said")
+    expect(both).to_contain_text("this guess is not counted", timeout=30_000)
+    expect(count).to_have_text("Guesses: 0.")
+    resend.click()
+    expect(said).to_have_text(WAITS)
+    expect(count).to_have_text("Guesses: 1.")
+    expect(both).to_have_text(WAITS)
+    second.close()
+    # Another class begins while this pupil hears nothing.
+    pupil.context.set_offline(True)
+    expect(said).to_contain_text("The class cannot be reached now.", timeout=30_000)
+    press(poll, "New class")
+    press(poll, "Forget all guesses?")
+    expect(count).to_have_text("Guesses: 0.")
+    pupil.context.set_offline(False)
+    expect(said).to_contain_text("this guess is not counted", timeout=30_000)
+    expect(count).to_have_text("Guesses: 0.")
+    tap(pupil, 3, 3)  # another guess will do
+    expect(count).to_have_text("Guesses: 1.")
+    expect(resend).to_be_hidden()
+    # A vote that was closed before: its pupils wait no more, and learn of it all the same.
+    press(poll, "Close the vote")
+    expect(said).to_have_text("Your teacher has opened the answer.")
+    press(poll, "Empty")
+    expect(resend).to_be_visible()
+    press(poll, "Open the vote")
+    expect(count).to_have_text("Guesses: 0.")
+    resend.click()
+    expect(count).to_have_text("Guesses: 1.")
+    press(poll, "Empty")
 
 
 def test_the_teacher_brings_all_to_a_step(sit, room) -> None:

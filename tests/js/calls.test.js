@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
 import { createCallState } from "../../vitviz/viewer/teaching/calls.js";
+import { createMoments } from "../../vitviz/viewer/teaching/moments.js";
 
 /** An app with a class, which a restart makes forget; `asked` has the requests. */
 function appOf() {
@@ -12,14 +13,16 @@ function appOf() {
     run: "1",
     call: null,
     asked: [],
+    since: 0,
     lost: false,
-    restart: () => Object.assign(app, { run: app.run + "1", call: null }),
+    restart: () => Object.assign(app, { run: app.run + "1", call: null, since: 0 }),
     async ask(question) {
       app.asked.push(question);
       if (app.lost) throw new Error("no connection");
       const { lesson, step, call } = question;
       if (question.do === "call") app.call = { lesson, step, call };
-      return { run: app.run, call: app.call };
+      app.since = Math.max(app.since, question.since ?? 0);
+      return { run: app.run, call: app.call, at: 9, since: app.since };
     },
   };
   return app;
@@ -32,7 +35,9 @@ const STORED = () => {
 
 function pageOf(app, teacher, storage = STORED()) {
   const room = { teacher, voter: "0", ask: app.ask, answered: null };
-  return createCallState(/** @type {any} */ (room), guessBook(/** @type {any} */ (storage)));
+  const notebook = guessBook(/** @type {any} */ (storage));
+  const moments = createMoments(notebook);
+  return { ...createCallState(/** @type {any} */ (room), notebook, moments), moments };
 }
 
 test("a pupil learns of a call, late or not, and is called once", async () => {
@@ -85,4 +90,24 @@ test("after a restart the teacher's page alone says again where the class is, an
   app.call = null; // a new class, after the restart: nothing is said again
   await teacher.look();
   assert.equal(app.call, null);
+});
+
+test("after a restart the teacher's page alone says since when guesses count", async () => {
+  const app = appOf();
+  const storage = STORED();
+  const [teacher, pupil] = [pageOf(app, "word", storage), pageOf(app, null)];
+  teacher.moments.count("q", 5, false);
+  teacher.moments.count("q", 7, true);
+  teacher.moments.count("q", 8, false);
+  teacher.moments.count("q", 6, false); // of an app that has forgotten
+  assert.deepEqual(["q", "r", ""].map(teacher.moments.counting), [8, 7, 7]);
+  app.restart();
+  await pupil.look();
+  assert.deepEqual([app.since, pupil.moments.since()], [0, 0]);
+  await pageOf(app, "word", storage).look(); // also where it was opened anew
+  assert.deepEqual([app.since, app.asked.at(-1)], [7, { do: "called", teacher: "word", since: 7 }]);
+  await pupil.look();
+  assert.equal(pupil.moments.since(), 7);
+  pupil.moments.guessed("q");
+  assert.deepEqual([pupil.moments.of("q"), pupil.moments.of("r")], [9, 0]);
 });

@@ -4,19 +4,26 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
+import { guessBook } from "../../vitviz/viewer/state/memory.js";
 import { createMistaken } from "../../vitviz/viewer/stage/mistaken.js";
 import { createLessonBar } from "../../vitviz/viewer/teaching/lessonbar.js";
+import { createMoments } from "../../vitviz/viewer/teaching/moments.js";
 import { sourceOf, storageOf } from "./fixture.js";
 import { openPage, settled } from "./page.js";
 import { appOf, openStep } from "./walk.js";
 
 /** The bar of a lesson in its first step whose answer is chosen. */
-async function barOf({ room = null, outcomes = undefined, find = ({ kind }) => kind === "choose" } = {}) {
+async function barOf({
+  room = null,
+  outcomes = undefined,
+  find = ({ kind }) => kind === "choose",
+  moments = createMoments(guessBook(storageOf())),
+} = {}) {
   const app = /** @type {any} */ (appOf(await sourceOf("cls"), { storage: storageOf(), outcomes }));
   const lesson = LESSONS.find(({ steps }) => steps.some(({ question }) => question && find(question)));
   const at = lesson.steps.findIndex(({ question }) => question && find(question));
   Object.assign(app, { taste: {}, page: { link: () => "" } });
-  Object.assign(app.teaching, { room, calls: null, forTeacher: false, speaksLessons: () => true });
+  Object.assign(app.teaching, { room, moments, calls: null, forTeacher: false, speaksLessons: () => true });
   await openStep(app, lesson, at + 1);
   const bar = createLessonBar(app);
   globalThis.document.body.append(bar.root);
@@ -70,6 +77,93 @@ test("a pupil's page asks no more once its board or its lesson is gone", async (
     await settled(1700);
     assert.equal(asked, before);
   }
+});
+
+/** A class whose teacher shows the vote: one voter, as vitviz/web/service/classroom.py answers. */
+function classOf() {
+  const room = {
+    voter: "v",
+    answered: new Set(),
+    guess: null,
+    lost: false,
+    sent: [],
+    now: 100,
+    since: 0,
+    /** *Empty*, *New class*. */
+    empty: () => Object.assign(room, { guess: null, since: ++room.now }),
+    restart: () => Object.assign(room, { guess: null }),
+    async ask({ do: what, guess, at }) {
+      if (room.lost) throw new Error("no connection");
+      room.now += 1;
+      const old = (at ?? (what === "vote" ? room.now : 0)) < room.since;
+      if (what === "vote") room.sent.push(at ?? "hand");
+      if (what === "vote" && old) return { counted: false, anew: true, at: room.now };
+      if (what === "vote") room.guess = guess;
+      const counted = room.guess !== null;
+      return { counted, anew: !counted && old, waits: true, at: room.now };
+    },
+  };
+  return room;
+}
+
+/** A pupil's bar in that class, with a guess that was just made. */
+async function pupilOf(context, room) {
+  const moments = createMoments(guessBook(storageOf()));
+  const parts = await barOf({ room: /** @type {any} */ (room), moments });
+  const { app, bar } = parts;
+  context.after(() => bar.destroy()); // or it would ask on after a failure
+  const guess = (at) => (app.course.put(app.course.question().options[at]), bar.render());
+  /** What the page learns of the class every few seconds. */
+  const hear = () => (moments.hear({ at: room.now, since: room.since }), bar.render());
+  const said = () => bar.root.querySelector(".vv-ballot-said").textContent;
+  hear();
+  guess(0);
+  await settled(50);
+  return { ...parts, moments, guess, hear, said };
+}
+
+test("a guess from before the vote was emptied is sent by its pupil alone, and once", async (context) => {
+  const { button } = openPage(context);
+  const room = classOf();
+  const { app, bar, guess, hear, said } = await pupilOf(context, room);
+  assert.deepEqual([room.sent, said()], [["hand"], app.t("roomWait")]);
+  room.empty();
+  hear();
+  await settled(50);
+  const resend = button(app.t("roomAgain"), bar.root);
+  assert.deepEqual([room.sent, room.guess, resend.hidden], [["hand"], null, false]);
+  assert.equal(said(), app.t("roomAnew"));
+  await settled(1700); // it is asked after, and not sent
+  assert.deepEqual([room.sent.length, said()], [1, app.t("roomAnew")]);
+  resend.click();
+  await settled(50);
+  assert.deepEqual([room.sent, resend.hidden, said()], [["hand", "hand"], true, app.t("roomWait")]);
+  // A restart brings it back by itself.
+  room.restart();
+  await settled(1700);
+  assert.deepEqual([room.sent.length, room.guess !== null, resend.hidden], [3, true, true]);
+  assert.ok(room.sent[2] >= room.since);
+  // Another guess needs no button.
+  room.empty();
+  guess(1);
+  await settled(50);
+  assert.deepEqual([room.sent.at(-1), resend.hidden], ["hand", true]);
+});
+
+test("a guess that never arrived is not sent to another class; another tab's is heard of", async (context) => {
+  const { button } = openPage(context);
+  const room = classOf();
+  room.lost = true;
+  const { app, bar, said } = await pupilOf(context, room);
+  assert.deepEqual([room.sent, said()], [[], app.t("roomLost")]);
+  room.empty();
+  room.lost = false;
+  await settled(5300);
+  const resend = button(app.t("roomAgain"), bar.root);
+  assert.deepEqual([room.guess, resend.hidden, said()], [null, false, app.t("roomAnew")]);
+  room.guess = 1; // the other tab sends it
+  await settled(1700);
+  assert.deepEqual([room.sent.length, resend.hidden, said()], [1, true, app.t("roomWait")]);
 });
 
 test("an answer that failed says why, and is asked for again", async (context) => {

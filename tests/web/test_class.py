@@ -31,9 +31,14 @@ VALUES = (True, None, -1, 0.5, math.nan, math.inf, 10**4000, 1e300, HTML, "x" * 
 VALUES += ({}, [1] * 99, [[[]]], {"a": HTML}, "abc", "tally", "vote", "empty", "close", voter(5))
 
 
-def vote(room, number: int, guess, question: str = "abc"):
+def vote(room, number: int, guess, question: str = "abc", at: int | None = None):
+    """`at`: of a guess that a page sends by itself. The reply without its moment."""
     sent = {"do": "vote", "voter": voter(number), "question": question, "guess": guess}
-    return room.ask(sent)
+    return without_moments(room.ask(sent | ({} if at is None else {"at": at})))
+
+
+def without_moments(reply):
+    return {name: value for name, value in reply.items() if name not in ("at", "since")}
 
 
 def teach(room, do: str, question: str = "abc", **others):
@@ -50,7 +55,7 @@ def test_a_class_votes_and_a_new_guess_of_a_voter_replaces_the_old_one():
         assert vote(room, number, guess) == {"counted": True}
     vote(room, 0, 1)
     vote(room, 0, 7, "other")
-    assert teach(room, "tally") == {"open": True, "guesses": [1, 2, 0.25, [3, 4]]}
+    assert teach(room, "tally") == {"open": True, "guesses": [1, 2, 0.25, [3, 4]], "since": 0}
     assert teach(room, "tally", "other")["guesses"] == [7]
     assert teach(room, "tally", "third")["guesses"] == []
 
@@ -78,6 +83,8 @@ def test_pupils_wait_for_the_answer_while_the_teacher_shows_an_open_vote():
     assert not waits()
     teach(room, "tally")
     teach(room, "new")
+    assert waits()  # it is still shown
+    now[0] += limits.VOTE_SHOWN_SECONDS
     assert not waits()
     for wrong in VALUES:
         if not (isinstance(wrong, str) and re.fullmatch("[0-9a-z]{1,8}", wrong)):
@@ -91,23 +98,36 @@ class Pupil:
 
     def __init__(self, number: int) -> None:
         self.number, self.guess, self.seen, self.waits = number, None, False, False
+        self.at, self.anew = 0, False  # when the guess was counted; it is from before the vote
 
     def guesses(self, room, guess: int) -> None:
         """After the answer was seen a guess stays on the device."""
         if self.seen:
             return
         self.guess = guess
-        self.waits = vote(room, self.number, guess).get("waits", False)
+        self._sends(room)
+
+    def _sends(self, room, **by) -> None:
+        sent = {"do": "vote", "voter": voter(self.number), "question": "abc", "guess": self.guess}
+        reply = room.ask(sent | by)
+        self.waits, self.anew = reply.get("waits", False), reply.get("anew", False)
+        if reply.get("counted"):
+            self.at = reply["at"]
+
+    def presses(self, room) -> None:
+        """*Send this guess again*."""
+        if self.anew and not self.seen:
+            self._sends(room)
 
     def asks(self, room) -> None:
         """Also what a page does first that has been loaded anew."""
         if self.guess is None or self.seen:
             return
         sent = {"do": "wait", "voter": voter(self.number), "question": "abc"}
-        reply = room.ask(sent)
-        if reply["waits"] and not reply["counted"]:
-            reply = vote(room, self.number, self.guess)
-        self.waits = reply.get("waits", False)
+        reply = room.ask(sent | {"at": self.at})
+        self.waits, self.anew = reply["waits"], reply["anew"]
+        if reply["waits"] and not reply["counted"] and not reply["anew"]:
+            self._sends(room, at=self.at)
 
     def looks(self) -> None:
         """Press *Show the answer*."""
@@ -155,24 +175,99 @@ def test_thirty_pupils_are_counted_exactly_through_reloads_tabs_and_a_restart(se
     assert sorted(teach(room, "tally")["guesses"]) == expected
 
 
+@pytest.mark.parametrize("do", ["new", "empty"])
+@pytest.mark.parametrize("again", [False, True], ids=["", "restart"])
+def test_no_guess_from_before_is_counted_by_itself_and_each_once_by_a_press(do, again):
+    """`again`: the app restarts while pupils are offline; the teacher's page says what it knows."""
+    now = [0.0]
+    room = Classroom("word", clock=lambda: now[0], calendar=lambda: now[0])
+    teach(room, "tally")
+    pupils = [Pupil(number) for number in range(5)]
+    lost = room.ask({"do": "called"})["at"]  # a guess on its way, which never arrived
+    for one in pupils[:4]:
+        one.guesses(room, one.number)
+    since = teach(room, do)["since"]
+    if again:
+        now[0] += 1
+        room = Classroom("word", clock=lambda: now[0], calendar=lambda: now[0])
+        teach(room, "tally", since=since)
+    for _ in range(3):
+        for one in pupils:
+            one.asks(room)
+        assert vote(room, 9, 3, at=lost) == {"counted": False, "anew": True}
+        assert teach(room, "tally", since=since)["guesses"] == []
+    assert [one.anew for one in pupils] == [True] * 4 + [False]
+    assert all(one.waits for one in pupils[:4])
+    second = Pupil(0)  # another tab of the first pupil
+    second.guess, second.at = pupils[0].guess, pupils[0].at
+    second.asks(room)
+    pupils[0].presses(room)
+    second.presses(room)
+    pupils[1].guesses(room, 7)  # another guess, made by hand
+    pupils[4].guesses(room, 8)  # a late pupil
+    assert sorted(teach(room, "tally")["guesses"]) == [0, 7, 8]
+    for one in (pupils[0], second, pupils[1]):
+        one.asks(room)
+        assert (one.anew, one.waits) == (False, True)
+    # A restart brings back these three, and still nobody from before.
+    now[0] += 1
+    room = Classroom("word", clock=lambda: now[0], calendar=lambda: now[0])
+    teach(room, "tally", since=since)
+    for one in (*pupils, second):
+        one.asks(room)
+        one.asks(room)
+    assert sorted(teach(room, "tally")["guesses"]) == [0, 7, 8]
+    # Another class: nobody at all.
+    teach(room, "new")
+    for one in (*pupils, second):
+        one.asks(room)
+    assert teach(room, "tally")["guesses"] == []
+
+
+def test_a_teacher_alone_says_since_when_guesses_count():
+    room = Classroom("word")
+    at = room.ask({"do": "called"})["at"]
+    for wrong in (-1, 0.5, True, "1", [], 2**60):
+        assert "error" in teach(room, "tally", since=wrong)
+        assert "error" in vote(room, 1, 5, at=wrong)
+        assert "error" in room.ask({"do": "called", "teacher": "word", "since": wrong})
+    assert "error" in room.ask({"do": "called", "teacher": "wrong", "since": at})
+    assert room.ask({"do": "called"})["since"] == 0
+    later = at + 10**9  # of an app whose clock was ahead
+    assert room.ask({"do": "called", "teacher": "word", "since": later})["since"] == later
+    assert vote(room, 1, 5, at=at) == {"counted": False, "anew": True}
+    sent = {"do": "vote", "voter": voter(1), "question": "abc", "guess": 5}
+    assert room.ask(sent)["at"] > later
+
+
+def test_a_full_class_that_was_emptied_takes_no_old_guess_of_another_question():
+    room = Classroom()
+    at = room.ask({"do": "called"})["at"]
+    for number in range(limits.VOTERS):
+        vote(room, number, 1)
+    teach(room, "empty", "another")
+    assert vote(room, 1, 1, at=at) == {"counted": False, "anew": True}
+    assert vote(room, 1, 1) == {"counted": True}
+
+
 def test_a_vote_is_closed_opened_and_emptied_by_the_teacher_alone():
     room = Classroom()
     vote(room, 1, 5)
-    assert teach(room, "close") == {"open": False, "guesses": [5]}
+    assert without_moments(teach(room, "close")) == {"open": False, "guesses": [5]}
     told = vote(room, 2, 5)
     assert told["error"] == ("The vote on this question is closed: your guess was not counted.")
     assert re.search("[가-힣]", told["errors"]["ko"])
     assert vote(room, 2, 5, "other") == {"counted": True}  # that one is open
-    assert teach(room, "open") == {"open": True, "guesses": [5]}
+    assert without_moments(teach(room, "open")) == {"open": True, "guesses": [5]}
     assert vote(room, 3, 6)["counted"]
-    assert teach(room, "empty") == {"open": True, "guesses": []}
+    assert without_moments(teach(room, "empty")) == {"open": True, "guesses": []}
     assert teach(room, "tally", "other")["guesses"] == [5]
     assert list(room._guesses) == [voter(2)]  # who has no guess is forgotten
     for wrong in ("", room.secret[:-1], room.secret + "x", None, 5, [room.secret], "\ud800", "é"):
         for do in ("tally", "close", "open", "empty", "address", "new"):
             sent = {"do": do, "question": "other", "query": "", "teacher": wrong}
             assert room.ask(sent)["error"].startswith("Only the teacher's page may do this")
-    assert teach(room, "tally", "other") == {"open": True, "guesses": [5]}
+    assert without_moments(teach(room, "tally", "other")) == {"open": True, "guesses": [5]}
 
 
 def test_another_class_begins_without_guesses_and_with_open_votes():
@@ -180,9 +275,10 @@ def test_another_class_begins_without_guesses_and_with_open_votes():
     vote(room, 1, 5)
     vote(room, 2, 6, "other")
     teach(room, "close", "other")
-    assert room.ask({"do": "new", "teacher": room.secret}) == {"open": True, "guesses": []}
+    begun = room.ask({"do": "new", "teacher": room.secret})
+    assert without_moments(begun) == {"open": True, "guesses": []}
     assert (room._guesses, len(room._closed)) == ({}, 0)
-    assert vote(room, 2, 6, "other") == {"counted": True}
+    assert vote(room, 2, 6, "other")["counted"]
 
 
 def call(room, lesson, step, number: object = "0a1b2c3d", **others):
@@ -446,14 +542,14 @@ def test_a_hostile_client_changes_nothing_and_fills_nothing(served):
             assert answer.headers["content-type"] == "application/json"
             assert "<" not in answer.text
         assert sum(is_counted(answer.json()) for _, answer in seen) > ODD // 20
-        assert teach(room, "tally") == {"open": True, "guesses": [3]}
+        assert without_moments(teach(room, "tally")) == {"open": True, "guesses": [3]}
         tallies = [teach(room, "tally", f"q{number}")["guesses"] for number in range(90)]
         assert 0 < max(map(len, tallies)) <= limits.VOTERS
         assert sum(map(len, tallies)) <= limits.VOTERS * limits.VOTER_GUESSES
         assert all(type(one) in (int, float) for tally in tallies for one in tally)
         assert "Traceback" not in served[1].read_text()
         assert vote(room, 1, 4)["counted"]  # and the class goes on
-        assert teach(room, "empty") == {"open": True, "guesses": []}
+        assert without_moments(teach(room, "empty")) == {"open": True, "guesses": []}
         # Python reads no number of so many digits: it is refused before it comes here.
         huge = room.client.post("/gradio_api/component_server/", content=b"1" * 5000)
         assert huge.status_code in (400, 422)

@@ -109,6 +109,7 @@ interface Teaching {
   /** A class that guesses together. */
   room: null | import("./types.js").Room;
   /** The calls of the class to a step; null without a class. */
+  moments: import("./teaching/moments.js").Moments;
   calls: null | ReturnType<typeof import("./teaching/calls.js").createCalls>;
   /** Whether a lesson can open another model or picture. */
   travels: boolean;

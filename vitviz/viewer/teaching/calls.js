@@ -18,20 +18,25 @@ const KEPT = "class/call";
  * The state of a page: the call of its class, and whether its pupil has followed it.
  * @param {import("../types.js").Room} room
  * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void}} notebook
+ * @param {import("./moments.js").Moments} moments
  */
-export function createCallState(room, notebook) {
+export function createCallState(room, notebook, moments) {
   let [run, call] = ["", /** @type {Call|null} */ (null)]; // run: of the app, another after a restart
   const state = {
     call: () => call,
     /** The call that a pupil has neither followed nor put away. */
     open: () => (call && notebook.recall(KEPT) !== call.call ? call : null),
     done: () => notebook.keep(KEPT, call?.call),
-    /** Requests the call of the class. After a restart of the app the teacher's page repeats it. */
+    /** Requests the call of the class. After a restart of the app the teacher's page says what it forgot. */
     async look() {
       const before = { run, call };
       const reply = await state.ask({ do: "called" });
       const forgotten = reply && !call && before.call && before.run !== run;
-      if (room.teacher && forgotten) await state.ask({ do: "call", ...before.call, teacher: room.teacher });
+      if (!room.teacher || !reply) return;
+      const { teacher } = room;
+      if (forgotten) await state.ask({ do: "call", ...before.call, teacher });
+      const since = moments.counting();
+      if (since > reply.since) await state.ask({ do: "called", teacher, since });
     },
     /** Calls the class to a step. @param {string} lesson @param {number} step */
     bring: (lesson, step) =>
@@ -39,6 +44,7 @@ export function createCallState(room, notebook) {
     async ask(question) {
       const reply = await heard(room.ask(question));
       if (reply?.run) [run, call] = [reply.run, reply.call];
+      moments.hear(reply);
       return reply;
     },
   };
@@ -55,11 +61,12 @@ const randomHex = () =>
  * @param {import("../main.js").App} app
  * @param {import("../types.js").Room} room
  * @param {Parameters<typeof createCallState>[1]} notebook
+ * @param {import("./moments.js").Moments} moments
  * @param {HTMLElement} root
  * @param {() => void} render  draws the page
  */
-export function createCalls(app, room, notebook, root, render) {
-  const state = createCallState(room, notebook);
+export function createCalls(app, room, notebook, moments, root, render) {
+  const state = createCallState(room, notebook, moments);
   const text = el("p", {});
   const go = button({ onClick: follow });
   go.classList.add("vv-main");
@@ -84,11 +91,11 @@ export function createCalls(app, room, notebook, root, render) {
   }
 
   async function look() {
-    const before = state.call()?.call;
+    const before = [state.call()?.call, moments.since()].join();
     await state.look();
     if (!root.isConnected) return;
     if (!document.hidden) timer = setTimeout(look, LOOK_MS);
-    if (state.call()?.call !== before) render();
+    if ([state.call()?.call, moments.since()].join() !== before) render();
   }
 
   function draw() {

@@ -11,6 +11,7 @@ import { guessBook, lessonBook, recordBook } from "../state/memory.js";
 import { knowsLessons, learnLessons } from "../text/learning.js";
 import { createCalls } from "./calls.js";
 import { createLessonList } from "./lessonlist.js";
+import { createMoments } from "./moments.js";
 
 /**
  * The part of the app that has the lessons.
@@ -31,6 +32,7 @@ export function createCurriculum(
 ) {
   const shelf = createShelf(lessonBook(storage), () => address?.read() ?? null, taken?.lesson ?? null);
   const guesses = guessBook(storage, taken?.guesses);
+  const moments = createMoments(guesses);
   const travels = Boolean(go && address);
   const lessons = [...LESSONS]; // and the own one
   shelve();
@@ -49,7 +51,8 @@ export function createCurriculum(
     guesses,
     records: recordBook(storage),
     room,
-    calls: room && createCalls(app, room, guesses, root, render),
+    moments,
+    calls: room && createCalls(app, room, guesses, moments, root, render),
     // opens the key of a lesson
     forTeacher: Boolean(address) && new URL(address.read()).searchParams.get("key") === "true",
     check: createCheck(guesses),

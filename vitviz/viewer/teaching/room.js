@@ -28,7 +28,8 @@ const MARGIN = 4;
 /**
  * Hands a pupil's guess to the class: shows its code, and in a room a line about the delivery. A guess that
  * the device remembers from an earlier visit is sent only while the teacher shows the vote and has none of this
- * pupil, as after a restart; one that was made after the answer was seen is never sent.
+ * pupil, as after a restart; one from before the vote was emptied, or another class began, only at the press of
+ * a button; one that was made after the answer was seen is never sent.
  * @param {import("../main.js").App} app
  * @param {() => void} changed  the answer is kept back from now on, or no longer
  * @returns {{root: HTMLElement, render: () => void, waits: () => boolean, stop: () => void}}  waits: the teacher has
@@ -36,20 +37,24 @@ const MARGIN = 4;
  */
 export function createBallot(app, changed) {
   const { t } = app;
-  const { room } = app.teaching;
+  const { room, moments } = app.teaching;
   const line = el("p", { class: "vv-note vv-ballot-said", role: "status" });
+  const resend = button({ onClick: sendAnew });
   const code = el("output", { class: "vv-lesson-code" });
   const letters = el("p", { class: "vv-note" });
   const codes = el("details", {}, el("summary", { class: "vv-note", text: t("pollCode") }), code, letters);
-  const root = el("div", {}, line, codes);
+  const root = el("div", {}, line, resend, codes);
   // the question, the guess that was sent or is being sent, and whether the teacher shows its vote
   let [open, held, timer, waits] = ["", "", 0, false];
+  // a guess is on its way; when the teacher had last emptied a vote
+  let [sending, known] = [false, 0];
   show(line, false);
+  show(resend, false);
   return { root, render, waits: () => waits, stop };
 
   function stop() {
     clearTimeout(timer);
-    [open, waits] = ["", false]; // what is on its way is for no question
+    [open, waits, sending] = ["", false, false]; // what is on its way is for no question
   }
 
   function render() {
@@ -59,50 +64,85 @@ export function createBallot(app, changed) {
     if (complete) setText(code, codeOf(app, course.guess()));
     if (complete) setText(letters, t("pollCodeHelp", { count: lengthOf(app) }));
     if (room && !room.teacher && hasCodes(app)) follow(complete);
-    else show(line, false);
+    else tell("");
   }
 
-  /** Sends the guess when it is another one than before. */
+  /** Says something about the delivery; nothing if it is "". */
+  function tell(text, anew = false) {
+    setText(line, text);
+    show(line, text !== "");
+    if (anew) setText(resend, t("roomAgain"));
+    show(resend, anew);
+  }
+
+  /** Sends the guess when it is another one than before; asks what became of it when votes were emptied. */
   function follow(complete) {
     const { course } = app;
     const question = questionOf(app);
     const guess = complete ? JSON.stringify(plainOf(app, course.guess())) : "";
     const arrived = question !== open;
     if (course.revealed()) room.answered.add(question);
-    if (!arrived && guess === held) return;
-    [open, held, waits] = [question, guess, waits && !arrived];
-    show(line, false);
-    clearTimeout(timer);
     const late = room.answered.has(question);
-    if (late && guess && !course.revealed()) {
-      setText(line, t("roomLate"));
-      show(line, true);
-    } else if (guess && !late)
-      timer = arrived
-        ? setTimeout(ask, 0, question, guess)
-        : setTimeout(send, course.question().kind === "number" ? STILL_MS : 0, question, guess);
+    const emptied = moments.since() > known;
+    known = moments.since();
+    if (!arrived && guess === held) {
+      if (emptied && guess && !late && !sending) again(ask, 0);
+      return;
+    }
+    [open, held, waits, sending] = [question, guess, waits && !arrived, false];
+    tell(late && guess && !course.revealed() ? t("roomLate") : "");
+    clearTimeout(timer);
+    if (!guess || late) return;
+    if (arrived) again(ask, 0);
+    else sendSoon(course.question().kind === "number" ? STILL_MS : 0);
   }
 
-  async function send(question, guess) {
+  /** What a pupil has just done is sent without its moment, and so counts in any case. */
+  function sendSoon(pause) {
+    sending = true;
+    moments.guessed(open);
+    again(send, pause, {});
+  }
+
+  function sendAnew() {
+    tell("");
+    sendSoon(0);
+  }
+
+  /** @param {(question: string, guess: string, by: object) => any} what @param {number} pause @param {object} [by] */
+  function again(what, pause, by = { at: moments.of(open) }) {
+    clearTimeout(timer);
+    timer = setTimeout(what, pause, open, held, by);
+  }
+
+  /** @param {string} question @param {string} guess @param {object} by  its moment, if the page sends it by itself */
+  async function send(question, guess, by) {
+    sending = true;
     const reply = await heard(
-      room.ask({ do: "vote", voter: room.voter, question, guess: JSON.parse(guess) }),
+      room.ask({ do: "vote", voter: room.voter, question, guess: JSON.parse(guess), ...by }),
     );
-    if (question !== open || guess !== held) return;
-    setText(line, replyText(app, reply, t("roomSent"), t("roomLost")));
-    show(line, true);
-    if (!reply?.counted) timer = setTimeout(send, AGAIN_MS, question, guess);
-    hold(question, Boolean(reply?.waits));
+    moments.hear(reply);
+    if (reply?.counted) moments.guessed(question, reply.at);
+    if (question !== open || guess !== held) return undefined;
+    sending = !reply?.counted && !reply?.anew;
+    if (reply?.anew) return ask(question, guess, by);
+    tell(replyText(app, reply, t("roomSent"), t("roomLost")));
+    if (sending) again(send, AGAIN_MS);
+    return hold(question, Boolean(reply?.waits));
   }
 
-  /** Keeps the answer back while the teacher shows the vote. @param {string} question @param {boolean} now */
-  function hold(question, now) {
+  /**
+   * Keeps the answer back while the teacher shows the vote.
+   * @param {string} question
+   * @param {boolean} now
+   * @param {boolean} [anew]  the guess is from before the vote was emptied
+   */
+  function hold(question, now, anew = false) {
     const before = waits;
     waits = now;
-    if (now) {
-      setText(line, t("roomWait"));
-      show(line, true);
-    }
-    if (now) timer = setTimeout(ask, WAIT_MS, question, held);
+    if (anew) tell(t("roomAnew"), true);
+    else if (now) tell(t("roomWait"));
+    if (now) again(ask, WAIT_MS);
     if (now !== before) {
       changed();
       line.scrollIntoView({ block: "nearest" }); // on a phone it is behind the buttons of the lesson
@@ -111,16 +151,19 @@ export function createBallot(app, changed) {
 
   /**
    * Whether the answer is kept back; who cannot ask waits no longer, and asks again later. A guess that is not
-   * there any more is sent again.
+   * there any more is sent again, unless it is from before the vote was emptied.
    */
-  async function ask(question, guess) {
-    const reply = await heard(room.ask({ do: "wait", voter: room.voter, question }));
+  async function ask(question, guess, by) {
+    const reply = await heard(room.ask({ do: "wait", voter: room.voter, question, ...by }));
+    moments.hear(reply);
     if (question !== open || guess !== held) return undefined;
     const now = Boolean(reply?.waits);
-    if (now && !reply.counted) return send(question, guess);
-    if (waits && !now) setText(line, t(reply ? "roomShown" : "roomLost"));
-    hold(question, now);
-    if (!reply) timer = setTimeout(ask, AGAIN_MS, question, guess);
+    const anew = Boolean(reply?.anew);
+    if (now && !reply.counted && !anew) return send(question, guess, by);
+    if (waits && !now && !anew) tell(t(reply ? "roomShown" : "roomLost"));
+    else if (reply?.counted && !resend.hidden) tell(t("roomSent")); // from another tab
+    hold(question, now, anew);
+    if (!reply) again(ask, AGAIN_MS);
     return undefined;
   }
 }
@@ -134,7 +177,7 @@ export function createBallot(app, changed) {
  */
 export function createGathering(app, draw) {
   const { t } = app;
-  const { room } = app.teaching;
+  const { room, moments } = app.teaching;
   const question = questionOf(app);
   const state = el("p", { class: "vv-note" });
   const turn = button({
@@ -185,7 +228,9 @@ export function createGathering(app, draw) {
     clearTimeout(timer);
     requests += 1;
     const mine = requests;
-    const reply = await heard(room.ask({ do: what, teacher: room.teacher, question }));
+    const since = moments.counting(question);
+    const reply = await heard(room.ask({ do: what, teacher: room.teacher, question, since }));
+    if (reply?.since) moments.count(question, reply.since, what === "new");
     if (!root.isConnected) stop(); // where the board is made anew, no dialog is closed
     if (ended || mine !== requests) return; // what was done meanwhile is newer
     if (!document.hidden) timer = setTimeout(look, LOOK_MS, "tally");

@@ -27,6 +27,7 @@ QUESTION = re.compile("[0-9a-z]{1,8}")  # a hash of lesson, step, model and pict
 CALL = re.compile("[0-9a-f]{8}")  # a random number of the teacher's page
 QUERY = re.compile(r"[\w.~%=&-]{0,200}", re.ASCII)  # of a link to a step
 LARGEST = 10**9  # of a number that is guessed
+LATEST = 2**53  # of a moment; JavaScript holds whole numbers up to here
 TOLD = """\
 A class can vote in lessons. Its pupils, on the same network, open
   {pupils}
@@ -73,13 +74,26 @@ class Classroom:
     `secret` can see the guesses, close, reopen or empty a vote, call the class to a step of a
     lesson, and begin with another class. While their page shows an open vote, pupils who have voted
     wait for the answer.
+
+    What a page sends by itself comes with a moment, that of its guess: a guess from before the vote
+    was emptied, or another class began, is not counted until its pupil sends it again. A moment is
+    a whole number of milliseconds, and no two are the same.
     """
 
     def __init__(
-        self, secret: str | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        secret: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        calendar: Callable[[], float] = time.time,
     ) -> None:
-        """`secret`: the teacher's word; None: a new one. `clock` gives seconds."""
+        """`secret`: the teacher's word; None: a new one. `clock` and `calendar` give seconds; the
+        calendar goes on while the app is not running.
+        """
         self._clock = clock
+        self._calendar = calendar
+        self._last = 0  # moment
+        self._began = 0  # moment: when this class began
+        self._emptied: OrderedDict[str, int] = OrderedDict()  # question -> moment
         self.secret = secret or secrets.token_urlsafe(12)
         self.address: str | None = None  # for pupils, with a slash; None if none is known
         self._lock = threading.Lock()
@@ -101,12 +115,17 @@ class Classroom:
         try:
             match request:
                 case {"do": "vote", "voter": voter, "question": question, "guess": guess}:
-                    return self._vote(_matched(VOTER, voter), _matched(QUESTION, question), guess)
+                    place = _matched(VOTER, voter), _matched(QUESTION, question)
+                    return self._vote(*place, guess, _moment(request.get("at")))
                 case {"do": "wait", "voter": voter, "question": question}:
-                    return self._wait(_matched(VOTER, voter), _matched(QUESTION, question))
+                    place = _matched(VOTER, voter), _matched(QUESTION, question)
+                    return self._wait(*place, _moment(request.get("at")))
                 case {"do": "address", "teacher": teacher, "query": query}:
                     self._check(teacher)
                     return self._way(_matched(QUERY, query))
+                case {"do": "called", "teacher": teacher, "since": since}:
+                    self._check(teacher)
+                    return self._called(_moment(since) or 0)
                 case {"do": "called"}:
                     return self._called()
                 case {"do": "call", "teacher": teacher, "call": call, **place}:
@@ -117,7 +136,8 @@ class Classroom:
                     return self._begin()
                 case {"do": "tally" | "close" | "open" | "empty" as do, **others}:
                     self._check(others.get("teacher"))
-                    return self._teach(do, _matched(QUESTION, others.get("question")))
+                    since = _moment(others.get("since")) or 0
+                    return self._teach(do, _matched(QUESTION, others.get("question")), since)
             raise VitvizError(NOT_TAKEN)
         except VitvizError as error:
             return refused(error.message)
@@ -129,22 +149,39 @@ class Classroom:
         if not known:
             raise VitvizError(NOT_TEACHER)
 
-    def _vote(self, voter: str, question: str, guess: Any) -> dict[str, Any]:
+    def _vote(self, voter: str, question: str, guess: Any, at: int | None) -> dict[str, Any]:
+        """Count a guess. `at`: when it was made, if its page sends it by itself."""
         counted = _guess(guess)
         with self._lock:
             if question in self._closed:
                 raise VitvizError(Message("web.class_closed"))
+            if at is not None and at < self._since(question):
+                return {"counted": False, "anew": True, "at": self._now()}
             if voter not in self._guesses and len(self._guesses) >= limits.VOTERS:
                 raise VitvizError(Message("web.class_full", most=limits.VOTERS))
             known = self._guesses.setdefault(voter, OrderedDict())
             keep(known, question, counted, limits.VOTER_GUESSES)
-        return {"counted": True} | ({"waits": True} if self._waits(question) else {})
+            now = self._now()
+        return {"counted": True, "at": now} | ({"waits": True} if self._waits(question) else {})
 
-    def _wait(self, voter: str, question: str) -> dict[str, Any]:
-        """Whether this pupil waits, and whether their guess is counted: after a restart none is."""
+    def _wait(self, voter: str, question: str, at: int | None) -> dict[str, Any]:
+        """Whether this pupil waits, and whether their guess is counted: after a restart none is.
+        "anew": it was, or would have been, before the vote was emptied or another class began.
+        """
         with self._lock:
             counted = question in self._guesses.get(voter, {})
-        return {"waits": self._waits(question), "counted": counted}
+            anew = not counted and (at or 0) < self._since(question)
+            now = self._now()
+        return {"waits": self._waits(question), "counted": counted, "anew": anew, "at": now}
+
+    def _now(self) -> int:
+        """A moment after all others, also after those of an app whose clock was ahead."""
+        self._last = max(int(1000 * self._calendar()), self._last + 1)
+        return self._last
+
+    def _since(self, question: str) -> int:
+        """The moment from which on guesses of a question count."""
+        return max(self._began, self._emptied.get(question, 0))
 
     def _waits(self, question: str) -> bool:
         """Whether pupils wait for the answer: the teacher's page shows the vote, and it is open."""
@@ -153,9 +190,15 @@ class Classroom:
             is_open = question not in self._closed
         return is_open and self._clock() - shown < limits.VOTE_SHOWN_SECONDS
 
-    def _teach(self, do: str, question: str) -> dict[str, Any]:
-        """Do a teacher's action. Returns the state after it: {"open", "guesses"}."""
+    def _teach(self, do: str, question: str, since: int) -> dict[str, Any]:
+        """Do a teacher's action. Returns the state after it: {"open", "guesses", "since"}.
+
+        `since`: what the teacher's page heard last, which the app has forgotten after a restart.
+        """
         with self._lock:
+            if since > self._since(question):
+                self._last = max(self._last, since)
+                keep(self._emptied, question, since, limits.VOTER_GUESSES)
             keep(self._shown, question, self._clock(), limits.VOTER_GUESSES)
             if do == "close":
                 keep(self._closed, question, True, limits.VOTER_GUESSES)
@@ -164,16 +207,18 @@ class Classroom:
             elif do == "empty":
                 self._empty(question)
             found = [known[question] for known in self._guesses.values() if question in known]
-            return {"open": question not in self._closed, "guesses": found}
+            is_open = question not in self._closed
+            return {"open": is_open, "guesses": found, "since": self._since(question)}
 
     def _begin(self) -> dict[str, Any]:
         """Begin with another class: no guesses, and every vote is open."""
         with self._lock:
-            self._guesses = {}
+            self._guesses = {}  # its vote stays shown, or waiting pupils would read of an answer
             self._closed.clear()
-            self._shown.clear()
+            self._emptied.clear()
+            self._began = self._now()
             self._call = None
-        return {"open": True, "guesses": []}
+            return {"open": True, "guesses": [], "since": self._began}
 
     def _bring(self, place: Any, call: str) -> dict[str, Any]:
         """Call the class to a step: 0 is what a lesson asks before its steps.
@@ -189,16 +234,25 @@ class Classroom:
                     return self._called()
         raise VitvizError(NOT_TAKEN)
 
-    def _called(self) -> dict[str, Any]:
-        """The call of the class, for every page. {"run", "call"}; a call of None: to no step"""
+    def _called(self, since: int = 0) -> dict[str, Any]:
+        """The call of the class, for every page. {"run", "call", "at", "since"}; a call of None: to
+        no step; since: when a vote was emptied last, or the class began, which the teacher's page
+        says after a restart
+        """
         with self._lock:
-            return {"run": self._run, "call": self._call}
+            self._began = max(self._began, since)
+            self._last = max(self._last, since)
+            since = max((self._began, *self._emptied.values()))
+            return {"run": self._run, "call": self._call, "at": self._now(), "since": since}
 
     def _empty(self, question: str) -> None:
         """Forget the guesses of a question, and voters without another guess. If the class is full,
         forget all: nobody must be able to lock a class out with made-up voters.
         """
         full = len(self._guesses) >= limits.VOTERS
+        if full:
+            self._began = self._now()
+        keep(self._emptied, question, self._now(), limits.VOTER_GUESSES)
         for known in self._guesses.values():
             known.pop(question, None)
         self._guesses = (
@@ -225,6 +279,12 @@ def qr_rows(text: str) -> list[str]:
 
 def _matched(pattern: re.Pattern[str], value: Any) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise VitvizError(NOT_TAKEN)
+    return value
+
+
+def _moment(value: Any) -> int | None:
+    if value is not None and not (type(value) is int and 0 <= value <= LATEST):
         raise VitvizError(NOT_TAKEN)
     return value
 
