@@ -1,11 +1,14 @@
-/** The poll: what a class sees when the answer is still being worked out. */
+/** The poll: what a class sees when the answer is still being worked out; the list of polls in each language. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { createPoll } from "../../vitviz/viewer/teaching/poll.js";
-import { sourceOf } from "./fixture.js";
+import { createPolls } from "../../vitviz/viewer/teaching/polls.js";
+import { guessBook } from "../../vitviz/viewer/state/memory.js";
+import { titleOf } from "../../vitviz/viewer/text/lesson.js";
+import { sourceOf, storageOf } from "./fixture.js";
 import { openPage, settled } from "./page.js";
 import { appOf, openStep } from "./walk.js";
 
@@ -23,4 +26,32 @@ test("an answer that is still worked out is drawn once it is there", async (cont
   known = app.course.question().options[0];
   await settled(400);
   assert.equal(dialog.querySelectorAll(".vv-poll-right").length, 1);
+});
+
+test("the polls until now are listed in the language of the page", async (context) => {
+  openPage(context);
+  const source = await sourceOf("cls");
+  const guesses = guessBook(storageOf());
+  const lesson = LESSONS.find(({ steps }) => steps.some(({ question }) => question?.kind === "choose"));
+  const at = lesson.steps.findIndex(({ question }) => question?.kind === "choose") + 1;
+  const listed = async (language, vote) => {
+    const app = /** @type {any} */ (appOf(source, { language }));
+    Object.assign(app.teaching, { guesses });
+    await openStep(app, lesson, at);
+    const polls = createPolls(app);
+    const values = { right: 1, count: 2 };
+    if (vote) polls.record(app.course.question().options.slice(0, 2), "said", { key: "pollRight", values });
+    return {
+      app,
+      values,
+      cells: polls.root.querySelectorAll("td").map(({ textContent }) => textContent),
+      name: polls.root.querySelector("summary").textContent,
+    };
+  };
+  await listed("en", true);
+  for (const language of ["ko", "en"]) {
+    const { app, values, cells, name } = await listed(language, false);
+    assert.deepEqual(cells, [titleOf(app, lesson) + ", " + at, "2", app.t("pollRight", values)]);
+    assert.equal(name, app.t("polls", { count: 1 }));
+  }
 });

@@ -85,16 +85,17 @@ export function createPoll(app) {
     if (revealed && known === null && dialog.isConnected) later = setTimeout(draw, SOON_MS);
     const drawn = ({ choose: bars, number: line }[question.kind] ?? maps)(guesses, known ?? null);
     const told = (known ?? null) !== null;
-    const right = told && guesses.length ? rightText(guesses, known) : "";
-    figure.replaceChildren(...(right ? [el("p", { class: "vv-poll-score", text: right })] : []), ...drawn);
+    const right = told && guesses.length ? rightCount(guesses, known) : null;
+    const score = right && el("p", { class: "vv-poll-score", text: t(right.key, right.values) });
+    figure.replaceChildren(...(score ? [score] : []), ...drawn);
     if (room?.heard()) polls.record(guesses, told ? truthText(known) : "", right);
   }
 
-  function rightText(guesses, known) {
+  function rightCount(guesses, known) {
     const right = rightOf(app, guesses, known);
     return question.kind === "patches"
-      ? t("pollShared", { right: right.toFixed(1), count: paintable(question, app.source) })
-      : t("pollRight", { right, count: guesses.length });
+      ? { key: "pollShared", values: { right: right.toFixed(1), count: paintable(question, app.source) } }
+      : { key: "pollRight", values: { right, count: guesses.length } };
   }
 
   /** The truth in words, where it is a word or a number. */

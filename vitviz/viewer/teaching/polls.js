@@ -9,14 +9,17 @@ import { button } from "../parts/widgets.js";
 import { optionText, stepText, titleOf, written } from "../text/lesson.js";
 import { photoName, tokenName } from "../text/words.js";
 import { questionOf } from "../lessons/codes.js";
+import { OWN } from "../lessons/own.js";
 
 const KEPT = "class/polls";
 const COLUMNS = ["first", "lesson", "step", "picture", "question", "answer", "guess", "votes"];
 
 /**
- * @typedef {{first: string, lesson: string, step: number, picture: string, question: string, answer: string,
- *   right: string, votes: [string, number][]}} Poll  first: when it was opened; votes: each guess in words, and
- *   how many made it
+ * @typedef {{key: string, values: Record<string, string|number>}} Right  a text
+ * @typedef {{first: string, id: string, lesson: string, step: number, picture: string, question: string,
+ *   answer: string, right: Right|null, votes: [string, number][]}} Poll  first: when it was opened; id: of the lesson,
+ *   whose title is in the language of the vote, as all words of the table are; votes: each guess in words, and how
+ *   many made it; right: null while the answer was not shown
  */
 
 /** The polls, by their questions. @param {import("../main.js").App} app @returns {Record<string, Poll>} */
@@ -77,7 +80,7 @@ export function createPolls(app) {
    * Notes how the open question stands.
    * @param {any[]} guesses
    * @param {string} answer  the truth in words; "" while it is not shown
-   * @param {string} right  how many are right, in words; "" while it is not shown
+   * @param {Right|null} right  how many are right; null while it is not shown
    */
   function record(guesses, answer, right) {
     const polls = pollsOf(app);
@@ -88,12 +91,13 @@ export function createPolls(app) {
       counts.set(text, (counts.get(text) ?? 0) + 1);
     const poll = {
       first: known?.first ?? new Date().toISOString(),
+      id: course.lesson().id,
       lesson: titleOf(app, course.lesson()),
       step: course.number(),
       picture: photoName(app),
       question: stepText(app, "question") ?? "",
       answer: answer || known?.answer || "",
-      right: right || (answer ? "" : (known?.right ?? "")),
+      right: right ?? (answer ? null : (known?.right ?? null)),
       votes: [...counts],
     };
     app.teaching.guesses.keep(KEPT, guesses.length > 0 ? { ...others, [question]: poll } : others);
@@ -106,10 +110,20 @@ export function createPolls(app) {
     setText(summary, t("polls", { count: polls.length }));
     body.replaceChildren(
       ...polls.map((poll) =>
-        el("tr", {}, ...cells("td", [poll.lesson + ", " + poll.step, sum(poll), poll.right || "–"])),
+        el("tr", {}, ...cells("td", [lessonText(poll) + ", " + poll.step, sum(poll), rightText(poll)])),
       ),
     );
     show(root, polls.length > 0);
+  }
+
+  /** In the language of the page, where the lesson is one of vitviz. */
+  function lessonText({ id, lesson }) {
+    const known = id !== OWN && course.lessons.find((other) => other.id === id);
+    return known ? titleOf(app, known) : lesson;
+  }
+
+  function rightText({ right }) {
+    return right?.key ? t(right.key, right.values) : "–";
   }
 
   function save() {
