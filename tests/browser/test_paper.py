@@ -148,6 +148,15 @@ def a_plan_is_printed(seen, language: str) -> None:
     plan.get_by_role("link", name=lessons["matter"]).click()
     seen.ready("bison.jpg")
     seen.is_(lesson="matter", step=1)
+    page.locator("#vv-lessons").click()
+    page.get_by_text(dictionary(language, "viewer")["lessonTeacherLinks"], exact=True).click()
+    links = page.locator(".vv-handout > li", has_text=lessons["matter"])
+    expect(links).to_contain_text(texts["serves_matter"])
+    page.locator(".vv-lesson-list summary").get_by_text(texts["title"], exact=True).click()
+    page.locator(".vv-plans summary").get_by_text(texts["name_lesson"], exact=True).click()
+    plan.get_by_role("link", name=texts["does_things"]).click()
+    page.locator(".vv-own-columns").wait_for()
+    expect(page.locator("html")).to_have_attribute("lang", language)
 
 
 def test_a_step_that_asks_for_a_number_leaves_a_line_where_others_name_it(visit) -> None:

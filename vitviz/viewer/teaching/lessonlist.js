@@ -2,7 +2,7 @@
 
 import { createDialog } from "../parts/dialog.js";
 import { el } from "../parts/dom.js";
-import { goalOf, titleOf } from "../text/lesson.js";
+import { competencesOf, goalOf, titleOf } from "../text/lesson.js";
 import { OWN } from "../lessons/own.js";
 import { originOf } from "../lessons/course.js";
 import { firstOf, stepAt } from "../lessons/steps.js";
@@ -11,6 +11,9 @@ import { createOwnLesson } from "./ownlesson.js";
 import { createPlans } from "./plans.js";
 import { createCheckLine } from "./selfcheck.js";
 import { button } from "../parts/widgets.js";
+
+/** Part of a plan that is no lesson, but has a page: a model is taught things from the room. */
+const THINGS = "things";
 
 /**
  * @param {import("../main.js").App} app
@@ -94,13 +97,17 @@ export function createLessonList(app, lessons, linkTo) {
     check.showModal();
   }
 
-  /** The link to a part of a plan, if it is a lesson. */
+  /** The link to a part of a plan, if it is a lesson, or what is taught in the playground. */
   function planned(id, step) {
     const lesson = lessons.find((other) => other.id === id);
-    return lesson ? linkOf(lesson, step ?? firstOf(lesson)) : null;
+    if (lesson) return linkOf(lesson, step ?? firstOf(lesson));
+    if (id !== THINGS || !app.page.play) return null;
+    const url = new URL(linkOf(lessons[0], 1));
+    url.search = String(new URLSearchParams({ teach: "", lang: app.language }));
+    return url.href;
   }
 
-  /** For each lesson the links to its steps, and to its key. */
+  /** For each lesson its competences, the links to its steps, and to its key. */
   function handout() {
     return el(
       "div",
@@ -117,6 +124,7 @@ export function createLessonList(app, lessons, linkTo) {
               {},
               el("b", { text: titleOf(app, lesson) }),
               el("span", { class: "vv-note", text: " " + t("lessonMinutes", { minutes: lesson.minutes }) }),
+              el("p", { class: "vv-note", text: competencesOf(app, lesson.id) }),
               el(
                 "p",
                 { class: "vv-handout-links" },

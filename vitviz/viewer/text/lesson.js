@@ -239,10 +239,14 @@ export function planTeaches({ t }, plan) {
  * @param {string[]} lessons  the ids of lessons and of other activities
  */
 export function servedBy({ t }, lessons) {
-  const keys = lessons.map((id) => "plan.serves_" + id).filter(hasText);
-  const names = new Set(keys.flatMap((key) => t(key).split("; ")));
+  const texts = lessons.map((id) => competencesOf({ t }, id)).filter(Boolean);
+  const names = new Set(texts.flatMap((text) => text.split("; ")));
   return names.size > 0 ? t("plan.serves", { competences: [...names].join("; ") }) : "";
 }
+
+/** The names of the competences that a lesson serves; "" where it serves none. */
+export const competencesOf = ({ t }, lesson) =>
+  hasText("plan.serves_" + lesson) ? t("plan.serves_" + lesson) : "";
 
 /**
  * Numbers in order; where three and more follow each other, the first and the last of them.
