@@ -15,6 +15,8 @@ from tests.running import running_app, until
 PANDA = "red-panda.jpg"
 ASK = "model=photos&example=red-panda&lesson=ask&step="
 SENT = "Your guess was sent to the class."
+ABOVE = """([one, other]) =>
+    one.getBoundingClientRect().bottom <= other.getBoundingClientRect().top"""
 AGAIN = "Send this guess again"
 WAITS = SENT + " The answer opens when your teacher shows it."
 WORD = re.compile(r"teacher=(\S+)")
@@ -35,8 +37,9 @@ def sit(browser, room):
     """Open the page as somebody of the class, with a browser of their own."""
     contexts, complaints, asked = [], [], []
 
-    def open_page(query: str):
-        context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US")
+    def open_page(query: str, width: int = 1280, height: int = 900):
+        size = {"width": width, "height": height}
+        context = browser.new_context(viewport=size, locale="en-US")
         context.add_init_script(ALL_PANELS)
         contexts.append(context)
         page = context.new_page()
@@ -185,7 +188,16 @@ def test_no_guess_of_before_is_counted_by_itself_in_an_emptied_vote_or_another_c
     tap(pupil, 8, 4)
     expect(count).to_have_text("Guesses: 1.")
     expect(said).to_have_text(WAITS)
+    phone = sit(f"{ASK}2", width=390, height=844)
+    tap(phone, 8, 4)
+    expect(count).to_have_text("Guesses: 2.")
     press(poll, "Empty")
+    # On a phone the button stands above those of the lesson.
+    again = phone.get_by_role("button", name=AGAIN)
+    expect(again).to_be_visible()
+    buttons = phone.locator(".vv-lesson > .vv-lesson-buttons")
+    phone.wait_for_function(ABOVE, arg=[again.element_handle(), buttons.element_handle()])
+    phone.context.close()
     expect(said).to_contain_text("Your teacher has emptied this vote or begun with a new class")
     expect(count).to_have_text("Guesses: 0.")
     expect(pupil.get_by_role("button", name="Show the answer")).to_have_attribute(

@@ -43,7 +43,7 @@ CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
 IN_LESSONS = re.compile(
     r"lesson(sIntro|Minutes|Gap_\w+|Right|Close|Far|Wrong|TeacherLinks|TeacherHelp|StepLink"
     r"|Blank|Answer|OnPage|sKept|sSent)|key(Tells|Elsewhere)|sheet[A-Z]\w+|polls[A-Z]\w+"
-    r"|pollHelp\w*|room(New|Anew|Again|Close|Reopen|Empty|Open|Way|Qr)\w*"
+    r"|pollHelp\w*|room[A-Z]\w+"
 )
 # Keys of texts of the viewer that the playground shares: the drawing field, several files.
 SHARED = re.compile(r"draw(Field|Help|Undo|Clear|Width|Ink|Pen)|photoOnly$")

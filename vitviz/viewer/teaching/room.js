@@ -40,6 +40,7 @@ export function createBallot(app, changed) {
   const { room, moments } = app.teaching;
   const line = el("p", { class: "vv-note vv-ballot-said", role: "status" });
   const resend = button({ onClick: sendAnew });
+  resend.classList.add("vv-ballot-again");
   const code = el("output", { class: "vv-lesson-code" });
   const letters = el("p", { class: "vv-note" });
   const codes = el("details", {}, el("summary", { class: "vv-note", text: t("pollCode") }), code, letters);
@@ -138,15 +139,14 @@ export function createBallot(app, changed) {
    * @param {boolean} [anew]  the guess is from before the vote was emptied
    */
   function hold(question, now, anew = false) {
-    const before = waits;
+    const before = [waits, resend.hidden].join();
     waits = now;
     if (anew) tell(t("roomAnew"), true);
     else if (now) tell(t("roomWait"));
     if (now) again(ask, WAIT_MS);
-    if (now !== before) {
-      changed();
-      line.scrollIntoView({ block: "nearest" }); // on a phone it is behind the buttons of the lesson
-    }
+    if ([waits, resend.hidden].join() === before) return;
+    changed();
+    (anew ? resend : line).scrollIntoView({ block: "nearest" }); // on a phone it is behind the buttons
   }
 
   /**
