@@ -15,6 +15,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"kind": "remove", "patches": [0, 5]},
         {"kind": "cut", "edges": "patches to prefix", "layers": [1], "heads": "all"},
         {"kind": "scramble", "rows": "patches", "layers": [2], "seed": 4},
+        {"kind": "add", "patches": "cls", "layer": 1, "toward": 3, "factor": 1.5},
         {"kind": "replace", "patches": [7, 8, 9, 12], "by": "black", "seed": 0},
         {"kind": "replace", "patches": [6], "by": "noise", "seed": 5},
     ],
@@ -31,6 +32,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"kind": "shuffle", "cells": 2, "seed": 3},
         {"kind": "swap", "patches": [3, 13]},
         {"kind": "branch", "layer": 1, "branch": "mlp"},
+        {"kind": "add", "patches": "all", "layer": 2, "toward": 2, "factor": -0.75},
     ],
     "registers": [
         {"kind": "remove", "patches": [2, 3, 4, 5, 6, 11, 12, 23]},
@@ -49,6 +51,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"kind": "even", "rows": "cls", "layers": [1]},
         {"kind": "scramble", "rows": "patches", "layers": [2], "seed": 0},
         {"kind": "remove", "patches": [3]},
+        {"kind": "add", "patches": [0, 8], "layer": 2, "toward": 0, "factor": 2},
     ],
     "grey": [
         {"kind": "positions", "by": "off", "seed": 0},

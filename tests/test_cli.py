@@ -526,7 +526,9 @@ def test_changes_and_explainers_are_written_and_told(capsys, tmp_path, model, pi
     out_folder = tmp_path / "out"
     options = ["--remove", "3,4", "--head-off", "1,0", "--shuffle", "2"]
     options += ["--positions", "learned-off"]
-    options += ["--intervene", '[{"kind": "even", "rows": "cls", "layers": [0]}]']
+    steered = {"kind": "add", "patches": "cls", "layer": 1, "toward": "class 2", "factor": -1.5}
+    listed = [{"kind": "even", "rows": "cls", "layers": [0]}, steered]
+    options += ["--intervene", json.dumps(listed)]
     options += ["--explain", "generic", "centre", "--target", "class 2", "--out", out_folder]
     code, out, err = call(capsys, picture, "--model", model, *options)
     assert (code, err) == (0, "")
@@ -535,7 +537,7 @@ def test_changes_and_explainers_are_written_and_told(capsys, tmp_path, model, pi
         {"kind": "positions", "by": "learned off"},
         {"kind": "shuffle", "cells": 2},
         {"kind": "head", "layer": 1, "head": 0},
-        {"kind": "even", "rows": "cls", "layers": [0]},
+        *listed,
     ]
     expected = analyze(vitviz.load(model), picture, interventions=changes)
     saved = Analysis.load(out_folder / "analysis.safetensors")

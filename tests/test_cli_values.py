@@ -23,8 +23,8 @@ NEARLY = [
     *("9" * 5000, "1_0", ",", "0,0", "0,,0", "1,99", "1,2,3", "cls", "mean", "all", "class 1"),
     *("[]", "{}", "[{}]", '[{"kind": "remove"}]', "[" * 5000, "tiny-cls", "é.png", "a\nb"),
 ]
-FIELDS = ("patches", "rows", "layers", "layer", "head", "by", "cells", "from")
-KINDS = st.sampled_from(["remove", "keep", "head", "even", "shuffle", "transplant"])
+FIELDS = ("patches", "rows", "layers", "layer", "head", "by", "cells", "from", "toward", "factor")
+KINDS = st.sampled_from(["remove", "keep", "head", "even", "shuffle", "transplant", "add"])
 CHANGES = st.lists(
     st.fixed_dictionaries({"kind": KINDS}, optional=dict.fromkeys(FIELDS, JSON)), max_size=2
 )

@@ -62,6 +62,10 @@ def each_kind(config: ViTConfig, other: Analysis) -> list[dict]:
         {"kind": "perturb", "target": target, "epsilon": 3, "steps": 2, "seed": 4}
         for target in ("away", "random", 0)
     ]
+    steered = [
+        {"kind": "add", "patches": "all", "layer": 0, "toward": 1, "factor": 0.5},
+        {"kind": "add", "patches": some, "layer": config.depth - 1, "toward": 0, "factor": -2},
+    ]
     tells = config.pos_embed or config.rotary or config.relative_bias
     values = [
         {"kind": "remove", "patches": some},
@@ -73,6 +77,7 @@ def each_kind(config: ViTConfig, other: Analysis) -> list[dict]:
         {"kind": "shuffle", "cells": 1, "seed": 1},
         {"kind": "swap", "patches": some},
         *(perturbed if config.num_classes and config.global_pool else []),
+        *(steered if config.num_classes and config.global_pool not in ("", "map") else []),
         *([{"kind": "positions", "by": "off"}] if tells else []),
         *([{"kind": "positions", "by": "shuffled", "seed": 2}] if tells else []),
         *([{"kind": "positions", "by": "learned off"}] if config.pos_embed else []),
@@ -98,6 +103,7 @@ def each_kind(config: ViTConfig, other: Analysis) -> list[dict]:
         values += [
             {"kind": "even", "rows": "cls", "layers": "all"},
             {"kind": "transplant", "patches": "cls", "layer": 1, "from": other},
+            *([{**steered[1], "patches": "cls"}] if steered[1] in values else []),
         ]
     return values
 

@@ -43,6 +43,7 @@ CHANGES = [
     {"kind": "remove", "patches": [1, 2]},
     {"kind": "head", "layer": 1, "head": 0, "by": "zero"},
     {"kind": "transplant", "patches": "cls", "layer": 3, "from": "example-dog"},
+    {"kind": "add", "patches": "cls", "layer": 3, "toward": 7, "factor": 0.5},
 ]
 # Good arguments of programs, by name and in order; a transplant has the name of a picture there.
 PROGRAMS: dict[str, dict[str, Any]] = {

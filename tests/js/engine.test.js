@@ -145,6 +145,7 @@ test("a pass begins at the first block that is not as it was in an earlier pass"
   assert.equal(run([head, branch]).from, 2);
   assert.equal(run([head, branch], { answer: true }).from, 3);
   assert.equal(run([{ kind: "even", rows: "all", layers: [2, 1] }]).from, 1);
+  assert.equal(run([{ kind: "add", patches: "all", layer: 1, toward: 0, factor: 1 }]).from, 1);
   assert.equal(run([{ kind: "remove", patches: [1] }]).from, 0);
   assert.equal(run([{ kind: "swap", patches: [1, 2] }, branch]).from, 0);
   assert.equal(core.run({ picture: bytesOf(model.other) }).from, 0);
@@ -242,6 +243,7 @@ test("interventions that cannot be done are refused for the reason that Python h
     many_edges: [{ kind: "cut", edges: Array(4097).fill([0, 0]) }],
     cells: [{ kind: "shuffle", cells: 2 }],
     fool_range: [{ kind: "perturb", epsilon: 9 }],
+    add_range: [{ kind: "add", patches: "all", layer: 0, toward: 1, factor: -101 }],
     perturb_twice: [{ kind: "perturb" }, { kind: "perturb", epsilon: 1 }],
     no_prefix: [{ kind: "even", rows: "cls" }],
     no_positions: [{ kind: "positions", by: "rotary off" }],
@@ -291,6 +293,20 @@ test("interventions that cannot be done are refused for the reason that Python h
     () => core.run({ picture, interventions: refusals.malformed }),
     (error) => error.values.example === KINDS.swap.example,
   );
+  for (const factor of [NaN, Infinity, "2", null, true]) {
+    const interventions = [{ kind: "add", patches: "all", layer: 0, toward: 1, factor }];
+    assert.throws(() => core.run({ picture, interventions }), { key: "malformed" }, String(factor));
+  }
+  for (const name of ["registers", "no_pool"]) {
+    const other = coreOf(
+      MODELS.find((model) => model.name === name),
+      bestKernels,
+    );
+    const { image_size: size, in_chans: channels } = other.facts.config;
+    const seen = new Uint8Array(size[0] * size[1] * channels);
+    const interventions = [{ kind: "add", patches: "all", layer: 0, toward: 0, factor: 1 }];
+    assert.throws(() => other.core.run({ picture: seen, interventions }), { key: "add_classes" }, name);
+  }
   const known = JSON.parse(
     readFileSync(new URL("../../vitviz/languages/en/experiments.json", import.meta.url), "utf8"),
   );

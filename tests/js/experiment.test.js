@@ -15,6 +15,7 @@ import {
   broughtBack,
   drawn,
   isExperiment,
+  isSteered,
   read,
   removedIn,
   withOne,
@@ -88,6 +89,11 @@ test("what no list writes is no experiment, and neither is what the model does n
     "constructor_1",
     "__proto___1",
     "shuffle_2_1e3",
+    "add_cls_2_1_nan",
+    "add_cls_2_1_1.",
+    "add_cls_2_1_--1",
+    "add_cls_2_1_1e3",
+    "add_cls_2_1",
     "*",
     "remove_0-60000.0-60000",
     "remove_0-60000*keep_0-60000",
@@ -116,9 +122,24 @@ test("what no list writes is no experiment, and neither is what the model does n
     ["transplant_16_0_example-cat", false],
     ["transplant_cls_1_model-x", false],
     ["transplant_cls_2_itself", true],
+    ["add_cls_2_1_-1.5", true],
+    ["add_0-15_0_6_0.25", true],
+    ["add_all_0_6_1e-7", true],
+    ["add_cls_3_1_1", false],
+    ["add_16_0_1_1", false],
   ]) {
     assert.equal(isExperiment(text, bounds), good, String(text));
   }
+});
+
+test("a model is steered if its head reads classes from the tokens", () => {
+  const found = ["cls", "no_cls", "distilled", "registers"].map((name) =>
+    isSteered(fixtureOf(name).manifest),
+  );
+  assert.deepEqual(found, [true, true, true, false]);
+  const { manifest } = fixtureOf("cls");
+  for (const [pool, is] of Object.entries({ token_avg: true, map: false, "": false }))
+    assert.equal(isSteered({ ...manifest, model: { ...manifest.model, pool } }), is, pool);
 });
 
 test("an experiment is in the link while it is shown, if it is short", () => {
@@ -187,6 +208,9 @@ test("strokes of one brush are one entry, rivals replace each other, and patches
   );
   assert.deepEqual(list, [remove(1, 3), black(5), remove(6), off("shuffled")]);
   assert.deepEqual(withOne([black(1)], { ...black(2), by: "mean" }), [black(1), { ...black(2), by: "mean" }]);
+  const add = (factor, patches) => ({ kind: "add", patches, layer: 1, toward: 2, factor });
+  assert.deepEqual(withOne([add(1, [2, 3])], add(2, [2, 3])), [add(2, [2, 3])]);
+  assert.deepEqual(withOne([add(1, [2, 3])], add(2, "cls")), [add(1, [2, 3]), add(2, "cls")]);
   assert.deepEqual(broughtBack(list, [3, 5]), [remove(1), remove(6), off("shuffled")]);
   assert.deepEqual(broughtBack([{ kind: "keep", patches: [2] }], [1]), [{ kind: "keep", patches: [1, 2] }]);
   const all = [...Array(16).keys()];
@@ -289,6 +313,21 @@ test("the code after a transplant analyses the other photo too", () => {
     ),
     vitviz,
   );
+});
+
+test("a class is called by its name", () => {
+  for (const [language, added, moved] of /** @type {[string, RegExp, RegExp]} */ ([
+    ["en", /^-1\.5 times the direction of class tabby added to CLS after layer 2$/, /towards class tabby$/],
+    ["ko", /^2번 레이어 뒤에서 CLS에 클래스 tabby 방향의 -1\.5배를 더함$/, /^클래스 tabby 쪽으로/],
+  ])) {
+    const manifest = { model: { labels: ["red panda", "tabby"], words: {} }, pass: {} };
+    const app = /** @type {any} */ (
+      appOf({ t: translator(language), language, taste: {}, comparisons: { besides: () => [] }, manifest })
+    );
+    const add = { kind: "add", patches: "cls", layer: 2, toward: 1, factor: -1.5 };
+    assert.match(changeName(add, app), added);
+    assert.match(changeName({ kind: "perturb", target: 1, epsilon: 4, steps: 8, seed: 0 }, app), moved);
+  }
 });
 
 test("squares are called by row and column, and layers are counted as layers, everywhere", () => {

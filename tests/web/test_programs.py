@@ -62,7 +62,8 @@ def test_explain_gives_the_map_of_python(client, picture, ours):
 
 
 def test_intervene_gives_both_answers(client, model, picture, ours):
-    changes = [{"kind": "remove", "patches": [3, 4]}]
+    steered = {"kind": "add", "patches": "cls", "layer": 1, "toward": "class 1", "factor": 1.5}
+    changes = [{"kind": "remove", "patches": [3, 4]}, steered]
     found = client.predict(handle_file(picture), changes, "tiny-cls", api_name="/intervene")
     changed = vitviz.analyze(vitviz.load(model), picture, interventions=changes)
     for said, analysis in ((found["before"], ours), (found["after"], changed)):
@@ -71,9 +72,13 @@ def test_intervene_gives_both_answers(client, model, picture, ours):
         probabilities = [one.probability for one in want]
         assert [one["probability"] for one in said] == pytest.approx(probabilities, rel=1e-3)
     assert found["changes"] == changed.changes()
-    wrong = [{"kind": "remove", "patches": [16]}]
-    with pytest.raises(AppError, match="patches count from 0 to 15"):
-        client.predict(handle_file(picture), wrong, "tiny-cls", api_name="/intervene")
+    for wrong, said in (
+        ({"kind": "remove", "patches": [16]}, "patches count from 0 to 15"),
+        ({**steered, "toward": "tabby"}, "tabby"),
+        ({**steered, "factor": 101}, "a number from -100 to 100, got 101"),
+    ):
+        with pytest.raises(AppError, match=said):
+            client.predict(handle_file(picture), [wrong], "tiny-cls", api_name="/intervene")
 
 
 def test_a_transplant_takes_tokens_of_any_picture_that_photo_takes(client, model, picture, ours):

@@ -119,7 +119,7 @@ def ablate(
     if not isinstance(wanted, list | tuple):
         raise SelectionError(Message("experiments.no_list", value=short(wanted)))
     lists = [item if isinstance(item, list | tuple) else [item] for item in wanted]
-    surgeries = [Surgery(read_interventions(item), config) for item in lists]
+    surgeries = [Surgery(read_interventions(item, card=loaded.card), config) for item in lists]
     if not surgeries:
         raise SelectionError("no intervention is named")
     fixed = class_named(loaded.card, target, "ablate")

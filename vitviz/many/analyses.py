@@ -50,7 +50,7 @@ def analyze_many(
     before the first picture is opened.
     """
     check_runs(loaded)
-    surgery = Surgery(read_interventions(interventions), loaded.card.config)
+    surgery = Surgery(read_interventions(interventions, card=loaded.card), loaded.card.config)
     found = watched(pictures_of(pictures), progress)
     note_others(pictures, progress)
     batches = in_batches(found, size_of(batch_size, loaded))

@@ -29,6 +29,7 @@ LIMITS = {
     "hidden_units": payload.HIDDEN_UNITS,
     "levels": intervention.MOST_LEVELS,
     "fooling_steps": intervention.MOST_FOOLING_STEPS,
+    "factor": intervention.MOST_FACTOR,
     "lead": fooling.LEAD,
     "gap": perturb.CONVERGED,
     "config": config.MOST,
@@ -49,7 +50,7 @@ TEXT = """\
 // Written by `python -m vitviz.payload.tables`.
 /**
  * Forms of the fields of an intervention, and its kind (vitviz/probe/intervene/).
- * @typedef {"number"|"list"|"pairs"|"word"|"picture"} Shape
+ * @typedef {"number"|"list"|"pairs"|"word"|"factor"|"picture"} Shape
  * @typedef {{shape: Shape, of: string, words: string[], past: number, count: number|null,
  *   needs: Record<string, string>, default: number|string|null}} Form
  * @typedef {{touches: string, example: string, told_by: string, same: string[]|null,
@@ -75,9 +76,9 @@ export const COUNTS = {COUNTS};
 /**
  * Bounds. interventions: in a pass; pairs: of tokens in an intervention; number: each number in it;
  * named: patches in a caption; donor_side: pixels; levels, fooling_steps: of `perturb`, which ends
- * at this lead of probability; gap: of a map that counts as adding up; config: of every size and
- * count in a config; parameters, tokens: of a model that runs in a page; kept: numbers that are
- * kept of its pass; rollout_tokens: of a model whose rollout a browser computes.
+ * at this lead of probability; factor: of `add`; gap: of a map that counts as adding up; config: of
+ * every size and count in a config; parameters, tokens: of a model that runs in a page; kept:
+ * numbers that are kept of its pass; rollout_tokens: of a model whose rollout a browser computes.
  */
 export const LIMITS = {LIMITS};
 

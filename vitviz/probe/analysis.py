@@ -489,7 +489,7 @@ class Analysis:
         Raises `SelectionError` as `analyze` does, and for an analysis that was changed already;
         `VitvizError` if the model is not at hand.
         """
-        surgery = Surgery(read_interventions(interventions), self.card.config)
+        surgery = Surgery(read_interventions(interventions, card=self.card), self.card.config)
         if self.interventions:
             raise SelectionError(Message("experiments.changed_already"))
         loaded = self._model(loaded, "operate")
@@ -736,7 +736,7 @@ def analyze(
     numbers that are not finite.
     """
     check_runs(loaded)
-    surgery = Surgery(read_interventions(interventions), loaded.card.config)
+    surgery = Surgery(read_interventions(interventions, card=loaded.card), loaded.card.config)
     if normalised:
         if invert or stretch:
             raise ImageError("invert and stretch are for photos, not for normalised pixels")

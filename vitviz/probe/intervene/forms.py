@@ -1,8 +1,10 @@
 """Forms: the values that a field of an intervention may hold, for Python, JSON and the page."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from numbers import Real
 from typing import Any, Literal
 
 from ...errors import SelectionError
@@ -54,21 +56,24 @@ class Form:
     """The values that a field may hold: numbers in some shape, or words in place of numbers.
 
     shape  "number", "list" (different numbers, at least one), "pairs" (at least one), "word" (no
-           number), or "picture" (whose tokens are taken: the name of a picture or an analysis)
+           number), "factor" (one finite number, whole or not), or "picture" (whose tokens are
+           taken: the name of a picture or an analysis)
     of     the kind of thing that the numbers count: one of `COUNTS`, or "cells", "seeds",
            "levels", "steps"
     words  the words allowed in place of numbers
     past   added to the bound of the numbers: layer L, after the last block, is a place too
     count  required length of a list; None: any
     needs  requirements of a word on the model, by the names of `NEEDS`
+    named  in Python a name may stand for the number; `Intervention.known` finds it
     """
 
-    shape: Literal["number", "list", "pairs", "word", "picture"]
+    shape: Literal["number", "list", "pairs", "word", "factor", "picture"]
     of: str = ""
     words: tuple[str, ...] = ()
     past: int = 0
     count: int | None = None
     needs: Mapping[str, str] = field(default_factory=dict)
+    named: bool = False
 
     def read(self, value: Any, *, kind: str, name: str) -> Any:
         """The value in Python's types: an int, a tuple, pairs as tuples, or a word.
@@ -79,11 +84,13 @@ class Form:
         if self.shape == "picture":
             return value
         if isinstance(value, str):
-            return _good(value, value in self.words)
+            return _good(value, value in self.words or self.named)
         match self.shape:
             case "number":
                 number = _number(value)
                 return _good(number, number >= 0 or self.of != "seeds")
+            case "factor":
+                return _factor(value)
             case "list":
                 numbers = _numbers(value)
                 _not_empty(numbers, kind, name)
@@ -123,7 +130,8 @@ class Form:
         return NEEDS[self.needs[value]] if isinstance(value, str) and value in self.needs else None
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """All that the page needs: names are for Python alone."""
+        return {name: value for name, value in asdict(self).items() if name != "named"}
 
 
 def _good(value: Any, good: bool) -> Any:
@@ -140,6 +148,17 @@ def _number(value: Any) -> int:
     if number is None or abs(number) > LARGEST:
         raise FormError
     return number
+
+
+def _factor(value: Any) -> float:
+    """A finite number; a whole one as an int, which JSON and sentences write as a page does."""
+    _good(value, isinstance(value, Real) and not isinstance(value, bool))
+    try:
+        factor = float(value)
+    except OverflowError as error:  # a whole number of 400 digits
+        raise FormError from error
+    _good(value, math.isfinite(factor))
+    return int(factor) if factor.is_integer() else factor
 
 
 def _numbers(value: Any) -> tuple[int, ...]:
@@ -172,6 +191,14 @@ def pairs(of: str, *words: str, needs: Needs = None, **default: Any) -> Any:
 
 def word(*words: str, needs: Needs = None, **default: Any) -> Any:
     return field(metadata={"form": Form("word", words=words, needs=needs or {})}, **default)
+
+
+def class_of() -> Any:
+    return field(metadata={"form": Form("number", "classes", named=True)})
+
+
+def factor() -> Any:
+    return field(metadata={"form": Form("factor")})
 
 
 def picture() -> Any:

@@ -14,18 +14,21 @@
     {"kind": "even",       "rows": "cls" | "patches" | "all", "layers": [0, 1] | "all"}
     {"kind": "scramble",   "rows": "patches", "layers": [5] | "all", "seed": 0}
     {"kind": "transplant", "patches": [40, 41] | "cls" | "all", "layer": 3, "from": an analysis}
+    {"kind": "add",        "patches": [40, 41] | "cls" | "all", "layer": 3, "toward": 7 | "tabby",
+                           "factor": 0.5}
 
 Patches, layers and heads count from 0, patches row by row without prefix tokens; queries and keys
 are tokens. "seed", "layers" and "heads" may be left out: 0, "all" and "all". Every field of
 `perturb` may be left out: target "away", epsilon 4, steps 8, seed 0. A seed is a whole number from
-0 to 2**31 - 1 (in a link to 999999999), with which `chance.py` draws. Each kind describes itself
+0 to 2**31 - 1 (in a link to 999999999), with which `chance.py` draws. The class of `add` is its
+number or its name; the factor is from -100 to 100. Each kind describes itself
 here; the page reads the same table (vitviz/payload/tables.py writes it), and `surgery.py` applies a
 list of them.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from torch import Tensor
@@ -34,7 +37,9 @@ from ...errors import SelectionError
 from ...languages import Message
 from ...model.config import ViTConfig
 from ...model.json_values import short
-from .forms import Form, FormError, number, numbers, pairs, picture, word
+from ...model.loaded import ModelCard
+from ..measure.predictions import class_named
+from .forms import Form, FormError, class_of, factor, number, numbers, pairs, picture, word
 
 if TYPE_CHECKING:
     from ..analysis import Analysis
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
 MOST = 64  # interventions in one pass
 MOST_LEVELS = 8  # of 255, that `perturb` may move a value
 MOST_FOOLING_STEPS = 32
+MOST_FACTOR = 100  # of `add`, up or down
 NAMED = 6  # so many patches are named in a caption; of more, their number
 
 Some = tuple[int, ...] | Literal["all"]
@@ -132,6 +138,13 @@ class Intervention:
             need = form.need(getattr(self, name))
             if need is not None and not need.met(config):
                 raise SelectionError(Message(f"experiments.{need.error}", kind=self.kind))
+
+    def known(self, card: ModelCard) -> "Intervention":
+        """The intervention in the words of a model: the name of a class becomes its number.
+
+        Raises `SelectionError` for a class that the model does not have.
+        """
+        return self
 
     def malformed(self) -> SelectionError:
         given = {name: getattr(self, name) for name in self.forms()}
@@ -419,25 +432,68 @@ class Transplant(Intervention):
         return {**super()._values(), "from": self.donor.name}
 
 
+@dataclass(frozen=True)
+class Add(Intervention):
+    """Add the direction of a class to tokens after block `layer`, which steers the model toward it.
+
+    patches  the tokens: some patches, CLS alone, or all of them with CLS
+    toward   the class, its number or its name
+    factor   -100 to 100: 1 adds as much as a token is long there; below 0 it steers away
+
+    `steering.py` says what the direction of a class is and how long a token.
+    """
+
+    patches: tuple[int, ...] | Literal["cls", "all"] = numbers(
+        "patches", "cls", "all", needs={"cls": "cls"}
+    )
+    layer: int = number("layers")
+    toward: int | str = class_of()
+    factor: float = factor()
+
+    kind, touches, told_by = "add", "tokens", "patches"
+    same, again = ("patches", "layer", "toward"), True
+    example = '{"kind": "add", "patches": "cls", "layer": 3, "toward": 7, "factor": 0.5}'
+
+    def known(self, card: ModelCard) -> "Add":
+        number = class_named(card, self.toward, self.kind)
+        assert number is not None
+        return replace(self, toward=number)
+
+    def check(self, config: ViTConfig) -> None:
+        if not config.num_classes or config.global_pool in ("", "map"):
+            raise SelectionError(Message("experiments.add_classes"))
+        if isinstance(self.toward, str):
+            raise self.malformed()
+        super().check(config)
+        if abs(self.factor) > MOST_FACTOR:
+            raise SelectionError(
+                Message("experiments.add_range", most=MOST_FACTOR, value=self.factor)
+            )
+
+
 KINDS: dict[str, type[Intervention]] = {
     kind.kind: kind
     for kind in (
         Remove, Keep, Replace, Shuffle, Swap, Perturb, ChangePositions, Head, Branch, Cut, Even,
-        Scramble, Transplant,
+        Scramble, Transplant, Add,
     )
 }  # fmt: skip
 
 
-def read(values: Any, donors: Mapping[str, Any] | None = None) -> tuple[Intervention, ...]:
+def read(
+    values: Any, donors: Mapping[str, Any] | None = None, card: ModelCard | None = None
+) -> tuple[Intervention, ...]:
     """A list of interventions, as values or in JSON's types. Raises `SelectionError`.
 
-    `donors` are the analyses that a transplant names as "from" where that is a text.
+    `donors` are the analyses that a transplant names as "from" where that is a text; `card` is the
+    model whose names of classes become numbers.
     """
     if isinstance(values, Intervention | Mapping) or not isinstance(values, list | tuple):
         raise SelectionError(Message("experiments.no_list", value=short(values)))
     if len(values) > MOST:
         raise SelectionError(Message("experiments.many", most=MOST, count=len(values)))
-    return tuple(_read(value, donors or {}) for value in values)
+    read_ = tuple(_read(value, donors or {}) for value in values)
+    return read_ if card is None else tuple(one.known(card) for one in read_)
 
 
 def _read(value: Any, donors: Mapping[str, Any]) -> Intervention:

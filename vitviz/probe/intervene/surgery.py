@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import torch
 from PIL import Image, ImageFilter
@@ -19,9 +19,11 @@ from ..capture.cuts import Cuts, Edges, among
 from ..capture.grid import PatchGrid
 from ..capture.recorder import listening
 from ..capture.trace import Trace
+from . import steering
 from .chance import Chance
 from .fooling import fool
 from .intervention import (
+    Add,
     Branch,
     ChangePositions,
     Cut,
@@ -232,6 +234,8 @@ class Surgery:
                     self._listen_to_places(vit, listen)
                 elif isinstance(intervention, Transplant):
                     self._listen_for_transplant(vit, listen, intervention, device)
+                elif isinstance(intervention, Add):
+                    self._listen_to_add(vit, listen, intervention)
             for layer in range(self.config.depth):
                 self._listen_to_attention(vit, listen, layer)
             for branch in self._of(Branch):
@@ -282,16 +286,9 @@ class Surgery:
     def _listen_for_transplant(
         self, vit: ViT, listen: Callable[..., None], transplanted: Transplant, device: torch.device
     ) -> None:
-        n, first = self.config.num_tokens, self.config.num_prefix_tokens
-        taken = torch.zeros(n, dtype=torch.bool)
-        if transplanted.patches == "cls":
-            taken[0] = True
-        elif transplanted.patches == "all":
-            taken[:] = True
-        else:
-            taken[[first + patch for patch in transplanted.patches]] = True
-        donor = torch.zeros(n, self.config.embed_dim)
-        rows = min(n, len(transplanted.donor.tokens))
+        taken = self._named(transplanted.patches)
+        donor = torch.zeros(self.config.num_tokens, self.config.embed_dim)
+        rows = min(len(donor), len(transplanted.donor.tokens))
         # With another number of patches only CLS is taken.
         donor[:rows] = transplanted.donor.tokens[:rows]
         taken, donor = taken[:, None].to(device), donor.to(device)
@@ -304,6 +301,30 @@ class Surgery:
         # Behind the module before the layer, so that a trace hears what really enters it.
         before = vit.blocks[transplanted.layer - 1] if transplanted.layer else vit.norm_pre
         listen(before.register_forward_hook, transplant)
+
+    def _listen_to_add(self, vit: ViT, listen: Callable[..., None], change: Add) -> None:
+        assert not isinstance(change.toward, str)
+        directions = steering.directions(vit, change.toward)
+        taken = self._named(change.patches)[:, None].to(directions.device)
+        steps = change.factor * taken * directions
+
+        def add(_module: object, args: Any, out: Tensor) -> Tensor:
+            places = args[1] if len(args) > 1 else None
+            length = steering.length(self._stay(out))
+            return out + (length * (steps if places is None else steps[places])).to(out.dtype)
+
+        listen(vit.blocks[change.layer].register_forward_hook, add)
+
+    def _named(self, patches: tuple[int, ...] | Literal["cls", "all"]) -> Tensor:
+        """The tokens that "patches" of an intervention names. (N,) bool"""
+        taken = torch.zeros(self.config.num_tokens, dtype=torch.bool)
+        if patches == "cls":
+            taken[0] = True
+        elif patches == "all":
+            taken[:] = True
+        else:
+            taken[[self.config.num_prefix_tokens + int(patch) for patch in patches]] = True
+        return taken
 
     def _listen_to_attention(self, vit: ViT, listen: Callable[..., None], layer: int) -> None:
         attn = vit.blocks[layer].attn

@@ -34,6 +34,7 @@ function checkField(intervention, name, { shape, of, words, count }) {
   const malformed = malformedError(intervention.kind, intervention);
   if (shape === "picture" || (typeof value === "string" && words.includes(value))) return;
   if (shape === "number" && isNumber(value, of === "seeds" ? 0 : undefined)) return;
+  if (shape === "factor" && Number.isFinite(value)) return;
   if ((shape !== "list" && shape !== "pairs") || !Array.isArray(value)) throw malformed;
   if (value.length === 0) throw new SelectionError("empty", { kind: intervention.kind, what: name });
   if (shape === "pairs") {
@@ -85,6 +86,7 @@ function readInterventions(values) {
  * Interventions that fit a model and each other.
  * @typedef {{tokens: Float32Array, width: number}} Donor  the tokens of another pass before the layer of a
  *   transplant
+ * @typedef {{token: number, row: number}} Named  a token and its row in the sequence
  */
 export class Surgery {
   /**
@@ -163,6 +165,8 @@ export class Surgery {
     const { config } = this;
     const { kind } = intervention;
     const fields = Object.entries(KINDS[kind].fields);
+    if (kind === "add" && (config.num_classes === 0 || config.global_pool === ""))
+      throw new SelectionError("add_classes");
     for (const [name, { of, past }] of fields) {
       if (!Object.hasOwn(COUNTS, of)) continue;
       const end = config[COUNTS[of]] + past;
@@ -179,6 +183,8 @@ export class Surgery {
     if (kind === "shuffle") this.#checkCells(intervention);
     if (kind === "perturb") this.#checkRanges(intervention);
     if (kind === "transplant") this.#checkDonor(intervention, donor);
+    if (kind === "add" && Math.abs(intervention.factor) > LIMITS.factor)
+      throw new SelectionError("add_range", { most: LIMITS.factor, value: intervention.factor });
   }
 
   #checkCells({ cells }) {
@@ -427,12 +433,14 @@ export class Surgery {
   }
 
   /**
-   * Whether a layer must output all tokens: a head is set to its mean there, or tokens are replaced after it.
+   * Whether a layer must output all tokens: a head is set to its mean there, or tokens are replaced after it
+   * or added to.
    */
   meets(layer) {
     return this.interventions.some(
       (item) =>
-        (item.kind === "head" && item.layer === layer) || (item.kind === "transplant" && item.layer > layer),
+        (["head", "add"].includes(item.kind) && item.layer === layer) ||
+        (item.kind === "transplant" && item.layer > layer),
     );
   }
 
@@ -441,31 +449,49 @@ export class Surgery {
     return this.of("branch").some((item) => item.layer === layer && item.branch === branch);
   }
 
-  /** Replace transplanted tokens before a layer, in place. */
-  transplant(layer, x, stride) {
+  /**
+   * Replace transplanted tokens before a layer, and add to those of the layer before it, in place and in the
+   * order of the list.
+   * @param {number} layer
+   * @param {Float32Array} x
+   * @param {number} stride
+   * @param {(item: Intervention, x: Float32Array, rows: Named[]) => void} [add]  the model's part, of add
+   */
+  edit(layer, x, stride, add) {
     const { embed_dim: dim } = this.config;
-    for (const { token, row, tokens } of this.transplanted(layer))
-      x.set(tokens.subarray(token * dim, (token + 1) * dim), row * stride);
+    this.interventions.forEach((item, at) => {
+      if (item.kind === "add" && item.layer === layer - 1) add?.(item, x, this.named(item, layer));
+      if (item.kind !== "transplant" || item.layer !== layer) return;
+      const { tokens } = /** @type {Donor} */ (this.donors[at]);
+      for (const { token, row } of this.named(item, layer))
+        x.set(tokens.subarray(token * dim, (token + 1) * dim), row * stride);
+    });
+  }
+
+  /** The tokens that are transplanted before a layer, and their rows. @returns {Named[]} */
+  transplanted(layer) {
+    return this.interventions.flatMap((item) =>
+      item.kind === "transplant" && item.layer === layer ? this.named(item, layer) : [],
+    );
   }
 
   /**
-   * The tokens that are transplanted before a layer, their rows, and the donor's tokens. Before the first
-   * block all tokens are in the sequence.
+   * The tokens that `patches` of an intervention names, and their rows. Before the first block all tokens are
+   * in the sequence.
+   * @param {Intervention} intervention
+   * @param {number} layer
+   * @returns {Named[]}
    */
-  transplanted(layer) {
+  named({ patches }, layer) {
     const { num_tokens: all, num_prefix_tokens: prefix } = this.config;
     const rows = layer === 0 ? Array.from({ length: all }, (_, token) => token) : this.sequence;
-    return this.interventions.flatMap((item, at) => {
-      if (item.kind !== "transplant" || item.layer !== layer) return [];
-      const { tokens } = /** @type {Donor} */ (this.donors[at]);
-      const is =
-        item.patches === "all"
-          ? () => true
-          : item.patches === "cls"
-            ? (token) => token === 0
-            : (token) => item.patches.includes(token - prefix);
-      return rows.map((token, row) => ({ token, row, tokens })).filter(({ token }) => is(token));
-    });
+    const is =
+      patches === "all"
+        ? () => true
+        : patches === "cls"
+          ? (token) => token === 0
+          : (token) => patches.includes(token - prefix);
+    return rows.map((token, row) => ({ token, row })).filter(({ token }) => is(token));
   }
 
   /**

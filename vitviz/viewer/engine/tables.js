@@ -3,7 +3,7 @@
 // Written by `python -m vitviz.payload.tables`.
 /**
  * Forms of the fields of an intervention, and its kind (vitviz/probe/intervene/).
- * @typedef {"number"|"list"|"pairs"|"word"|"picture"} Shape
+ * @typedef {"number"|"list"|"pairs"|"word"|"factor"|"picture"} Shape
  * @typedef {{shape: Shape, of: string, words: string[], past: number, count: number|null,
  *   needs: Record<string, string>, default: number|string|null}} Form
  * @typedef {{touches: string, example: string, told_by: string, same: string[]|null,
@@ -124,6 +124,16 @@ export const KINDS = {
       layer: { ...FORM, shape: "number", of: "layers", past: 1 }, from: { ...FORM, shape: "picture" },
     },
   },
+  add: {
+    ...KIND, touches: "tokens",
+    example: "{\"kind\": \"add\", \"patches\": \"cls\", \"layer\": 3, \"toward\": 7, \"factor\": 0.5}",
+    told_by: "patches", same: ["patches", "layer", "toward"], again: true,
+    fields: {
+      patches: { ...FORM, shape: "list", of: "patches", words: ["cls", "all"], needs: { cls: "cls" } },
+      layer: { ...FORM, shape: "number", of: "layers" }, toward: { ...FORM, shape: "number", of: "classes" },
+      factor: { ...FORM, shape: "factor" },
+    },
+  },
 };
 
 /**
@@ -148,14 +158,14 @@ export const COUNTS = {
 /**
  * Bounds. interventions: in a pass; pairs: of tokens in an intervention; number: each number in it;
  * named: patches in a caption; donor_side: pixels; levels, fooling_steps: of `perturb`, which ends
- * at this lead of probability; gap: of a map that counts as adding up; config: of every size and
- * count in a config; parameters, tokens: of a model that runs in a page; kept: numbers that are
- * kept of its pass; rollout_tokens: of a model whose rollout a browser computes.
+ * at this lead of probability; factor: of `add`; gap: of a map that counts as adding up; config: of
+ * every size and count in a config; parameters, tokens: of a model that runs in a page; kept:
+ * numbers that are kept of its pass; rollout_tokens: of a model whose rollout a browser computes.
  */
 export const LIMITS = {
   interventions: 64, pairs: 4096, number: 2147483647, named: 6, donor_side: 72, hidden_units: 16, levels: 8,
-  fooling_steps: 32, lead: 0.05, gap: 0.05, config: 65536, parameters: 25000000, tokens: 1400, kept: 67108864,
-  rollout_tokens: 400, photo_bytes: 33554432, photo_pixels: 64000000,
+  fooling_steps: 32, factor: 100, lead: 0.05, gap: 0.05, config: 65536, parameters: 25000000, tokens: 1400,
+  kept: 67108864, rollout_tokens: 400, photo_bytes: 33554432, photo_pixels: 64000000,
 };
 
 /**

@@ -6,6 +6,7 @@
 
 import { turn } from "./angles.js";
 import { pack, up } from "./machine.js";
+import { steer } from "./steering.js";
 import { LIMITS } from "./tables.js";
 
 /**
@@ -83,7 +84,7 @@ export function tokenize(m, pixels, surgery) {
   } = m;
   const embedding = embed(m, pixels, surgery);
   if (m.normPre) normed(m, at.x, m.normPre, at.x, tokens);
-  surgery.transplant(0, f.subarray(at.x / 4), up(dim));
+  surgery.edit(0, f.subarray(at.x / 4), up(dim));
   return embedding;
 }
 
@@ -332,7 +333,9 @@ export function encode(m, first, surgery, keep) {
   const read = readOf(m, surgery);
   for (let layer = first; layer < depth; layer++) {
     const looked = block(m, layer, surgery, keep || layer < depth - 1 ? tokens : read, keep !== null);
-    surgery.transplant(layer + 1, m.f.subarray(at.x / 4), up(dim));
+    surgery.edit(layer + 1, m.f.subarray(at.x / 4), up(dim), (change, x, rows) =>
+      steer(m, change, x, surgery.present, rows),
+    );
     if (keep) keep(layer, looked, taken(m, at.x, tokens, dim));
   }
 }

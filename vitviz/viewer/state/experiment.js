@@ -81,7 +81,13 @@ const picture = {
     text === ITSELF || /^example-[a-z0-9-]{1,60}$/.test(text) || OWN_PHOTO.test(text) ? text : undefined,
 };
 
-const SHAPES = { number, list, pairs, picture, word: { write: String, read: () => undefined } };
+/** A number that need not be whole, as JavaScript writes it. */
+const factor = {
+  write: String,
+  read: (text) => (/^-?\d{1,9}(\.\d{1,20})?(e-\d{1,3})?$/.test(text) ? Number(text) : undefined),
+};
+
+const SHAPES = { number, list, pairs, picture, factor, word: { write: String, read: () => undefined } };
 
 /**
  * The text of a field, and the field of a text: one of its words, or numbers.
@@ -197,6 +203,13 @@ export function partsTouched(interventions, depth) {
 /** Whether an experiment puts tokens of a second pass in, of this picture or another one. */
 export const takesTokens = (interventions) => interventions.some(({ from }) => from !== undefined);
 
+/**
+ * Whether a model can be steered toward a class: it has some, and its head reads them from the tokens.
+ * @param {import("../types.js").Manifest} manifest
+ */
+export const isSteered = ({ model, pass }) =>
+  ["token", "avg", "token_avg"].includes(model.pool) && pass.predictions.length > 1;
+
 /** Whether an experiment takes something of another picture, which nobody has who knows this one alone. */
 export function takesFromOthers(interventions) {
   return interventions.some(({ from }) => from !== undefined && from !== ITSELF);
@@ -217,7 +230,9 @@ export function withOne(interventions, one) {
     return [...interventions.slice(0, -1), { ...one, patches }];
   }
   const rivals = (other) =>
-    same !== null && other.kind === one.kind && same.every((name) => other[name] === one[name]);
+    same !== null &&
+    other.kind === one.kind &&
+    same.every((name) => String(other[name]) === String(one[name]));
   return [...interventions.filter((other) => !rivals(other)), one];
 }
 

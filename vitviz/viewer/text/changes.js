@@ -17,7 +17,8 @@ export function changeText(change, t, names = null) {
   const { told_by: by, fields } = KINDS[change.kind];
   const values = { ...change };
   if (Array.isArray(change.patches)) values.patches = named(change.patches, say, names);
-  if (names && typeof change.target === "number") values.target = names.label(change.target);
+  for (const name of ["target", "toward"])
+    if (names && typeof change[name] === "number") values[name] = names.label(change[name]);
   if (change.layers) values.where = where(change.layers, change.heads ?? "all", say);
   for (const [name, { shape }] of Object.entries(fields)) {
     if (shape === "pairs" && Array.isArray(change[name]))
