@@ -5,6 +5,7 @@ import { caution } from "../parts/caution.js";
 import { el, freshId, setText, show } from "../parts/dom.js";
 import { createFoolControls } from "./experiment/fool.js";
 import { createHeadTable } from "./experiment/headtable.js";
+import { createSteerControls } from "./experiment/steer.js";
 import { createPhotoChoice } from "../parts/photochoice.js";
 import { allow, button, choice, slider, toggle } from "../parts/widgets.js";
 import { TOOLS, cellsOf, edgesOf } from "../state/bench.js";
@@ -50,6 +51,7 @@ function create(app) {
   const model = createModelControls(app);
   const edges = createEdgeControls(app);
   const transplant = createTransplantControls(app);
+  const steer = createSteerControls(app);
   const intro = el("p", { class: "vv-intro", text: t("experimentIntro") });
   const root = el(
     "div",
@@ -61,6 +63,7 @@ function create(app) {
     section("experimentPicture", picture.root),
     section("experimentModel", model.root),
     section("experimentEdges", edges.root),
+    steer ? section("experimentSteer", steer.root) : null,
     transplant ? section("experimentTransplant", transplant.root) : null,
     answers.root,
     caution(t),
@@ -69,7 +72,8 @@ function create(app) {
     root,
     render() {
       bench.follow();
-      for (const part of [answers, log, brush, picture, fool, model, edges, transplant]) part?.render();
+      for (const part of [answers, log, brush, picture, fool, model, edges, steer, transplant])
+        part?.render();
     },
   };
 

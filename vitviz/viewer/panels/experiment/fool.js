@@ -14,8 +14,9 @@ import { className } from "../../text/explaining.js";
 import { reasonOf } from "../../text/refusal.js";
 import { groupName } from "../../text/words.js";
 import { LIMITS } from "../../engine/tables.js";
+import { classOptions } from "./classoptions.js";
 
-const [STEPS, NEAREST, RESTS_MS, TIMES] = [8, 5, 150, 16];
+const [STEPS, RESTS_MS, TIMES] = [8, 150, 16];
 const LARGER = 3; // times the size that the model sees, of the larger file
 const PARTS = ["patches", "cls"];
 const bestOf = ({ predictions }) => predictions[0].index;
@@ -35,11 +36,6 @@ export function createFoolControls(app) {
   /** The level under the hand, until its answer is asked for. @type {number|null} */
   let held = null;
   const id = freshId("fool");
-  const option = (index) => el("option", { value: String(index), text: className(index, app) });
-  const near = pass.predictions.slice(1, 1 + NEAREST).map(({ index }) => index);
-  const others = Object.keys(model.labels ?? [])
-    .map(Number)
-    .filter((index) => index !== before && !near.includes(index));
   const menu = el(
     "select",
     {
@@ -51,8 +47,7 @@ export function createFoolControls(app) {
       },
     },
     el("option", { value: "away", text: t("experimentFoolAway") }),
-    el("optgroup", { label: t("explainProbable") }, ...near.map(option)),
-    others.length > 0 ? el("optgroup", { label: t("explainOthers") }, ...others.map(option)) : null,
+    ...classOptions(app, 1),
   );
   const level = slider({
     label: t("experimentFoolLevels"),
