@@ -158,6 +158,16 @@ def test_tokens_that_were_taken_out_have_no_length() -> None:
     assert abs(median(without[stay]) - median(without)) > 1e-2
 
 
+def test_a_patch_is_found_where_others_are_left_out_of_the_sequence() -> None:
+    """Those that explainers take out, and those that are masked, give the same answer."""
+    short = steered("cls", patches=[9, 14])
+    kept = torch.tensor([3, 9, 12, 14])
+    found = short.case("occlusion").logits_with_patches([kept])[0]
+    keep = {"kind": "keep", "patches": kept.tolist()}
+    masked = steered("cls", keep, patches=[9, 14]).trace.logits
+    assert_close(found, masked, atol=1e-4, rtol=1e-4)
+
+
 def test_the_list_is_done_in_its_order() -> None:
     """A token put in and then added to has the step; added to and then put in it has not."""
     other = analyze(tiny("cls"), photo()[::-1, ::-1].copy())
