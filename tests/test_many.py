@@ -17,6 +17,7 @@ from tests.models import photo, spread, tiny
 from vitviz import BrokenPicture, LoadedModel, SelectionError, VitvizError, WeightsError, analyze
 from vitviz.many.measures import MEASURES, price
 from vitviz.many.pictures import pictures_of
+from vitviz.many.record import Line, PictureResult
 from vitviz.model.loaded import LARGEST
 from vitviz.model.taught import Taught
 from vitviz.surveys import summary
@@ -199,6 +200,15 @@ def test_what_cannot_be_done_is_said_before_a_picture_is_opened(tiny_vit: Loaded
     for ask in (vitviz.analyze, vitviz.analyze_many, vitviz.survey, vitviz.ablate):
         with pytest.raises(WeightsError, match=r"from_transformers\(model\) returns, got str"):
             ask("photos", never())
+
+
+def test_a_measured_value_comes_back_from_its_line_bit_for_bit() -> None:
+    numbers = torch.randint(-(2**31), 2**31, (4000,), dtype=torch.int64).to(torch.int32)
+    values = numbers.view(torch.float32)
+    values = values[values.isfinite()].reshape(-1)
+    line = Line("a.png", {"distance": values}, PictureResult("a.png"))
+    back = Line.read(line.to_json(), ["distance"])
+    assert torch.equal(back.values["distance"], values)
 
 
 def test_folders_without_pictures_are_named(tiny_vit, tmp_path, monkeypatch) -> None:

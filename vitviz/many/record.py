@@ -111,5 +111,5 @@ class Record:
 
 
 def _rounded(values: Any) -> Any:
-    """Floats with eight significant digits, of which float32 has seven."""
-    return [*map(_rounded, values)] if isinstance(values, list) else float(f"{values:.8g}")
+    """Floats with nine significant digits, from which each float32 comes back bit for bit."""
+    return [*map(_rounded, values)] if isinstance(values, list) else float(f"{values:.9g}")
