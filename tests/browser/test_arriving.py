@@ -17,6 +17,7 @@ SCRIPTS = Path(gradio.__file__).parent / "templates/frontend/assets"
 QUEUE = "**/gradio_api/queue/join*"
 VIEWER = re.compile(r"/gradio_api/vitviz-[0-9a-f]{16}\.js$")
 KOREAN = re.compile(r"/gradio_api/vitviz-ko-[0-9a-f]{16}\.js$")
+GRADIO_KOREAN = re.compile(r"/assets/ko-[^/]*\.js$")
 SENT = """() => Object.fromEntries(performance.getEntriesByType("resource")
     .map(({ name, transferSize, encodedBodySize }) => [name, [transferSize, encodedBodySize]]))"""
 
@@ -242,6 +243,22 @@ def test_another_language_is_fetched_when_it_is_chosen_and_said_where_it_does_no
     by = "name => performance.getEntriesByName(name)[0].initiatorType"
     assert len(files) == 1
     assert korean.page.evaluate(by, files[0]) == "link"  # by the headers, before Gradio has run
+
+
+def test_a_language_that_is_changed_while_gradio_fetches_the_other_one_stays(visit):
+    """Each answer of Gradio wrote its language into the page, and the page went to and fro."""
+    page = visit(fresh=True).page
+    locales = Held()
+    page.route(GRADIO_KOREAN, locales.hold)
+    with page.expect_request(GRADIO_KOREAN):
+        page.get_by_role("button", name="한국어").click()
+    page.get_by_role("tab", name="어텐션", exact=True).wait_for()
+    page.get_by_role("button", name="English").click()
+    page.get_by_role("tab", name="Attention", exact=True).wait_for()
+    locales.go()
+    page.get_by_role("button", name="한국어").click(timeout=30_000)  # it was made anew all the time
+    page.get_by_role("tab", name="어텐션", exact=True).wait_for()
+    assert page.evaluate("document.documentElement.lang") == "ko"
 
 
 def test_a_button_that_is_pressed_before_the_viewer_is_here_opens_its_list(visit):

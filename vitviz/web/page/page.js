@@ -229,7 +229,7 @@
     const core = loaded.find((name) => /\/assets\/core-[^/]*\.js$/.test(name));
     const { changeLocale } = core ? await import(core) : {};
     if (changeLocale) await changeLocale(code);
-    page.lang = code;
+    if (spoken === code) page.lang = code; // another one may have been chosen meanwhile
   }
   function remembered() {
     try {
@@ -241,7 +241,9 @@
   const wanted = new URLSearchParams(location.search).get("lang") || remembered();
   if (wanted && languageOf(wanted) !== language()) choose(languageOf(wanted));
   new MutationObserver(() => {
-    if (language() !== spoken) choose(language());
+    // Gradio writes a language into the page when its texts come, also if another one was chosen since.
+    const isLate = (page.dataset.vvLanguage ?? language()) !== language();
+    if (language() !== spoken) choose(isLate ? spoken : language());
     speak();
   }).observe(page, { attributeFilter: ["lang"] });
   speak();
