@@ -268,6 +268,10 @@ def test_names_in_a_file_are_those_of_a_list(tmp_path) -> None:
     for text, reason in (("cat,dog,cow", "No such file"), (str(tmp_path), "Is a directory")):
         with pytest.raises(WeightsError, match=f"cannot be read: {reason}.*; labels are names"):
             from_timm(model, labels=text)
+    for text in ('"cat"', "3", "null"):  # the letters of a text are no names
+        numbered.write_text(text)
+        with pytest.raises(WeightsError, match="its JSON is no list and no object"):
+            from_timm(model, labels=numbered)
     lines.write_bytes(b"\xff\xfe")
     with pytest.raises(WeightsError, match="cannot be read: it is no text"):
         from_timm(model, labels=lines)

@@ -49,7 +49,7 @@ def named(name: str, patches: str | list[int]) -> list[int]:
 
 
 def reading(name: str, toward: int, token: int) -> Tensor:
-    """What the class reads of a token before the last norm, from the weights alone. (D,)"""
+    """The weights of the class moved before the last norm: its logit, but for the scale. (D,)"""
     vit, config = model(name).vit, model(name).card.config
     dim, head = config.embed_dim, vit.head
     if config.dist_token and token == 1:
@@ -159,7 +159,7 @@ def test_tokens_that_were_taken_out_have_no_length() -> None:
 
 
 def test_a_patch_is_found_where_others_are_left_out_of_the_sequence() -> None:
-    """Those that explainers take out, and those that are masked, give the same answer."""
+    """Tokens taken out of the sequence, as explainers do, and masked ones give one answer."""
     short = steered("cls", patches=[9, 14])
     kept = torch.tensor([3, 9, 12, 14])
     found = short.case("occlusion").logits_with_patches([kept])[0]

@@ -315,10 +315,12 @@ test("the code after a transplant analyses the other photo too", () => {
   );
 });
 
+const ADDED_KO = /^2번 레이어 뒤에서 CLS에 클래스 tabby 방향의 -1\.5배를 더함$/;
+
 test("a class is called by its name", () => {
   for (const [language, added, moved] of /** @type {[string, RegExp, RegExp]} */ ([
     ["en", /^-1\.5 times the direction of class tabby added to CLS after layer 2$/, /towards class tabby$/],
-    ["ko", /^2번 레이어 뒤에서 CLS에 클래스 tabby 방향의 -1\.5배를 더함$/, /^클래스 tabby 쪽으로/],
+    ["ko", ADDED_KO, /^클래스 tabby 쪽으로/],
   ])) {
     const manifest = { model: { labels: ["red panda", "tabby"], words: {} }, pass: {} };
     const app = /** @type {any} */ (

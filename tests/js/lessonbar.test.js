@@ -113,7 +113,7 @@ async function pupilOf(context, room) {
   const { app, bar } = parts;
   context.after(() => bar.destroy()); // or it would ask on after a failure
   const guess = (at) => (app.course.put(app.course.question().options[at]), bar.render());
-  /** What the page learns of the class every few seconds. */
+  /** The moment that the page hears every few seconds: since when guesses count. */
   const hear = () => (moments.hear({ at: room.now, since: room.since }), bar.render());
   const said = () => bar.root.querySelector(".vv-ballot-said").textContent;
   hear();

@@ -794,6 +794,12 @@ def test_a_model_of_digits_of_the_host_begins_with_a_digit(tmp_path):
     assert made(desk.open(CLS, START, {})) == ("red-panda.jpg", "tiny-cls")
 
 
+def test_classes_that_are_grades_of_a_coloured_picture_are_no_digits(tmp_path):
+    models = Models([str(save_tiny(tmp_path, "cls", tuple("0123456")))])
+    assert "tiny-cls" not in models.of_digits
+    assert made(desk_of(models, tmp_path).open(CLS, START, {}))[0] == "red-panda.jpg"
+
+
 def test_the_shown_picture_is_inverted_and_back(of_digits, tmp_path):
     desk = desk_of(of_digits, tmp_path)
     dark, other = (uploaded(desk, name) for name in ("three.png", "other.png"))

@@ -51,22 +51,26 @@ def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
 
 
 def labels_in(file: str | os.PathLike[str]) -> Any:
-    """The names in a file, one a line, or the value of a JSON file (.json).
+    """The names in a file, one a line, or the list or object of a JSON file (.json).
 
-    Raises `WeightsError` if it cannot be read.
+    Raises `WeightsError` if it cannot be read, or its JSON is neither.
     """
     path = Path(file).expanduser()
     try:
         whole = path.read_text("utf-8-sig")
-        if path.suffix.lower() == ".json":
-            return parse(whole)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise WeightsError(
-            f"{str(file)[:80]} cannot be read: {reason}; labels are names, a file of them or the "
-            f'word "{IMAGENET}"'
-        ) from None
-    return [name.strip() for name in whole.splitlines() if name.strip()]
+        if path.suffix.lower() != ".json":
+            return [name.strip() for name in whole.splitlines() if name.strip()]
+        if isinstance(value := parse(whole), list | dict):
+            return value
+        reason = "its JSON is no list and no object"
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    except ValueError:
+        reason = "it is no text" if path.suffix.lower() != ".json" else "it is no JSON"
+    raise WeightsError(
+        f"{str(file)[:80]} cannot be read: {reason}; labels are names, a file of them or the word "
+        f'"{IMAGENET}"'
+    )
 
 
 def _by_number(labels: Mapping[Any, Any], num_classes: int) -> tuple[str, ...]:
@@ -85,9 +89,11 @@ def _by_number(labels: Mapping[Any, Any], num_classes: int) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
-def are_digits(labels: Iterable[str]) -> bool:
-    """Whether all classes are digits, as those of MNIST."""
-    return set(labels) <= set("0123456789")
+def are_digits(labels: Sequence[str] | None, channels: int) -> bool:
+    """Whether the classes are handwritten digits, as far as names and grey pictures can tell: the
+    classes of coloured ones may be grades from 0 to 4.
+    """
+    return channels == 1 and bool(labels) and set(labels or ()) <= set("0123456789")
 
 
 def imagenet_labels(num_classes: int) -> tuple[str, ...] | None:

@@ -48,7 +48,7 @@ FILTERS = re.compile(r"(^|.*\.)(patch_embed\.proj(ection)?|visual\.conv1)\.weigh
 POSITIONS = re.compile(r"(visual\.|visual\.trunk\.)?(pos_embed|positional_embedding)")
 OWN_KEYS = ("num_classes", "label_names", "label_descriptions")  # of config.json, which win
 CLS = re.compile(r"(.*\.)?(cls_token|class_embedding)")
-BLOCK = re.compile(r"(?:.*\.)?(?:blocks|resblocks)\.(\d+)\.(?!\d)")  # none of several in a chunk
+BLOCK = re.compile(r"(?:.*\.)?(?:blocks|resblocks)\.(\d+)\.(?!\d)")  # not blocks.0.3., of a chunk
 REGISTERS = ("reg_token", "register_tokens", "storage_tokens")
 OWN_SIZES = (
     "of sizes that no name of timm has, a config.json of timm beside the file says all: "
@@ -412,9 +412,7 @@ def _assumed(loaded: LoadedModel, arch: str) -> list[str]:
 
 
 def _depth(state: Mapping[str, Tensor]) -> int:
-    """How many blocks the weights are of, without those of a decoder; 0: they are named otherwise,
-    or have gaps.
-    """
+    """The number of blocks, without those of a decoder; 0 if they have other names, or gaps."""
     layers = (re.match(BLOCK, name) for name in state)
     numbers = {int(layer[1]) for layer in layers if layer and "decoder" not in layer[0]}
     return len(numbers) if numbers == set(range(len(numbers))) else 0

@@ -789,5 +789,5 @@ def _notes(photo: Photo, card: ModelCard, preprocess: Preprocess) -> Iterator[Me
     if photo.inverted:
         yield Message("photo.inverted")
     if preprocess.channels == 1 and photo.has_colours():
-        digits = are_digits(card.labels or "?")
+        digits = are_digits(card.labels, preprocess.channels)
         yield Message("photo.grey_copy_digits") if digits else Message("photo.grey_copy")

@@ -105,7 +105,10 @@ def _examples_of(offered: Mapping[str, LoadedModel]) -> list[Example]:
     if DIGITS in offered:
         return [*EXAMPLES]
     plain = {key: one for key, one in offered.items() if key not in list_heads()}
-    digits = next((key for key, one in plain.items() if are_digits(one.card.labels or "?")), DIGITS)
+    of_digits = (
+        key for key, one in plain.items() if are_digits(one.card.labels, one.preprocess.channels)
+    )
+    digits = next(of_digits, DIGITS)
     return [
         example._replace(model=digits) if example.model == DIGITS else example
         for example in EXAMPLES

@@ -108,8 +108,9 @@ interface Teaching {
   records: ReturnType<typeof import("./state/memory.js").recordBook>;
   /** A class that guesses together. */
   room: null | import("./types.js").Room;
-  /** The calls of the class to a step; null without a class. */
+  /** When the guesses of this device were made, and since when guesses count. */
   moments: import("./teaching/moments.js").Moments;
+  /** The calls of the class to a step; null without a class. */
   calls: null | ReturnType<typeof import("./teaching/calls.js").createCalls>;
   /** Whether a lesson can open another model or picture. */
   travels: boolean;

@@ -331,7 +331,7 @@ function pageOf(app, { texts = null, address = null, languages = false, ...host 
     async switchLanguage() {
       const next = nextLanguage(app.language);
       if (!(await learn(next, texts))) return;
-      Object.assign(document.documentElement.dataset, { vvLanguage: next }); // what a visitor chose is told apart
+      document.documentElement.dataset.vvLanguage = next; // web/page/page.js undoes what Gradio writes later
       document.documentElement.lang = next;
       remember(storage, { language: next });
     },

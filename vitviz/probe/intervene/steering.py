@@ -20,8 +20,8 @@ def directions(vit: ViT, toward: int) -> Tensor:
 
     The head reads a token x with weights w behind a LayerNorm with gain g and shift h: the logit is
     w . (g * (x - mean(x)) / s + h) + b, s the deviation of x. With a = w * g that is
-    (a - mean(a)) . x / s + w . h + b. The direction is a - mean(a), along which what stands before
-    / s rises fastest. RMSNorm takes no mean off x, and the direction is a.
+    (a - mean(a)) . x / s + w . h + b. The direction is a - mean(a): along it the product with x
+    rises fastest. RMSNorm subtracts no mean, and the direction is a.
 
     A token gets the part of the head that reads it: where CLS and the mean stand side by side
     (`token_avg`), CLS the first and all others the second half; the distillation token that of its
@@ -54,7 +54,7 @@ def length(tokens: Tensor) -> Tensor:
 
 
 def _before(norm: nn.Module, rows: Tensor) -> Tensor:
-    """The rows that read before a norm what these read behind it, but for its scale. (n, D)"""
+    """Weights that read tokens behind a norm, moved to before it, but for its scale. (n, D)"""
     if isinstance(norm, nn.Identity):
         return rows
     assert isinstance(norm, nn.LayerNorm | nn.RMSNorm)

@@ -87,7 +87,7 @@ function markRests(mark) {
 }
 
 /**
- * A function that does some work as it is called; calls that come meanwhile make it do it once more.
+ * Wraps work so that it never runs twice at a time: calls that come while it runs make it run once more.
  * @param {() => Promise<any>} work
  */
 export function oneAfterTheOther(work) {

@@ -1,6 +1,6 @@
 /**
- * Steering: adds the direction of a class to tokens, as long as a token is there. The functions are those of
- * vitviz/probe/intervene/steering.py.
+ * Steering: adds the direction of a class to tokens, scaled to the length of a token in that layer. The
+ * functions are those of vitviz/probe/intervene/steering.py.
  */
 
 import { up } from "./machine.js";
@@ -63,7 +63,7 @@ function rowOf({ f }, { b, depth, into }, row) {
   return Float32Array.from({ length: into }, (_, at) => f[start + 8 * at]);
 }
 
-/** The row that reads before a LayerNorm what `row` reads behind it, but for its scale. */
+/** Moves weights that read tokens behind a LayerNorm to before it, but for its scale. */
 function before({ f }, last, row) {
   if (!last) return row;
   const weighted = row.map((number, i) => number * f[last.gain / 4 + i]);

@@ -15,7 +15,7 @@ import { Runs } from "./runs.js";
  *   request: () => void}} on
  *   changed: hears that a run has news; request: that something was begun or ended by hand
  * @param {{snapshot: import("./runskept.js").Snapshot|null, writer: (runs: Runs) => Writer}} [kept]
- *   the runs that a tab has kept, and what keeps those that come
+ *   the runs that a tab has kept, and a writer for its later ones
  */
 export function createLot(digits, settings, { adopt, changed, request }, kept) {
   let writer = /** @type {Writer|null} */ (null);

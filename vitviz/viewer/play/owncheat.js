@@ -13,7 +13,7 @@ const OUT = "rgb(128 128 128)"; // colour of the patches that are taken out
  * @typedef {Awaited<ReturnType<ReturnType<typeof import("./ownmodel.js").createOwnModel>["halves"]>>} Counts
  */
 
-/** What was counted of what is learned; it outlives the page, which is made anew. @type {WeakMap<Found, Counts>} */
+/** Counts by the head that they are of; they outlive the page, which is made anew. @type {WeakMap<Found, Counts>} */
 const counted = new WeakMap();
 
 /**

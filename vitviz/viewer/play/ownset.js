@@ -15,7 +15,7 @@ export const MOST_PICTURES = 100; // of all things: as many as a phone holds and
  * @typedef {{name: string, pictures: Picture[], none?: boolean}} Thing  none: of pictures that show none of the things
  */
 
-const MOST_UNDOS = 50;
+const MOST_UNDOS = 50; // changes that can be taken back
 
 export class OwnSet {
   /** @type {Thing[]} */
@@ -23,7 +23,7 @@ export class OwnSet {
   card = blankCard();
   #groups = 0;
   /**
-   * What takes the last changes back, the last one at the end; batch: of pictures that came together.
+   * Acts that take changes back, that of the last change at the end; batch: of pictures that came together.
    * @type {{act: () => boolean, batch?: {key: any, thing: Thing, pictures: Picture[]}}[]}
    */
   #undos = [];

@@ -16,7 +16,8 @@ import { sumOf } from "./ownresult.js";
 const SIDE = 12; // of the picture that stands for pixels alone
 
 /**
- * What was learned from the other two of the same pictures; it outlives the page, which is made anew.
+ * Heads on the other two trunks, by the head that they are compared with; they outlive the page, which is made
+ * anew.
  * @type {WeakMap<import("./ownmodel.js").Found, {untrained: any, pixels: any}>}
  */
 const compared = new WeakMap();

@@ -41,8 +41,8 @@ export class Runs {
   #of;
 
   /**
-   * Looks at the run of a snapshot that was looked at if it has these settings, else begins one at once.
-   * `changed` is called when a run has news.
+   * Takes the runs of a snapshot over and goes on looking at the same one, if it has these settings; else a new
+   * run begins at once. `changed` is called when a run has news.
    * @param {{digits: import("./playground.js").Digits,
    *   createLearner: typeof import("../learn/client.js").createLearner, changed: (run: Run) => void}} of
    * @param {import("../learn/trainer.js").Settings|null} [settings]  null: those of any run
@@ -57,7 +57,7 @@ export class Runs {
   }
 
   /**
-   * What can be kept of the runs that have learned, and given to the constructor of others.
+   * Copies all runs that have learned, for the constructor of others.
    * @returns {Promise<{runs: Partial<Run>[], current: number}>}
    */
   async snapshot() {

@@ -12,7 +12,7 @@ export function createRunsKept() {
   const database = new Database();
   let [id, timer] = [KIND + "-" + random(), 0];
   return {
-    /** What this tab has kept; null: nothing. @returns {Promise<Snapshot|null>} */
+    /** Reads the runs that this tab has kept; null: none. @returns {Promise<Snapshot|null>} */
     async read() {
       let found = /** @type {Snapshot|null} */ (null);
       await database.read((one) => {
@@ -21,8 +21,8 @@ export function createRunsKept() {
       return found;
     },
     /**
-     * touch: to be called whenever a run has news; it writes some of the times. stop: nothing is written any
-     * more.
+     * touch: call it whenever a run has news; it writes every few seconds, and once nothing learns. stop: ends
+     * all writing.
      * @param {import("./runs.js").Runs} runs
      */
     writer(runs) {

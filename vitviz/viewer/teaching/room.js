@@ -98,7 +98,7 @@ export function createBallot(app, changed) {
     else sendSoon(course.question().kind === "number" ? STILL_MS : 0);
   }
 
-  /** What a pupil has just done is sent without its moment, and so counts in any case. */
+  /** Sends a guess that the pupil has just made: without a moment it counts in any case. */
   function sendSoon(pause) {
     sending = true;
     moments.guessed(open);

@@ -291,7 +291,8 @@ def read_title(path: Path) -> str | None:
 def _tells_digits(path: Path) -> bool:
     """Whether the classes of one of our checkpoints are digits; False for any other file."""
     try:
-        labels = parse(read_metadata(path)[FORMAT])["labels"]
-        return are_texts(labels) and are_digits(labels)
+        told = parse(read_metadata(path)[FORMAT])
+        labels = told["labels"]
+        return are_texts(labels) and are_digits(labels, told["preprocess"]["channels"])
     except (OSError, KeyError, TypeError, ValueError):
         return False

@@ -241,7 +241,8 @@
   const wanted = new URLSearchParams(location.search).get("lang") || remembered();
   if (wanted && languageOf(wanted) !== language()) choose(languageOf(wanted));
   new MutationObserver(() => {
-    // Gradio writes a language into the page when its texts come, also if another one was chosen since.
+    // Gradio writes a language into the page when its own texts have come; the visitor may have chosen another
+    // one since, which the viewer's button notes in vvLanguage.
     const isLate = (page.dataset.vvLanguage ?? language()) !== language();
     if (language() !== spoken) choose(isLate ? spoken : language());
     speak();

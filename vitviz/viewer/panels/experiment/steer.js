@@ -20,7 +20,7 @@ export function createSteerControls(app) {
   const where = ["cls", "all"].filter(
     (patches) => patches === "all" || model.prefix_tokens[0] === "cls_token",
   );
-  /** What is added, or would be: nothing is while the factor is 0. */
+  /** The state of the controls; it is in the list of changes unless its factor is 0. */
   let one = {
     kind: "add",
     patches: /** @type {any} */ (where[0]),
