@@ -1,8 +1,6 @@
 """Steer toward a class, in the page: Python's answer, undo, links, keys, touch."""
 
-import os
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -54,9 +52,6 @@ def test_a_class_is_steered_toward_undone_and_in_the_link(visit, panda) -> None:
     expect(done).to_have_text([named])
     expect(page).to_have_url(re.compile(f"experiment=add_cls_3_{near.index}_2"))
     assert faults(page) == []
-    if folder := os.environ.get("SHOTS"):
-        page.locator(STEER).scroll_into_view_if_needed()
-        page.screenshot(path=Path(folder) / "add-laptop.png")
     # Each control changes the one entry: by keys, another layer, all tokens, another class.
     factor.focus()
     page.keyboard.press("ArrowLeft")
@@ -95,7 +90,7 @@ def test_a_class_is_steered_toward_undone_and_in_the_link(visit, panda) -> None:
 
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_it_is_steered_by_touch_on_a_small_screen(visit, panda, language: str) -> None:
-    """`SHOTS=FOLDER` keeps a picture of it."""
+    """The button of a long entry stays in sight, too."""
     seen = visit(f"?model=photos&panel=experiment&lang={language}", **PHONE)
     page = seen.page
     steer = page.locator(".vv-experiment details:has(input[min='-4'])")
@@ -107,8 +102,9 @@ def test_it_is_steered_by_touch_on_a_small_screen(visit, panda, language: str) -
     page.touchscreen.tap(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2)
     expect(page).to_have_url(re.compile(r"experiment=add_cls_3_\d+_[23]"))
     expect(page.locator(".vv-done li")).to_have_count(1)
+    entries, button = (
+        page.locator(".vv-done" + part).bounding_box() for part in ("", " .vv-button")
+    )
+    assert button["x"] + button["width"] <= entries["x"] + entries["width"] + 1
     page.locator('.vv-place[data-beside="experiment"]').wait_for()
-    if folder := os.environ.get("SHOTS"):
-        factor.evaluate("node => node.scrollIntoView({ block: 'end' })")
-        page.screenshot(path=Path(folder) / f"add-phone-{language}.png")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -313,6 +313,7 @@ test("what runs have learned can be kept, and goes on in others", async () => {
     ],
   );
   assert.ok(!made[1].asked.includes("pause")); // what learns goes on meanwhile
+  assert.equal(snapshot.runs[0].pace, 20); // as it was when it learned
   const again = (settings, given = snapshot) => {
     const { made: learners, createLearner } = workshop();
     return { learners, runs: new Runs({ digits, createLearner, changed: () => {} }, settings, given) };

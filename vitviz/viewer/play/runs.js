@@ -50,7 +50,7 @@ export class Runs {
    */
   constructor(of, settings = USUAL, kept = null) {
     this.#of = of;
-    for (const parts of kept?.runs ?? []) this.#made({ ...parts, state: "kept" });
+    for (const parts of kept?.runs ?? []) this.#made({ ...parts, state: "kept", begun: Promise.resolve() });
     const last = this.all.find(({ number }) => number === kept?.current);
     const fits = last && (settings === null || (last.name === null && isEqual(last.settings, settings)));
     this.current = fits ? last : this.start(settings ?? USUAL);
@@ -79,22 +79,10 @@ export class Runs {
         if (run.learner !== learner || run.state === "failed") return null; // it says so itself
         throw error;
       }
-    const { number, settings, name, steps, parameters, losses, rights, right, answers } = run;
     const step = kept?.step ?? run.step;
-    const parts = {
-      number,
-      settings,
-      name,
-      step,
-      steps,
-      parameters,
-      losses,
-      rights,
-      right,
-      answers,
-      weights,
-    };
-    return { ...parts, kept: step < steps ? kept : null };
+    // A promise and a learner cannot be written to a database.
+    const still = { begun: undefined, learner: null, goes: false };
+    return { ...run, ...still, weights, step, kept: step < run.steps ? kept : null };
   }
 
   #learning() {
