@@ -89,8 +89,10 @@ function classOf() {
     sent: [],
     now: 100,
     since: 0,
+    began: 0,
     /** *Empty*, *New class*. */
     empty: () => Object.assign(room, { guess: null, since: ++room.now }),
+    anew: () => Object.assign(room.empty(), { began: room.now }),
     restart: () => Object.assign(room, { guess: null }),
     async ask({ do: what, guess, at }) {
       if (room.lost) throw new Error("no connection");
@@ -114,7 +116,7 @@ async function pupilOf(context, room) {
   context.after(() => bar.destroy()); // or it would ask on after a failure
   const guess = (at) => (app.course.put(app.course.question().options[at]), bar.render());
   /** The moment that the page hears every few seconds: since when guesses count. */
-  const hear = () => (moments.hear({ at: room.now, since: room.since }), bar.render());
+  const hear = () => (moments.hear({ at: room.now, since: room.since, began: room.began }), bar.render());
   const said = () => bar.root.querySelector(".vv-ballot-said").textContent;
   hear();
   guess(0);
@@ -148,6 +150,32 @@ test("a guess from before the vote was emptied is sent by its pupil alone, and o
   guess(1);
   await settled(50);
   assert.deepEqual([room.sent.at(-1), resend.hidden], ["hand", true]);
+});
+
+test("whoever has seen an answer votes again in a new class, not in the same one", async (context) => {
+  openPage(context);
+  const room = classOf();
+  const { app, bar, guess, hear, said } = await pupilOf(context, room);
+  const reveal = () => (app.course.reveal(), bar.render());
+  reveal();
+  room.empty();
+  hear();
+  guess(1);
+  await settled(50);
+  assert.deepEqual([room.sent, said()], [["hand"], app.t("roomLate")]);
+  reveal();
+  room.anew();
+  hear();
+  await settled(50);
+  assert.deepEqual([room.sent, said()], [["hand"], ""]);
+  guess(2);
+  await settled(50);
+  assert.deepEqual([room.sent, said()], [["hand", "hand"], app.t("roomWait")]);
+  // Which class it was is known in the answer that is seen now.
+  reveal();
+  guess(0);
+  await settled(50);
+  assert.deepEqual([room.sent.length, said()], [2, app.t("roomLate")]);
 });
 
 test("a guess that never arrived is not sent to another class; another tab's is heard of", async (context) => {

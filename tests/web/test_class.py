@@ -218,7 +218,11 @@ def test_no_guess_from_before_is_counted_by_itself_and_each_once_by_a_press(do, 
         one.asks(room)
     assert sorted(teach(room, "tally")["guesses"]) == [0, 7, 8]
     # Another class: nobody at all.
-    teach(room, "new")
+    assert room.ask({"do": "called"})["began"] == 0
+    began = teach(room, "new")["since"]
+    assert room.ask({"do": "called"})["began"] == began
+    teach(room, "empty")
+    assert room.ask({"do": "called"})["began"] == began
     for one in (*pupils, second):
         one.asks(room)
     assert teach(room, "tally")["guesses"] == []

@@ -109,7 +109,8 @@
  * @typedef {{teacher: string|null, voter: string, ask: (question: any) => Promise<any>,
  *   answered: {has: (question: string) => boolean, add: (question: string) => any}}} Room
  *   a class in one room: the teacher's word, which pupils' pages do not have; the number that stands for a
- *   pupil; the questions whose answer this page has shown; a question to its host
+ *   pupil; the questions whose answer this page has shown, each with the moment when its class began; a question
+ *   to its host
  * @typedef {{index: number, label: string, probabilities: number[], ranks: number[]}} LensLine
  *   of one class after each block
  */

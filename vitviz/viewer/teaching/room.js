@@ -49,6 +49,7 @@ export function createBallot(app, changed) {
   let [open, held, timer, waits] = ["", "", 0, false];
   // a guess is on its way; when the teacher had last emptied a vote
   let [sending, known] = [false, 0];
+  const isLate = room && createMemory(room, moments);
   show(line, false);
   show(resend, false);
   return { root, render, waits: () => waits, stop };
@@ -82,16 +83,17 @@ export function createBallot(app, changed) {
     const question = questionOf(app);
     const guess = complete ? JSON.stringify(plainOf(app, course.guess())) : "";
     const arrived = question !== open;
-    if (course.revealed()) room.answered.add(question);
-    const late = room.answered.has(question);
+    const shown = course.revealed();
+    const late = isLate(question, shown);
     const emptied = moments.since() > known;
     known = moments.since();
     if (!arrived && guess === held) {
-      if (emptied && guess && !late && !sending) again(ask, 0);
+      if (emptied && !late) tell("");
+      if (emptied && guess && !late && !shown && !sending) again(ask, 0);
       return;
     }
     [open, held, waits, sending] = [question, guess, waits && !arrived, false];
-    tell(late && guess && !course.revealed() ? t("roomLate") : "");
+    tell(late && guess && !shown ? t("roomLate") : "");
     clearTimeout(timer);
     if (!guess || late) return;
     if (arrived) again(ask, 0);
@@ -166,6 +168,21 @@ export function createBallot(app, changed) {
     if (!reply) again(ask, AGAIN_MS);
     return undefined;
   }
+}
+
+/**
+ * Remembers which answers this device has shown, for each class that uses it: who has seen one votes no more.
+ * @param {import("../types.js").Room} room @param {import("./moments.js").Moments} moments
+ * @returns {(question: string, shown: boolean) => boolean}  whether it was shown in this class; `shown`: it is now
+ */
+function createMemory(room, moments) {
+  let last = ""; // the question whose answer stands there; it may be that of a class before
+  return (question, shown) => {
+    const entry = question + "@" + moments.began();
+    if (shown && question !== last) room.answered.add(entry);
+    last = shown ? question : "";
+    return room.answered.has(entry);
+  };
 }
 
 /**

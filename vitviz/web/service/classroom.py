@@ -235,15 +235,17 @@ class Classroom:
         raise VitvizError(NOT_TAKEN)
 
     def _called(self, since: int = 0) -> dict[str, Any]:
-        """The call of the class, for every page. {"run", "call", "at", "since"}; a call of None: to
-        no step; since: when a vote was emptied last, or the class began, which the teacher's page
-        says after a restart
+        """The call of the class, for every page. {"run", "call", "at", "since", "began"}; a call of
+        None: to no step; since: when a vote was emptied last, or the class began, which the
+        teacher's page says after a restart
         """
         with self._lock:
             self._began = max(self._began, since)
             self._last = max(self._last, since)
             since = max((self._began, *self._emptied.values()))
-            return {"run": self._run, "call": self._call, "at": self._now(), "since": since}
+            now = self._now()
+            state = {"call": self._call, "at": now, "since": since, "began": self._began}
+            return {"run": self._run} | state
 
     def _empty(self, question: str) -> None:
         """Forget the guesses of a question, and voters without another guess. If the class is full,
