@@ -4,7 +4,7 @@ import { pixelCanvas } from "../../parts/canvas.js";
 import { el, freshId, setText, show } from "../../parts/dom.js";
 import { download } from "../../parts/download.js";
 import { createLineChart } from "../../parts/linechart.js";
-import { button, slider } from "../../parts/widgets.js";
+import { button } from "../../parts/widgets.js";
 import { toRgba } from "../../maths/colour.js";
 import { choosesOne } from "../../maths/outputs.js";
 import { resized } from "../../maths/resampling.js";
@@ -15,8 +15,9 @@ import { reasonOf } from "../../text/refusal.js";
 import { groupName } from "../../text/words.js";
 import { LIMITS } from "../../engine/tables.js";
 import { classOptions } from "./classoptions.js";
+import { restingSlider } from "./restingslider.js";
 
-const [STEPS, RESTS_MS, TIMES] = [8, 150, 16];
+const [STEPS, TIMES] = [8, 16];
 const LARGER = 3; // times the size that the model sees, of the larger file
 const PARTS = ["patches", "cls"];
 const bestOf = ({ predictions }) => predictions[0].index;
@@ -32,9 +33,7 @@ export function createFoolControls(app) {
   const { height, width, channels } = model.image;
   const before = bestOf(pass);
   const perturbed = () => bench.list().find(({ kind }) => kind === "perturb");
-  let [target, waits] = [/** @type {number|"away"} */ ("away"), 0];
-  /** The level under the hand, until its answer is asked for. @type {number|null} */
-  let held = null;
+  let target = /** @type {number|"away"} */ ("away");
   const id = freshId("fool");
   const menu = el(
     "select",
@@ -43,24 +42,19 @@ export function createFoolControls(app) {
       class: "vv-select",
       onchange() {
         target = menu.value === "away" ? "away" : Number(menu.value);
-        if (perturbed()) put(perturbed().epsilon);
+        if (perturbed()) put(level.take() ?? perturbed().epsilon);
       },
     },
     el("option", { value: "away", text: t("experimentFoolAway") }),
     ...classOptions(app, 1),
   );
-  const level = slider({
+  const level = restingSlider({
     label: t("experimentFoolLevels"),
     min: 0,
     max: LIMITS.levels,
     step: 1,
     format: (epsilon) => t("experimentFoolLevel", { epsilon }),
-    onInput(epsilon) {
-      held = epsilon;
-      level.set(epsilon);
-      clearTimeout(waits);
-      waits = setTimeout(() => put(epsilon), RESTS_MS);
-    },
+    onRest: put,
   });
   const pictures = ["before", "change", "after"].map((name) => ({
     ...pixelCanvas(height, width, "vv-fool-picture"),
@@ -112,7 +106,6 @@ export function createFoolControls(app) {
   return { root, render };
 
   function put(epsilon) {
-    held = null;
     const list = bench.list();
     const change = { kind: "perturb", target, epsilon, steps: STEPS, seed: 0 };
     bench.change(epsilon === 0 ? list.filter(({ kind }) => kind !== "perturb") : withOne(list, change));
@@ -122,7 +115,7 @@ export function createFoolControls(app) {
     const change = perturbed();
     if (change && change.target !== "random") ({ target } = change);
     menu.value = String(target);
-    level.set(held ?? change?.epsilon ?? 0);
+    level.set(change?.epsilon ?? 0);
     const { key, app: other, coming } = app.second;
     const here = change && bench.list().length === 1 && key === OPERATED && other;
     if (here && coming) return; // the last answer stays until the next is here

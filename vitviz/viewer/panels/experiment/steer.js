@@ -5,8 +5,9 @@ import { choice, slider } from "../../parts/widgets.js";
 import { isSteered } from "../../state/experiment.js";
 import { className } from "../../text/explaining.js";
 import { classOptions } from "./classoptions.js";
+import { restingSlider } from "./restingslider.js";
 
-const [MOST, STEP, RESTS_MS] = [4, 0.25, 150];
+const [MOST, STEP] = [4, 0.25];
 
 /**
  * The controls; null for a model whose head reads no classes from the tokens.
@@ -28,9 +29,6 @@ export function createSteerControls(app) {
     toward: pass.predictions[1].index,
     factor: 0,
   };
-  let waits = 0;
-  /** The factor under the hand, until its answer is asked for. @type {number|null} */
-  let held = null;
   const id = freshId("steer");
   const menu = el(
     "select",
@@ -50,18 +48,13 @@ export function createSteerControls(app) {
     onChoose: (patches) => put({ patches }),
     options: where.map((patches) => ({ value: patches, text: t("experimentTransplant_" + patches) })),
   });
-  const factor = slider({
+  const factor = restingSlider({
     label: t("experimentSteerFactor"),
     min: -MOST,
     max: MOST,
     step: STEP,
     format: (value) => (value === 0 ? t("experimentSteerNothing") : "× " + value),
-    onInput(value) {
-      held = value;
-      factor.set(value);
-      clearTimeout(waits);
-      waits = setTimeout(() => put({ factor: value }), RESTS_MS);
-    },
+    onRest: (value) => put({ factor: value }),
   });
   const root = el(
     "div",
@@ -80,9 +73,8 @@ export function createSteerControls(app) {
 
   /** Change one thing; with a factor of 0 nothing is in the list. */
   function put(/** @type {any} */ wanted) {
-    clearTimeout(waits);
-    one = { ...one, ...(held === null ? {} : { factor: held }), ...wanted };
-    held = null;
+    const factorNow = factor.take() ?? one.factor;
+    one = { ...one, factor: factorNow, ...wanted };
     const list = bench.list();
     const at = placeIn(list);
     const now = one.factor === 0 ? [] : [one];
@@ -101,6 +93,6 @@ export function createSteerControls(app) {
     menu.value = wanted;
     layer.set(one.layer);
     tokens.set(one.patches, where.length > 1);
-    factor.set(held ?? one.factor);
+    factor.set(one.factor);
   }
 }
