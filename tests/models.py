@@ -1,5 +1,6 @@
 """Small models with weights that hide no bug, and a photo, for all tests."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from PIL import Image
 from torch import nn
 
 from vitviz.model.config import Rotary, ViTConfig
@@ -113,6 +115,15 @@ def tiny(name: str) -> LoadedModel:
             std=(0.25,) * channels,
         ),
     )
+
+
+def squares(path: Path, count: int) -> Iterator[Image.Image]:
+    """Squares of a photo, each another one: pictures of one thing."""
+    with Image.open(path) as whole:
+        side = min(whole.size) * 3 // 4
+        for at in range(count):
+            left, top = (at * 29) % (whole.width - side), (at * 17) % (whole.height - side)
+            yield whole.convert("RGB").crop((left, top, left + side, top + side))
 
 
 def photo(height: int = 60, width: int = 80) -> np.ndarray:

@@ -16,6 +16,7 @@ from PIL import Image
 from playwright.sync_api import Browser, FilePayload, Page
 
 from tests.bench.browser import chromium
+from tests.models import squares
 from tests.running import ROOT
 from vitviz.site import write_site
 from vitviz.web.store.examples import FOLDER
@@ -122,16 +123,12 @@ def _taught(page: Page) -> None:
 
 
 def _squares(example: str) -> list[FilePayload]:
-    """Squares of an example photo, each another one."""
-    with Image.open(FOLDER / f"{example}.jpg") as photo:
-        side = min(photo.size) * 3 // 4
-        files: list[FilePayload] = []
-        for at in range(SQUARES):
-            left, top = (at * 29) % (photo.width - side), (at * 17) % (photo.height - side)
-            square = photo.convert("RGB").crop((left, top, left + side, top + side))
-            square.save(data := io.BytesIO(), "PNG")
-            name = f"{example}-{at}.png"
-            files.append({"name": name, "mimeType": "image/png", "buffer": data.getvalue()})
+    """Pictures of the thing on an example photo."""
+    files: list[FilePayload] = []
+    for at, square in enumerate(squares(FOLDER / f"{example}.jpg", SQUARES)):
+        square.save(data := io.BytesIO(), "PNG")
+        name = f"{example}-{at}.png"
+        files.append({"name": name, "mimeType": "image/png", "buffer": data.getvalue()})
     return files
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import address_says, drop
 from tests.browser.test_accessibility import RUN, faults, needs_axe
-from tests.models import photo
+from tests.models import photo, squares
 from vitviz import Analysis, LoadedModel, analyze, halves, load, teach
 from vitviz.languages import say
 from vitviz.many.linear import folds_of, left_out
@@ -24,18 +24,14 @@ RESULT = ".vv-own-result"
 
 @pytest.fixture(scope="module")
 def things(tmp_path_factory) -> dict[str, list[Path]]:
-    """Six pictures each of a cup and a dog: squares of the examples, each another one."""
+    """Six pictures each of a cup and a dog: squares of the examples."""
     folder = tmp_path_factory.mktemp("things")
     found = {}
     for name in ("coffee", "dog"):
-        with Image.open(FOLDER / f"{name}.jpg") as photo:
-            side = min(photo.size) * 3 // 4
-            for at in range(6):
-                left, top = (at * 29) % (photo.width - side), (at * 17) % (photo.height - side)
-                square = photo.convert("RGB").crop((left, top, left + side, top + side))
-                path = folder / f"{name}-{at}.png"
-                square.resize((160, 160)).save(path)
-                found.setdefault(name, []).append(path)
+        for at, square in enumerate(squares(FOLDER / f"{name}.jpg", 6)):
+            path = folder / f"{name}-{at}.png"
+            square.resize((160, 160)).save(path)
+            found.setdefault(name, []).append(path)
     return found
 
 

@@ -212,11 +212,12 @@ export function createLessonBar(app) {
     onScreen([title, text, question, answer, ...evidence()]);
   }
 
-  /** What in this bar the step is about. */
+  /** What in this bar the step is about; where it is the panel below, the bar itself. */
   function evidence() {
     const { dataset } = figure.root;
     if (dataset.figure === "code") return [answer.querySelector(".vv-lesson-right") ?? lines];
     if (dataset.figure === "photo") return [framing.root];
+    if (dataset.figure === "panel") return [root];
     return figure.root.hidden ? [] : [figure.root];
   }
 }
