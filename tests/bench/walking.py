@@ -66,6 +66,12 @@ EVIDENCE = """() => {
     const within = kind === 'stage' || kind === 'panel' ? innerHeight : buttons.top;
     return [kind, [found.top, bottom], [above ? frame.bottom : 0, within]];
 }"""
+# Cards of the evidence whose words do not fit in: they would lie under the next one.
+TIGHT = """() => [...document.querySelectorAll('.vv-lesson:not([hidden]) .vv-figure-card')]
+    .filter((card) => card.checkVisibility() && [...card.children].some((part) =>
+        part.getBoundingClientRect().right > card.getBoundingClientRect().right + 1
+        || part.scrollWidth > part.clientWidth + 1))
+    .map((card) => card.innerText)"""
 DRAWN = """() => {
     const figure = document.querySelector('.vv-lesson:not([hidden]) .vv-lesson-figure');
     return figure.hidden || figure.ariaBusy === 'false';
@@ -187,6 +193,8 @@ class Walk:
         if not kind:
             return
         self.kinds.add(kind)
+        for words in self.page.evaluate(TIGHT):
+            self.faults.append(f"{where} {when}: no room for “{words}”")
         if box is None:
             if when == "told" or kind in ("stage", "panel", "photo", "code"):
                 self.faults.append(f"{where} {when}: its {kind} is not shown")
