@@ -20,7 +20,7 @@ def node(*arguments: str | Path, given: str | None = None, **environ: str) -> st
         capture_output=True,
         text=True,
         env={**os.environ, **environ},
-        timeout=300,
+        timeout=840,  # before that of a test ends the process (pyproject.toml)
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     return done.stdout
