@@ -175,6 +175,29 @@ test("where no worker comes to life the page learns; one that dies has lost the 
   await assert.rejects(other.play(), /stopped/);
 });
 
+test("a request that cannot be posted is not posted to the page again", async () => {
+  const [{ workers, worker }, page] = [fakeWorkers(), fakeWorkers()];
+  const strict = (hear, kind) => {
+    const port = kind.worker("", hear, () => {});
+    return { ...port, post: (question) => port.post(structuredClone(question)) };
+  };
+  let die = () => {};
+  const learner = createLearner({
+    worker: "text",
+    ports: {
+      worker: (_, hear, failed) => ((die = failed), strict(hear, { worker })),
+      page: (hear) => strict(hear, page),
+    },
+  });
+  await assert.rejects(learner.teach(/** @type {any} */ ({ vectors: () => {} })), /clone/);
+  const begun = learner.begin(LONG, noise());
+  die(); // before it came to life: what waits goes to the page
+  assert.equal(page.workers[0].asked.length, 1);
+  page.workers[0].answer();
+  assert.equal((await begun).steps, 2000);
+  assert.equal(workers[0].asked.length, 1);
+});
+
 test("a run is measured after the same steps however it is played, and a slow one after each", async () => {
   const play = async (interrupt) => {
     const { workers, worker } = fakeWorkers();

@@ -110,8 +110,8 @@ export function createLearner({
         return;
       }
       const question = { id: ++count, what, of };
+      port.post(question); // where it cannot be posted, it is rejected, and nothing waits for it
       waiting.set(question.id, { question, resolve, reject });
-      port.post(question);
     });
   }
 
