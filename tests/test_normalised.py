@@ -6,7 +6,7 @@ import torch
 
 import vitviz
 from tests.models import TINY, photo, tiny
-from vitviz import ImageError
+from vitviz import ImageError, SelectionError
 
 
 def pixels_of(name: str) -> torch.Tensor:
@@ -36,6 +36,28 @@ def test_a_photo_and_its_normalised_pixels_are_the_same_analysis() -> None:
     found = vitviz.analyze(loaded, expected.pixels, normalised=True)
     assert torch.equal(found.trace.logits, expected.trace.logits)
     assert torch.equal(found.picture, expected.picture)
+
+
+@pytest.mark.parametrize("name", ["cls", "no_cls", "registers", "grey"])
+def test_each_of_many_is_the_analysis_of_its_pixels(name: str) -> None:
+    """With changes of the picture too: those of each pixel that is changed, and of no other."""
+    loaded = tiny(name)
+    given = torch.stack([pixels_of(name) / (at + 1) for at in range(3)])
+    config = loaded.card.config
+    lacks = torch.zeros(1, config.in_chans, *config.image_size[::-1], 1)
+    for changes in ([], [{"kind": "replace", "patches": [1], "by": "black"}]):
+        loader = iter([(given, torch.arange(3)), (lacks, torch.zeros(1))])
+        options = {"normalised": True, "interventions": changes}
+        *found, broken = vitviz.analyze_many(loaded, loader, batch_size=2, **options)
+        for one, pixels in zip(found, given, strict=True):
+            alone = vitviz.analyze(loaded, pixels, **options)
+            assert torch.equal(one.pixels, alone.pixels)
+            assert torch.equal(one.picture, alone.picture)
+            assert (one.notes, one.photograph) == (alone.notes, alone.photograph)
+            torch.testing.assert_close(one.trace.logits, alone.trace.logits, rtol=1e-5, atol=1e-5)
+        assert "must have shape" in broken.sentence
+    with pytest.raises(SelectionError, match="for photos, not for normalised pixels"):
+        vitviz.analyze_many(loaded, given, normalised=True, stretch=True)
 
 
 def test_an_intervention_changes_the_pixels_that_it_is_of_and_no_others() -> None:

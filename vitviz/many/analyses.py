@@ -5,12 +5,13 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import torch
+from torch import Tensor
 
-from ..errors import CaptureError, VitvizError
+from ..errors import CaptureError, SelectionError, VitvizError
 from ..model.loaded import LoadedModel, check_runs
 from ..model.photo import Photo
 from ..model.photo_levels import Look
-from ..probe.analysis import Analysis, seen
+from ..probe.analysis import Analysis, seen, seen_pixels
 from ..probe.capture.selection import count_of
 from ..probe.explain.case import TOGETHER
 from ..probe.forward import forwards, sound
@@ -31,6 +32,7 @@ def analyze_many(
     batch_size: int | None = None,
     invert: bool = False,
     stretch: bool = False,
+    normalised: bool = False,
     values: bool = False,
     interventions: Sequence[Intervention | Mapping[str, Any]] = (),
     progress: bool = True,
@@ -49,13 +51,20 @@ def analyze_many(
     Raises `SelectionError` as `analyze` does, and `VitvizError` if there are no pictures, both
     before the first picture is opened.
     """
+    look = look_of(invert, stretch, normalised)
     check_runs(loaded)
     surgery = Surgery(read_interventions(interventions, card=loaded.card), loaded.card.config)
     found = watched(pictures_of(pictures), progress)
     note_others(pictures, progress)
     batches = in_batches(found, size_of(batch_size, loaded))
-    look = Look(invert, stretch)
     return (analysis for analysis, _ in labelled(loaded, batches, surgery, look, values))
+
+
+def look_of(invert: bool, stretch: bool, normalised: bool) -> Look | None:
+    """How photos are read; None: the pictures are normalised pixels. Raises `SelectionError`."""
+    if normalised and (invert or stretch):
+        raise SelectionError("invert and stretch are for photos, not for normalised pixels")
+    return None if normalised else Look(invert, stretch)
 
 
 def size_of(batch_size: int | None, loaded: LoadedModel) -> int:
@@ -103,19 +112,32 @@ def labelled(
     loaded: LoadedModel,
     batches: Iterable[list[Picture]],
     surgery: Surgery,
-    look: Look,
+    look: Look | None,
     values: bool = False,
 ) -> Iterator[tuple[Analysis | BrokenPicture, Label]]:
-    """The analysis of each picture, and its class if that is known."""
+    """The analysis of each picture, and its class if that is known. `look` None: see `look_of`."""
+
+    def as_given(picture: Picture) -> tuple[tuple[dict[str, Any], Tensor, Tensor], Label]:
+        given, label = picture.given()
+        return seen_pixels(loaded, given, surgery, picture.name), label
+
     for batch in batches:
-        opened = made_of(batch, look, lambda photo: seen(loaded, photo, surgery))
-        whole = [each[0][1] for each in opened if not isinstance(each, BrokenPicture)]
-        passes = forwards(loaded, whole, surgery, values=values) if whole else iter(())
+        opened: Sequence[Any] = (
+            each_of(batch, as_given)
+            if look is None
+            else made_of(batch, look, lambda photo: seen(loaded, photo, surgery))
+        )
+        whole = [each[0] for each in opened if not isinstance(each, BrokenPicture)]
+        pixels = [one for _, _, one in whole] if look is None else None
+        shown = [each[1] for each in whole]
+        passes = (
+            forwards(loaded, shown, surgery, values=values, pixels=pixels) if whole else iter(())
+        )
         for picture, each in zip(batch, opened, strict=True):
             if isinstance(each, BrokenPicture):
                 yield each, None
                 continue
-            (around, _), label = each
+            (around, *_), label = each
             try:
                 yield Analysis(**around, pass_=sound(next(passes), loaded)), label
             except CaptureError as error:

@@ -18,7 +18,7 @@ from ..probe.analysis import picture_of
 from ..probe.capture.selection import counted
 from ..probe.capture.trace import is_sound
 from ..probe.normalised import unnormalised
-from .analyses import each_of, in_batches, made_of, size_of
+from .analyses import each_of, in_batches, look_of, made_of, size_of
 from .pictures import BrokenPicture, Label, Picture, note_others, pictures_of, watched
 
 
@@ -82,9 +82,7 @@ def features(
     found = pictures_of(pictures, labels)
     note_others(pictures, progress)
     batches = in_batches(watched(found, progress), size_of(batch_size, loaded))
-    if normalised and (invert or stretch):
-        raise SelectionError("invert and stretch are for photos, not for normalised pixels")
-    look = None if normalised else Look(invert, stretch)
+    look = look_of(invert, stretch, normalised)
     made = _features(plain, batches, layers, normed, look)
     return made if isinstance(layer, Sequence) else replace(made, values=made.values[:, 0])
 

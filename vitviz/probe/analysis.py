@@ -740,10 +740,9 @@ def analyze(
     if normalised:
         if invert or stretch:
             raise ImageError("invert and stretch are for photos, not for normalised pixels")
-        shown, pixels = unnormalised(loaded, image)
-        around, _ = seen(loaded, open_photo(shown.numpy()), surgery)
+        around, shown, pixels = seen_pixels(loaded, image, surgery)
         pass_ = forward(loaded, shown, surgery, values=values, pixels=pixels)
-        return Analysis(**around | {"photograph": None, "notes": ()}, pass_=pass_)
+        return Analysis(**around, pass_=pass_)
     photo = open_photo(image, stretch=stretch)
     around, picture = seen(loaded, photo.invert() if invert else photo, surgery)
     return Analysis(**around, pass_=forward(loaded, picture, surgery, values=values))
@@ -767,6 +766,15 @@ def seen(loaded: LoadedModel, photo: Photo, surgery: Surgery) -> tuple[dict[str,
         ),
     }
     return around, picture_of(loaded, photo)
+
+
+def seen_pixels(
+    loaded: LoadedModel, given: Any, surgery: Surgery, name: str | None = None
+) -> tuple[dict[str, Any], Tensor, Tensor]:
+    """`seen` of normalised pixels, and the pixels (C, h, w). Raises `ImageError`."""
+    shown, pixels = unnormalised(loaded, given)
+    around, _ = seen(loaded, open_photo(shown.numpy(), name), surgery)
+    return around | {"photograph": None, "notes": ()}, shown, pixels
 
 
 def picture_of(loaded: LoadedModel, photo: Photo) -> Tensor:

@@ -50,7 +50,8 @@ def forward(
     an intervention changes the picture, its levels count. `values`: the trace keeps v. Raises
     `CaptureError` if the model computes numbers that are not finite.
     """
-    (pass_,) = forwards(loaded, [picture], surgery, values=values, pixels=pixels)
+    given = None if pixels is None else [pixels]
+    (pass_,) = forwards(loaded, [picture], surgery, values=values, pixels=given)
     return sound(pass_, loaded)
 
 
@@ -69,19 +70,20 @@ def forwards(
     surgery: Surgery,
     *,
     values: bool,
-    pixels: Tensor | None = None,
+    pixels: Sequence[Tensor] | None = None,
 ) -> Iterator[Pass]:
     """Run a model on a batch of pictures; yield a pass for each, not checked yet (`sound`).
 
-    `pixels`: of a single picture, see `forward`. Each pass of several has its own memory, so that
+    `pixels`: of each picture, see `forward`. Each pass of several has its own memory, so that
     keeping one does not keep the others.
     """
     before, given = pictures, pixels
     pictures = [surgery.picture(picture, loaded) for picture in pictures]
     pixels = torch.cat([loaded.preprocess.pixels(picture) for picture in pictures])
     if given is not None:
-        same = (pictures[0] == before[0]).permute(2, 0, 1)
-        pixels = torch.where(same, given, pixels)
+        pairs = zip(pictures, before, strict=True)
+        same = torch.stack([(now == once).permute(2, 0, 1) for now, once in pairs])
+        pixels = torch.where(same, torch.stack(tuple(given)), pixels)
     embedded: list[Tensor] = []
     with (
         torch.inference_mode(),
