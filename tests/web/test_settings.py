@@ -1,6 +1,7 @@
 """The settings of a host on the command line and in the environment."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -218,6 +219,47 @@ def test_a_teachers_word_survives_a_restart_in_a_file_of_its_owner(tmp_path):
     gone = Settings.from_args(["--class-file", str(tmp_path / "no" / "word.txt")], {})
     with pytest.raises(SettingsError, match="cannot be written"):
         gone.teachers_word()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows bounds no files")
+def test_a_full_disk_leaves_no_class_file_that_stops_every_later_start(tmp_path):
+    import resource
+
+    settings = Settings.from_args(["--class-file", str(tmp_path / "word.txt")], {})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))  # as if there were no room for a byte
+    try:
+        for _ in range(2):
+            with pytest.raises(SettingsError, match="cannot be written"):
+                settings.teachers_word()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not [*tmp_path.iterdir()]
+    first = settings.teachers_word()  # there is room again
+    assert settings.teachers_word() == first
+
+
+def test_apps_that_start_at_once_share_the_word_of_a_class_file(tmp_path, monkeypatch):
+    settings = Settings.from_args(["--class-file", str(tmp_path / "word.txt")], {})
+    link, others = os.link, "another-apps-word-of-a-class"
+
+    def later(made: Path, path: Path) -> None:
+        path.write_text(others)
+        link(made, path)
+
+    monkeypatch.setattr(os, "link", later)
+    assert settings.teachers_word() == others
+    assert [one.name for one in tmp_path.iterdir()] == ["word.txt"]
+
+
+def test_a_class_file_lies_on_a_disk_without_links_too(tmp_path, monkeypatch):
+    def refuse(made: Path, path: Path) -> None:
+        raise PermissionError("no links")
+
+    monkeypatch.setattr(os, "link", refuse)
+    settings = Settings.from_args(["--class-file", str(tmp_path / "word.txt")], {})
+    first = settings.teachers_word()
+    assert settings.teachers_word() == first
 
 
 def test_a_class_is_not_polled_where_votes_could_be_lost_or_nobody_is_in_the_room(

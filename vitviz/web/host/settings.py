@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 from ...arguments import Arguments
 from ...errors import VitvizError
 from ...model.weight_options import add_weight_options
-from ...whole import at_home
+from ...whole import at_home, partial_folder
 from . import limits
 from .origins import Origins, read_origin
 
@@ -435,13 +435,30 @@ class Settings:
             return word
         path = at_home(self.class_file)
         try:
-            with open(path, "x", opener=_for_its_owner) as file:
-                file.write(f"{word}\n")
+            _write_word(path, word)
         except FileExistsError:
             return _read_word(path)
         except OSError as error:
             raise SettingsError(f"{path} cannot be written: {error.strerror or error}") from error
         return word
+
+
+def _write_word(path: Path, word: str) -> None:
+    """Make the class file, whole or not at all: no later start could use an empty one. Raises
+    `FileExistsError` if it is there.
+    """
+    if os.path.lexists(path):
+        raise FileExistsError(path)
+    with partial_folder(path) as folder:
+        made = folder / path.name
+        with open(made, "x", opener=_for_its_owner) as file:
+            file.write(f"{word}\n")
+        try:
+            os.link(made, path)  # unlike a move it never takes the place of another app's file
+        except FileExistsError:
+            raise
+        except OSError:  # a disk that knows no links
+            made.replace(path)
 
 
 def _for_its_owner(path: str, flags: int) -> int:
