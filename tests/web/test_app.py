@@ -260,6 +260,30 @@ def test_a_path_in_the_data_of_an_event_is_none_for_gradio(url, log, event, path
     assert len(new) < 1000
 
 
+@pytest.mark.parametrize("what", ["log", "of the folder", "", ".", "cache", "link", "upload/.."])
+def test_no_file_is_given_out_for_the_path_of_a_photo(url, log, app_folder, what):
+    """Gradio copied any file of its working or temporary folder into the cache, such as one with
+    passwords, and fetched links: the path of a refused photo went back to it.
+    """
+    (app_folder / "passwords.txt").write_text("ada:secret")
+    path = {
+        "log": str(log), "of the folder": "passwords.txt", "cache": "/vitviz/cache",
+        "link": f"{url}/healthz", "upload/..": "/vitviz/cache/../app.log",
+    }.get(what, what)  # fmt: skip
+    config = httpx.get(f"{url}/config", timeout=60).json()
+    viewer = next(c["id"] for c in config["components"] if c["props"].get("elem_id") == "vv-viewer")
+    fn = next(d["id"] for d in config["dependencies"] if [viewer, "photo"] in d["targets"])
+    event = {"path": path, "name": "a.png", "first": False}
+    sent = {"data": ["photos", None, False], "event_data": event, "fn_index": fn}
+    before, files = log.stat().st_size, set(pictures(app_folder))
+    answer = httpx.post(f"{url}/gradio_api/run/predict", json=sent, timeout=60)
+    assert answer.status_code == 200
+    assert answer.json()["data"][1] is None  # the picture input is empty
+    assert str(app_folder) not in answer.text
+    assert "Traceback" not in log.read_text()[before:]
+    assert set(pictures(app_folder)) <= files
+
+
 def test_an_upload_that_breaks_off_leaves_nothing(url, app_folder):
     before = set(pictures(app_folder))
     for _ in range(3):

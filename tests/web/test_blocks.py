@@ -67,6 +67,41 @@ BAD = [
 ]
 
 
+# Hands files to Gradio as the functions of the page do: one of the cache, and others.
+GIVEN = """
+import asyncio, json
+from pathlib import Path
+import gradio as gr
+from gradio.context import LocalContext
+from gradio.utils import get_upload_folder
+from vitviz.web.page.gradio_inside import App, PhotoInput
+
+with App(analytics_enabled=False) as demo:
+    outputs = [gr.JSON(), PhotoInput()]
+    gr.Button().click(lambda: {}, None, outputs, api_visibility="private", postprocess=False)
+
+async def give(path):
+    file = {"path": str(path), "orig_name": "a.png", "meta": {"_type": "gradio.FileData"}}
+    try:
+        data = await demo.postprocess_data(demo.fns[0], [{}, file], None)
+    except gr.Error as error:
+        assert not error.print_exception
+        return error.message
+    return Path(data[1]["path"]).read_text()
+
+async def main():
+    LocalContext.blocks.set(demo)  # as the server does
+    demo.has_launched = True
+    demo.allowed_paths = [str(Path("examples").resolve())]
+    for folder in (Path("examples"), Path(get_upload_folder())):
+        folder.mkdir(exist_ok=True)
+        (folder / "a.png").write_text("a picture")
+    Path("passwords.txt").write_text("ada:secret")
+    paths = ("examples/a.png", f"{get_upload_folder()}/a.png", "passwords.txt", "", "http://a.b/")
+    print(json.dumps([await give(path) for path in paths]))
+
+asyncio.run(main())
+"""
 # Asks ten times, of which the answer to the first is fetched last, and one has a client that left.
 KEPT = """
 import json
@@ -240,3 +275,16 @@ def test_addresses_take_turns_in_the_queue_and_none_fills_it():
     assert second == ["a"]
     # Of five workers the last two are for those who have none.
     assert (third, left) == (list("de"), 5)
+
+
+def test_gradio_gives_out_files_of_the_cache_and_examples_alone(tmp_path):
+    """Its own version copies any file of the working folder into the cache, and fetches links."""
+    env = {"PYTHONPATH": str(ROOT), "GRADIO_TEMP_DIR": str(tmp_path / "cache")}
+    asked = subprocess.run(
+        [sys.executable, "-c", GIVEN], cwd=tmp_path, env={**os.environ, **env},
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    of_cache, *others = json.loads(asked.stdout)
+    assert others.pop(0) == of_cache == "a picture"
+    assert len(others) == 3
+    assert all("Upload the picture itself" in said for said in others)

@@ -137,6 +137,18 @@ class App(gr.Blocks):
             text = in_all(refusal) if _of_page(block_fn) else as_html(sentence(refusal))
             raise gr.Error(text, print_exception=False) from error
 
+    async def postprocess_data(
+        self, block_fn: Any, predictions: Any, *args: Any, **kwargs: Any
+    ) -> list[Any]:
+        """Give out files of the cache and the examples alone.
+
+        Gradio calls this after each function. Its own version would copy any file of the working
+        and the temporary folder into the cache, and download any link.
+        """
+        folders = [Path(get_upload_folder()).resolve(), *map(Path, self.allowed_paths)]
+        traverse(predictions, lambda file: _only_of(folders, file), is_file_obj_with_meta)
+        return await super().postprocess_data(block_fn, predictions, *args, **kwargs)
+
     def get_api_info(self, all_endpoints: bool = False, page: str | None = None) -> Any:
         """The endpoints for the API's page, and also the tools while Gradio builds its server of
         tools: before `mcp_server_obj` is set. Without this, there are no tools.
@@ -272,6 +284,13 @@ class App(gr.Blocks):
 def _no_link(file: dict[str, Any]) -> None:
     if is_http_url_like(file["path"]):
         raise InvalidPathError
+
+
+def _only_of(folders: Sequence[Path], file: dict[str, Any]) -> None:
+    """Refuse a file that lies in none of the folders."""
+    path = Path(file["path"]).resolve()
+    if not any(path.is_relative_to(folder) for folder in folders):
+        raise gr.Error(in_all(NOT_UPLOADED), print_exception=False)
 
 
 def _of_page(block_fn: Any) -> bool:

@@ -134,7 +134,7 @@ class Service:
             now = self._requests.failed(request, shown)
             if now is None:
                 return Unchanged()
-            photo: str | Left | None = upload.address if place else Left.AS_IT_IS
+            photo: str | Left | None = self._ours_at(upload.address) if place else Left.AS_IT_IS
             # Another answer that came meanwhile has left the picture input to this request.
             if not place and (made.of_picture or now != shown):
                 photo = self._before(now)
@@ -159,9 +159,14 @@ class Service:
 
     def _before(self, shown: Shown) -> str | None:
         """The address that the picture input showed before the refused picture, if it exists."""
-        old = shown.preview or (shown.photo.address if shown.photo else "")
-        ours = old in [example.path for example in self.examples]
-        return old if ours or old in self._store else None
+        return self._ours_at(shown.preview or (shown.photo.address if shown.photo else ""))
+
+    def _ours_at(self, address: str) -> str | None:
+        """The address, if there is an example or a file of the store. Whatever goes to the picture
+        input is given out, and a page may name any path.
+        """
+        ours = address in [example.path for example in self.examples]
+        return address if ours or address in self._store else None
 
     def show_example(
         self, index: int, key: ModelKey, shown: Shown, page: str | None = None
