@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import nullcontext
@@ -268,6 +269,22 @@ def test_what_a_killed_process_left_is_deleted_by_the_next_and_a_live_one_is_lef
         process.stdout.close()
     ours.sweep()
     assert not theirs.exists()
+
+
+def test_what_a_killed_process_left_makes_room_before_anything_is_written(base, monkeypatch):
+    """An app that was killed on a full disk could not start again: its own files filled it."""
+    left = put(base / f"{PREFIX}killed" / "a" / "photo.jpg", LONG_AGO)
+    aged(base / f"{PREFIX}killed", LONG_AGO)
+    make = tempfile.mkdtemp
+
+    def on_a_full_disk(**options):
+        if left.exists():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return make(**options)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", on_a_full_disk)
+    cache = Cache(base)
+    assert [*base.iterdir()] == [cache.folder]
 
 
 def test_files_of_other_programs_are_never_touched(base, cache):

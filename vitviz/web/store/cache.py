@@ -58,6 +58,7 @@ class Cache:
         self._base = given.parent if given.name.startswith(PREFIX) else given
         try:
             self._base.mkdir(parents=True, exist_ok=True)
+            _delete_abandoned(self._base)  # first: a killed app may have filled the disk
             self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._base))
         except OSError as error:
             where = f"the folder {self._base} for pictures cannot be used: {error.strerror}"
@@ -190,9 +191,7 @@ class Cache:
     def sweep(self) -> None:
         """Delete old, surplus and partial files, empty folders, and folders of ended processes."""
         self.hold()
-        for other in self._base.glob(f"{PREFIX}*"):
-            if other != self.folder and _abandoned(other):
-                shutil.rmtree(other, ignore_errors=True)
+        _delete_abandoned(self._base, but=self.folder)
         top = str(self.folder)
         files = sorted(_files(top), reverse=True)  # oldest first
         total = sum(file.size for file in files)
@@ -245,6 +244,13 @@ def refusal_of(error: BaseException) -> VitvizError | None:
     if number in FULL:
         return VitvizError(NO_ROOM)
     return VitvizError(NO_WRITING) if number in UNWRITABLE else None
+
+
+def _delete_abandoned(base: Path, but: Path | None = None) -> None:
+    """Delete the folders of ended processes."""
+    for other in base.glob(f"{PREFIX}*"):
+        if other != but and _abandoned(other):
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def _abandoned(folder: Path) -> bool:
