@@ -10,9 +10,10 @@ from vitviz import LoadedModel, analyze
 from vitviz.errors import SelectionError
 from vitviz.probe.explain.explainers import EXPLAINERS
 from vitviz.probe.explain.explanation import explained
+from vitviz.probe.explain.likeness import own_vector
 
-# Models with classes, which Python explains.
-NAMES = tuple(name for name, one in CONFIGS.items() if one.num_classes and one.global_pool)
+# Models that Python explains: those that pool.
+NAMES = tuple(name for name, one in CONFIGS.items() if one.global_pool)
 TESTED = ("generic", "random")
 
 
@@ -54,12 +55,35 @@ def explanations(
     }
 
 
+def likenesses(loaded: LoadedModel, interventions: list[Any], token: int) -> dict[str, Any]:
+    """The values of the explainers that know a class, for the likeness to the other picture of the
+    engine's fixture.
+    """
+    analysis = analyze(loaded, photo(), interventions=interventions)
+    beside = analyze(loaded, photo()[::-1, ::-1].copy())
+    other = own_vector(loaded, beside.trace.tokens[-1], beside.pass_.surgery)
+    keys = [key for key, one in EXPLAINERS.items() if "class" in one.needs]
+    made = {key: explained(analysis, key, token, other) for key in keys}
+    return {
+        "interventions": interventions,
+        "target": -1,
+        "likeness": analysis.likeness(other),
+        "token": token,
+        "values": {key: one.values.tolist() for key, one in made.items()},
+        "costs": {key: [one.forward, one.backward, one.gap or 0] for key, one in made.items()},
+        "fair": None,
+    }
+
+
 def small(name: str) -> list[dict[str, Any]]:
-    """Those of a small model, intact and with interventions."""
+    """Those of a small model, intact and with interventions; of one without classes only those of
+    a likeness.
+    """
     loaded = drawn(name)
     cases = [[], *([CASES[name], MORE[0]] if name in CASES else [])]
     last = loaded.card.config.num_tokens - 2
+    classes = cases if loaded.card.config.num_classes else []
     return [
         explanations(loaded, photo(), one, at % 3, token=last if at == 1 else 0)
-        for at, one in enumerate(cases)
-    ]
+        for at, one in enumerate(classes)
+    ] + [likenesses(loaded, one, last if one else 0) for one in cases if one is not CASES.get(name)]

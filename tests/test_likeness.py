@@ -9,6 +9,7 @@ import vitviz
 from tests.models import photo, tiny
 from tests.test_head import BARE, bare
 from vitviz import EXPLAINERS, Analysis, LoadedModel, SelectionError, VitvizError
+from vitviz.probe.explain.likeness import own_vector
 
 OF_CLASS = [key for key, explainer in EXPLAINERS.items() if "class" in explainer.needs]
 NAMES = [*BARE, "with classes"]
@@ -127,6 +128,8 @@ def test_the_likeness_and_every_explainer_with_it(name: str) -> None:
     assert analysis.likeness(v.numpy()) == analysis.likeness(v.tolist())
     itself = vitviz.features(loaded, [photo()]).values[0]
     assert analysis.likeness(itself) == pytest.approx(1, abs=1e-5)
+    found = own_vector(loaded, analysis.trace.tokens[-1], analysis.pass_.surgery)
+    assert_close(found, torch.from_numpy(itself), rtol=1e-5, atol=1e-5)
     for key in EXPLAINERS:
         values = analysis.explain(key, target=v)
         assert values.shape == (analysis.grid.num_tokens,)
@@ -168,6 +171,8 @@ def test_a_vector_of_a_text_is_compared_with_the_projected_picture() -> None:
     expected = float(cosine(analysis.trace.logits, text))
     assert analysis.likeness(text) == pytest.approx(expected, abs=1e-5)
     assert analysis.explain("generic", target=text).sum() > 0
+    found = own_vector(clip, analysis.trace.tokens[-1], analysis.pass_.surgery)
+    assert_close(found, analysis.trace.logits)
 
 
 @pytest.mark.parametrize(

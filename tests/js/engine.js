@@ -250,19 +250,25 @@ export function drained(task) {
   }
 }
 
-/** Asserts that all explanations of a pass are Python's, with their costs, and a fair test of maps. */
-export function checkExplained(core, config, picture, told) {
-  const { interventions, target, token, values, costs, temperature, fair } = told;
-  const wish = { picture, interventions, target };
+/**
+ * Asserts that all explanations of a pass are Python's, with their costs, and a fair test of maps. like: the
+ * other picture, of a case whose target is the likeness to it.
+ */
+export function checkExplained(core, config, picture, told, like = null) {
+  const { interventions, target, token, values, costs, temperature, fair, likeness } = told;
+  const wish = { picture, interventions, target, ...(likeness === undefined ? {} : { like }) };
   const prefix = config.num_prefix_tokens;
   const made = {};
   for (const explainer of Object.keys(values).filter((key) => key in EXPLAINERS)) {
     const found = drained(core.work({ ...wish, explainer, token }));
     try {
-      assertAlike(found.values, values[explainer]);
+      // Differences of cosines near 1 keep few digits in single precision.
+      const few = explainer === "occlusion" && likeness !== undefined;
+      assertAlike(found.values, values[explainer], few ? 1e-3 : 1e-4);
       const [forward, backward, gap] = costs[explainer];
       assertClose([found.forward, found.backward], [forward, backward], 1e-4);
       assertClose([found.gap ?? 0], [gap], 1e-3);
+      assertClose([found.likeness ?? 0], [likeness ?? 0], 1e-5);
     } catch (error) {
       throw new Error(explainer + " with " + JSON.stringify(interventions) + ": " + error.message);
     }

@@ -23,7 +23,8 @@ for (const [name, cases] of Object.entries(EXPLAINED)) {
   for (const [kernels, makeKernels] of Object.entries({ plain: plainKernels, simd: bestKernels })) {
     test(name + ": explanations and a fair test are Python's, with " + kernels + " kernels", () => {
       const { core, config } = coreOf(model, makeKernels);
-      for (const told of cases) checkExplained(core, config, bytesOf(model.picture), told);
+      for (const told of cases)
+        checkExplained(core, config, bytesOf(model.picture), told, bytesOf(model.other));
     });
   }
 }

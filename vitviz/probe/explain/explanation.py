@@ -43,7 +43,7 @@ class _Count:
 
 
 def explained(
-    analysis: "Analysis", key: str, token: int = 0, target: int | str | None = None
+    analysis: "Analysis", key: str, token: int = 0, target: int | str | Tensor | None = None
 ) -> Explanation:
     """The same values as `Analysis.explain`, with their cost. Raises the same errors."""
     explainer = chosen(key)

@@ -57,7 +57,7 @@ def likened(loaded: LoadedModel, vector: Tensor) -> LoadedModel:
     compared with these outputs. Raises `SelectionError` for another width.
     """
     config = loaded.card.config
-    projects = loaded.card.head == "embedding" and not config.dist_token
+    projects = _projects(loaded)
     widths = [config.num_classes] * projects
     if config.global_pool:
         widths.append(config.pooled_dim)
@@ -75,13 +75,31 @@ def likened(loaded: LoadedModel, vector: Tensor) -> LoadedModel:
         model = build(loaded.vit.state_dict(), loaded.card, loaded.preprocess)
         likeness = nn.Sequential(model.vit.head, likeness)
     model.vit.head = likeness.eval()  # type: ignore[assignment]
+    model.vit.blocks = loaded.vit.blocks  # whoever counts the passes of the model hears these, too
     return replace(model, resampling=loaded.resampling)
+
+
+def _projects(loaded: LoadedModel) -> bool:
+    """Whether a vector can be like the outputs of a model: of one that names no classes."""
+    return loaded.card.head == "embedding" and not loaded.card.config.dist_token
+
+
+def own_vector(loaded: LoadedModel, tokens: Tensor, surgery: Surgery) -> Tensor:
+    """The vector of a pass, to be the target of another one: its outputs where the model names no
+    classes, such as CLIP's, else its pooled features. Its last tokens (N, D) -> (width,)
+
+    Raises `SelectionError` for a model that does not pool.
+    """
+    if not loaded.card.config.global_pool:
+        raise SelectionError(f"{loaded.card.name} does not pool its tokens: nothing is like them")
+    model = loaded if _projects(loaded) else without_head(loaded)
+    return likeness_in(tokens, surgery, model)
 
 
 @torch.inference_mode()
 def likeness_in(tokens: Tensor, surgery: Surgery, model: LoadedModel) -> Tensor:
     """The likeness in a pass with these interventions, from its last tokens, (N, D), by a model
-    that `likened` made. (1,)
+    that `likened` made, (1,); by any other model its answer, (D,)
     """
     with surgery.applied(model.vit):
         x = model.vit.norm(tokens[None].to(model.device))

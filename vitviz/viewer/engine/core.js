@@ -8,6 +8,7 @@ import { makeMachine } from "./machine.js";
 import { SelectionError, Surgery } from "./surgery.js";
 import { fooled } from "./fooling.js";
 import { EXPLAINERS, probabilities } from "./explain.js";
+import { cosineOf, featured } from "./likeness.js";
 import { normalised } from "../maths/pixels.js";
 import { encode, head, put, taken, tokenize } from "./vit.js";
 import { readModel } from "./weights.js";
@@ -59,9 +60,10 @@ const MOST_FOOLED = 20;
 /**
  * Input of a longer task: a pass, and the class `target` (-1: none). With `explainer`, a key, and `token` the
  * result is an `Explained`; without, the probability of the class with only the patches of each list in
- * `kept`.
+ * `kept`. like: another picture, as `picture`: the likeness to it is explained in place of a class, and the result
+ * has it as `likeness`.
  * @typedef
- *   {Wish & {target: number, explainer?: string, token?: number, kept?: number[][], temperature?: number,
+ *   {Wish & {target: number, like?: Uint8Array|null, explainer?: string, token?: number, kept?: number[][], temperature?: number,
  *   outputs?: import("../types.js").Outputs}}
  *   Task
  */
@@ -71,6 +73,8 @@ export class Core {
   #machine = null;
   /** @type {Pass[]} */
   #remembered = [];
+  /** @type {string[]|null} */
+  #labels = null;
   /** @type {{picture: Uint8Array, key: string, after: Uint8Array}[]} */
   #fooled = [];
   /** @type {(before: Uint8Array, change: any) => Uint8Array} */
@@ -95,6 +99,7 @@ export class Core {
     if (facts.unknown.length > 0) return { ...facts, simd: false, filters: null, filterBias: null };
     const machine = makeMachine({ ...facts, weights }, this.#makeKernels);
     this.#machine = machine;
+    this.#labels = facts.labels;
     this.#fool = (before, change) => this.#fooledBy(machine, facts, before, change);
     return { ...facts, simd: machine.kernels.simd, filters: machine.filters, filterBias: machine.filterBias };
   }
@@ -173,18 +178,34 @@ export class Core {
    * @param {Task} task
    * @returns {Generator<number, any, void>}
    */
-  *work({ target, explainer = "", token = 0, kept = [], temperature = 1, outputs = "one_of", ...wish }) {
+  *work({ target, explainer = "", token = 0, kept = [], temperature = 1, outputs = "one_of", ...rest }) {
+    const { like: other = null, ...wish } = rest;
+    const like = other && this.#features(other);
     const pass = this.run({ ...wish, answer: false });
     const m = /** @type {import("./machine.js").Machine} */ (this.#machine);
     const { config } = m;
     const surgery = new Surgery(wish.interventions ?? [], config, wish.donors);
     if (target >= config.num_classes || !(token >= 0 && token < config.num_tokens))
       throw new SelectionError("no_class", {});
-    const of = { m, pass, surgery, pixels: normalised(m, pass.picture), target };
+    const answering = like ? featured(m, this.#labels) : m;
+    const of = { m, pass, surgery, pixels: normalised(m, pass.picture), target, like, answering };
+    if (like) {
+      put(m, m.at.x, /** @type {Float32Array[]} */ (pass.tokens)[config.depth], pass.width);
+      of.pass = { ...pass, logits: head(answering, surgery) };
+    }
     if (!explainer) return yield* probabilities(of, kept, outputs, temperature);
     if (!Object.hasOwn(EXPLAINERS, explainer)) throw new SelectionError("no_class", {});
     const made = EXPLAINERS[explainer](of, token);
-    return "next" in made ? yield* made : made;
+    const found = "next" in made ? yield* made : made;
+    return like ? { ...found, likeness: cosineOf(of.pass.logits, like) } : found;
+  }
+
+  /** What is compared of a picture: its pooled features, or outputs that no class names. */
+  #features(picture) {
+    this.run({ picture, answer: true }); // and leaves the tokens that are pooled where `head` finds them
+    const m = /** @type {import("./machine.js").Machine} */ (this.#machine);
+    if (m.config.global_pool === "") throw new SelectionError("no_class", {});
+    return head(featured(m, this.#labels), new Surgery([], m.config));
   }
 
   /** The picture after a `perturb`, of the intact model. Throws a SelectionError. */

@@ -5,6 +5,7 @@
  */
 
 import { backward } from "./backward.js";
+import { cosineBack, cosineOf } from "./likeness.js";
 import { up } from "./machine.js";
 import { SelectionError } from "./surgery.js";
 import { encode, head, normed, put, putHeads, taken, tokenize, weigh } from "./vit.js";
@@ -13,10 +14,12 @@ import { Chance } from "../maths/chance.js";
 import { probabilitiesOf } from "../maths/outputs.js";
 
 /**
- * One picture in one model, and a class; see `Case` in vitviz/probe/explain/case.py.
+ * One picture in one model, and a class or a vector; see `Case` in vitviz/probe/explain/case.py.
  * @typedef {{m: import("./machine.js").Machine, pass: import("./core.js").Pass,
  *   surgery: import("./surgery.js").Surgery,
- *   pixels: Float32Array, target: number}} Case  target: -1 for explainers that know no class
+ *   pixels: Float32Array, target: number, like: Float32Array|null,
+ *   answering: import("./machine.js").Machine}} Case  target: -1 for explainers that know no class; like: the
+ *   score is the cosine with this vector; answering: the machine whose head gives what is scored
  * @typedef {{values: Float32Array, forward: number, backward: number, gap: number|null}} Explained  values:
  *   (N); forward, backward: its cost, in passes of the whole picture; gap: see `gap` in
  *   vitviz/probe/explain/perturb.py; null where the values need not add up
@@ -34,23 +37,30 @@ const explained = (values, forward = 0, backwards = 0, gap = null) => ({
   gap,
 });
 
+/** The explained score: the logit of the class, or the likeness. @param {Case} of @param {Float32Array} logits */
+const scoreOf = ({ target, like }, logits) => (like ? cosineOf(logits, like) : logits[target]);
+
 /**
- * Backpropagate the class's logit to everything that is wanted.
+ * Backpropagate the score to everything that is wanted.
  * @param {Case} of
  * @param {import("./backward.js").Wants} [wants]
  */
-function gradientOf({ m, pass, surgery, pixels, target }, wants) {
-  const gradient = new Float32Array(pass.logits.length);
-  gradient[target] = 1;
-  return backward(m, /** @type {any} */ (pass), pixels, surgery, gradient, wants);
+function gradientOf({ m, answering, pass, surgery, pixels, target, like }, wants) {
+  const tokens = /** @type {Float32Array[]} */ (pass.tokens);
+  let gradient = new Float32Array(pass.logits.length);
+  if (like) {
+    put(m, m.at.x, tokens[m.config.depth], pass.width); // this pass may have no logits of its own
+    gradient = cosineBack(head(answering, surgery), like);
+  } else gradient[target] = 1;
+  return backward(answering, /** @type {any} */ (pass), pixels, surgery, gradient, wants);
 }
 
 /** The logits with only these patches, and all prefix tokens. @param {Case} of @param {number[]} patches */
-function logitsWith({ m, pass: { tokens, width }, surgery }, patches) {
+function logitsWith({ m, answering, pass: { tokens, width }, surgery }, patches) {
   const short = surgery.keeping(patches);
   put(m, m.at.x, /** @type {Float32Array[]} */ (tokens)[0], width);
   encode(m, 0, short, null);
-  return head(m, short);
+  return head(answering, short);
 }
 
 /** The patches that are not removed. @param {Case} of */
@@ -243,8 +253,8 @@ function* occlusion(of) {
   const {
     m: { config },
     pass,
-    target,
   } = of;
+  const score = scoreOf(of, pass.logits);
   const patches = patchesOf(of);
   const sides = WINDOWS.map((side) => windowsOf(config, side, new Set(patches))).filter(
     ({ length }) => length > 0,
@@ -256,7 +266,7 @@ function* occlusion(of) {
     const [sums, counts] = [new Float64Array(config.num_patches), new Uint32Array(config.num_patches)];
     for (const gone of windows) {
       const kept = patches.filter((patch) => !gone.includes(patch));
-      const fall = pass.logits[target] - logitsWith(of, kept)[target];
+      const fall = score - scoreOf(of, logitsWith(of, kept));
       for (const patch of gone) {
         sums[patch] += fall / gone.length;
         counts[patch] += 1;
@@ -318,11 +328,12 @@ function* integratedGradients(of) {
 }
 
 /** The gap of integrated gradients from the picture `start`; see `gap` in vitviz/probe/explain/perturb.py. */
-function gapOf({ m, pass, surgery, target }, start, values) {
+function gapOf(of, start, values) {
+  const { m, answering, pass, surgery } = of;
   tokenize(m, start, surgery);
   encode(m, 0, surgery, null);
-  const score = pass.logits[target];
-  const rise = score - head(m, surgery)[target];
+  const score = scoreOf(of, pass.logits);
+  const rise = score - scoreOf(of, head(answering, surgery));
   const apart = Math.abs(values.reduce((sum, value) => sum + value, 0) - rise);
   return apart <= ROUNDING * Math.max(1, Math.abs(score)) ? 0 : apart / Math.abs(rise);
 }

@@ -1,0 +1,26 @@
+/** Likeness: the score of explanations whose target is a vector, as in vitviz/probe/explain/likeness.py. */
+
+import { dot } from "../maths/attention.js";
+import { lengthOf } from "../maths/mixing.js";
+
+/**
+ * The machine without the head of its classes: `head` gives the pooled features. A distillation token is read
+ * by its own head alone. Outputs that no class names, such as CLIP's, are themselves what is compared.
+ * @param {import("./machine.js").Machine} m
+ * @param {string[]|null} labels  of its classes
+ * @returns {import("./machine.js").Machine}
+ */
+export function featured(m, labels) {
+  const { config } = m;
+  if (!labels && config.num_classes > 0 && !config.dist_token) return m;
+  return { ...m, heads: [], config: { ...config, num_classes: 0, dist_token: false } };
+}
+
+/** The cosine of two vectors, from -1 to 1. @param {Float32Array} x @param {Float32Array} vector */
+export const cosineOf = (x, vector) => dot(x, 0, vector, 0, x.length) / (lengthOf(x) * lengthOf(vector) || 1);
+
+/** The gradient of `cosineOf` at its first vector. @param {Float32Array} x @param {Float32Array} vector */
+export function cosineBack(x, vector) {
+  const [own, other, cosine] = [lengthOf(x) || 1, lengthOf(vector) || 1, cosineOf(x, vector)];
+  return x.map((number, i) => (vector[i] / other - (cosine * number) / own) / own);
+}
