@@ -9,13 +9,14 @@ import pytest
 import torch
 from safetensors.torch import load
 
-from tests.models import photo
+from tests.models import photo, tiny
 from tests.running import save_tiny
 from vitviz import EXPLAINERS, Analysis, SelectionError, VitvizError, analyze
+from vitviz import features as many_features
 from vitviz import load as load_model
 from vitviz.languages import dictionary, in_others, languages
 from vitviz.payload import pack
-from vitviz.payload.explanations import explanation_name
+from vitviz.payload.explanations import LIKE, explanation_name
 from vitviz.payload.payload import late_file, needs_model
 from vitviz.probe.explain.explanation import explained
 from vitviz.probe.measure.measurements import fair_tests_of
@@ -38,7 +39,7 @@ def compare_late_file(analysis: Analysis, key: str) -> None:
     }
     of_class = "class" in one.needs
     if of_class and analysis.card.head != "classes":
-        assert key not in told
+        assert (key in told) == bool(analysis.card.config.global_pool)  # for a likeness
         with pytest.raises(SelectionError, match="names no classes"):
             late_file(analysis, explanation_name(key, 0, 1))
         return
@@ -64,6 +65,28 @@ def compare_late_file(analysis: Analysis, key: str) -> None:
     else:
         gap = one.gap(analysis.case(key, target=target), sent["values"])
         assert sent["gap"].item() == pytest.approx(gap, rel=1e-5)
+
+
+OF_CLASS = [key for key, one in EXPLAINERS.items() if "class" in one.needs]
+
+
+@pytest.mark.parametrize("name", ["cls", "registers", "distilled", "map"])
+def test_a_late_file_explains_the_likeness_to_another_picture(name: str) -> None:
+    loaded = tiny(name)
+    mirrored = photo()[:, ::-1].copy()
+    analysis, other = analyze(loaded, photo()), analyze(loaded, mirrored)
+    features = many_features(loaded, [mirrored]).values[0]
+    for key in OF_CLASS:
+        late = explanation_name(key, 1, LIKE)
+        sent = load(late_file(analysis, late, Analysis.from_bytes(other.to_bytes())))
+        torch.testing.assert_close(sent["values"], analysis.explain(key, 1, features))
+        assert sent["likeness"].item() == pytest.approx(analysis.likeness(features), abs=1e-6)
+        assert sent["cost"][0] > 0
+        assert needs_model(late, loaded.card.config)
+    another = analyze(tiny("grey" if name == "cls" else "cls"), photo())
+    for wrong in (None, another):
+        with pytest.raises(SelectionError, match="another picture in the same model"):
+            late_file(analysis, explanation_name("generic", 0, LIKE), wrong)
 
 
 def test_what_a_definition_costs(tiny_analysis: Analysis) -> None:

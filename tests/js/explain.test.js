@@ -25,6 +25,7 @@ import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
+import { writeSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 import { className, costText, explainerName } from "../../vitviz/viewer/text/explaining.js";
 import { granted } from "../../vitviz/viewer/text/refusal.js";
 import { whereExplained } from "../../vitviz/viewer/text/where.js";
@@ -50,6 +51,80 @@ function appFor(
   );
   return { t, source, selection, shape, language: "en", taste: { ...startTaste(PANELS), colours: "magma" } };
 }
+
+/** Two pictures side by side in the model of a fixture; the host answers with zeros and what it was asked. */
+async function pair(name, changes = {}, second = {}) {
+  const { manifest, buffers } = fixtureOf(name);
+  const asked = [];
+  const tokens = manifest.model.num_tokens;
+  const buffer = writeSafetensors({
+    values: { shape: [tokens], data: new Float32Array(tokens) },
+    cost: { shape: [3], data: Float32Array.of(1, 1, 0) },
+    likeness: { shape: [1], data: Float32Array.of(0.834) },
+  });
+  const ask = async (_name, params) => {
+    asked.push(params);
+    return { buffer };
+  };
+  const late = manifest.model.explainers.map((one) => ({ ...one, late: true }));
+  const model = { ...manifest.model, explainers: late };
+  const of = { buffers, manifest: { ...manifest, model } };
+  const own = Object.entries(manifest.files).filter(([file]) => !file.startsWith("explain-"));
+  of.manifest.files = Object.fromEntries(own);
+  const app = appFor(of, changes, undefined, ask);
+  const pass = { ...manifest.pass, id: "other", ...second.pass };
+  const there = { ...manifest, model: { ...model, ...second.model }, pass };
+  const other = appFor({ buffers, manifest: there }, {}, undefined, ask);
+  await Promise.all([app.source.loaded(false), other.source.loaded(false)]);
+  return { app, asked, other: other.source };
+}
+
+const keysOf = ({ source }) => source.explanations.all.map(({ key }) => key);
+
+test("another picture beside gives a model without classes something to explain", async () => {
+  const { app, asked, other } = await pair("registers");
+  const { explanations } = app.source;
+  const free = keysOf(app);
+  assert.ok(!free.includes("generic") && free.includes("rollout") && explanations.compares);
+  assert.equal(targetOf(app.selection, app.source), null);
+  explanations.meet(other);
+  assert.equal(targetOf(app.selection, app.source), "like");
+  assert.ok(["generic", "occlusion", ...free].every((key) => keysOf(app).includes(key)));
+  const file = explanations.of(questionOf(app.selection, app.source, { key: "generic" }));
+  await file.fetch();
+  assert.ok(Math.abs(file.here.likeness - 0.834) < 1e-6);
+  assert.deepEqual(asked.at(-1), {
+    id: app.source.manifest.pass.id,
+    name: "explain-generic-" + app.selection.token + "-like",
+    other: { id: "other" },
+  });
+  assert.deepEqual(stageSaves(app, { shown: overlayOf(app, 0) }).figures, []); // of a class alone
+  explanations.meet(null);
+  assert.deepEqual([keysOf(app), targetOf(app.selection, app.source)], [free, null]);
+  explanations.meet(other);
+  assert.equal(explanations.of(questionOf(app.selection, app.source, { key: "generic" })).here, null);
+});
+
+test("with classes the likeness is one more target, of another picture in the same model as it is", async () => {
+  const { app, other } = await pair("cls", { target: "like" });
+  const answer = app.source.manifest.pass.predictions[0].index;
+  assert.equal(targetOf(app.selection, app.source), answer); // a link, before the picture is beside
+  app.source.explanations.meet(other);
+  assert.equal(targetOf(app.selection, app.source), "like");
+  assert.equal(targetOf({ ...app.selection, target: "answer" }, app.source), answer);
+  assert.equal(className("like", app), "likeness to the picture beside");
+  assert.match(
+    PANELS.find(({ id }) => id === "explain").code(app.selection, app.source).vitviz,
+    /features\(/,
+  );
+  const twin = { ...app.source.manifest.model.key, untrained: true };
+  for (const wrong of [{ model: { key: twin } }, { pass: { id: "fixture" } }, { pass: { changes: [{}] } }]) {
+    if (wrong.pass?.id) wrong.pass.id = app.source.manifest.pass.id;
+    const { other: unlike } = await pair("cls", {}, wrong);
+    app.source.explanations.meet(unlike);
+    assert.equal(targetOf(app.selection, app.source), answer, JSON.stringify(wrong));
+  }
+});
 
 for (const fixture of FIXTURES) {
   const { name, expected, manifest, grid } = fixture;

@@ -184,6 +184,22 @@ def test_a_link_with_a_size_shows_it_and_whoever_looks_around_keeps_it(
     assert sizes == {"untrained": 16, "example-cat": 16, "model-tiny-grey": 17}
 
 
+def test_the_likeness_to_the_picture_beside_is_explained_as_in_python(desk, models, upload):
+    manifest = desk.show(upload, CLS, START).manifest
+    other = beside(desk, manifest, "example-cat")["manifest"]["pass"]["id"]
+    asked = {"id": manifest["pass"]["id"], "name": "explain-generic-0-like"}
+    sent = load(base64.b64decode(desk.ask("late", {**asked, "other": {"id": other}})["data"]))
+    ours = vitviz.analyze(models.get(CLS), upload.address)
+    cat = next(one.path for one in EXAMPLES if Path(one.path).stem == "cat")
+    features = vitviz.features(models.get(CLS), [cat]).values[0]
+    torch.testing.assert_close(sent["values"], ours.explain("generic", 0, features))
+    assert sent["likeness"].item() == pytest.approx(ours.likeness(features), abs=1e-6)
+    grey = beside(desk, manifest, "model-tiny-grey")["manifest"]["pass"]["id"]
+    for wrong in ({}, {"other": "x"}, {"other": {"id": grey}}):
+        assert "same model" in desk.ask("late", {**asked, **wrong})["error"]
+    assert "expired" in desk.ask("late", {**asked, "other": {"id": "x"}})["error"]
+
+
 def test_later_questions_are_about_the_model_in_its_size(desk, models, upload):
     key = desk.show(upload, SIZED, START).manifest["pass"]["id"]
     ours = vitviz.analyze(models.get(SIZED), upload.address)

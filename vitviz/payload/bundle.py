@@ -39,11 +39,13 @@ LEFT = "document.currentScript.viewer"  # property of a script element that load
 # Keys of texts on interventions (see strings.js) and on results of fair tests.
 CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
 # Keys of texts of the viewer that come with those of lessons: the list of lessons, the gap between
-# guess and truth, the figures of a step, worksheets and keys.
+# guess and truth, the figures of a step, worksheets and keys, a lesson of one's own.
 IN_LESSONS = re.compile(
     r"lesson(sIntro|Minutes|Gap_\w+|Right|Close|Far|Wrong|TeacherLinks|TeacherHelp|StepLink"
     r"|Blank|Answer|OnPage|sKept|sSent)|key(Tells|Elsewhere)|sheet[A-Z]\w+|polls[A-Z]\w+"
-    r"|pollHelp\w*|room[A-Z]\w+|evidence\w+"
+    r"|pollHelp\w*|poll(Slip|Other|NoCode)|room[A-Z]\w+|evidence\w+"
+    r"|own(Help|Added|Photo|Way\w*|Lacks_\w+|TryTitle|Up|Down|Remove|Start|Saved|Opened|Take|Clear\w*)"
+    r"|own_\w+"
 )
 # Keys of texts of the viewer that the playground shares: the drawing field, several files.
 SHARED = re.compile(r"draw(Field|Help|Undo|Clear|Width|Ink|Pen)|photoOnly$")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import cosine_similarity
 
 from ..errors import SelectionError, VitvizError
 from ..languages import in_others
@@ -13,22 +14,24 @@ from ..model.config import ViTConfig
 from ..probe.capture.grid import PatchGrid
 from ..probe.explain.explainers import EXPLAINERS, Explainer
 from ..probe.explain.explanation import explained
+from ..probe.explain.likeness import own_vector
 from ..probe.measure.measurements import fair_tests_of
 from . import in_page
 
 if TYPE_CHECKING:
     from ..probe.analysis import Analysis
 
+LIKE = "like"  # in place of a class: the likeness to another picture
 # Explainer, token and class ("any": of an explainer without one) in the name of a late file.
-_NAME = re.compile(r"explain-([a-z_0-9]{1,40})-([0-9]{1,7})-([0-9]{1,7}|any)")
+_NAME = re.compile(rf"explain-([a-z_0-9]{{1,40}})-([0-9]{{1,7}})-([0-9]{{1,7}}|any|{LIKE})")
 # Limit of the work for an explanation in a page of one file, in operations (2 per parameter, token
 # and pass): about 5 s. The shipped photo model takes 8e8 for a pass, ViT-B/16 3e10.
 MOST_WORK = 5e11
 MOST_PASSES = 3
 
 
-def explanation_name(key: str, token: int, target: int | None) -> str:
-    """Name of the late file with the values of an explainer for a token and a class."""
+def explanation_name(key: str, token: int, target: int | str | None) -> str:
+    """Name of the late file with the values of an explainer for a token and a class, or `LIKE`."""
     return f"explain-{key}-{token}-{'any' if target is None else target}"
 
 
@@ -53,9 +56,12 @@ def passes_of(analysis: "Analysis", name: str) -> int:
     return EXPLAINERS[found[1]].passes(analysis.grid)
 
 
-def explanation(analysis: "Analysis", name: str) -> dict[str, Tensor]:
+def explanation(
+    analysis: "Analysis", name: str, other: "Analysis | None" = None
+) -> dict[str, Tensor]:
     """{"values": (N,), "cost": (3,)}: forward and backward passes, and seconds here (0: unknown).
-    With "gap": (1,), how far the values are from adding up, a share, where they should.
+    With "gap": (1,), how far the values are from adding up, a share, where they should; for `LIKE`
+    with "likeness": (1,), of the picture to that of `other`.
 
     Raises `SelectionError` for an explainer, token or class that does not exist, and `VitvizError`
     without the model where it has to run.
@@ -64,10 +70,28 @@ def explanation(analysis: "Analysis", name: str) -> dict[str, Tensor]:
     if found is None:
         raise SelectionError(f"this analysis has no file {name!r}")
     key, token, target = found.groups()
-    made = explained(analysis, key, int(token), None if target == "any" else int(target))
+    alike: dict[str, Tensor] = {}
+    wanted: int | Tensor | None = None
+    if target == LIKE:
+        own, wanted = _compared(analysis, other)
+        alike = {"likeness": cosine_similarity(own, wanted, dim=0)[None]}
+    elif target != "any":
+        wanted = int(target)
+    made = explained(analysis, key, int(token), wanted)
     cost = torch.tensor([made.forward, made.backward, made.seconds])
     gap = {} if made.gap is None else {"gap": torch.tensor([made.gap])}
-    return {"values": made.values.float(), "cost": cost, **gap}
+    return {"values": made.values.float(), "cost": cost, **gap, **alike}
+
+
+def _compared(analysis: "Analysis", other: "Analysis | None") -> tuple[Tensor, Tensor]:
+    """What is compared of two pictures in one model. Raises `SelectionError` for anything else."""
+    loaded = analysis.loaded
+    if loaded is None or other is None or other.card.key != analysis.card.key:
+        raise SelectionError("a likeness needs another picture in the same model")
+    mine, theirs = (
+        own_vector(loaded, one.trace.tokens[-1], one.pass_.surgery) for one in (analysis, other)
+    )
+    return mine, theirs
 
 
 def facts(analysis: "Analysis", *, late: bool) -> dict[str, Any]:
@@ -158,6 +182,8 @@ def beforehand(analysis: "Analysis", token: int) -> dict[str, dict[str, Tensor]]
             continue
         if explainer.runs_the_model and analysis.loaded is None:
             continue
+        if "class" in explainer.needs and analysis.card.head != "classes":
+            continue  # likeness to a picture that is not known yet
         target = analysis.class_index(None) if "class" in explainer.needs else None
         name = explanation_name(explainer.key, token if "token" in explainer.needs else 0, target)
         try:
@@ -169,7 +195,10 @@ def beforehand(analysis: "Analysis", token: int) -> dict[str, dict[str, Tensor]]
 
 
 def _possible(analysis: "Analysis") -> Iterator[Explainer]:
-    """All explainers within this model; without those that need a class if it names none."""
+    """All explainers within this model; without those that need a class if it names none and does
+    not pool: likeness to another picture can be explained in place of a class.
+    """
+    card = analysis.card
     for explainer in EXPLAINERS.values():
-        if "class" not in explainer.needs or analysis.card.head == "classes":
+        if "class" not in explainer.needs or card.head == "classes" or card.config.global_pool:
             yield explainer.within(analysis.card.config)

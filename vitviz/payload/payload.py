@@ -205,13 +205,14 @@ def late_path(name: str) -> str:
     return f"{name}.safetensors"
 
 
-def late_file(analysis: "Analysis", name: str) -> bytes:
+def late_file(analysis: "Analysis", name: str, other: "Analysis | None" = None) -> bytes:
     """A late file, which a viewer requests when a visitor first needs it.
 
+    `other`: of another picture, whose likeness some explanations are about.
     Raises `SelectionError` if this analysis has no late file of this name.
     """
     if explanations.is_explanation(name):
-        return _serialise(explanations.explanation(analysis, name))
+        return _serialise(explanations.explanation(analysis, name, other))
     make = _there(_late_files(analysis, ahead=False).get(name), name)
     return _serialise(make(analysis))
 

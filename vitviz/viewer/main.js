@@ -250,6 +250,9 @@ export function mount(host) {
     source.store.look(selection.layer);
     if (app.bench.marks()) backend.prepare(source.manifest.model);
     app.second = second.follow();
+    const other = app.facing()?.source ?? null;
+    source.explanations.meet(other);
+    other?.explanations.meet(source);
     pending.render(backend.model);
     teaching.calls?.render();
     playing.render();

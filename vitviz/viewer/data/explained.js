@@ -4,9 +4,10 @@ import { centreMap } from "../engine/explain.js";
 import { EXPLAINER_KEYS, KINDS } from "../engine/tables.js";
 import { keptAt, planOf, removalOf } from "../maths/fairness.js";
 import { writeSafetensors } from "../maths/safetensors.js";
+import { LIKE } from "./explanations.js";
 import { notHere } from "./files.js";
 
-const NAME = /^explain-([a-z_0-9]+)-(\d+)-(\d+|any)$/;
+const NAME = /^explain-([a-z_0-9]+)-(\d+)-(\d+|any|like)$/;
 
 /**
  * With what it is computed, and of what. told: hears the share of a long one that is done.
@@ -33,6 +34,13 @@ function passOf({
   };
 }
 
+/** The picture beside, before its normalisation. @param {import("./source.js").Source} source */
+async function besideOf({ explanations: { other } }) {
+  await other?.picture.fetch();
+  if (!other?.picture.here) throw other?.picture.error ?? new Error("the picture beside is shown no longer");
+  return other.picture.here.pixels;
+}
+
 /**
  * The file of an explanation, by its name, as vitviz/payload/explanations.py makes it.
  * @param {string} name
@@ -47,9 +55,10 @@ export async function explanationFile(name, wanted) {
     ...passOf(wanted),
     explainer,
     token: Number(token),
-    target: target === "any" ? -1 : Number(target),
+    target: /\d/.test(target) ? Number(target) : -1,
+    like: target === LIKE ? await besideOf(wanted.source) : null,
   };
-  const { values, forward, backward, gap } = await wanted.engine.work(task, {
+  const { values, forward, backward, gap, likeness } = await wanted.engine.work(task, {
     told: wanted.told,
     signal: wanted.source.store.stop.signal,
   });
@@ -58,6 +67,7 @@ export async function explanationFile(name, wanted) {
     values: { shape: [values.length], data: values },
     cost: { shape: [3], data: cost },
     ...(gap === null ? {} : { gap: { shape: [1], data: Float32Array.of(gap) } }),
+    ...(likeness === undefined ? {} : { likeness: { shape: [1], data: Float32Array.of(likeness) } }),
   });
 }
 

@@ -10,12 +10,16 @@ import { expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.
 
 const MOST_KEPT = 200; // files; each has four bytes for a token
 
+export const LIKE = "like"; // the target is the likeness to the picture beside
+
 /**
- * @typedef {{values: Float32Array, forward: number, backward: number, seconds: number, gap: number}} Explanation
+ * @typedef {{values: Float32Array, forward: number, backward: number, seconds: number, gap: number,
+ *   likeness: number|null}} Explanation
  *   values: (N); NaN for prefix tokens of an explainer that gives them none; seconds: 0 if unknown; gap: how
- *   far the values are from adding up, as a share; 0 where they need not
- * @typedef {{key: string, token: number, target: number|null}} Question  target: a class; null where none is
- *   asked for
+ *   far the values are from adding up, as a share; 0 where they need not; likeness: of the two pictures, if that
+ *   is what was explained
+ * @typedef {{key: string, token: number, target: number|"like"|null}} Question  target: a class, or LIKE; null
+ *   where none is asked for
  */
 
 /** The explanations of one analysis, each a file of its own. */
@@ -29,6 +33,9 @@ export class Explanations {
   constructor(manifest, fetchFile, signal, onProgress) {
     this.manifest = manifest;
     this.files = new Recent(MOST_KEPT); // name -> LazyFile
+    /** Another picture in the same model, that stands beside. @type {import("./source.js").Source|null} */
+    this.other = null;
+    this.alike = new Recent(MOST_KEPT); // files of the likeness to it
     let last = Promise.resolve();
     // One after another: each may keep the host busy for seconds.
     this.fetchInTurn = (file, at) => {
@@ -47,8 +54,30 @@ export class Explanations {
   }
 
   /** The explainers that this model can have, as the host lists them. */
-  get all() {
+  get listed() {
     return this.manifest.model.explainers ?? [];
+  }
+
+  /** Those that can be asked now: without classes and another picture some have nothing to explain. */
+  get all() {
+    const asks = this.other || this.manifest.model.head === "classes";
+    return this.listed.filter(({ needs }) => asks || !needs.includes("class"));
+  }
+
+  /** Whether somebody computes the likeness to any picture beside. */
+  get compares() {
+    return (
+      this.manifest.model.pool !== "" &&
+      this.listed.some(({ late, needs }) => late && needs.includes("class"))
+    );
+  }
+
+  /** Hears what stands beside: if that is another picture in the same model, their likeness can be explained. */
+  meet(source) {
+    const other = this.compares && source && isAnother(this.manifest, source.manifest) ? source : null;
+    if (other === this.other) return;
+    this.other = other;
+    this.alike = new Recent(MOST_KEPT);
   }
 
   /** @returns {import("../types.js").Explainer|undefined} */
@@ -64,11 +93,14 @@ export class Explanations {
   of({ key, token, target }) {
     const one = this.named(key);
     const name = nameOf(one, token, target);
-    if (!this.files.has(name)) {
-      this.files.set(
+    const other = name.endsWith(LIKE) ? this.other : null;
+    const files = other ? this.alike : this.files;
+    if (!files.has(name)) {
+      const asked = other ? { other: other.asked } : {};
+      files.set(
         name,
         new LazyFile(
-          fileOf(this.manifest, name) ?? (one.late ? { late: true, name } : undefined),
+          fileOf(this.manifest, name) ?? (one.late ? { late: true, name, ...asked } : undefined),
           this.fetchInTurn,
           this.signal,
           (buffer) => readExplanation(buffer, one, this.manifest.model),
@@ -76,9 +108,15 @@ export class Explanations {
         ),
       );
     }
-    return this.files.get(name);
+    return files.get(name);
   }
 }
+
+/** Whether two manifests are of two pictures in one model, both as they are. */
+const isAnother = (one, other) =>
+  one.pass.id !== other.pass.id &&
+  one.pass.changes.length + other.pass.changes.length === 0 &&
+  JSON.stringify(one.model.key) === JSON.stringify(other.model.key);
 
 /**
  * The name of the file, as `vitviz.payload.explanations` makes it: with no token or class where none is asked
@@ -103,5 +141,6 @@ export function readExplanation(buffer, { needs }, { num_tokens: tokens, prefix_
   if (!needs.includes("token")) values.fill(NaN, 0, prefix.length);
   const [forward, backward, seconds] = toFloat32(expectTensor(tensors, "cost", [3]));
   const [gap] = tensors.gap ? toFloat32(expectTensor(tensors, "gap", [1])) : [0];
-  return { values, forward, backward, seconds, gap };
+  const [likeness] = tensors.likeness ? toFloat32(expectTensor(tensors, "likeness", [1])) : [null];
+  return { values, forward, backward, seconds, gap, likeness };
 }

@@ -45,7 +45,9 @@ export function fetchOrAsk(fetchFile, ask, asked) {
   return async (file, signal) => {
     if (!file.late) return fetchFile(file, signal);
     if (!ask) throw notHere(file.name);
-    const { data, buffer } = await ask("late", { ...(file.asked ?? asked), name: file.name }, (share) => {
+    const { name, other } = file;
+    const question = { ...(file.asked ?? asked), name, ...(other ? { other } : {}) };
+    const { data, buffer } = await ask("late", question, (share) => {
       file.share = share;
     });
     file.there = !buffer; // the host made it

@@ -63,8 +63,8 @@ const MOST_FOOLED = 20;
  * `kept`. like: another picture, as `picture`: the likeness to it is explained in place of a class, and the result
  * has it as `likeness`.
  * @typedef
- *   {Wish & {target: number, like?: Uint8Array|null, explainer?: string, token?: number, kept?: number[][], temperature?: number,
- *   outputs?: import("../types.js").Outputs}}
+ *   {Wish & {target: number, like?: Uint8Array|null, explainer?: string, token?: number, kept?: number[][],
+ *   temperature?: number, outputs?: import("../types.js").Outputs}}
  *   Task
  */
 

@@ -4,10 +4,12 @@
  */
 
 import { createClassMenu } from "./explain/classmenu.js";
+import { LIKE } from "../data/explanations.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createExplainerList } from "./explain/explainerlist.js";
 import { createExplanationMaps } from "./explain/explanationmaps.js";
 import { createFairTest, fairTables } from "./explain/fairtest.js";
+import { signed } from "../maths/numbers.js";
 import { tokenTable } from "../state/saves.js";
 import { FIELDS, mainExplainer, questionOf, shownExplainers, targetOf } from "../state/explaining.js";
 import { className } from "../text/explaining.js";
@@ -39,11 +41,13 @@ function create(app) {
   const list = createExplainerList(app);
   const fair = createFairTest(app);
   const where = el("p", { class: "vv-note", role: "status" });
+  const hint = el("p", { class: "vv-note", text: t("explainHint") });
   const root = el(
     "div",
     {},
     found,
     intro,
+    hint,
     menu.root,
     where,
     maps.root,
@@ -56,24 +60,36 @@ function create(app) {
     render(view) {
       const target = targetOf(app.selection, app.source);
       const shown = shownExplainers(app.selection, app.source);
-      const here = shown.map((explainer) => ({
-        explainer,
-        values: app.source.explanations.of(questionOf(app.selection, app.source, explainer)).here?.values,
-      }));
+      const { explanations } = app.source;
+      const files = shown.map((explainer) =>
+        explanations.of(questionOf(app.selection, app.source, explainer)),
+      );
+      const here = shown.map((explainer, at) => ({ explainer, values: files[at].here?.values }));
       setText(found, here.every(({ values }) => values) ? explainFinding(app, here) : "");
       const token = shown.some(gathers) ? t("explainPool") : tokenName(app.selection.token, app);
       setText(
         intro,
         target === null
           ? t("explainIntroFree", { token })
-          : t("explainIntro", { label: className(target, app), token }),
+          : target === LIKE
+            ? t("explainIntroLike", { token, likeness: likenessIn(files) })
+            : t("explainIntro", { label: className(target, app), token }),
       );
+      show(hint, target === null && explanations.compares && app.comparisons.besides().some(isPicture));
       setText(where, whereExplained(app));
       show(where, where.textContent !== "");
       for (const part of [menu, maps, list, fair]) part.render(view);
     },
   };
 }
+
+/** How alike the pictures are, as the first file says that has it. */
+function likenessIn(files) {
+  const likeness = files.map(({ here }) => here?.likeness ?? null).find((one) => one !== null);
+  return likeness === undefined ? "…" : signed(likeness).trim();
+}
+
+const isPicture = ({ kind }) => kind === "example" || kind === "photo";
 
 /** Whether an explainer begins where a pool gathers the answer, whichever token is selected. */
 const gathers = ({ needs }) => needs.includes("pool");
@@ -90,13 +106,23 @@ function code(selection, source) {
   const { attention_norm: norm, attention_parts: parts } = manifest.model;
   const shown = shownExplainers(selection, source);
   const keys = shown.map(({ key }) => key);
+  const target = targetOf(selection, source);
+  if (target === LIKE) return likenessCode(keys, selection, source);
   const code = codeOf(
     manifest,
     { vitviz: ["explain"], torch: keys.map((key) => "explain_" + key) },
-    { keys, token: selection.token, target: targetOf(selection, source) },
+    { keys, token: selection.token, target },
   );
   const plain = norm && parts.every((part) => PLAIN_PARTS.includes(part)) && !shown.some(gathers);
   return plain || keys.every((key) => ANY_MODEL.includes(key)) ? code : { ...code, torch: null };
+}
+
+/** Null where `vitviz.features` gives another vector: of outputs, or of a picture as its file has it. */
+function likenessCode(keys, { token }, { manifest, explanations: { other } }) {
+  const { name, inverted, stretched } = other.manifest.photo;
+  if (inverted || stretched || manifest.model.head === "embedding") return null;
+  const code = codeOf(manifest, { vitviz: ["likeness"], torch: [] }, { keys, token, other: name });
+  return code && { ...code, torch: null };
 }
 
 /** Saves the maps side by side, and the curves and figures of the fair test if there are any. */
@@ -110,7 +136,9 @@ function saves(app) {
   }
   const known = Object.keys(columns).length > 0;
   // A figure does not begin what nobody has looked at: some maps cost hundreds of passes.
-  const figures = shown.every(({ key }) => Object.hasOwn(columns, key)) ? ["explanations"] : [];
+  const drawn = shown.every(({ key }) => Object.hasOwn(columns, key));
+  // The host draws those of a class.
+  const figures = drawn && targetOf(selection, source) !== LIKE ? ["explanations"] : [];
   return {
     tables: { ...(known ? { explanations: tokenTable(app, columns) } : {}), ...fairTables(app) },
     figures,

@@ -86,6 +86,11 @@ shown = analysis.rollout(token, layer, first=first, residual=residual, head_fusi
 keys, token, target = ["rollout", "grad_cam"], 9, 2
 shown = [analysis.explain(key, token, target) for key in keys]  # (N,) each
 
+# %% likeness (needs start)
+keys, token, other = ["rollout", "grad_cam"], 9, "photo.jpg"
+beside = vitviz.features(loaded, [other]).values[0]  # (D,), of another picture
+shown = [analysis.explain(key, token, beside) for key in keys]  # (N,) each
+
 # %% features (needs start)
 from vitviz.probe.measure import features
 

@@ -1,5 +1,7 @@
 /** The selected explanations: explainers and class of a selection, as far as a source has them. */
 
+import { LIKE } from "../data/explanations.js";
+
 export const ANSWER = "answer"; // the class that the model answers, whichever that is
 
 /** Maps side by side at most: a chart tells so many lines apart. */
@@ -19,7 +21,10 @@ export const FIELDS = {
     possible: (value) =>
       typeof value === "string" && value.split(".").every((key) => key === "" || KEY.test(key)),
   },
-  target: { start: ANSWER, possible: (value) => value === ANSWER || (Number.isInteger(value) && value >= 0) },
+  target: {
+    start: ANSWER,
+    possible: (value) => [ANSWER, LIKE].includes(value) || (Number.isInteger(value) && value >= 0),
+  },
 };
 
 /**
@@ -51,20 +56,23 @@ export function mainExplainer(selection, source) {
 }
 
 /**
- * The number of the class that is explained; null in a model without classes.
+ * The number of the class that is explained, or LIKE; null in a model without classes, and without another
+ * picture beside.
  * @param {any} selection
  * @param {import("../data/source.js").Source} source
- * @returns {number|null}
+ * @returns {number|"like"|null}
  */
 export function targetOf(
   { target },
   {
+    explanations: { other },
     manifest: {
       pass: { predictions },
       model: { num_classes: count },
     },
   },
 ) {
+  if (other && (target === LIKE || predictions.length === 0)) return LIKE;
   if (predictions.length === 0) return null;
   return target !== ANSWER && target < count ? target : predictions[0].index;
 }

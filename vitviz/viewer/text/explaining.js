@@ -1,5 +1,6 @@
 /** Words about explanations: names of explainers and classes, what they cost, what is explained. */
 
+import { LIKE } from "../data/explanations.js";
 import { LIMITS } from "../engine/tables.js";
 import { grouped, percent } from "../maths/numbers.js";
 import { mainExplainer, targetOf } from "../state/explaining.js";
@@ -18,10 +19,11 @@ export function explainerSentence({ sentence, sentences }, { language }) {
 
 /**
  * The name of a class; its number where there are too many names to send.
- * @param {number} index
+ * @param {number|"like"|null} index  or LIKE
  * @param {import("../main.js").App} app
  */
 export function className(index, app) {
+  if (index === LIKE) return app.t("explainLike");
   const { model, pass } = app.source.manifest;
   const label = (model.labels ?? pass.labels)[index];
   return label === undefined ? app.t("classNumber", { index }) : labelName(label, app);

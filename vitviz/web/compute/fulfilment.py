@@ -144,8 +144,9 @@ def _late(order: LateOrder, models: ModelSource, turn: Turn, _stages: _Stages) -
     held = _held(order, models)
     passes = passes_of(held, order.name)
     _check_work(held.card, passes, limits.EXPLAINING_WORK)
+    other = Analysis.from_bytes(order.other) if order.other else None
     with _leaving_room(held.card, passes), turn():
-        return Result(files={late_path(order.name): late_file(held, order.name)})
+        return Result(files={late_path(order.name): late_file(held, order.name, other)})
 
 
 def _fair(order: FairOrder, models: ModelSource, turn: Turn, stages: _Stages) -> Result:

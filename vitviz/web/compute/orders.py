@@ -69,11 +69,13 @@ class LateOrder:
     """A late file of an analysis (`payload.payload.late_file`) that needs its model.
 
     saved, model  the analysis as `Result.saved`, and the model of its order
+    other         the analysis of another picture, in the same way, that the file compares with
     """
 
     name: str
     saved: bytes = field(repr=False)
     model: ModelKey
+    other: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,7 +76,8 @@ class Questions:
         """Make a file of the payload on request: {"data": in base64}."""
         match question:
             case {"name": str(name)}:
-                data = self._late_file(ref, name)
+                other = question.get("other")
+                data = self._late_file(ref, name, other if isinstance(other, dict) else None)
                 return {"data": base64.b64encode(data).decode()}
         raise SelectionError("id and name are needed")
 
@@ -94,16 +95,17 @@ class Questions:
         except BusyError as error:
             return {**refused(error.message), "busy": True}
 
-    def _late_file(self, ref: PassRef, name: str) -> bytes:
+    def _late_file(self, ref: PassRef, name: str, other: dict[str, Any] | None = None) -> bytes:
         """The bytes of a late file. The engine makes files that need a model, without a turn of
-        ours, since they can wait long for one of its own.
+        ours, since they can wait long for one of its own. `other`: the pass that it compares with.
         """
         shown, saved = self._analyses.known(ref.id).shown, self._analyses.saved(ref)
         with computing(self._asking):
             analysis = Analysis.from_bytes(saved)
             if not needs_model(name, analysis.card.config):
                 return late_file(analysis, name)
-        order = LateOrder(name=name, saved=saved, model=shown.model)
+        beside = self._analyses.saved(PassRef.of(other)) if other else b""
+        order = LateOrder(name=name, saved=saved, model=shown.model, other=beside)
         result = self._engine.run(order)
         if result.refused:
             raise VitvizError(result.refused.text)

@@ -1,5 +1,6 @@
 /** The menu of the class that is explained: the answer, the most probable ones, then all others. */
 
+import { LIKE } from "../../data/explanations.js";
 import { el, freshId, show } from "../../parts/dom.js";
 import { ANSWER, targetOf } from "../../state/explaining.js";
 import { numberTexts } from "../../maths/numbers.js";
@@ -28,7 +29,8 @@ export function createClassMenu(app) {
   const select = el("select", {
     id,
     class: "vv-select",
-    onchange: () => app.select({ target: select.value === ANSWER ? ANSWER : Number(select.value) }),
+    onchange: () =>
+      app.select({ target: [ANSWER, LIKE].includes(select.value) ? select.value : Number(select.value) }),
   });
   const root = el(
     "div",
@@ -44,15 +46,16 @@ export function createClassMenu(app) {
       if (predictions.length === 0) return;
       const target = targetOf(app.selection, app.source);
       const wanted = app.selection.target === ANSWER ? ANSWER : String(target);
-      if (written !== wanted) {
-        written = wanted;
-        fill(target);
+      const { other } = app.source.explanations;
+      if (written !== wanted + Boolean(other)) {
+        written = wanted + Boolean(other);
+        fill(target, other);
       }
       if (select.value !== wanted) select.value = wanted;
     },
   };
 
-  function fill(target) {
+  function fill(target, other) {
     const option = (index, text) => el("option", { value: String(index), text });
     const listed = predictions.map(({ index }) => index);
     const shares = numberTexts(predictions);
@@ -62,9 +65,12 @@ export function createClassMenu(app) {
       .sort((a, b) => a.label.localeCompare(b.label, app.language));
     // A class from a link, whose name was not sent.
     const missing =
-      labels === null && !listed.includes(target) ? [option(target, className(target, app))] : [];
+      labels === null && target !== LIKE && !listed.includes(target)
+        ? [option(target, className(target, app))]
+        : [];
     select.replaceChildren(
       option(ANSWER, t(first, { label: className(predictions[0].index, app) })),
+      other ? option(LIKE, className(LIKE, app)) : "",
       el(
         "optgroup",
         { label: t("explainProbable") },

@@ -21,7 +21,7 @@ export function createExplainerList(app) {
       model: { tested },
     },
   } = app.source;
-  const rows = explanations.all.map((explainer) => createRow(app, explainer));
+  const rows = explanations.listed.map((explainer) => createRow(app, explainer));
   const measured = explanations.all.some((explainer) => explainer.measured);
   const note =
     measured && tested
@@ -31,16 +31,23 @@ export function createExplainerList(app) {
   const root = createFold(
     app,
     "explainers",
-    t("explainAll", { count: rows.length }),
+    "",
     el("ul", { class: "vv-explainers" }, ...rows.map((row) => row.root)),
     most,
     el("p", { class: "vv-note", text: note }),
   );
+  const title = /** @type {HTMLElement} */ (root.querySelector("h4"));
   return {
     root,
     render() {
       const keys = shownExplainers(app.selection, app.source).map(({ key }) => key);
-      for (const row of rows) row.render(keys);
+      const { all } = explanations;
+      setText(title, t("explainAll", { count: all.length }));
+      rows.forEach((row, at) => {
+        const offered = all.includes(explanations.listed[at]);
+        show(row.root, offered);
+        if (offered) row.render(keys);
+      });
       setText(most, keys.length >= MOST_MAPS ? t("explainMost", { most: MOST_MAPS }) : "");
     },
   };

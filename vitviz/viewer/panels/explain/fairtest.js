@@ -3,6 +3,7 @@
  * they say.
  */
 
+import { LIKE } from "../../data/explanations.js";
 import { questionOf, shownExplainers } from "../../state/explaining.js";
 import { className, explainerName, fairSentence, timeText } from "../../text/explaining.js";
 import { reasonOf } from "../../text/refusal.js";
@@ -79,6 +80,7 @@ export function createFairTest(app) {
   function render() {
     const request = askedOf(app);
     fairTest.follow(request);
+    show(root, request.target !== LIKE); // it follows a probability
     const { running, error, waiting, share } = fairTest;
     const done = fairTest.of(request);
     show(run, fairTest.possible && !running);

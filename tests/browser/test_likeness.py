@@ -1,0 +1,71 @@
+"""Likeness to the picture beside: what the maps explain where a model names no classes."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import middle, number, unfold
+from tests.browser.test_beside import HERE
+from tests.browser.test_explain import DRAWN
+from tests.browser.test_site import READY, visiting
+from tests.running import save_tiny, serving_files
+from vitviz import analyze, features, load
+from vitviz.site import write_site
+from vitviz.web.store.examples import FOLDER
+
+LINK = "panel=explain&model={}&example=dog"
+
+
+def is_told(page, analysis, other, key: str, token: int) -> None:
+    """The number in the panel, and the map over the picture, are those of Python."""
+    likeness = f"{analysis.likeness(other):.2f}".replace("-", "\u2212")
+    told = page.locator(".vv-panel:not([hidden]) .vv-intro").first
+    expect(told).to_contain_text(f"Likeness of the two pictures: {likeness}.")
+    exact, grid = analysis.explain(key, token, other), analysis.grid
+    for row, col in ((0, 0), (1, 3)):
+        page.mouse.move(*middle(page, grid, row, col, ".vv-frame .vv-picture"))
+        line = page.locator(f"{HERE} > .vv-under", has_text=f"row {row}, col {col}").first
+        expected = float(exact[grid.token(row, col)])
+        assert number(line.inner_text()) == pytest.approx(expected, rel=0.006, abs=1e-5)
+    page.mouse.move(2, 2)
+
+
+def test_another_picture_beside_is_a_target_with_classes_and_without(browser, tmp_path) -> None:
+    path = save_tiny(tmp_path, "registers")
+    write_site(tmp_path / "site", [str(path), "photos"])
+    with serving_files(tmp_path / "site") as address, visiting(browser, address) as page:
+        start = f"{address}/?{LINK.format(path.stem)}"
+        page.goto(start)
+        page.locator(READY).wait_for()
+        panel = page.locator(".vv-panel:not([hidden])")
+        hint = panel.get_by_text("Put another picture beside this one")
+        expect(hint).to_be_visible()
+        page.wait_for_function(DRAWN, arg=2)
+        unfold(page)
+        box = panel.get_by_role("checkbox", name="occlusion").first
+        expect(box).to_be_hidden()
+
+        page.goto(f"{start}&beside=example-cat")
+        page.locator(READY).wait_for()
+        page.wait_for_function(DRAWN, arg=4)  # two of each picture
+        loaded = load(str(path))
+        dog, cat = (analyze(loaded, FOLDER / f"{name}.jpg") for name in ("dog", "cat"))
+        is_told(page, dog, cat.trace.logits, "attention_gradient", 0)
+        expect(hint.first).to_be_hidden()
+        expect(panel.locator(".vv-fair").first).to_be_hidden()
+        expect(panel.get_by_label("Explain the class").first).to_be_hidden()
+        unfold(page)
+        expect(box).to_be_visible()
+
+        page.goto(f"{address}/?{LINK.format('photos')}&beside=example-cat")
+        page.locator(READY).wait_for()
+        page.wait_for_function(DRAWN, arg=4)
+        page.get_by_label("Explain the class").first.select_option("likeness to the picture beside")
+        loaded = load("photos")
+        like = features(loaded, [FOLDER / "cat.jpg"]).values[0]
+        page.locator(".vv-intro", has_text="Likeness of the two pictures: 0.").first.wait_for()
+        page.wait_for_function(DRAWN, arg=4)
+        is_told(page, analyze(loaded, FOLDER / "dog.jpg"), like, "attention_gradient", 0)
+        assert "target=like" in page.url
+        page.keyboard.press("b")  # away: the answer again
+        expect(page.locator(".vv-intro", has_text="Likeness of the two")).to_have_count(0)
+        expect(page.get_by_label("Explain the class")).to_have_count(1)
