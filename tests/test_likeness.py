@@ -201,3 +201,21 @@ def test_a_vector_that_does_not_fit_is_refused(target, sentence: str) -> None:
     with pytest.raises(VitvizError, match="model"):
         Analysis.from_bytes(analysis.to_bytes()).likeness(torch.ones(24))
     assert analysis.explain("generic", target=np.int64(2)).shape == (17,)
+
+
+@pytest.mark.parametrize("name", ["cls", "distilled", "no_cls", "token_avg"])
+def test_a_steered_pass_has_a_likeness_and_maps_of_it(name: str) -> None:
+    """The direction is that of a class, whose head the likeness replaces."""
+    loaded = tiny(name)
+    v = vector(loaded)
+    steps = [{"kind": "add", "patches": "all", "layer": 0, "toward": 3, "factor": 2.0}]
+    steered = vitviz.analyze(loaded, photo(), interventions=steps)
+    expected = cosine(own_vector(loaded, steered.trace.tokens[-1], steered.pass_.surgery), v)
+    assert steered.likeness(v) == pytest.approx(float(expected), abs=1e-5)
+    intact = vitviz.analyze(loaded, photo())
+    assert steered.likeness(v) != pytest.approx(intact.likeness(v), abs=1e-3)
+    plain_map = intact.explain("generic", target=v)
+    found = steered.explain("generic", target=v)
+    assert found.isfinite().all()
+    assert not torch.allclose(found, plain_map, atol=1e-6)
+    assert steered.explain("occlusion", target=v).isfinite().all()

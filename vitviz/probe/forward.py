@@ -77,13 +77,13 @@ def forwards(
     `pixels`: of each picture, see `forward`. Each pass of several has its own memory, so that
     keeping one does not keep the others.
     """
-    before, given = pictures, pixels
+    before = pictures
     pictures = [surgery.picture(picture, loaded) for picture in pictures]
-    pixels = torch.cat([loaded.preprocess.pixels(picture) for picture in pictures])
-    if given is not None:
+    entered = torch.cat([loaded.preprocess.pixels(picture) for picture in pictures])
+    if pixels is not None:
         pairs = zip(pictures, before, strict=True)
         same = torch.stack([(now == once).permute(2, 0, 1) for now, once in pairs])
-        pixels = torch.where(same, torch.stack(tuple(given)), pixels)
+        entered = torch.where(same, torch.stack(tuple(pixels)), entered)
     embedded: list[Tensor] = []
     with (
         torch.inference_mode(),
@@ -95,7 +95,7 @@ def forwards(
             loaded.vit.patch_embed.register_forward_hook,
             lambda _module, _args, out: embedded.append(out),
         )
-        logits = loaded.vit(pixels.to(loaded.device))
+        logits = loaded.vit(entered.to(loaded.device))
     pos_embed = loaded.vit.pos_embed
     placed = None if pos_embed is None else surgery.positions(pos_embed)
     has_answer = loaded.card.head == "classes" and has_lens(loaded.vit)
@@ -108,7 +108,7 @@ def forwards(
         yield Pass(
             surgery=surgery,
             picture=pictures[place],
-            pixels=pixels[place].clone(),
+            pixels=entered[place].clone(),
             trace=trace,
             embedding=Embedding.of(loaded.vit, embedded[0][place], positions=placed),
             lens=lens,

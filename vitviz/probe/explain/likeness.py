@@ -11,16 +11,29 @@ from torch import Tensor, nn
 from ...errors import SelectionError
 from ...model.head import without_head
 from ...model.loaded import LoadedModel, build
+from ...model.vit import ViT
 from ..intervene.surgery import Surgery
 
 
-class Likeness(nn.Module):
+class Features(nn.Module):
+    """Hands pooled features on, in place of the head of a model."""
+
+    def __init__(self, instead_of: ViT) -> None:
+        """`instead_of`: the model with its head, which steering reads the classes from."""
+        super().__init__()
+        self.instead_of = (instead_of,)  # in a tuple it is no part of this module
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+class Likeness(Features):
     """The cosine of each vector with one fixed vector, as the only output. (..., D) -> (..., 1)"""
 
     vector: Tensor
 
-    def __init__(self, vector: Tensor) -> None:
-        super().__init__()
+    def __init__(self, vector: Tensor, instead_of: ViT) -> None:
+        super().__init__(instead_of)
         self.register_buffer("vector", vector)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -70,7 +83,7 @@ def likened(loaded: LoadedModel, vector: Tensor) -> LoadedModel:
             else f"{loaded.card.name} does not pool its tokens: no vector is like its answer"
         )
     model = without_head(loaded)
-    likeness: nn.Module = Likeness(vector.to(loaded.device))
+    likeness: nn.Module = Likeness(vector.to(loaded.device), loaded.vit)
     if projects and len(vector) == config.num_classes:
         model = build(loaded.vit.state_dict(), loaded.card, loaded.preprocess)
         likeness = nn.Sequential(model.vit.head, likeness)
@@ -92,7 +105,10 @@ def own_vector(loaded: LoadedModel, tokens: Tensor, surgery: Surgery) -> Tensor:
     """
     if not loaded.card.config.global_pool:
         raise SelectionError(f"{loaded.card.name} does not pool its tokens: nothing is like them")
-    model = loaded if _projects(loaded) else without_head(loaded)
+    if _projects(loaded):
+        return likeness_in(tokens, surgery, loaded)
+    model = without_head(loaded)
+    model.vit.head = Features(loaded.vit)  # type: ignore[assignment]
     return likeness_in(tokens, surgery, model)
 
 
