@@ -64,7 +64,7 @@ def test_maps_are_made_when_looked_at_for_any_class_and_tested_fairly(visit, pic
     under(page, analysis, "attention_gradient", answer)
     # Another class, whose hostile name is only text.
     other = next(i for i in range(7) if i != answer)
-    page.get_by_label("Explain the class").select_option(str(other))
+    page.get_by_label("What is explained").select_option(str(other))
     page.wait_for_function(DRAWN, arg=2)
     under(page, analysis, "attention_gradient", other)
     assert not page.get_by_role("checkbox", name="occlusion").is_visible()  # all of them are folded
@@ -169,5 +169,5 @@ def test_a_page_of_one_file_has_what_was_made_beforehand(open_page, ours, pictur
     assert tab.get_by_role("checkbox", name="occlusion").is_disabled()
     assert tab.get_by_role("button", name="Test these maps").count() == 0
     assert "this page has neither" in tab.locator(f"{OPEN} .vv-fair").inner_text()
-    tab.get_by_label("Explain the class").select_option(index=3)
+    tab.get_by_label("What is explained").select_option(index=3)
     tab.locator(".vv-explanation", has_text="Not in this page").first.wait_for()

@@ -52,14 +52,14 @@ def test_another_picture_beside_is_a_target_with_classes_and_without(browser, tm
         is_told(page, dog, cat.trace.logits, "attention_gradient", 0)
         expect(hint.first).to_be_hidden()
         expect(panel.locator(".vv-fair").first).to_be_hidden()
-        expect(panel.get_by_label("Explain the class").first).to_be_hidden()
+        expect(panel.get_by_label("What is explained").first).to_be_hidden()
         unfold(page)
         expect(box).to_be_visible()
 
         page.goto(f"{address}/?{LINK.format('photos')}&beside=example-cat")
         page.locator(READY).wait_for()
         page.wait_for_function(DRAWN, arg=4)
-        page.get_by_label("Explain the class").first.select_option("likeness to the picture beside")
+        page.get_by_label("What is explained").first.select_option("likeness to the picture beside")
         loaded = load("photos")
         like = features(loaded, [FOLDER / "cat.jpg"]).values[0]
         page.locator(".vv-intro", has_text="Likeness of the two pictures: 0.").first.wait_for()
@@ -68,4 +68,4 @@ def test_another_picture_beside_is_a_target_with_classes_and_without(browser, tm
         assert "target=like" in page.url
         page.keyboard.press("b")  # away: the answer again
         expect(page.locator(".vv-intro", has_text="Likeness of the two")).to_have_count(0)
-        expect(page.get_by_label("Explain the class")).to_have_count(1)
+        expect(page.get_by_label("What is explained")).to_have_count(1)

@@ -188,7 +188,7 @@ def test_a_refusal_has_no_percentage_in_headline_title_drawing_and_experiment(
         assert len(labels) >= 6
         assert "%" not in "".join(labels)
     seen.open_panel("Explanations")
-    classes = seen.page.get_by_label("Explain the class").locator("option").all_inner_texts()
+    classes = seen.page.get_by_label("What is explained").locator("option").all_inner_texts()
     assert classes[0] == f"what comes nearest: {answer.name}"
     assert "%" not in "".join(classes)
     seen.open_panel("Experiment")

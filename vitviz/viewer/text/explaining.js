@@ -38,9 +38,11 @@ export function aboutExplained(app) {
   const { t, source, selection } = app;
   const explainer = mainExplainer(selection, source);
   const target = targetOf(selection, source);
+  const label = className(target, app);
+  const what = target === LIKE ? label : t("explainFor", { label });
   return [
     explainerName(explainer, app),
-    ...(explainer.needs.includes("class") ? [t("explainFor", { label: className(target, app) })] : []),
+    ...(explainer.needs.includes("class") ? [what] : []),
     ...(explainer.needs.includes("pool") ? [t("explainSeenPool")] : []),
     ...(explainer.needs.includes("token")
       ? [t("explainSeen", { token: tokenName(selection.token, app) })]
