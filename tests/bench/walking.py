@@ -30,6 +30,8 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 LESSON = ".vv-lesson:not([hidden])"
 PATIENCE_MS = 60_000
+RESTS_MS = 600  # until it has scrolled, and terms are underlined, which moves words
+LEADING = 3  # pixels above the letters of a line that nobody misses
 MINUS = "\u2212"
 # What a step stands in the page as, once everything that it tells has come.
 SETTLED = """([lesson, step]) => {
@@ -98,7 +100,7 @@ class Walk:
         step = first
         while True:
             self.page.wait_for_function(SETTLED, arg=[name, str(step)], timeout=PATIENCE_MS)
-            self.page.wait_for_timeout(250)  # until it has scrolled
+            self.page.wait_for_timeout(RESTS_MS)
             where = f"{name} {step}"
             closed = (
                 self.page.locator(f"{LESSON} .vv-lesson-where").inner_text()
@@ -122,7 +124,7 @@ class Walk:
         self.press("lessonReveal")
         for part in ("gap", "why"):
             self.page.locator(f"{LESSON} .vv-lesson-{part}").wait_for(timeout=PATIENCE_MS)
-        self.page.wait_for_timeout(250)  # until it has scrolled
+        self.page.wait_for_timeout(RESTS_MS)
         self.look(where, "told", [".vv-lesson-gap", ".vv-lesson-why"])
         if not self.thorough:
             return
@@ -210,7 +212,7 @@ class Walk:
             if box is None:
                 if selector != on:
                     self.faults.append(f"{where} {when}: {name} is not shown")
-            elif box[0] < -1 or box[1] > box[2] + 1:
+            elif box[0] < -LEADING or box[1] > box[2] + 1:
                 self.faults.append(
                     f"{where} {when}: {name} at {box[0]:.0f} to {box[1]:.0f} of {box[2]:.0f}"
                 )
