@@ -42,8 +42,8 @@ CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
 # guess and truth, the figures of a step, worksheets and keys, a lesson of one's own.
 IN_LESSONS = re.compile(
     r"lesson(sIntro|Minutes|Gap_\w+|Right|Close|Far|Wrong|TeacherLinks|TeacherHelp|StepLink"
-    r"|Blank|Answer|OnPage|sKept|sSent)|key(Tells|Elsewhere)|sheet[A-Z]\w+|polls[A-Z]\w+"
-    r"|pollHelp\w*|poll(Slip|Other|NoCode)|room[A-Z]\w+|evidence\w+"
+    r"|Blank|Answer|OnPage|sKept|sSent)|key(Tells|Elsewhere)|sheet[A-Z]\w+"
+    r"|polls?(?!Title|Code$)[A-Z]\w+|room[A-Z]\w+|evidence\w+"
     r"|own(Help|Added|Photo|Way\w*|Lacks_\w+|TryTitle|Up|Down|Remove|Start|Saved|Opened|Take|Clear\w*)"
     r"|own_\w+"
 )
