@@ -164,7 +164,7 @@ def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:
         PLAY: _by_language("TEXTS", _play),
         PLAY_STYLE: f"export const STYLE = {_json(_style('play.css'))};\n",
         EXPLAINERS: f"export const EXPLAINERS = {_json(of_digits())};\n",
-    } | {path: _worker(path) for path in WORKERS}
+    } | {path: f"export const WORKER = {worker(path)};\n" for path in WORKERS}
     return f"{_joined(entry, made)}\n//# sourceURL={name}\n"
 
 
@@ -217,10 +217,9 @@ def _visit(
 
 
 @cache
-def _worker(text_file: Path) -> str:
-    """The module that replaces one of `WORKERS`: its worker as a classic script."""
-    text = _joined(text_file.with_name("worker.js"), {})
-    return f"export const WORKER = {_json(text)};\n"
+def worker(text_file: Path) -> str:
+    """The worker of one of `WORKERS`, a classic script, as a string literal of JavaScript."""
+    return _json(_joined(text_file.with_name("worker.js"), {}))
 
 
 def _by_language(name: str, texts_of: Callable[[str], dict[str, str]]) -> str:

@@ -1,7 +1,6 @@
 /** Likeness: the score of explanations whose target is a vector, as in vitviz/probe/explain/likeness.py. */
 
 import { dot } from "../maths/attention.js";
-import { lengthOf } from "../maths/mixing.js";
 
 /**
  * The machine without the head of its classes: `head` gives the pooled features. A distillation token is read
@@ -15,6 +14,8 @@ export function featured(m, labels) {
   if (!labels && config.num_classes > 0 && !config.dist_token) return m;
   return { ...m, heads: [], config: { ...config, num_classes: 0, dist_token: false } };
 }
+
+const lengthOf = (x) => Math.sqrt(dot(x, 0, x, 0, x.length));
 
 /** The cosine of two vectors, from -1 to 1. @param {Float32Array} x @param {Float32Array} vector */
 export const cosineOf = (x, vector) => dot(x, 0, vector, 0, x.length) / (lengthOf(x) * lengthOf(vector) || 1);
