@@ -30,8 +30,6 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 LESSON = ".vv-lesson:not([hidden])"
 PATIENCE_MS = 60_000
-RESTS_MS = 600  # until it has scrolled, and terms are underlined, which moves words
-LEADING = 3  # pixels above the letters of a line that nobody misses
 MINUS = "\u2212"
 # What a step stands in the page as, once everything that it tells has come.
 SETTLED = """([lesson, step]) => {
@@ -74,6 +72,17 @@ TIGHT = """() => [...document.querySelectorAll('.vv-lesson:not([hidden]) .vv-fig
         part.getBoundingClientRect().right > card.getBoundingClientRect().right + 1
         || part.scrollWidth > part.clientWidth + 1))
     .map((card) => card.innerText)"""
+# Nothing in the bar has changed or moved for longer than the page waits before it underlines terms,
+# which can move a line, and for some frames, in which it scrolls.
+RESTS = """(wait) => {
+    const bar = document.querySelector('.vv-lesson:not([hidden])');
+    const boxes = [bar, ...bar.children].map((one) => one.getBoundingClientRect());
+    const now = bar.innerHTML + JSON.stringify(boxes.map(({ top, height }) => [top, height]));
+    const known = window.rests?.wait === wait && window.rests.now === now;
+    if (!known) window.rests = { wait, now, since: performance.now(), frames: 0 };
+    window.rests.frames += 1;
+    return window.rests.frames > 3 && performance.now() - window.rests.since > 400;
+}"""
 DRAWN = """() => {
     const figure = document.querySelector('.vv-lesson:not([hidden]) .vv-lesson-figure');
     return figure.hidden || figure.ariaBusy === 'false';
@@ -91,6 +100,7 @@ class Walk:
         self.kinds: set[str] = set()  # of evidence
         self.texts = dictionary(language, "viewer")
         self.faults: list[str] = []
+        self.waits = itertools.count()  # numbers that tell them apart
         self.shots: list[tuple[str, Image.Image]] = []
 
     def lesson(self, name: str, first: int, last: int | None = None) -> None:
@@ -100,7 +110,7 @@ class Walk:
         step = first
         while True:
             self.page.wait_for_function(SETTLED, arg=[name, str(step)], timeout=PATIENCE_MS)
-            self.page.wait_for_timeout(RESTS_MS)
+            self.rest()
             where = f"{name} {step}"
             closed = (
                 self.page.locator(f"{LESSON} .vv-lesson-where").inner_text()
@@ -124,7 +134,7 @@ class Walk:
         self.press("lessonReveal")
         for part in ("gap", "why"):
             self.page.locator(f"{LESSON} .vv-lesson-{part}").wait_for(timeout=PATIENCE_MS)
-        self.page.wait_for_timeout(RESTS_MS)
+        self.rest()
         self.look(where, "told", [".vv-lesson-gap", ".vv-lesson-why"])
         if not self.thorough:
             return
@@ -180,6 +190,10 @@ class Walk:
             return None
         return float(found[-1].replace(",", "").replace(MINUS, "-"))
 
+    def rest(self) -> None:
+        """Wait until the page rests, from now on."""
+        self.page.wait_for_function(RESTS, arg=next(self.waits), timeout=PATIENCE_MS)
+
     def look(self, where: str, when: str, wanted: list[str]) -> None:
         self.on_screen(where, when, wanted)
         self.evidence(where, when)
@@ -212,7 +226,7 @@ class Walk:
             if box is None:
                 if selector != on:
                     self.faults.append(f"{where} {when}: {name} is not shown")
-            elif box[0] < -LEADING or box[1] > box[2] + 1:
+            elif box[0] < -1 or box[1] > box[2] + 1:
                 self.faults.append(
                     f"{where} {when}: {name} at {box[0]:.0f} to {box[1]:.0f} of {box[2]:.0f}"
                 )
