@@ -76,8 +76,8 @@ def likenesses(loaded: LoadedModel, interventions: list[Any], token: int) -> dic
 
 
 def small(name: str) -> list[dict[str, Any]]:
-    """Those of a small model, intact and with interventions; of one without classes only those of
-    a likeness.
+    """Explanations of a small model, intact and with interventions; a model without classes has
+    those of a likeness alone.
     """
     loaded = drawn(name)
     cases = [[], *([CASES[name], MORE[0]] if name in CASES else [])]

@@ -84,7 +84,9 @@ def explanation(
 
 
 def _compared(analysis: "Analysis", other: "Analysis | None") -> tuple[Tensor, Tensor]:
-    """What is compared of two pictures in one model. Raises `SelectionError` for anything else."""
+    """The vectors of two pictures in one model, whose likeness is explained: (W,) each. Raises
+    `SelectionError` for a picture in another model.
+    """
     loaded = analysis.loaded
     if loaded is None or other is None or other.card.key != analysis.card.key:
         raise SelectionError("a likeness needs another picture in the same model")

@@ -58,7 +58,7 @@ export class Explanations {
     return this.manifest.model.explainers ?? [];
   }
 
-  /** Those that can be asked now: without classes and another picture some have nothing to explain. */
+  /** The explainers that can be asked now: some need a class, or another picture beside. */
   get all() {
     const asks = this.other || this.manifest.model.head === "classes";
     return this.listed.filter(({ needs }) => asks || !needs.includes("class"));

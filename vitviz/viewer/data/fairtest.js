@@ -9,7 +9,7 @@ const BUSY_MS = 700;
 const PATIENCE_MS = 60000;
 
 /**
- * @typedef {{explainers: string[], token: number, target: any}} Question
+ * @typedef {{explainers: string[], token: number, target: number|"like"|null}} Question
  * @typedef
  *   {{deletion: number, insertion: number, gain: number, beaten: number, first: number[], last: number[]}}
  *   Tested

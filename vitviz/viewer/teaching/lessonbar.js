@@ -212,7 +212,7 @@ export function createLessonBar(app) {
     onScreen([title, text, question, answer, ...evidence()]);
   }
 
-  /** What in this bar the step is about; where it is the panel below, the bar itself. */
+  /** The nodes of this bar that the step is about; the bar itself, if that is the panel below it. */
   function evidence() {
     const { dataset } = figure.root;
     if (dataset.figure === "code") return [answer.querySelector(".vv-lesson-right") ?? lines];
