@@ -19,7 +19,7 @@ def is_told(page, analysis, other, key: str, token: int) -> None:
     """The number in the panel, and the map over the picture, are those of Python."""
     likeness = f"{analysis.likeness(other):.2f}".replace("-", "\u2212")
     told = page.locator(".vv-panel:not([hidden]) .vv-intro").first
-    expect(told).to_contain_text(f"Likeness of the two pictures: {likeness}.")
+    expect(told).to_contain_text(f"Likeness of the two pictures: {likeness} (cosine")
     exact, grid = analysis.explain(key, token, other), analysis.grid
     for row, col in ((0, 0), (1, 3)):
         page.mouse.move(*middle(page, grid, row, col, ".vv-frame .vv-picture"))
