@@ -66,12 +66,20 @@ EVIDENCE = """() => {
     const within = kind === 'stage' || kind === 'panel' ? innerHeight : buttons.top;
     return [kind, [found.top, bottom], [above ? frame.bottom : 0, within]];
 }"""
-# Cards of the evidence whose words do not fit in: they would lie under the next one.
-TIGHT = """() => [...document.querySelectorAll('.vv-lesson:not([hidden]) .vv-figure-card')]
-    .filter((card) => card.checkVisibility() && [...card.children].some((part) =>
-        part.getBoundingClientRect().right > card.getBoundingClientRect().right + 1
-        || part.scrollWidth > part.clientWidth + 1))
-    .map((card) => card.innerText)"""
+# Cards of the evidence whose words reach into the next card, or out of the bar.
+TIGHT = """() => {
+    const bar = document.querySelector('.vv-lesson:not([hidden])');
+    const cards = [...bar.querySelectorAll('.vv-lesson-figure .vv-figure-card')]
+        .filter((one) => one.checkVisibility());
+    const left = (part) => part.getBoundingClientRect().left;
+    const end = (part) => left(part) + Math.max(part.offsetWidth, part.scrollWidth);
+    return cards.filter((card, at) => {
+        const next = cards[at + 1];
+        const beside = next && left(next) > left(card);
+        const room = beside ? left(next) : bar.getBoundingClientRect().right;
+        return [...card.children].some((part) => end(part) > room + 1);
+    }).map((card) => card.innerText);
+}"""
 # Nothing in the bar has changed or moved for longer than the page waits before it underlines terms,
 # which can move a line, and for some frames, in which it scrolls.
 RESTS = """(wait) => {
