@@ -187,6 +187,48 @@ def test_the_reserve_of_the_disk_is_for_others(cache, monkeypatch):
         cache.check_room()
 
 
+def test_a_cache_that_has_filled_the_disk_makes_room_for_the_next_visitor(cache, monkeypatch):
+    """Everybody was refused until its files were an hour old."""
+    others = [*(cache.folder.parent / name for name in ("a", "b"))]
+    disk = 10 * BLOCK_BYTES
+
+    def free(_: object) -> SimpleNamespace:
+        files = [*cache.folder.rglob("x")]
+        taken = sum(path.exists() for path in others) * 2 * BLOCK_BYTES
+        return SimpleNamespace(free=disk - taken - 2 * BLOCK_BYTES * len(files))
+
+    monkeypatch.setattr(shutil, "disk_usage", free)
+    monkeypatch.setattr(limits, "DISK_RESERVE_BYTES", 4 * BLOCK_BYTES)
+    files = [put(cache.folder / str(age) / "x", age) for age in (10, 40, 20, 30)]
+    with pytest.raises(VitvizError, match="no room"):
+        cache.check_disk()
+    cache.sweep()
+    cache.check_disk()
+    assert [path.exists() for path in files] == [True, False, False, False]
+    for path in others:  # now the disk is full without the cache
+        path.touch()
+    disk = 6 * BLOCK_BYTES
+    cache.sweep()
+    assert files[0].exists()
+    with pytest.raises(VitvizError, match="no room"):
+        cache.check_disk()
+
+
+@pytest.mark.parametrize(
+    ("limit", "ours", "spare", "most"),
+    [
+        (4000, 500, 10_000, 4000),  # a large disk
+        (4000, 500, 700, 1000),  # what is there and a twentieth of the limit less
+        (4000, 500, -100, 200),  # half of what is there, which is less than that
+        (4000, 500, -500, 4000),  # nothing can be done
+        (4000, 0, -1, 4000),
+        (50_000, 7, float("inf"), 50_000),
+    ],
+)
+def test_a_cache_takes_of_a_disk_what_is_left(limit, ours, spare, most):
+    assert cache_module._most(limit, ours, spare) == most
+
+
 @pytest.mark.parametrize(
     ("about", "says"),
     [

@@ -76,7 +76,8 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
         "disk": f"{limits.CACHE_BYTES // mb:,} MB of pictures and results in"
         f" {limits.CACHE_FILES:,} files, in whole blocks, for"
         f" {limits.CACHE_AGE_SECONDS // 60} minutes each; {limits.LOG_LINES} warnings of one kind"
-        f" a minute in the log, of {limits.LOG_LETTERS} letters each; nothing new while less than"
+        f" a minute in the log, of {limits.LOG_LETTERS} letters each; the oldest files go"
+        " before the disk lacks room, nothing new while less than"
         f" {limits.DISK_RESERVE_BYTES // mb:,} MB are free",
         "time": f"{limits.QUEUE_SIZE} requests wait, at most {waiting} of one address, and"
         f" {limits.QUEUE_SIZE * limits.FIRST_QUEUE} where each further one is the only one of its"

@@ -6,6 +6,7 @@ off, would stay for ever, so the cache checks the disk itself.
 
 import errno
 import logging
+import math
 import os
 import shutil
 import tempfile
@@ -176,32 +177,46 @@ class Cache:
         """
         try:
             self.hold()
-            room = shutil.disk_usage(self.folder).free
-            about = os.statvfs(self.folder) if hasattr(os, "statvfs") else None  # not on Windows
+            room, entries, takes = self._disk()
         except OSError as error:
             if refusal := refusal_of(error):
                 raise refusal from error
             raise
-        if about and about.f_flag & os.ST_RDONLY:
+        if not takes:
             raise VitvizError(NO_WRITING)
-        free = about.f_favail if about and about.f_files > 0 else limits.DISK_RESERVE_FILES
-        if room < limits.DISK_RESERVE_BYTES or free < limits.DISK_RESERVE_FILES:
+        if room < limits.DISK_RESERVE_BYTES or entries < limits.DISK_RESERVE_FILES:
             raise VitvizError(NO_ROOM)
 
+    def _disk(self) -> tuple[int, float, bool]:
+        """Free bytes and entries (inodes) of the disk, and whether it takes anything."""
+        room = shutil.disk_usage(self.folder).free
+        if not hasattr(os, "statvfs"):  # Windows
+            return room, math.inf, True
+        about = os.statvfs(self.folder)
+        # Some file systems make entries as they need them, and say that they have none.
+        entries = about.f_favail if about.f_files > 0 else math.inf
+        return room, entries, not about.f_flag & os.ST_RDONLY
+
     def sweep(self) -> None:
-        """Delete old, surplus and partial files, empty folders, and folders of ended processes."""
+        """Delete old, surplus and partial files, empty folders, and folders of ended processes.
+
+        Where the disk comes near its reserve, the oldest files are surplus, too.
+        """
         self.hold()
         _delete_abandoned(self._base, but=self.folder)
         top = str(self.folder)
         files = sorted(_files(top), reverse=True)  # oldest first
         total = sum(file.size for file in files)
-        surplus = len(files) - limits.CACHE_FILES
+        room, entries, _ = self._disk()
+        most = _most(limits.CACHE_BYTES, total, room - limits.DISK_RESERVE_BYTES)
+        number = _most(limits.CACHE_FILES, len(files), entries - limits.DISK_RESERVE_FILES)
+        surplus = len(files) - number
         oldest = 0.0
         for place, file in enumerate(files):
             # A complete upload has its own folder; an arriving one has just been modified.
             loose = file.folder == top and file.age > limits.CACHE_SWEEP_SECONDS
             old = place < surplus or file.age > limits.CACHE_AGE_SECONDS
-            if loose or old or total > limits.CACHE_BYTES:
+            if loose or old or total > most:
                 if _age(Path(file.path)) < file.age:
                     continue  # it was written again meanwhile
                 Path(file.path).unlink(missing_ok=True)
@@ -244,6 +259,22 @@ def refusal_of(error: BaseException) -> VitvizError | None:
     if number in FULL:
         return VitvizError(NO_ROOM)
     return VitvizError(NO_WRITING) if number in UNWRITABLE else None
+
+
+def _most(limit: int, ours: int, spare: float) -> float:
+    """How much of a disk the cache may take: bytes, or files.
+
+    limit  that it may take of any disk
+    ours   that it takes now
+    spare  that it could take in addition; below 0, what the disk lacks of its reserve
+
+    A share of it is left free, to be written before the next measurement. A disk that would lack
+    room without the cache, too, is not helped by deleting its files.
+    """
+    available = ours + spare
+    if available <= 0:
+        return limit
+    return min(limit, available - min(limit * limits.CACHE_MEASURE_SHARE, available / 2))
 
 
 def _delete_abandoned(base: Path, but: Path | None = None) -> None:
