@@ -584,6 +584,24 @@ def test_a_survey_goes_on_from_its_file(tiny_vit, files, tmp_path, monkeypatch) 
         vitviz.survey(tiny_vit, files, file=tmp_path / "nowhere" / "survey.jsonl")
 
 
+def test_a_file_of_which_only_a_part_of_the_head_was_written_is_begun_anew(
+    tiny_vit: LoadedModel, tmp_path: Path
+) -> None:
+    """It was refused as the file of another survey."""
+    file = tmp_path / "survey.jsonl"
+    vitviz.survey(tiny_vit, pictures(1), file=file, progress=False)
+    whole = file.read_bytes()
+    head = whole.index(b"\n")
+    for end in (0, 1, head - 1, head):
+        file.write_bytes(whole[:end])
+        vitviz.survey(tiny_vit, pictures(1), file=file, progress=False)
+        assert file.read_bytes() == whole
+    file.write_bytes(b"notes")
+    with pytest.raises(VitvizError, match="no survey of this model"):
+        vitviz.survey(tiny_vit, pictures(1), file=file, progress=False)
+    assert file.read_bytes() == b"notes"
+
+
 def test_tables_are_written_as_csv(tiny_vit: LoadedModel, files: Path) -> None:
     found = vitviz.survey(tiny_vit, files, ["answer", "distance", "norms"], progress=False)
     head, *rows = found.to_csv().splitlines()

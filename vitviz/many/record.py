@@ -71,15 +71,15 @@ class Record:
     def read(self) -> dict[str, Line]:
         """The lines of pictures with a result, by name; creates the file if there is none.
 
-        An unfinished last line of a stopped run is cut off. Raises `VitvizError` for the file of
-        another survey, and if the disk refuses.
+        An unfinished last line of a stopped run is cut off, also if it is the head. Raises
+        `VitvizError` for the file of another survey, and if the disk refuses.
         """
         try:
-            if not self.path.exists() or not self.path.stat().st_size:
-                self._append(self.head + "\n")
-                return {}
-            data = self.path.read_bytes()
+            data = self.path.read_bytes() if self.path.exists() else b""
             whole = data[: data.rfind(b"\n") + 1]
+            if not whole and self.head.encode("utf-8").startswith(data):
+                write_text(self.path, self.head + "\n")
+                return {}
             # not splitlines: a name may hold U+2028, which is a letter in JSON
             head, *texts = whole.decode("utf-8").replace("\r\n", "\n").split("\n")[:-1] or [""]
             if head != self.head:
