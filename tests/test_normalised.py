@@ -58,6 +58,8 @@ def test_each_of_many_is_the_analysis_of_its_pixels(name: str) -> None:
         assert "must have shape" in broken.sentence
     with pytest.raises(SelectionError, match="for photos, not for normalised pixels"):
         vitviz.analyze_many(loaded, given, normalised=True, stretch=True)
+    with pytest.raises(SelectionError, match="for photos, not for normalised pixels"):
+        vitviz.analyze(loaded, given[0], normalised=True, invert=True)
 
 
 def test_an_intervention_changes_the_pixels_that_it_is_of_and_no_others() -> None:
@@ -76,17 +78,16 @@ def test_an_intervention_changes_the_pixels_that_it_is_of_and_no_others() -> Non
 
 
 @pytest.mark.parametrize(
-    ("pixels", "options", "sentence"),
+    ("pixels", "sentence"),
     [
-        (torch.zeros(3, 32, 31), {}, r"must have shape \(3, 32, 32\), got \(3, 32, 31\)"),
-        (torch.zeros(2, 3, 32, 32), {}, r"got \(2, 3, 32, 32\)"),
-        (torch.zeros(3, 32, 32).byte(), {}, "a tensor of floats, got torch.uint8"),
-        (np.zeros((3, 32, 32)), {}, "a tensor of floats, got ndarray"),
-        (torch.full((3, 32, 32), 3.0), {}, "levels from 319 to 319 of 255: they are normalised in"),
-        (torch.full((3, 32, 32), torch.nan), {}, "normalised in another way"),
-        (torch.zeros(3, 32, 32), {"invert": True}, "invert and stretch are for photos"),
+        (torch.zeros(3, 32, 31), r"must have shape \(3, 32, 32\), got \(3, 32, 31\)"),
+        (torch.zeros(2, 3, 32, 32), r"got \(2, 3, 32, 32\)"),
+        (torch.zeros(3, 32, 32).byte(), "a tensor of floats, got torch.uint8"),
+        (np.zeros((3, 32, 32)), "a tensor of floats, got ndarray"),
+        (torch.full((3, 32, 32), 3.0), "levels from 319 to 319 of 255: they are normalised in"),
+        (torch.full((3, 32, 32), torch.nan), "normalised in another way"),
     ],
 )
-def test_pixels_that_cannot_be_are_refused(pixels, options, sentence: str) -> None:
+def test_pixels_that_cannot_be_are_refused(pixels, sentence: str) -> None:
     with pytest.raises(ImageError, match=sentence):
-        vitviz.analyze(tiny("cls"), pixels, normalised=True, **options)
+        vitviz.analyze(tiny("cls"), pixels, normalised=True)

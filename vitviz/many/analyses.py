@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from ..errors import CaptureError, SelectionError, VitvizError
+from ..errors import CaptureError, VitvizError
 from ..model.loaded import LoadedModel, check_runs
 from ..model.photo import Photo
-from ..model.photo_levels import Look
+from ..model.photo_levels import Look, look_of
 from ..probe.analysis import Analysis, seen, seen_pixels
 from ..probe.capture.selection import count_of
 from ..probe.explain.case import TOGETHER
@@ -58,13 +58,6 @@ def analyze_many(
     note_others(pictures, progress)
     batches = in_batches(found, size_of(batch_size, loaded))
     return (analysis for analysis, _ in labelled(loaded, batches, surgery, look, values))
-
-
-def look_of(invert: bool, stretch: bool, normalised: bool) -> Look | None:
-    """How photos are read; None: the pictures are normalised pixels. Raises `SelectionError`."""
-    if normalised and (invert or stretch):
-        raise SelectionError("invert and stretch are for photos, not for normalised pixels")
-    return None if normalised else Look(invert, stretch)
 
 
 def size_of(batch_size: int | None, loaded: LoadedModel) -> int:

@@ -12,13 +12,13 @@ from ..errors import SelectionError
 from ..languages import Message
 from ..model.head import POOLS, Pool, without_head
 from ..model.loaded import LoadedModel, check_runs
-from ..model.photo_levels import Look
+from ..model.photo_levels import Look, look_of
 from ..model.vit import ViT
 from ..probe.analysis import picture_of
 from ..probe.capture.selection import counted
 from ..probe.capture.trace import is_sound
 from ..probe.normalised import unnormalised
-from .analyses import each_of, in_batches, look_of, made_of, size_of
+from .analyses import each_of, in_batches, made_of, size_of
 from .pictures import BrokenPicture, Label, Picture, note_others, pictures_of, watched
 
 

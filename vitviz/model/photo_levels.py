@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
-from ..errors import ImageError
+from ..errors import ImageError, SelectionError
 from ..languages import Message
 
 DARK = 0.5  # share of the range of a file that its highest level stays below, to be worth a note
@@ -42,6 +42,13 @@ class Look(NamedTuple):
     def link(self) -> dict[str, str]:
         """Parameters of a link."""
         return {name: "1" for name, on in self._asdict().items() if on}
+
+
+def look_of(invert: bool, stretch: bool, normalised: bool) -> Look | None:
+    """How photos are read; None: the pictures are normalised pixels. Raises `SelectionError`."""
+    if normalised and (invert or stretch):
+        raise SelectionError("invert and stretch are for photos, not for normalised pixels")
+    return None if normalised else Look(invert, stretch)
 
 
 AS_IT_IS = Look()

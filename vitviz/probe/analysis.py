@@ -16,7 +16,7 @@ from ..model.json_values import short
 from ..model.labels import are_digits
 from ..model.loaded import LoadedModel, ModelCard, check_runs
 from ..model.photo import Photo, open_photo
-from ..model.photo_levels import DARK_NOTE, STRETCHED_NOTE, has_note
+from ..model.photo_levels import DARK_NOTE, STRETCHED_NOTE, has_note, look_of
 from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
 from ..model.untrained import first_seed, start_of
@@ -731,15 +731,13 @@ def analyze(
     `interventions`: changes to this pass (`intervention.py`), as values or in JSON's types; patch
     numbers are places in the grid, and changes of pixels are applied in order.
 
-    Raises `ImageError` if the image cannot be read, `SelectionError` for interventions that this
-    model has no place for or that contradict each other, and `CaptureError` if the model computes
-    numbers that are not finite.
+    Raises `ImageError` if the image cannot be read, `SelectionError` for `invert` or `stretch`
+    beside `normalised`, and for interventions that this model has no place for or that contradict
+    each other, and `CaptureError` if the model computes numbers that are not finite.
     """
     check_runs(loaded)
     surgery = Surgery(read_interventions(interventions, card=loaded.card), loaded.card.config)
-    if normalised:
-        if invert or stretch:
-            raise ImageError("invert and stretch are for photos, not for normalised pixels")
+    if look_of(invert, stretch, normalised) is None:
         around, shown, pixels = seen_pixels(loaded, image, surgery)
         pass_ = forward(loaded, shown, surgery, values=values, pixels=pixels)
         return Analysis(**around, pass_=pass_)
