@@ -39,7 +39,20 @@ OTHERS = {
         image_size=8, patch_size=4, embed_dim=12, depth=1, num_heads=2, num_classes=3,
         activation="gelu_tanh", final_norm="after_pool",
     ),
+    "rmsnorm": ViTConfig(
+        image_size=(24, 16), patch_size=(6, 8), embed_dim=20, depth=2, num_heads=2, num_classes=4,
+        mlp_hidden_dim=12, norm="rmsnorm", norm_eps=1e-2, norm_pre=True, qk_norm=True,
+        mlp="swiglu", mlp_norm=True, final_norm="after_pool",
+    ),
 }  # fmt: skip
+# Interventions of one pass, by model; each of these models has a pass with every kind, too.
+TOGETHER = CASES | {
+    "rmsnorm": [
+        {"kind": "cut", "edges": "prefix to patches", "layers": [0], "heads": [1]},
+        {"kind": "head", "layer": 0, "head": 0, "by": "mean"},
+        {"kind": "add", "patches": "all", "layer": 0, "toward": 2, "factor": 0.5},
+    ],
+}
 SERVERS = tuple(name for name in TINY if name not in NAMES)
 ALL = (*NAMES, *OTHERS)
 CONFIGS = {name: TINY[name] for name in NAMES} | OTHERS
@@ -102,8 +115,8 @@ def small(name: str) -> dict[str, Any]:
     loaded = drawn(name)
     parameters = sorted(loaded.vit.named_parameters())
     last = {"kind": "head", "layer": loaded.card.config.depth - 1, "head": 0, "by": "mean"}
-    together = [[last], *([CASES[name]] if name in CASES else [])]
-    each, others = name in TINY, photo()[::-1, ::-1].copy()
+    together = [[last], *([TOGETHER[name]] if name in TOGETHER else [])]
+    each, others = name in TINY or name in TOGETHER, photo()[::-1, ::-1].copy()
     return passes(loaded, photo(), others, each=each, together=together) | {
         "preprocess": loaded.preprocess.to_dict(),
         "parameters": [[key, list(one.shape)] for key, one in parameters],

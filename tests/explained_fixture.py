@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from tests.engine_fixture import CONFIGS, drawn
+from tests.engine_fixture import CONFIGS, TOGETHER, drawn
 from tests.gradients_fixture import MORE
 from tests.models import photo
-from tests.operated_fixture import CASES
 from vitviz import LoadedModel, analyze
 from vitviz.errors import SelectionError
 from vitviz.probe.explain.explainers import EXPLAINERS
@@ -80,10 +79,11 @@ def small(name: str) -> list[dict[str, Any]]:
     those of a likeness alone.
     """
     loaded = drawn(name)
-    cases = [[], *([CASES[name], MORE[0]] if name in CASES else [])]
+    together = TOGETHER.get(name)
+    cases = [[], *([together, MORE[0]] if together else [])]
     last = loaded.card.config.num_tokens - 2
     classes = cases if loaded.card.config.num_classes else []
     return [
         explanations(loaded, photo(), one, at % 3, token=last if at == 1 else 0)
         for at, one in enumerate(classes)
-    ] + [likenesses(loaded, one, last if one else 0) for one in cases if one is not CASES.get(name)]
+    ] + [likenesses(loaded, one, last if one else 0) for one in cases if one is not together]

@@ -8,9 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tests.engine_fixture import drawn
+from tests.engine_fixture import TOGETHER, drawn
 from tests.models import photo
-from tests.operated_fixture import CASES
 from vitviz import LoadedModel, analyze
 from vitviz.probe.capture.recorder import listening
 from vitviz.probe.forward import trace_with_values
@@ -78,7 +77,7 @@ def small(name: str) -> list[dict[str, Any]]:
     """Gradients of a small model, intact and with interventions."""
     loaded = drawn(name)
     other = analyze(loaded, photo()[::-1, ::-1].copy())
-    cases = [[], *([CASES[name]] if name in CASES else []), *(MORE if name in CASES else [])]
+    cases = [[], *([TOGETHER[name], *MORE] if name in TOGETHER else [])]
     made = []
     for at, interventions in enumerate(cases):
         values = [one | ({"from": other} if "from" in one else {}) for one in interventions]

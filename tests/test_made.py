@@ -3,14 +3,16 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load, load_file
 
 from tests.engine_fixture import in_base64
+from tests.models import spread
 from tests.node import JS, needs_node, node
-from vitviz import Analysis, analyze
+from vitviz import Analysis, ViT, analyze
 from vitviz import load as load_model
 from vitviz.model.checkpoints import save_checkpoint
 from vitviz.model.menu import WEIGHTS_DIR
@@ -68,14 +70,23 @@ def _from(donor: Analysis, one: dict) -> dict:
     return {**one, "from": donor} if "from" in one else one
 
 
-def _without_classes(folder: Path) -> Path:
-    """The model of digits without its head: it gives a vector."""
+# Models of digits with other switches.
+VARIANTS: dict[str, dict[str, Any]] = {
+    "no-classes": {"num_classes": 0},
+    "rmsnorm": {"norm": "rmsnorm"},
+}
+
+
+def _variant(name: str, folder: Path) -> Path:
+    """The model of digits with other switches; parameters that it lacks are random."""
     loaded = load_model("mnist")
-    state = {k: one for k, one in loaded.vit.state_dict().items() if not k.startswith("head.")}
-    config = replace(loaded.card.config, num_classes=0)
-    path = folder / "no-classes.safetensors"
+    config = replace(loaded.card.config, **VARIANTS[name])
+    state, trained = spread(ViT(config)).state_dict(), loaded.vit.state_dict()
+    state |= {key: one for key, one in trained.items() if key in state}
+    labels = loaded.card.labels if config.num_classes else None
+    path = folder / f"{name}.safetensors"
     save_checkpoint(
-        path, state, config=config, preprocess=loaded.preprocess, labels=None, details={}
+        path, state, config=config, preprocess=loaded.preprocess, labels=labels, details={}
     )
     return path
 
@@ -87,7 +98,7 @@ def _without_classes(folder: Path) -> Path:
         ("photos", "dog.jpg"),
         ("mnist-rotary", "digit.png"),
         ("mnist-none", "digit.png"),
-        ("no-classes", "digit.png"),
+        *((name, "digit.png") for name in VARIANTS),
     ],
     ids=lambda one: one[0],
 )
@@ -95,10 +106,9 @@ def made(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[Path, dict[s
     """What a page makes of every change of a picture in one model, as a folder, and Python's."""
     name, picture = request.param
     folder = tmp_path_factory.mktemp("made")
-    weights = (
-        _without_classes(folder) if name == "no-classes" else WEIGHTS_DIR / f"{name}.safetensors"
-    )
-    loaded = load_model(weights if name == "no-classes" else name)
+    made = name in VARIANTS
+    weights = _variant(name, folder) if made else WEIGHTS_DIR / f"{name}.safetensors"
+    loaded = load_model(weights if made else name)
     changes = {of: one for of, one in CHANGES.items() if (name, of) != ("mnist-none", "positions")}
     donor = analyze(loaded, FOLDER / "cat.jpg")
     analyses = {

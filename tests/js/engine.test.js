@@ -86,7 +86,7 @@ test("both kinds of kernels compute the same, in strides that a row does not fil
   assertClose(simd, plain, 1e-5);
   assert.ok(plain.filter((value) => value !== 0).length > 1500);
   // By hand: 0.841345 = Phi(1), and softmax of 0, ln 3.
-  const { memory, gelu, softmax } = bestKernels(65536);
+  const { memory, gelu, norm, softmax } = bestKernels(65536);
   const f = new Float32Array(memory);
   f.set([1, -1, 0, 3], 1024);
   gelu(4096, 4, 0);
@@ -99,6 +99,10 @@ test("both kinds of kernels compute the same, in strides that a row does not fil
   softmax(4096, 1, 2, 8, 1, 8192);
   assertClose(f.subarray(1024, 1032), [0.25, 0.75, 0, 0, 0, 0, 0, 0], 1e-7);
   assertClose(f.subarray(2048, 2050), [Math.log(3), 4 / 3], 1e-6);
+  // RMSNorm of 3, 4: divided by the root of 25 / 2.
+  f.set([3, 4, 0, 0, 0, 0, 0, 0, 1, 1], 1024);
+  norm(4096, 4096, 4128, 8192 + 64, 1, 2, 8, -1e-12);
+  assertClose(f.subarray(1024, 1026), [3 / Math.sqrt(12.5), 4 / Math.sqrt(12.5)], 1e-6);
 });
 
 test("every kind is among the cases", () => {

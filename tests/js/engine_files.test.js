@@ -167,7 +167,7 @@ test("whatever single byte of a header is another, a file is read or refused", (
 
 test("a model with an unknown switch is read as far as its switches, and runs no pass", () => {
   const core = new Core();
-  const facts = core.load(configured({ post_norm: true, norm: "rmsnorm" }));
-  assert.deepEqual(facts.unknown, ["norm", "post_norm"]);
+  const facts = core.load(configured({ patch_norm_before: true, patch_norm_after: true }));
+  assert.deepEqual(facts.unknown, ["patch_norm_before", "patch_norm_after"]);
   assert.throws(() => core.run({ picture: new Uint8Array(784) }), /no model is loaded that runs here/);
 });

@@ -220,7 +220,7 @@ function mixingOf(
       data: lengthsOfNormed(
         all[layer],
         weight("norm1.weight", width),
-        weight("norm1.bias", width),
+        config.norm === "rmsnorm" ? null : weight("norm1.bias", width),
         config.norm_eps,
       ),
     },

@@ -114,21 +114,21 @@ function summed({ kernels, f, at }, rows, stride, count, width) {
 }
 
 /**
- * Gradients of a LayerNorm's gain and shift. rows: address of its `count` input rows; gradient: of that at
+ * Gradients of a norm's gain and shift. rows: address of its `count` input rows; gradient: of that at
  * its output.
  */
-function normWeights({ kernels, f, at, config }, { name, width }, rows, gradient, count, stride, weights) {
+function normWeights({ kernels, f, at, eps }, { name, width }, rows, gradient, count, stride, weights) {
   f.fill(0, at.matrix / 4, at.matrix / 4 + stride);
-  kernels.normGain(rows, gradient, at.matrix, count, width, stride, config.norm_eps);
+  kernels.normGain(rows, gradient, at.matrix, count, width, stride, eps);
   addTo(weights, name + ".weight", f.slice(at.matrix / 4, at.matrix / 4 + width));
   addTo(weights, name + ".bias", summed({ kernels, f, at }, gradient, stride, count, width));
 }
 
 /**
- * Gradient at the input of a LayerNorm, added to the numbers at `to`. rows: address of its `count` inputs.
+ * Gradient at the input of a norm, added to the numbers at `to`. rows: address of its `count` inputs.
  */
-function normedBack({ kernels, config }, rows, norm, gradient, to, count, stride = up(norm.width)) {
-  kernels.normBack(rows, gradient, to, norm.gain, count, norm.width, stride, config.norm_eps);
+function normedBack({ kernels, eps }, rows, norm, gradient, to, count, stride = up(norm.width)) {
+  kernels.normBack(rows, gradient, to, norm.gain, count, norm.width, stride, eps);
 }
 
 /** `normedBack` in place of the gradient; also adds the gradients of the norm's own weights. */

@@ -18,7 +18,8 @@ import { MODULE } from "./module.js";
  * move         the first `width` numbers of each row go to rows with another stride
  * softmax      of `count` scores in each row, times `scale`, in place; `stats` gets for each row the largest,
  *              and the sum of the exponentials of the differences to it
- * norm         LayerNorm of each row's first `width` numbers
+ * norm         LayerNorm of each row's first `width` numbers; here and below RMSNorm if `eps` is negative, which
+ *              then stands for its opposite
  * gelu         of count numbers (a multiple of 4) in place; with `gradient` the gradient is multiplied by the
  *              slope there, in place
  * softmaxBack  gradient of the scores from that of the shares that `softmax` left at `at`, in place
@@ -177,7 +178,7 @@ export function plainKernels(bytes) {
           second = 0;
         for (let i = 0; i < width; i++) {
           const g = f[gain / 4 + i] * f[d + i];
-          first += g / width;
+          if (eps > 0) first += g / width;
           second += (g * (f[x + i] - mean) * scale) / width;
         }
         for (let i = 0; i < width; i++)
@@ -212,13 +213,13 @@ export function plainKernels(bytes) {
   };
 }
 
-/** Mean of a row, and 1 / its standard deviation. */
+/** Mean of a row, and 1 / its standard deviation; for RMSNorm (negative `eps`) 0, and 1 / its root mean square. */
 function moments(f, start, width, eps) {
   let mean = 0,
     variance = 0;
-  for (let i = 0; i < width; i++) mean += f[start + i] / width;
+  if (eps > 0) for (let i = 0; i < width; i++) mean += f[start + i] / width;
   for (let i = 0; i < width; i++) variance += (f[start + i] - mean) ** 2 / width;
-  return { mean, scale: 1 / Math.sqrt(variance + eps) };
+  return { mean, scale: 1 / Math.sqrt(variance + Math.abs(eps)) };
 }
 
 /** Product of one row of `a` and 8 columns of `b`. */

@@ -248,21 +248,21 @@
       (br_if $row (local.tee $rows (i32.sub (local.get $rows) (i32.const 1))))))
 
   ;; The mean of a row, and one over its deviation. The zeros that fill a stride are in both sums: they add nothing to the first, and the
-  ;; square of the mean each to the second.
+  ;; square of the mean each to the second. A negative eps stands for RMSNorm, whose mean is 0: a flag of its own would not fit into 4 kB.
   (func $moments (param $from i32) (param $width i32) (param $bytes i32) (param $eps f32) (result f32 f32)
     (local $i i32) (local $sums v128) (local $x v128) (local $zero v128) (local $mean f32) (local $count f32)
     (local.set $count (f32.convert_i32_u (local.get $width)))
     (loop $four
       (local.set $sums (f32x4.add (local.get $sums) (v128.load (i32.add (local.get $from) (local.get $i)))))
       (br_if $four (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 16))) (local.get $bytes))))
-    (local.set $mean (f32.div (call $sum (local.get $sums)) (local.get $count)))
+    (local.set $mean (select (local.get $mean) (f32.div (call $sum (local.get $sums)) (local.get $count)) (f32.lt (local.get $eps) (local.get $mean))))
     (local.set $sums (local.get $zero)) (local.set $i (i32.const 0))
     (loop $four
       (local.set $x (f32x4.sub (v128.load (i32.add (local.get $from) (local.get $i))) (f32x4.splat (local.get $mean))))
       (local.set $sums (f32x4.add (local.get $sums) (f32x4.mul (local.get $x) (local.get $x))))
       (br_if $four (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 16))) (local.get $bytes))))
     (local.get $mean)
-    (f32.div (f32.const 1) (f32.sqrt (f32.add (local.get $eps) (f32.div (f32.sub (call $sum (local.get $sums))
+    (f32.div (f32.const 1) (f32.sqrt (f32.add (f32.abs (local.get $eps)) (f32.div (f32.sub (call $sum (local.get $sums))
       (f32.mul (f32.convert_i32_u (i32.sub (i32.shr_u (local.get $bytes) (i32.const 2)) (local.get $width))) (f32.mul (local.get $mean) (local.get $mean))))
       (local.get $count))))))
 
@@ -282,12 +282,12 @@
       (local.set $from (i32.add (local.get $from) (local.get $bytes))) (local.set $to (i32.add (local.get $to) (local.get $bytes)))
       (br_if $row (local.tee $rows (i32.sub (local.get $rows) (i32.const 1))))))
 
-  ;; With z the normalised row and g its gradient times the gain: (g - mean of g - z mean of g z) over the deviation.
+  ;; With z the normalised row and g its gradient times the gain: (g - mean of g - z mean of g z) over the deviation. RMSNorm: without the mean of g.
   (func (export "normBack") (param $from i32) (param $gradient i32) (param $to i32) (param $gain i32) (param $rows i32) (param $width i32)
     (param $stride i32) (param $eps f32)
-    (local $i i32) (local $bytes i32) (local $count v128) (local $means v128) (local $scale v128) (local $g v128) (local $z v128) (local $first v128) (local $second v128) (local $zero v128)
+    (local $i i32) (local $bytes i32) (local $count f32) (local $none f32) (local $means v128) (local $scale v128) (local $g v128) (local $z v128) (local $first v128) (local $second v128) (local $zero v128)
     (local.set $bytes (i32.shl (local.get $stride) (i32.const 2)))
-    (local.set $count (f32x4.splat (f32.convert_i32_u (local.get $width))))
+    (local.set $count (f32.convert_i32_u (local.get $width)))
     (loop $row
       (call $moments (local.get $from) (local.get $width) (local.get $bytes) (local.get $eps))
       (local.set $scale (f32x4.splat)) (local.set $means (f32x4.splat))
@@ -298,8 +298,9 @@
         (local.set $first (f32x4.add (local.get $first) (local.get $g)))
         (local.set $second (f32x4.add (local.get $second) (f32x4.mul (local.get $g) (local.get $z))))
         (br_if $four (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 16))) (local.get $bytes))))
-      (local.set $first (f32x4.div (f32x4.splat (call $sum (local.get $first))) (local.get $count)))
-      (local.set $second (f32x4.div (f32x4.splat (call $sum (local.get $second))) (local.get $count))) (local.set $i (i32.const 0))
+      (local.set $first (f32x4.splat (select (local.get $none) (f32.div (call $sum (local.get $first)) (local.get $count))
+        (f32.lt (local.get $eps) (local.get $none)))))
+      (local.set $second (f32x4.splat (f32.div (call $sum (local.get $second)) (local.get $count)))) (local.set $i (i32.const 0))
       (loop $four
         (local.set $g (f32x4.mul (v128.load (i32.add (local.get $gain) (local.get $i))) (v128.load (i32.add (local.get $gradient) (local.get $i)))))
         (local.set $z (f32x4.mul (local.get $scale) (f32x4.sub (v128.load (i32.add (local.get $from) (local.get $i))) (local.get $means))))

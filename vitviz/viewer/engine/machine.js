@@ -26,9 +26,9 @@ export const SCRATCH = 2048;
  *   patch: Linear, blocks: BlockWeights[], normPre: Norm|null, last: Norm|null, fcNorm: Norm|null,
  *   heads: Linear[],
  *   prefix: Float32Array, positions: Float32Array|null, filters: Float32Array, filterBias: Float32Array,
- *   rows: number, at: Record<string, number>}} Machine
+ *   rows: number, eps: number, at: Record<string, number>}} Machine
  *   at: addresses of the parts of a pass, by name, and from `dx` on of its gradients; rows: number of tokens,
- *   rounded up
+ *   rounded up; eps: of the norms, negative for RMSNorm
  */
 
 /**
@@ -97,7 +97,7 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
     const made = { gain: take(width), shift: take(width), width, name };
     writes.push((f) => {
       f.set(w[name + ".weight"], made.gain / 4);
-      f.set(w[name + ".bias"], made.shift / 4);
+      f.set(w[name + ".bias"] ?? [], made.shift / 4); // RMSNorm has none
     });
     return made;
   };
@@ -177,8 +177,9 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
     matrix: take(largest),
     normed: take(rows * Math.max(longest, heads * up(d))),
   };
+  const eps = config.norm === "rmsnorm" ? -config.norm_eps : config.norm_eps;
   const kernels = makeKernels(end);
   const f = new Float32Array(kernels.memory);
   for (const write of writes) write(f);
-  return { config, preprocess, kernels, f, ...parts, rows, at };
+  return { config, preprocess, kernels, f, ...parts, rows, eps, at };
 }

@@ -63,10 +63,11 @@ function rowOf({ f }, { b, depth, into }, row) {
   return Float32Array.from({ length: into }, (_, at) => f[start + 8 * at]);
 }
 
-/** Moves weights that read tokens behind a LayerNorm to before it, but for its scale. */
-function before({ f }, last, row) {
+/** Moves weights that read tokens behind a norm to before it, but for its scale. */
+function before({ f, config }, last, row) {
   if (!last) return row;
   const weighted = row.map((number, i) => number * f[last.gain / 4 + i]);
+  if (config.norm === "rmsnorm") return weighted; // it takes no mean away
   const mean = weighted.reduce((sum, number) => sum + number, 0) / row.length;
   return weighted.map((number) => number - mean);
 }

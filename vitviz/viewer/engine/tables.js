@@ -173,8 +173,8 @@ export const LIMITS = {
  * @type {Record<string, any[]>}
  */
 export const SUPPORTED = {
-  relative_bias: [false], patch_norm_before: [false], patch_norm_after: [false], norm: ["layernorm"],
-  post_norm: [false], global_pool: ["token", "avg", "token_avg", ""],
+  relative_bias: [false], patch_norm_before: [false], patch_norm_after: [false], post_norm: [false],
+  global_pool: ["token", "avg", "token_avg", ""],
 };
 
 /**

@@ -20,8 +20,8 @@ export function linear({ kernels }, from, { b, bias, depth, cols }, to, count, a
   kernels.product(from, depth, b, bias, to, cols, (count + 3) & ~3, depth, cols, add);
 }
 
-export function normed({ kernels, config }, from, norm, to, count, stride = up(norm.width)) {
-  kernels.norm(from, to, norm.gain, norm.shift, count, norm.width, stride, config.norm_eps);
+export function normed({ kernels, eps }, from, norm, to, count, stride = up(norm.width)) {
+  kernels.norm(from, to, norm.gain, norm.shift, count, norm.width, stride, eps);
 }
 
 /** Copy rows of `width` numbers, without their padding. @returns {Float32Array} */

@@ -138,7 +138,8 @@ export function shapesOf(c) {
     if (bias) shapes[name + ".bias"] = [out];
   };
   const norm = (there, name, width = dim) => {
-    if (there) Object.assign(shapes, { [name + ".weight"]: [width], [name + ".bias"]: [width] });
+    if (there) shapes[name + ".weight"] = [width];
+    if (there && c.norm === "layernorm") shapes[name + ".bias"] = [width];
   };
   linear("patch_embed.proj", dim, 0, c.patch_bias);
   shapes["patch_embed.proj.weight"] = [dim, c.in_chans, ...c.patch_size];

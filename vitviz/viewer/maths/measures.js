@@ -45,10 +45,10 @@ export const normsOf = (rows, dim) =>
   );
 
 /**
- * Norms of rows after a LayerNorm with this gain and shift. (N * D) -> (N)
+ * Norms of rows after a LayerNorm with this gain and shift, or after RMSNorm, which has no shift. (N * D) -> (N)
  * @param {Float32Array} rows
  * @param {Float32Array} gain
- * @param {Float32Array} shift
+ * @param {Float32Array|null} shift  null: RMSNorm
  * @param {number} eps
  */
 export function lengthsOfNormed(rows, gain, shift, eps) {
@@ -56,10 +56,10 @@ export function lengthsOfNormed(rows, gain, shift, eps) {
   const normed = new Float32Array(rows.length);
   for (let start = 0; start < rows.length; start += dim) {
     const row = rows.subarray(start, start + dim);
-    const mean = row.reduce((sum, value) => sum + value, 0) / dim;
+    const mean = shift ? row.reduce((sum, value) => sum + value, 0) / dim : 0;
     const variance = row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / dim;
     row.forEach((value, i) => {
-      normed[start + i] = ((value - mean) / Math.sqrt(variance + eps)) * gain[i] + shift[i];
+      normed[start + i] = ((value - mean) / Math.sqrt(variance + eps)) * gain[i] + (shift?.[i] ?? 0);
     });
   }
   return normsOf(normed, dim);
