@@ -44,6 +44,14 @@ OTHERS = {
         mlp_hidden_dim=12, norm="rmsnorm", norm_eps=1e-2, norm_pre=True, qk_norm=True,
         mlp="swiglu", mlp_norm=True, final_norm="after_pool",
     ),
+    "post_norm": ViTConfig(
+        image_size=(24, 16), patch_size=(6, 8), embed_dim=20, depth=2, num_heads=2, num_classes=3,
+        mlp_hidden_dim=12, post_norm=True, layer_scale=True, mlp_norm=True, global_pool="avg",
+    ),
+    "post_norm_of_heads": ViTConfig(
+        image_size=8, patch_size=4, embed_dim=12, depth=2, num_heads=2, num_classes=3,
+        post_norm=True, attn_norm=True, norm="rmsnorm",
+    ),
 }  # fmt: skip
 # Interventions of one pass, by model; each of these models has a pass with every kind, too.
 TOGETHER = CASES | {
@@ -51,6 +59,11 @@ TOGETHER = CASES | {
         {"kind": "cut", "edges": "prefix to patches", "layers": [0], "heads": [1]},
         {"kind": "head", "layer": 0, "head": 0, "by": "mean"},
         {"kind": "add", "patches": "all", "layer": 0, "toward": 2, "factor": 0.5},
+    ],
+    "post_norm": [
+        {"kind": "branch", "layer": 0, "branch": "mlp"},
+        {"kind": "branch", "layer": 1, "branch": "attention"},
+        {"kind": "remove", "patches": [1]},
     ],
 }
 SERVERS = tuple(name for name in TINY if name not in NAMES)

@@ -237,8 +237,10 @@ export function checkGradients(file, makeKernels, { picture, other }, cases) {
     );
     assertSome(pixels, told.pixels, where + "pixels");
     if (!told.weights) continue;
-    assert.deepEqual(Object.keys(wants.weights).sort(), Object.keys(told.weights).sort());
     for (const [name, some] of Object.entries(told.weights)) assertSome(wants.weights[name], some, name);
+    // Torch names no gradient of weights that no answer depends on: the gains of LayerScale with post-norm.
+    const others = Object.keys(wants.weights).filter((name) => !(name in told.weights));
+    assert.ok(others.every((name) => wants.weights[name].every((number) => number === 0)));
   }
 }
 

@@ -58,7 +58,6 @@ SUPPORTED: dict[str, tuple[object, ...]] = {
     "relative_bias": (False,),
     "patch_norm_before": (False,),
     "patch_norm_after": (False,),
-    "post_norm": (False,),
     "global_pool": tuple(name for name in POOLS if name != "map"),
 }
 

@@ -184,7 +184,7 @@ function donated({ donors = [] }, { height, width, channels }) {
 }
 
 /** Whether nothing stands around `proj`. The numbers of other blocks are the host's. */
-const isPlain = ({ attn_norm: inner, layer_scale: scaled }) => !inner && !scaled;
+const isPlain = ({ attn_norm: inner, layer_scale: scaled, post_norm: last }) => !inner && !scaled && !last;
 
 function embeddingOf({ embedding }, { num_tokens: tokens, image, grid }, { facts: { filters, filterBias } }) {
   const count = filterBias.length;

@@ -13,6 +13,7 @@ import {
   countOf,
   eachLine,
   embed,
+  enter,
   gather,
   gist,
   linear,
@@ -140,6 +141,31 @@ function normedInPlace(m, rows, norm, gradient, count, { weights }, stride = up(
   kernels.move(at.normed, stride, gradient, stride, count, stride);
 }
 
+/**
+ * Address of the gradient at the output of a branch's last matrix, whose `count` input rows are at `from`: that of
+ * the tokens, at `dx`; with post-norm that at the input of the branch's norm.
+ */
+function leaveBack(m, from, linears, norm, count, { weights }) {
+  const { f, at } = m;
+  if (!m.config.post_norm) return at.dx;
+  linear(m, from, linears, at.branch, count);
+  f.fill(0, at.dbranch / 4, at.dbranch / 4 + count * up(norm.width));
+  if (weights) normWeights(m, norm, at.branch, at.dx, count, up(norm.width), weights);
+  normedBack(m, at.branch, norm, at.dx, at.dbranch, count);
+  return at.dbranch;
+}
+
+/** Add a branch's part to the gradients at `dx`, from that at its input, at `dy`. `x` holds the tokens before it. */
+function enterBack(m, norm, count, { weights }) {
+  const { config, f, at } = m;
+  if (config.post_norm) {
+    for (let i = 0; i < count * up(norm.width); i++) f[at.dx / 4 + i] += f[at.dy / 4 + i];
+    return;
+  }
+  if (weights) normWeights(m, norm, at.x, at.dy, count, up(norm.width), weights);
+  normedBack(m, at.x, norm, at.dy, at.dx, count);
+}
+
 /** Gradient at the input of the nonlinearity, in place. at: address of its `count` inputs. */
 function activateBack({ config: { activation }, kernels, f }, at, gradient, count) {
   if (activation === "gelu") {
@@ -165,7 +191,7 @@ function activateBack({ config: { activation }, kernels, f }, at, gradient, coun
 function mlpBack(m, { norm2, gate, other, hiddenNorm, fc2 }, count, wants) {
   const { kernels, f, at } = m;
   const numbers = count * gate.cols;
-  normed(m, at.x, norm2, at.y, count);
+  enter(m, norm2, count);
   linear(m, at.y, gate, at.before, count);
   kernels.move(at.before, gate.cols, at.hidden, gate.cols, count, gate.cols);
   activate(m, at.hidden, numbers);
@@ -174,11 +200,11 @@ function mlpBack(m, { norm2, gate, other, hiddenNorm, fc2 }, count, wants) {
     kernels.move(at.hidden, gate.cols, at.dother, gate.cols, count, gate.cols);
     for (let i = 0; i < numbers; i++) f[at.hidden / 4 + i] *= f[at.other / 4 + i];
   }
-  if (wants.weights) {
-    if (hiddenNorm) normed(m, at.hidden, hiddenNorm, at.normed, count);
-    linearWeights(m, fc2, hiddenNorm ? at.normed : at.hidden, at.dx, count, wants.weights);
-  }
-  linearBack(m, at.dx, fc2, at.dhidden, count);
+  if (hiddenNorm) normed(m, at.hidden, hiddenNorm, at.normed, count);
+  const leaving = hiddenNorm ? at.normed : at.hidden;
+  const gradient = leaveBack(m, leaving, fc2, norm2, count, wants);
+  if (wants.weights) linearWeights(m, fc2, leaving, gradient, count, wants.weights);
+  linearBack(m, gradient, fc2, at.dhidden, count);
   if (hiddenNorm) normedInPlace(m, at.hidden, hiddenNorm, at.dhidden, count, wants);
   if (other) {
     for (let i = 0; i < numbers; i++) {
@@ -192,14 +218,12 @@ function mlpBack(m, { norm2, gate, other, hiddenNorm, fc2 }, count, wants) {
   if (wants.weights) {
     linearWeights(m, gate, at.y, at.dhidden, count, wants.weights);
     if (other) linearWeights(m, other, at.y, at.dother, count, wants.weights);
-    normWeights(m, norm2, at.x, at.dy, count, up(norm2.width), wants.weights);
   }
-  normedBack(m, at.x, norm2, at.dy, at.dx, count);
+  enterBack(m, norm2, count, wants);
 }
 
 /** Write the heads' outputs side by side to `y`, and their gradients, from `dx`, to `dmixed`. */
 function gatherBack(m, layer, count, wants) {
-  const { weights } = wants;
   const {
     config: { num_heads: heads, head_dim: dim, embed_dim },
     kernels,
@@ -207,7 +231,7 @@ function gatherBack(m, layer, count, wants) {
     at,
     rows,
   } = m;
-  const [{ norm, proj }, stride] = [m.blocks[layer], up(dim)];
+  const [{ norm, norm1, proj }, stride] = [m.blocks[layer], up(dim)];
   for (let head = 0; head < heads; head++)
     kernels.move(
       at.mixed + 4 * head * rows * stride,
@@ -217,11 +241,11 @@ function gatherBack(m, layer, count, wants) {
       count,
       dim,
     );
-  if (weights) {
-    if (norm) normed(m, at.y, norm, at.normed, count);
-    linearWeights(m, proj, norm ? at.normed : at.y, at.dx, count, weights);
-  }
-  linearBack(m, at.dx, proj, at.dy, count);
+  if (norm) normed(m, at.y, norm, at.normed, count);
+  const leaving = norm ? at.normed : at.y;
+  const gradient = leaveBack(m, leaving, proj, norm1, count, wants);
+  if (wants.weights) linearWeights(m, proj, leaving, gradient, count, wants.weights);
+  linearBack(m, gradient, proj, at.dy, count);
   if (norm) normedInPlace(m, at.y, norm, at.dy, count, wants);
   for (const part of [at.dmixed, at.dq]) f.fill(0, part / 4, part / 4 + heads * rows * stride);
   for (let head = 0; head < heads; head++)
@@ -321,7 +345,7 @@ function attentionBack(m, layer, surgery, count, wants) {
     for (const part of [at.dq, at.dk])
       turn(f, part / 4, block.angles, turnedOf(m, tokens), surgery.angled, -1);
   }
-  normed(m, at.x, block.norm1, at.y, tokens);
+  enter(m, block.norm1, tokens);
   if (block.qNorm && block.kNorm) {
     ask(m, block, tokens);
     normedInPlace(m, at.q, block.qNorm, at.dq, heads * rows, wants, stride);
@@ -341,11 +365,8 @@ function attentionBack(m, layer, surgery, count, wants) {
   }
   linearBack(m, at.dqkv, block.qkv, at.dy, tokens);
   wants.asking?.(layer, taken(m, at.dy, tokens, m.config.embed_dim));
-  if (wants.weights) {
-    linearWeights(m, block.qkv, at.y, at.dqkv, tokens, wants.weights);
-    normWeights(m, block.norm1, at.x, at.dy, tokens, up(block.norm1.width), wants.weights);
-  }
-  normedBack(m, at.x, block.norm1, at.dy, at.dx, tokens);
+  if (wants.weights) linearWeights(m, block.qkv, at.y, at.dqkv, tokens, wants.weights);
+  enterBack(m, block.norm1, tokens, wants);
 }
 
 /**

@@ -16,7 +16,7 @@ import { CONFIG, LIMITS, ROTARY, SUPPORTED } from "./tables.js";
  *   pos_embed_prefix: boolean, rotary: Rotary|null, patch_bias: boolean, norm_eps: number, norm_pre: boolean,
  *     final_norm: string,
  *   qkv_bias: boolean, qk_norm: boolean, attn_norm: boolean, proj_bias: boolean, layer_scale: boolean,
- *   mlp: string, mlp_norm: boolean,
+ *   norm: string, post_norm: boolean, mlp: string, mlp_norm: boolean,
  *   activation: string, global_pool: string, pool_prefix: boolean, rows: number, cols: number,
  *   num_patches: number,
  *   num_prefix_tokens: number, num_tokens: number, head_dim: number, pooled_dim: number, [name: string]: any,

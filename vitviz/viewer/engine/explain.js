@@ -8,7 +8,7 @@ import { backward } from "./backward.js";
 import { cosineBack, cosineOf } from "./likeness.js";
 import { up } from "./machine.js";
 import { SelectionError } from "./surgery.js";
-import { encode, head, normed, put, putHeads, taken, tokenize, weigh } from "./vit.js";
+import { encode, enter, head, put, putHeads, taken, tokenize, weigh } from "./vit.js";
 import { attentionRows, dot, meanOfHeads } from "../maths/attention.js";
 import { Chance } from "../maths/chance.js";
 import { probabilitiesOf } from "../maths/outputs.js";
@@ -226,7 +226,7 @@ function gradCam(of) {
     },
   });
   put(m, at.x, pass.tokens[depth - 1], width);
-  normed(m, at.x, blocks[depth - 1].norm1, at.y, tokens);
+  enter(m, blocks[depth - 1].norm1, tokens);
   const heard = taken(m, at.y, tokens, width);
   const values = Float32Array.from({ length: tokens }, (_, token) =>
     token < prefix ? 0 : Math.max(0, dot(heard, token * width, weights, 0, width)),

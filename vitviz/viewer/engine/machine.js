@@ -104,6 +104,7 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
   const block = (layer) => {
     const name = "blocks." + layer + ".";
     const packed = config.mlp === "swiglu_packed";
+    const scaled = (gamma) => (config.post_norm ? "" : name + gamma); // the norm stands in its place
     return {
       norm1: /** @type {Norm} */ (norm(name + "norm1", dim)),
       qkv: linear(name + "attn.qkv", 3 * dim, dim),
@@ -111,7 +112,7 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
       kNorm: norm(name + "attn.k_norm", d),
       angles: anglesOf(config, w[name + "attn.angles.freqs"]),
       norm: norm(name + "attn.norm", dim),
-      proj: linear(name + "attn.proj", dim, dim, { scale: name + "ls1.gamma" }),
+      proj: linear(name + "attn.proj", dim, dim, { scale: scaled("ls1.gamma") }),
       norm2: /** @type {Norm} */ (norm(name + "norm2", dim)),
       gate: linear(name + (config.mlp === "swiglu" ? "mlp.fc1_g" : "mlp.fc1"), hidden, dim),
       other: packed
@@ -120,7 +121,7 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
           ? linear(name + "mlp.fc1_x", hidden, dim)
           : null,
       hiddenNorm: norm(name + "mlp.norm", hidden),
-      fc2: linear(name + "mlp.fc2", dim, hidden, { scale: name + "ls2.gamma" }),
+      fc2: linear(name + "mlp.fc2", dim, hidden, { scale: scaled("ls2.gamma") }),
     };
   };
   const pixels = in_chans * ph * pw;
@@ -159,6 +160,7 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
     pooled: take(answers * up(config.pooled_dim)),
     logits: take(answers * up(config.num_classes || 1)),
     zero: take(Math.max(rows, longest)),
+    branch: take(config.post_norm ? rows * up(dim) : 0),
     dx: take(rows * up(dim)),
     dy: take(rows * up(dim)),
     dqkv: take(rows * up(3 * dim)),
@@ -170,6 +172,7 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
     turned: take(rows * Math.max(rows, longest)),
     before: take(rows * up(hidden)),
     dhidden: take(rows * up(hidden)),
+    dbranch: take(config.post_norm ? rows * up(dim) : 0),
     dother: take(rows * up(hidden)),
     dpatches: take(rows * up(pixels)),
     dpooled: take(answers * up(config.pooled_dim)),

@@ -173,7 +173,7 @@ export const LIMITS = {
  * @type {Record<string, any[]>}
  */
 export const SUPPORTED = {
-  relative_bias: [false], patch_norm_before: [false], patch_norm_after: [false], post_norm: [false],
+  relative_bias: [false], patch_norm_before: [false], patch_norm_after: [false],
   global_pool: ["token", "avg", "token_avg", ""],
 };
 

@@ -24,6 +24,22 @@ export function normed({ kernels, eps }, from, norm, to, count, stride = up(norm
   kernels.norm(from, to, norm.gain, norm.shift, count, norm.width, stride, eps);
 }
 
+/** The input of a branch, from the tokens at `x` to `y`: after the branch's norm, but with post-norm as they are. */
+export function enter(m, norm, count) {
+  const stride = up(m.config.embed_dim);
+  if (m.config.post_norm) m.kernels.move(m.at.x, stride, m.at.y, stride, count, stride);
+  else normed(m, m.at.x, norm, m.at.y, count);
+}
+
+/** Add the projected rows at `from` to the tokens at `x`; with post-norm after the branch's norm. */
+function leave(m, from, weights, norm, count) {
+  const { config, f, at } = m;
+  linear(m, from, weights, config.post_norm ? at.branch : at.x, count, Number(!config.post_norm));
+  if (!config.post_norm) return;
+  normed(m, at.branch, norm, at.branch, count);
+  for (let i = 0; i < count * up(config.embed_dim); i++) f[at.x / 4 + i] += f[at.branch / 4 + i];
+}
+
 /** Copy rows of `width` numbers, without their padding. @returns {Float32Array} */
 export function taken({ f }, at, count, width, stride = up(width)) {
   if (stride === width) return f.slice(at / 4, at / 4 + count * width);
@@ -205,7 +221,7 @@ export function gather(m, layer, surgery, count) {
   }
   if (!surgery.lacks(layer, "attention")) {
     if (block.norm) normed(m, at.y, block.norm, at.y, count);
-    linear(m, at.y, block.proj, at.x, count, 1);
+    leave(m, at.y, block.proj, block.norm1, count);
   }
   return lse;
 }
@@ -261,7 +277,7 @@ export const turnedOf = ({ config, rows }, tokens) => ({
  * The MLP of equation 3, or a gated one (SwiGLU), of the tokens at `y`, added to those at `x`.
  * @returns {Float32Array}  the sums of the first hidden units before the activation, (count, units)
  */
-function mlp(m, { gate, other, hiddenNorm, fc2 }, count) {
+function mlp(m, { norm2, gate, other, hiddenNorm, fc2 }, count) {
   const { f, at, config } = m;
   linear(m, at.y, gate, at.hidden, count);
   const sums = taken(m, at.hidden, count, Math.min(LIMITS.hidden_units, config.mlp_hidden_dim), gate.cols);
@@ -272,7 +288,7 @@ function mlp(m, { gate, other, hiddenNorm, fc2 }, count) {
     for (let i = 0; i < numbers; i++) f[at.hidden / 4 + i] *= f[at.other / 4 + i];
   }
   if (hiddenNorm) normed(m, at.hidden, hiddenNorm, at.hidden, count);
-  linear(m, at.hidden, fc2, at.x, count, 1);
+  leave(m, at.hidden, fc2, norm2, count);
   return sums;
 }
 
@@ -298,12 +314,11 @@ export function activate({ config: { activation }, kernels, f }, at, count) {
  * @returns {Looked|null}
  */
 function block(m, layer, surgery, count, keeps) {
-  const { at } = m;
   const parts = m.blocks[layer];
-  normed(m, at.x, parts.norm1, at.y, countOf(m, surgery));
+  enter(m, parts.norm1, countOf(m, surgery));
   const looked = attention(m, layer, surgery, count, keeps);
   if (!surgery.lacks(layer, "mlp")) {
-    normed(m, at.x, parts.norm2, at.y, count);
+    enter(m, parts.norm2, count);
     const hidden = mlp(m, parts, count);
     if (looked) looked.hidden = hidden;
   }
