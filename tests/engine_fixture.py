@@ -48,6 +48,11 @@ OTHERS = {
         image_size=(24, 16), patch_size=(6, 8), embed_dim=20, depth=2, num_heads=2, num_classes=3,
         mlp_hidden_dim=12, post_norm=True, layer_scale=True, mlp_norm=True, global_pool="avg",
     ),
+    "map_of_patches": ViTConfig(
+        image_size=8, patch_size=4, embed_dim=12, depth=2, num_heads=2, num_classes=3,
+        global_pool="map", pool_heads=3, pool_hidden_dim=20, attn_norm=True, mlp_norm=True,
+        proj_bias=False, activation="silu", final_norm="after_pool",
+    ),
     "post_norm_of_heads": ViTConfig(
         image_size=8, patch_size=4, embed_dim=12, depth=2, num_heads=2, num_classes=3,
         post_norm=True, attn_norm=True, norm="rmsnorm",
@@ -59,6 +64,11 @@ TOGETHER = CASES | {
         {"kind": "cut", "edges": "prefix to patches", "layers": [0], "heads": [1]},
         {"kind": "head", "layer": 0, "head": 0, "by": "mean"},
         {"kind": "add", "patches": "all", "layer": 0, "toward": 2, "factor": 0.5},
+    ],
+    "map": [
+        {"kind": "keep", "patches": [0, 1, 2, 4, 5, 6, 7, 9, 10]},
+        {"kind": "scramble", "rows": "patches", "layers": [1], "seed": 5},
+        {"kind": "head", "layer": 1, "head": 1, "by": "mean"},
     ],
     "post_norm": [
         {"kind": "branch", "layer": 0, "branch": "mlp"},

@@ -75,6 +75,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no-classes": {"num_classes": 0},
     "rmsnorm": {"norm": "rmsnorm"},
     "post-norm": {"post_norm": True},
+    "map": {"global_pool": "map", "pool_heads": 2},
 }
 
 
@@ -147,12 +148,14 @@ def test_the_files_of_a_page_are_those_of_python(made, changes: str) -> None:
     wanted = {FIRST: load(beside[FIRST]), "picture.safetensors": load(ours["picture.safetensors"])}
     wanted |= {layer_path(one): load(ours[layer_path(one)]) for one in range(analysis.trace.depth)}
     late = [one for one, file in manifest["files"].items() if file.get("late")]
-    late = [one for one in late if one.startswith(("features", "stat", "lens", "tokens", "mix"))]
+    kinds = ("features", "stat", "lens", "pooling", "tokens", "mix")
+    late = [one for one in late if one.startswith(kinds)]
     # Heads that are changed do not add what the model has them add; with post-norm only the host
     # tells what each adds.
     mixes = changes not in ("heads", "branches") and not analysis.card.config.post_norm
     late = [one for one in late if mixes or not one.startswith("mix")]
-    assert len(late) == 2 + (analysis.lens is not None) + (1 + mixes) * analysis.trace.depth
+    pools = analysis.card.config.global_pool == "map"
+    assert len(late) == 2 + (analysis.lens is not None) + pools + (1 + mixes) * analysis.trace.depth
     wanted |= {f"{one}.safetensors": load(late_file(analysis, one)) for one in late}
     wanted["embedding.safetensors"] = load(ours["embedding.safetensors"])
     assert {path.name for path in folder.glob("*.safetensors")} == set(wanted)

@@ -15,7 +15,7 @@ from torch.nn.functional import interpolate
 from ..errors import WeightsError
 from ..languages import ENGLISH, dictionary, languages
 from ..model.checkpoints import describe, save_head, write_model
-from ..model.config import POOLS, ViTConfig
+from ..model.config import ViTConfig
 from ..model.loaded import LoadedModel, ModelCard
 from ..model.untrained import draws, twin
 from ..probe.measure.predictions import probabilities_of
@@ -36,7 +36,7 @@ PAGE_TEXTS = (
     "forget",
 )  # shared with the app
 # Names of the payload's files that a page makes from its own pass, as in `filesOf` of data/made.js.
-MADE = re.compile(r"(layer|tokens|mixing)-\d+|statistics|features|embedding|lens")
+MADE = re.compile(r"(layer|tokens|mixing)-\d+|statistics|features|embedding|lens|pooling")
 # Names of the files that the page makes for an untrained twin, or that the twin does not need.
 NOT_OF_TWIN = re.compile(MADE.pattern + "|first|picture|photograph|whole|untrained")
 # The explainers that the engine computes, by their keys in probe/explain/explainers.py.
@@ -58,7 +58,6 @@ SUPPORTED: dict[str, tuple[object, ...]] = {
     "relative_bias": (False,),
     "patch_norm_before": (False,),
     "patch_norm_after": (False,),
-    "global_pool": tuple(name for name in POOLS if name != "map"),
 }
 
 

@@ -106,6 +106,9 @@ export function filesOf(found, model, pass, known) {
     files.lens = file(() => ({
       logits: { shape: [depth, model.num_classes], data: joined(found.lens ?? []) },
     }));
+  const { shares } = found;
+  if (shares)
+    files.pooling = file(() => ({ shares: { shape: [shares.length / tokens, tokens], data: shares } }));
   layers.forEach(({ q, k, lse }, layer) => {
     files[layerName(layer)] = file(() => ({
       q: { shape: [heads, tokens, dim], data: q },

@@ -19,6 +19,7 @@ import {
   linear,
   meantOf,
   normed,
+  poolShares,
   put,
   putHeads,
   readOf,
@@ -26,6 +27,7 @@ import {
   turnedOf,
   weigh,
 } from "./vit.js";
+import { dot } from "../maths/attention.js";
 
 /** @typedef {import("./machine.js").Machine} Machine @typedef {import("./surgery.js").Surgery} Surgery */
 
@@ -34,6 +36,8 @@ import {
  * that they get are not kept.
  * map      called for each head: its attention and the gradient of it, as indices in `f` with a stride
  *          between rows; rows: number of queries
+ * pool     called before all others in a model with attention pooling: its attention and the gradient of it, (H,
+ *          N) each
  * asking   called for each layer: gradient at the input of its attention, (N, D)
  * tokens   called for each layer: gradient at the tokens before it, (N, D); once more, with layer L, for the
  *          tokens after the last one
@@ -43,6 +47,7 @@ import {
  * @typedef {{
  *   map?: (layer: number, head: number, f: Float32Array,
  *     at: {attention: number, gradient: number, stride: number, rows: number}) => void,
+ *   pool?: (shares: Float32Array, gradient: Float32Array) => void,
  *   asking?: (layer: number, gradient: Float32Array) => void,
  *   tokens?: (layer: number, gradient: Float32Array) => void,
  *   weights?: Record<string, Float32Array>, first?: number,
@@ -387,11 +392,62 @@ function blockBack(m, layer, { tokens, layers }, surgery, count, wants) {
   attentionBack(m, layer, surgery, count, wants);
 }
 
+/** Gradient of the tokens at `y`, to `dy`, from that of the vector that attention pooling made of them. */
+function attentionPoolBack(m, surgery, wants) {
+  const { weights } = wants;
+  const {
+    config: { embed_dim: dim, num_tokens: tokens, pool_heads: heads },
+    f,
+    at,
+    rows,
+  } = m;
+  const { latent, q, kv, proj, norm, gate, hiddenNorm, fc2 } = m.attnPool;
+  const [count, d] = [countOf(m, surgery), dim / heads];
+  linearBack(m, at.dpooled, fc2, at.dpoolHidden, 1);
+  if (weights) linearWeights(m, fc2, hiddenNorm ? at.poolNormed : at.poolHidden, at.dpooled, 1, weights);
+  if (hiddenNorm) normedInPlace(m, at.poolHidden, hiddenNorm, at.dpoolHidden, 1, wants);
+  activateBack(m, at.poolBefore, at.dpoolHidden, gate.cols);
+  linearBack(m, at.dpoolHidden, gate, at.dheard, 1);
+  if (weights) {
+    linearWeights(m, gate, at.heard, at.dpoolHidden, 1, weights);
+    normWeights(m, norm, at.found, at.dheard, 1, up(dim), weights);
+  }
+  normedBack(m, at.found, norm, at.dheard, at.dpooled, 1);
+  linearBack(m, at.dpooled, proj, at.dgathered, 1);
+  if (weights) linearWeights(m, proj, at.gathered, at.dpooled, 1, weights);
+  f.fill(0, at.dqkv / 4, at.dqkv / 4 + rows * kv.cols);
+  f.fill(0, at.dquery / 4, at.dquery / 4 + up(dim));
+  const gradient = new Float32Array(heads * tokens);
+  for (let head = 0; head < heads; head++) {
+    const [query, dquery, dgathered] = [at.query, at.dquery, at.dgathered].map((part) => part / 4 + head * d);
+    const shares = f.subarray(at.shares / 4 + head * rows, at.shares / 4 + head * rows + count);
+    const slopes = gradient.subarray(head * tokens, head * tokens + count);
+    for (let row = 0; row < count; row++)
+      slopes[row] = dot(f, dgathered, f, at.qkv / 4 + row * kv.cols + head * d + dim, d);
+    const mean = dot(shares, 0, slopes, 0, count);
+    for (let row = 0; row < count; row++) {
+      const [key, slope] = [row * kv.cols + head * d, (shares[row] * (slopes[row] - mean)) / Math.sqrt(d)];
+      for (let i = key; i < key + d; i++) {
+        f[at.dqkv / 4 + i] = slope * f[query + i - key];
+        f[at.dqkv / 4 + dim + i] = shares[row] * f[dgathered + i - key];
+        f[dquery + i - key] += slope * f[at.qkv / 4 + i];
+      }
+    }
+  }
+  wants.pool?.(poolShares(m), gradient);
+  linearBack(m, at.dqkv, kv, at.dy, count);
+  if (!weights) return;
+  linearWeights(m, kv, at.y, at.dqkv, count, weights);
+  linearWeights(m, q, latent, at.dquery, 1, weights);
+  linearBack(m, at.dquery, q, at.dheard, 1);
+  addTo(weights, "attn_pool.latent", taken(m, at.dheard, 1, dim));
+}
+
 /**
  * Gradient of the tokens, at `dy`, from that of the pooled rows, at `dpooled`. Returns the number of tokens
  * that have a gradient.
  */
-function poolBack(m, surgery, rows) {
+function poolBack(m, surgery, rows, wants) {
   const {
     config: { embed_dim: dim, global_pool, pooled_dim },
     kernels,
@@ -400,6 +456,10 @@ function poolBack(m, surgery, rows) {
   } = m;
   const [stride, count] = [up(dim), countOf(m, surgery)];
   f.fill(0, at.dy / 4, at.dy / 4 + m.rows * stride);
+  if (m.attnPool) {
+    attentionPoolBack(m, surgery, wants);
+    return count;
+  }
   if (!global_pool.includes("avg")) {
     kernels.move(at.dpooled, stride, at.dy, stride, rows, dim);
     return rows;
@@ -445,7 +505,7 @@ function answerBack(m, surgery, gradient, wants) {
     linearBack(m, at.dlogits, head, at.dpooled, rows, 1);
   });
   if (m.fcNorm) normedInPlace(m, at.pooled, m.fcNorm, at.dpooled, rows, wants);
-  const count = poolBack(m, surgery, rows);
+  const count = poolBack(m, surgery, rows, wants);
   if (m.last && weights) normWeights(m, m.last, at.x, at.dy, count, up(m.last.width), weights);
   if (m.last) normedBack(m, at.x, m.last, at.dy, at.dx, count);
   else kernels.move(at.dy, up(m.config.embed_dim), at.dx, up(m.config.embed_dim), count, m.config.embed_dim);

@@ -17,7 +17,8 @@ import { CONFIG, LIMITS, ROTARY, SUPPORTED } from "./tables.js";
  *     final_norm: string,
  *   qkv_bias: boolean, qk_norm: boolean, attn_norm: boolean, proj_bias: boolean, layer_scale: boolean,
  *   norm: string, post_norm: boolean, mlp: string, mlp_norm: boolean,
- *   activation: string, global_pool: string, pool_prefix: boolean, rows: number, cols: number,
+ *   activation: string, global_pool: string, pool_prefix: boolean, pool_heads: number, pool_hidden_dim: number,
+ *   rows: number, cols: number,
  *   num_patches: number,
  *   num_prefix_tokens: number, num_tokens: number, head_dim: number, pooled_dim: number, [name: string]: any,
  * }} Config
@@ -95,6 +96,8 @@ export function readConfig(values) {
   );
   const config = withDefaults(CONFIG, values);
   config.mlp_hidden_dim ??= 4 * config.embed_dim;
+  config.pool_heads ??= config.num_heads;
+  config.pool_hidden_dim ??= config.mlp_hidden_dim;
   for (const [name, setting] of Object.entries(CONFIG)) {
     if (setting.holds === "sides" && isWhole(config[name], 1)) config[name] = [config[name], config[name]];
     expect(
@@ -109,10 +112,11 @@ export function readConfig(values) {
       "image_size: the " + axis + " " + size + " is not a multiple of the patch's " + patch,
     );
   }
-  expect(
-    config.embed_dim % config.num_heads === 0,
-    "embed_dim " + config.embed_dim + " is not a multiple of num_heads " + config.num_heads,
-  );
+  for (const name of ["num_heads", "pool_heads"])
+    expect(
+      config.embed_dim % config[name] === 0,
+      "embed_dim " + config.embed_dim + " is not a multiple of " + name + " " + config[name],
+    );
   expect(
     config.class_token || !config.global_pool.startsWith("token"),
     'global_pool "' + config.global_pool + '" reads the CLS token, but class_token is off',

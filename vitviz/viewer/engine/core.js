@@ -10,7 +10,7 @@ import { fooled } from "./fooling.js";
 import { EXPLAINERS, probabilities } from "./explain.js";
 import { cosineOf, featured } from "./likeness.js";
 import { normalised } from "../maths/pixels.js";
-import { encode, head, put, taken, tokenize } from "./vit.js";
+import { encode, head, poolShares, put, taken, tokenize } from "./vit.js";
 import { readModel } from "./weights.js";
 
 /** Number of passes that are remembered, so that later ones can reuse their first blocks. */
@@ -39,11 +39,12 @@ const MOST_FOOLED = 20;
  *            the scores of a row, so that attention[h, i, j] = exp(scale q[h, i] . k[h, j] - lse[h, i]), and
  *            0 where an edge is cut
  * lens       L times the logits that the tokens after each block would give; null without classes or pooling
+ * shares     attention of the query that pools the tokens, (H, N); null for other ways to pool
  * embedding  (N, F) each: the first numbers of every token before the first block, and of its position
  * @typedef {{
  *   interventions: import("./surgery.js").Intervention[], removed: number[], picture: Uint8Array,
  *   from: number, logits: Float32Array, width: number,
- *   tokens: Float32Array[]|null, layers: import("./vit.js").Looked[]|null, lens: Float32Array[]|null,
+ *   shares: Float32Array|null, tokens: Float32Array[]|null, layers: import("./vit.js").Looked[]|null, lens: Float32Array[]|null,
  *   embedding: {content: Float32Array, position: Float32Array}|null,
  * }} Pass
  */
@@ -146,6 +147,7 @@ export class Core {
       return {
         ...result,
         logits: sound(head(m, surgery)),
+        shares: null,
         tokens: null,
         layers: null,
         lens: null,
@@ -159,6 +161,7 @@ export class Core {
       all.push(after);
     });
     const logits = sound(head(m, surgery));
+    const shares = poolShares(m);
     const lens =
       num_classes > 0 && global_pool !== ""
         ? all
@@ -169,7 +172,7 @@ export class Core {
             })
             .concat([logits])
         : null;
-    const pass = { ...result, logits, tokens: all, layers, lens, embedding };
+    const pass = { ...result, logits, shares, tokens: all, layers, lens, embedding };
     this.#remember(pass);
     return pass;
   }

@@ -8,7 +8,7 @@ import { backward } from "./backward.js";
 import { cosineBack, cosineOf } from "./likeness.js";
 import { up } from "./machine.js";
 import { SelectionError } from "./surgery.js";
-import { encode, enter, head, put, putHeads, taken, tokenize, weigh } from "./vit.js";
+import { encode, enter, gist, head, poolShares, put, putHeads, taken, tokenize, weigh } from "./vit.js";
 import { attentionRows, dot, meanOfHeads } from "../maths/attention.js";
 import { Chance } from "../maths/chance.js";
 import { probabilitiesOf } from "../maths/outputs.js";
@@ -82,7 +82,24 @@ function lastRows({ m: { config }, pass, surgery }, token) {
   );
 }
 
+/** Attention of the query that pools the tokens, in each head, (H, N). Its keys and values stay in memory, at `qkv`. */
+function pooledRows({ m, pass, surgery }) {
+  put(m, m.at.x, pass.tokens[m.config.depth], pass.width);
+  gist(m, surgery);
+  return /** @type {Float32Array} */ (poolShares(m));
+}
+
+/** Mean over heads of the positive part of attention times its gradient, of the query that pools the tokens. (N) */
+function pooledRelevance({ m: { config } }, shares, gradient) {
+  const row = new Float64Array(config.num_tokens);
+  shares.forEach((share, i) => {
+    row[i % row.length] += Math.max(0, share * gradient[i]) / config.pool_heads;
+  });
+  return row;
+}
+
 function attention(of, token) {
+  if (of.m.attnPool) return explained(meanOfHeads(pooledRows(of), of.m.config.pool_heads));
   return explained(meanOfHeads(lastRows(of, token), of.m.config.num_heads));
 }
 
@@ -92,13 +109,16 @@ function unit(count, token) {
   return row;
 }
 
-function rollout({ m, pass, surgery }, token) {
+function rollout(of, token) {
+  const { m, pass, surgery } = of;
   const {
     config: { depth, num_heads: heads, num_tokens: tokens },
     f,
     at,
   } = m;
-  let row = unit(tokens, token);
+  let row = m.attnPool
+    ? Float64Array.from(meanOfHeads(pooledRows(of), m.config.pool_heads))
+    : unit(tokens, token);
   for (let layer = depth - 1; layer >= 0; layer--) {
     for (const name of ["q", "k"]) putHeads(m, at[name], pass.layers[layer][name]);
     const next = row.map((share) => share / 2);
@@ -116,17 +136,21 @@ function rollout({ m, pass, surgery }, token) {
 function attentionNorm(of, token) {
   const {
     m,
-    m: { config, f, at, blocks, kernels },
+    m: { config, f, at, blocks, kernels, attnPool },
     pass,
   } = of;
-  const { num_tokens: tokens, head_dim: dim, embed_dim: width, depth, attn_norm: inner } = config;
-  if (inner) throw new SelectionError("no_attention_norm", {});
-  const [shares, { v }, { proj }] = [lastRows(of, token), pass.layers[depth - 1], blocks[depth - 1]];
-  const moved = new Float32Array(tokens * width);
-  for (let i = 0; i < v.length; i++) {
-    const [head, key] = [Math.floor(i / (tokens * dim)), Math.floor(i / dim) % tokens];
-    moved[key * width + head * dim + (i % dim)] = shares[head * tokens + key] * v[i];
-  }
+  const { num_tokens: tokens, embed_dim: width, depth, attn_norm: inner } = config;
+  if (inner && !attnPool) throw new SelectionError("no_attention_norm", {});
+  const shares = attnPool ? pooledRows(of) : lastRows(of, token);
+  const dim = attnPool ? width / config.pool_heads : config.head_dim;
+  const { proj } = attnPool ?? blocks[depth - 1];
+  const valueOf = attnPool
+    ? (key, i) => f[at.qkv / 4 + key * attnPool.kv.cols + width + i]
+    : (key, i) => pass.layers[depth - 1].v[(Math.floor(i / dim) * tokens + key) * dim + (i % dim)];
+  const moved = Float32Array.from({ length: tokens * width }, (_, at) => {
+    const [key, i] = [Math.floor(at / width), at % width];
+    return shares[Math.floor(i / dim) * tokens + key] * valueOf(key, i);
+  });
   put(m, at.y, moved, width);
   kernels.product(
     at.y,
@@ -154,7 +178,11 @@ function attentionNorm(of, token) {
 function attentionGradient(of, token) {
   const values = new Float32Array(of.m.config.num_tokens);
   gradientOf(of, {
-    first: 0,
+    first: of.m.attnPool ? of.m.config.depth : 0,
+    pool: (shares, gradient) =>
+      shares.forEach((share, i) => {
+        values[i % values.length] += share * gradient[i];
+      }),
     map(_, __, f, { attention: a, gradient: d, stride, rows }) {
       const from = token * stride;
       if (token < rows)
@@ -170,6 +198,7 @@ function generic(of, token) {
   let next = new Float64Array(tokens);
   gradientOf(of, {
     first: 0,
+    pool: (shares, gradient) => row.set(pooledRelevance(of, shares, gradient)),
     map(_, head, f, { attention: a, gradient: d, stride, rows }) {
       for (let i = 0; i < rows; i++) {
         for (let j = 0, from = i * stride; row[i] && j < tokens; j++, from++)
@@ -191,6 +220,11 @@ function gradientRollout(of, token) {
   let fused = new Float64Array(tokens * tokens);
   gradientOf(of, {
     first: 0,
+    pool(shares, gradient) {
+      row = pooledRelevance(of, shares, gradient);
+      const sum = row.reduce((total, value) => total + value, 0);
+      if (sum > 0) row = row.map((value) => value / sum);
+    },
     map(_, head, f, { attention: a, gradient: d, stride, rows }) {
       for (let i = 0; i < rows; i++) {
         for (let j = 0, from = i * stride; j < tokens; j++, from++)

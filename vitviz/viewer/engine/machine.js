@@ -24,11 +24,17 @@ export const SCRATCH = 2048;
  * @typedef {{config: import("./config.js").Config, kernels: import("./kernels.js").Kernels, f: Float32Array,
  *   preprocess: any,
  *   patch: Linear, blocks: BlockWeights[], normPre: Norm|null, last: Norm|null, fcNorm: Norm|null,
- *   heads: Linear[],
+ *   heads: Linear[], attnPool: AttentionPool|null,
  *   prefix: Float32Array, positions: Float32Array|null, filters: Float32Array, filterBias: Float32Array,
  *   rows: number, eps: number, at: Record<string, number>}} Machine
  *   at: addresses of the parts of a pass, by name, and from `dx` on of its gradients; rows: number of tokens,
  *   rounded up; eps: of the norms, negative for RMSNorm
+ */
+
+/**
+ * Weights of attention pooling. latent: address of its learned query
+ * @typedef {{latent: number, q: Linear, kv: Linear, proj: Linear, norm: Norm, gate: Linear, hiddenNorm: Norm|null,
+ *   fc2: Linear}} AttentionPool
  */
 
 /**
@@ -124,6 +130,22 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
       fc2: linear(name + "mlp.fc2", dim, hidden, { scale: scaled("ls2.gamma") }),
     };
   };
+  const { pool_heads: poolHeads, pool_hidden_dim: poolHidden } = config;
+  const pools = config.global_pool === "map" ? 4 : 0; // rows of what the pool's query gathers; the kernels take fours
+  const attnPool = () => {
+    const made = {
+      latent: take(4 * up(dim)),
+      q: linear("attn_pool.q", dim, dim),
+      kv: linear("attn_pool.kv", 2 * dim, dim),
+      proj: linear("attn_pool.proj", dim, dim),
+      norm: /** @type {Norm} */ (norm("attn_pool.norm", dim)),
+      gate: linear("attn_pool.mlp.fc1", poolHidden, dim),
+      hiddenNorm: norm("attn_pool.mlp.norm", poolHidden),
+      fc2: linear("attn_pool.mlp.fc2", dim, poolHidden),
+    };
+    writes.push((f) => f.set(w["attn_pool.latent"], made.latent / 4));
+    return made;
+  };
   const pixels = in_chans * ph * pw;
   const F = Math.min(24, dim);
   const parts = {
@@ -131,6 +153,7 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
     blocks: Array.from({ length: config.depth }, (_, layer) => block(layer)),
     normPre: norm("norm_pre", dim),
     last: norm("norm", dim),
+    attnPool: pools ? attnPool() : null,
     fcNorm: norm("fc_norm", config.pooled_dim),
     heads: ["head", "head_dist"]
       .filter((name) => w[name + ".weight"])
@@ -142,6 +165,7 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
   };
   const rows = up(config.num_tokens) + 8;
   const answers = config.global_pool === "" ? rows : 8;
+  const each = (names, count) => Object.fromEntries(names.map((name) => [name, take(count)]));
   const at = {
     patches: take(rows * up(pixels)),
     x: take(rows * up(dim)),
@@ -160,6 +184,9 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
     pooled: take(answers * up(config.pooled_dim)),
     logits: take(answers * up(config.num_classes || 1)),
     zero: take(Math.max(rows, longest)),
+    shares: take(pools && poolHeads * rows),
+    ...each(["query", "gathered", "found", "heard", "dquery", "dgathered", "dheard"], pools * up(dim)),
+    ...each(["poolBefore", "poolHidden", "poolNormed", "dpoolHidden"], pools * up(poolHidden)),
     branch: take(config.post_norm ? rows * up(dim) : 0),
     dx: take(rows * up(dim)),
     dy: take(rows * up(dim)),

@@ -165,7 +165,7 @@ export class Surgery {
     const { config } = this;
     const { kind } = intervention;
     const fields = Object.entries(KINDS[kind].fields);
-    if (kind === "add" && (config.num_classes === 0 || config.global_pool === ""))
+    if (kind === "add" && (config.num_classes === 0 || ["", "map"].includes(config.global_pool)))
       throw new SelectionError("add_classes");
     for (const [name, { of, past }] of fields) {
       if (!Object.hasOwn(COUNTS, of)) continue;

@@ -8,6 +8,8 @@ import { turn } from "./angles.js";
 import { pack, up } from "./machine.js";
 import { steer } from "./steering.js";
 import { LIMITS } from "./tables.js";
+import { dot } from "../maths/attention.js";
+import { softmax } from "../maths/outputs.js";
 
 /**
  * @typedef {import("./machine.js").Machine} Machine
@@ -365,9 +367,50 @@ export function readOf(m, surgery) {
 export const countOf = ({ config }, surgery) =>
   surgery.isShort ? surgery.staying.length : config.num_tokens;
 
-/** The rows that are averaged by mean pooling. */
+/** The rows that are averaged by mean pooling, or read by attention pooling. */
 export const meantOf = ({ config: { pool_prefix, num_prefix_tokens: prefix } }, surgery) =>
   surgery.present.filter((row) => pool_prefix || row >= prefix);
+
+/**
+ * Attention pooling of the tokens at `y`: a learned query gathers from the tokens that it reads, and an MLP adds to
+ * the projection of that. Its attention is left at `shares`, the inputs of its matrices are left for the way back.
+ */
+function attentionPool(m, surgery) {
+  const {
+    config: { embed_dim: dim, pool_heads: heads },
+    kernels,
+    f,
+    at,
+    rows,
+  } = m;
+  const { latent, q, kv, proj, norm, gate, hiddenNorm, fc2 } = m.attnPool;
+  const [read, d] = [meantOf(m, surgery), dim / heads];
+  const [query, shares, gathered] = [at.query, at.shares, at.gathered].map((part) => part / 4);
+  linear(m, latent, q, at.query, 1);
+  linear(m, at.y, kv, at.qkv, countOf(m, surgery));
+  f.fill(0, shares, shares + heads * rows);
+  f.fill(0, gathered, gathered + up(dim));
+  for (let head = 0; head < heads; head++) {
+    const keyOf = (row) => at.qkv / 4 + row * kv.cols + head * d;
+    const scores = read.map((row) => dot(f, query + head * d, f, keyOf(row), d));
+    softmax(scores, Math.sqrt(d)).forEach((share, i) => {
+      f[shares + head * rows + read[i]] = share;
+      for (let c = 0; c < d; c++) f[gathered + head * d + c] += share * f[keyOf(read[i]) + dim + c];
+    });
+  }
+  linear(m, at.gathered, proj, at.found, 1);
+  normed(m, at.found, norm, at.heard, 1);
+  linear(m, at.heard, gate, at.poolBefore, 1);
+  kernels.move(at.poolBefore, gate.cols, at.poolHidden, gate.cols, 1, gate.cols);
+  activate(m, at.poolHidden, gate.cols);
+  if (hiddenNorm) normed(m, at.poolHidden, hiddenNorm, at.poolNormed, 1);
+  kernels.move(at.found, up(dim), at.pooled, up(dim), 1, up(dim));
+  linear(m, hiddenNorm ? at.poolNormed : at.poolHidden, fc2, at.pooled, 1, 1);
+}
+
+/** Attention of the pool's query in the last call of `gist`, (H, N), over all tokens; null for other ways to pool. */
+export const poolShares = ({ config, f, at, attnPool, rows }) =>
+  attnPool && taken({ f }, at.shares, config.pool_heads, config.num_tokens, rows);
 
 /**
  * Pool the tokens at `y` into `pooled`: one vector for the whole image, or all tokens without pooling.
@@ -381,6 +424,10 @@ function pool(m, surgery) {
     at,
   } = m;
   const [stride, tokens] = [up(dim), countOf(m, surgery)];
+  if (m.attnPool) {
+    attentionPool(m, surgery);
+    return 1;
+  }
   if (!global_pool.includes("avg")) {
     const count = global_pool === "token" ? 1 + Number(dist_token) : tokens;
     kernels.move(at.y, stride, at.pooled, stride, count, dim);

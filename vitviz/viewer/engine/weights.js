@@ -169,6 +169,16 @@ export function shapesOf(c) {
     if (c.layer_scale) for (const scale of ["ls1.gamma", "ls2.gamma"]) shapes[block + scale] = [dim];
   }
   norm(c.final_norm === "before_pool", "norm");
+  if (c.global_pool === "map") {
+    shapes["attn_pool.latent"] = [1, 1, dim];
+    linear("attn_pool.q", dim, dim);
+    linear("attn_pool.kv", 2 * dim, dim);
+    linear("attn_pool.proj", dim, dim);
+    norm(true, "attn_pool.norm");
+    linear("attn_pool.mlp.fc1", c.pool_hidden_dim, dim, c.proj_bias);
+    norm(c.mlp_norm, "attn_pool.mlp.norm", c.pool_hidden_dim);
+    linear("attn_pool.mlp.fc2", dim, c.pool_hidden_dim, c.proj_bias);
+  }
   norm(c.final_norm === "after_pool", "fc_norm", c.pooled_dim);
   if (c.num_classes > 0)
     for (const head of c.dist_token ? ["head", "head_dist"] : ["head"])
