@@ -76,7 +76,7 @@ TOGETHER = CASES | {
         {"kind": "remove", "patches": [1]},
     ],
 }
-SERVERS = tuple(name for name in TINY if name not in NAMES)
+SERVERS = {"patches": replace(TINY["cls"], patch_norm_before=True, patch_norm_after=True)}
 ALL = (*NAMES, *OTHERS)
 CONFIGS = {name: TINY[name] for name in NAMES} | OTHERS
 ROTARY = (
@@ -207,4 +207,4 @@ def angles() -> list[dict[str, Any]]:
 
 def servers() -> dict[str, Any]:
     """The configs of models that the page leaves to the server."""
-    return {name: TINY[name].to_dict() for name in SERVERS}
+    return {name: config.to_dict() for name, config in SERVERS.items()}

@@ -76,6 +76,14 @@ def save_between(folder: Path) -> Path:
     return _save(folder / "between.safetensors", vit, base.preprocess, base.card.labels, {})
 
 
+def save_patch_norm(folder: Path, switch: str = "patch_norm_before") -> Path:
+    """A model with a norm of its patches, which only Python and a server run."""
+    base = tiny("cls")
+    config = replace(base.card.config, **{switch: True})
+    path, vit = folder / f"{switch}.safetensors", spread(ViT(config)).eval()
+    return _save(path, vit, base.preprocess, base.card.labels, {})
+
+
 def save_digits(folder: Path) -> Path:
     """A model of grey pictures, as a training on light strokes on a dark ground would leave it."""
     vit, labels = tiny("grey").vit, tiny("grey").card.labels

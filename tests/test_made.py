@@ -25,6 +25,7 @@ CHANGES = {
     "tokens": [{"kind": "remove", "patches": [3, 7, 20]}],
     "edges": [{"kind": "cut", "edges": "patches to prefix", "layers": [1], "heads": "all"}],
     "positions": [{"kind": "positions", "by": "off"}],
+    "places": [{"kind": "positions", "by": "shuffled", "seed": 3}],
     "heads": [{"kind": "head", "layer": 1, "head": 1, "by": "zero"}],
     "branches": [{"kind": "branch", "layer": 1, "branch": "attention"}],
     "even": [{"kind": "even", "rows": "cls"}],
@@ -75,6 +76,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no-classes": {"num_classes": 0},
     "rmsnorm": {"norm": "rmsnorm"},
     "post-norm": {"post_norm": True},
+    "relative": {"relative_bias": True, "pos_embed": False},
     "map": {"global_pool": "map", "pool_heads": 2},
 }
 
@@ -111,7 +113,8 @@ def made(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[Path, dict[s
     made = name in VARIANTS
     weights = _variant(name, folder) if made else WEIGHTS_DIR / f"{name}.safetensors"
     loaded = load_model(weights if made else name)
-    changes = {of: one for of, one in CHANGES.items() if (name, of) != ("mnist-none", "positions")}
+    idle = ("positions", "places") if name == "mnist-none" else ()
+    changes = {of: one for of, one in CHANGES.items() if of not in idle}
     donor = analyze(loaded, FOLDER / "cat.jpg")
     analyses = {
         of: analyze(loaded, FOLDER / picture, interventions=[_from(donor, one) for one in list_])

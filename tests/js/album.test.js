@@ -35,7 +35,7 @@ const looked = () => {
   // three numbers.
   const q = new Float32Array(9).map((_, at) => Math.log(SHARES[Math.floor(at / 3)][at % 3] + 1e-9));
   const k = new Float32Array([1, 0, 0, 0, 1, 0, 0, 0, 1]);
-  return { q, k, lse: new Float32Array(3) };
+  return { q, k, lse: new Float32Array(3), bias: {} };
 };
 const wide = { ...model, head_dim: 3 };
 const CLS = /** @type {any} */ (MODELS.find(({ name }) => name === "cls"));

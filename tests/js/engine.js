@@ -9,6 +9,7 @@ import { makeMachine } from "../../vitviz/viewer/engine/machine.js";
 import { Surgery } from "../../vitviz/viewer/engine/surgery.js";
 import { readModel } from "../../vitviz/viewer/engine/weights.js";
 import { attentionRows } from "../../vitviz/viewer/maths/attention.js";
+import { biasOf } from "../../vitviz/viewer/maths/bias.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
 import { keptAt, planOf, removalOf } from "../../vitviz/viewer/maths/fairness.js";
 import { normalised } from "../../vitviz/viewer/maths/pixels.js";
@@ -99,7 +100,15 @@ function rowsOf(pass, layer, config, token) {
   );
   const { num_heads: heads, num_tokens: tokens, head_dim: dim } = config;
   return attentionRows(
-    { ...pass.layers[layer], heads, tokens, dim, scale: dim ** -0.5, isCut: surgery.cuts[layer], bias: null },
+    {
+      ...pass.layers[layer],
+      heads,
+      tokens,
+      dim,
+      scale: dim ** -0.5,
+      isCut: surgery.cuts[layer],
+      bias: biasOf(pass.layers[layer].bias, { model: { ...config, grid: config } }),
+    },
     token,
     "from",
   );

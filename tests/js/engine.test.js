@@ -130,7 +130,7 @@ test("a model with a switch that only the server knows says which", () => {
   const found = Object.fromEntries(
     Object.entries(SERVERS).map(([name, config]) => [name, unknownSwitches(readConfig(config))]),
   );
-  assert.deepEqual(found, { relative: ["relative_bias"] });
+  assert.deepEqual(found, { patches: ["patch_norm_before", "patch_norm_after"] });
   for (const { config } of MODELS) assert.deepEqual(unknownSwitches(readConfig(config)), []);
 });
 
@@ -197,7 +197,7 @@ test("patches that are left out of the sequence are those that a mask hides", ()
       (patch) => patch % 2 === 1 && patch !== 3,
     );
     for (const other of others.filter(
-      ([one]) => one?.kind !== "positions" || config.pos_embed || config.rotary,
+      ([one]) => one?.kind !== "positions" || config.pos_embed || config.rotary || config.relative_bias,
     )) {
       const wish = {
         picture: bytesOf(model.picture),

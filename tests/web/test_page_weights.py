@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from tests.desks import uploaded
 from tests.models import TINY, save_in_cache, spread, tiny
-from tests.running import at_once, save_tiny
+from tests.running import at_once, save_patch_norm, save_tiny
 from vitviz import VitvizError, load
 from vitviz.model.key import ModelKey
 from vitviz.model.menu import WIDE, WIDE_MEGABYTES
@@ -159,9 +159,8 @@ def _raise(errors):
 
 
 def test_a_model_that_the_engine_lacks_is_refused_in_a_sentence(tmp_path):
-    lacking = next(name for name in TINY if not in_page.runs(tiny(name).card))
-    models = Models([str(save_tiny(tmp_path, lacking))])
-    result = fulfil(WeightsOrder(model=ModelKey(f"tiny-{lacking}")), models)
+    path = save_patch_norm(tmp_path)
+    result = fulfil(WeightsOrder(model=ModelKey(path.stem)), Models([str(path)]))
     assert result.refused
     assert "only Python and a server run it" in result.refused.text
 

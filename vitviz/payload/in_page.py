@@ -55,7 +55,6 @@ EXPLAINERS = (
 )
 # Supported values of a config's switches, for switches that the engine does not fully support.
 SUPPORTED: dict[str, tuple[object, ...]] = {
-    "relative_bias": (False,),
     "patch_norm_before": (False,),
     "patch_norm_after": (False,),
 }

@@ -5,6 +5,7 @@
 
 import { KINDS, LIMITS } from "../engine/tables.js";
 import { attentionRows } from "../maths/attention.js";
+import { biasOf } from "../maths/bias.js";
 import { cutsOf } from "../maths/cuts.js";
 import { gridOf } from "../maths/geometry.js";
 import { headStatistics, lengthsOfNormed, normsOf, principal, unitRowsOf } from "../maths/measures.js";
@@ -59,7 +60,7 @@ export function filesOf(found, model, pass, known) {
     dim,
     scale,
     isCut: cutsOf({ model, pass }, layer),
-    bias: null,
+    bias: biasOf(layers[layer].bias, { model }),
   });
   const file = (tensors) => ({ make: async () => writeSafetensors(await tensors()) });
   /** Calls `make` for every layer; the page is free after each. */
@@ -109,11 +110,12 @@ export function filesOf(found, model, pass, known) {
   const { shares } = found;
   if (shares)
     files.pooling = file(() => ({ shares: { shape: [shares.length / tokens, tokens], data: shares } }));
-  layers.forEach(({ q, k, lse }, layer) => {
+  layers.forEach(({ q, k, lse, bias }, layer) => {
     files[layerName(layer)] = file(() => ({
       q: { shape: [heads, tokens, dim], data: q },
       k: { shape: [heads, tokens, dim], data: k },
       lse: { shape: [heads, tokens], data: lse },
+      ...bias,
     }));
     files[layerName(layer, "tokens")] = file(() => ({
       unit: { shape: [tokens, width], data: unitRowsOf(after(layer), width) },

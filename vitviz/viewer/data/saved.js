@@ -49,6 +49,9 @@ export function savedOf(
     logits: { shape: [found.logits.length], data: found.logits },
   };
   if (found.lens) tensors.lens = { shape: [depth, config.num_classes], data: joined(found.lens) };
+  const tables = layers.map(({ bias }) => bias.bias).filter(Boolean);
+  if (tables.length > 0)
+    tensors.bias = { shape: [depth, ...tables[0].shape], data: joined(tables.map(({ data }) => data)) };
   if (config.pos_embed) {
     const count = config.pos_embed_prefix ? prefix : 0;
     const rows = toFloat32(expectTensor(weights, "pos_embed", [1, count + tokens - prefix, width]));

@@ -11,6 +11,7 @@ import {
   readResults,
   readStatistics,
 } from "./analysis.js";
+import { biasOf } from "../maths/bias.js";
 import { readComponents, readEmbedding } from "../maths/embedding.js";
 import { readInside } from "../maths/inside.js";
 import { Explanations } from "./explanations.js";
@@ -160,7 +161,15 @@ export class Source {
   take(layers) {
     const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = this.manifest.model;
     layers.forEach((one, layer) =>
-      this.store.provide(layer, { ...one, heads, tokens, dim, scale, isCut: null, bias: null }),
+      this.store.provide(layer, {
+        ...one,
+        heads,
+        tokens,
+        dim,
+        scale,
+        isCut: null,
+        bias: biasOf(one.bias, this.manifest),
+      }),
     );
     this.maps.remembered.clear();
   }

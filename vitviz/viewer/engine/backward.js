@@ -6,6 +6,7 @@
  */
 
 import { turn } from "./angles.js";
+import { waysOf } from "./bias.js";
 import { pack, up } from "./machine.js";
 import {
   activate,
@@ -297,12 +298,25 @@ function headBack(m, layer, head, surgery, count, wants) {
   panels(m, at.dmixed + offset, stride, queries);
   kernels.product(at.turned, queries, at.values, at.zero, at.dv + offset, stride, keys, queries, stride, 0);
   kernels.softmaxBack(at.scores, at.dscores, four, keys, dim ** -0.5);
+  if (wants.weights) biasWeights(m, layer, head, surgery, count, wants.weights);
   panels(m, at.k + offset, stride, keys);
   kernels.product(at.dscores, keys, at.values, at.zero, at.dq + offset, stride, four, keys, stride, 0);
   f.fill(0, at.dscores / 4 + count * keys, at.dscores / 4 + queries * keys);
   kernels.spread(at.dscores, keys, at.turned, 1, queries, queries, keys);
   panels(m, at.q + offset, stride, queries);
   kernels.product(at.turned, queries, at.values, at.zero, at.dk + offset, stride, keys, queries, stride, 0);
+}
+
+/** Gradient of the relative bias of a head, from that of its scores before they were scaled. */
+function biasWeights(m, layer, head, surgery, count, weights) {
+  const [way, { bias }, tokens] = [waysOf(m, layer, surgery), m.blocks[layer], countOf(m, surgery)];
+  if (!way || !weights[bias.name]) return;
+  const { num_heads: heads, head_dim: dim } = m.config;
+  for (let query = 0, from = m.at.dscores / 4; query < count; query++, from += up(tokens)) {
+    if (way(query, 0) < 0) continue;
+    for (let key = 0; key < tokens; key++)
+      weights[bias.name][way(query, key) * heads + head] += Math.sqrt(dim) * m.f[from + key];
+  }
 }
 
 /** Gradients of the learned frequencies of rotary positions, (2, H, d / 2). */

@@ -125,6 +125,10 @@ export function readConfig(values) {
     !config.dist_token || config.global_pool === "token",
     'dist_token needs global_pool "token": its head reads the distillation token',
   );
+  expect(
+    !config.relative_bias || (config.class_token && !config.dist_token && config.reg_tokens === 0),
+    "relative_bias is of CLS and the patches: it needs no more, no less",
+  );
   return withSizes(config);
 }
 

@@ -10,6 +10,7 @@ import { up } from "./machine.js";
 import { SelectionError } from "./surgery.js";
 import { encode, enter, gist, head, poolShares, put, putHeads, taken, tokenize, weigh } from "./vit.js";
 import { attentionRows, dot, meanOfHeads } from "../maths/attention.js";
+import { biasOf } from "../maths/bias.js";
 import { Chance } from "../maths/chance.js";
 import { probabilitiesOf } from "../maths/outputs.js";
 
@@ -76,7 +77,15 @@ function lastRows({ m: { config }, pass, surgery }, token) {
   const { num_heads: heads, num_tokens: tokens, head_dim: dim, depth } = config;
   const layer = /** @type {import("./vit.js").Looked[]} */ (pass.layers)[depth - 1];
   return attentionRows(
-    { ...layer, heads, tokens, dim, scale: dim ** -0.5, isCut: surgery.cuts[depth - 1], bias: null },
+    {
+      ...layer,
+      heads,
+      tokens,
+      dim,
+      scale: dim ** -0.5,
+      isCut: surgery.cuts[depth - 1],
+      bias: biasOf(layer.bias, { model: { ...config, grid: config } }),
+    },
     token,
     "from",
   );

@@ -19,7 +19,8 @@ export const SCRATCH = 2048;
  *     Linear
  * @typedef {{gain: number, shift: number, width: number, name: string}} Norm
  * @typedef {{norm1: Norm, qkv: Linear, qNorm: Norm|null, kNorm: Norm|null,
- *   angles: import("./angles.js").Angles|null, norm: Norm|null, proj: Linear,
+ *   angles: import("./angles.js").Angles|null, bias: {name: string, table: Float32Array}|null,
+ *   norm: Norm|null, proj: Linear,
  *   norm2: Norm, gate: Linear, other: Linear|null, hiddenNorm: Norm|null, fc2: Linear}} BlockWeights
  * @typedef {{config: import("./config.js").Config, kernels: import("./kernels.js").Kernels, f: Float32Array,
  *   preprocess: any,
@@ -109,6 +110,7 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
   };
   const block = (layer) => {
     const name = "blocks." + layer + ".";
+    const relative = name + "attn.score_bias.relative.table";
     const packed = config.mlp === "swiglu_packed";
     const scaled = (gamma) => (config.post_norm ? "" : name + gamma); // the norm stands in its place
     return {
@@ -117,6 +119,7 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
       qNorm: norm(name + "attn.q_norm", d),
       kNorm: norm(name + "attn.k_norm", d),
       angles: anglesOf(config, w[name + "attn.angles.freqs"]),
+      bias: config.relative_bias ? { name: relative, table: w[relative].slice() } : null, // apart from the file
       norm: norm(name + "attn.norm", dim),
       proj: linear(name + "attn.proj", dim, dim, { scale: scaled("ls1.gamma") }),
       norm2: /** @type {Norm} */ (norm(name + "norm2", dim)),

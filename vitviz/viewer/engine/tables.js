@@ -172,7 +172,7 @@ export const LIMITS = {
  * Supported values of a config's switches, for switches that this engine does not fully support.
  * @type {Record<string, any[]>}
  */
-export const SUPPORTED = { relative_bias: [false], patch_norm_before: [false], patch_norm_after: [false] };
+export const SUPPORTED = { patch_norm_before: [false], patch_norm_after: [false] };
 
 /**
  * Values of a field of a config. default: null if it follows from other fields, or if a model need

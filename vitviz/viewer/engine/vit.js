@@ -5,6 +5,7 @@
  */
 
 import { turn } from "./angles.js";
+import { biasTensors, waysOf } from "./bias.js";
 import { pack, up } from "./machine.js";
 import { steer } from "./steering.js";
 import { LIMITS } from "./tables.js";
@@ -130,8 +131,10 @@ function join(m, positions) {
 
 /**
  * q, k and v as attention uses them, (H, N, d) each, and lse, the log-sum-exp of the scores of each row, (H,
- * N); hidden: the sums of the first hidden units, (N, units), unless the MLP is left out.
- * @typedef {{q: Float32Array, k: Float32Array, v: Float32Array, lse: Float32Array, hidden?: Float32Array}} Looked
+ * N); bias: what was added to the scores, see `biasTensors`; hidden: the sums of the first hidden units, (N,
+ * units), unless the MLP is left out.
+ * @typedef {{q: Float32Array, k: Float32Array, v: Float32Array, lse: Float32Array,
+ *   bias: ReturnType<typeof biasTensors>, hidden?: Float32Array}} Looked
  */
 
 /** Write numbers (H, N, d) into the memory of the heads. */
@@ -167,6 +170,19 @@ export function ask(m, { qkv }, tokens) {
   }
 }
 
+/** Add the relative bias of a head to its `scores`, which `softmax` scales. */
+function addBias(m, layer, head, surgery, count) {
+  const way = waysOf(m, layer, surgery);
+  if (!way) return;
+  const { num_heads: heads, head_dim: dim } = m.config;
+  const { table } = m.blocks[layer].bias;
+  const [tokens, root] = [countOf(m, surgery), Math.sqrt(dim)];
+  for (let query = 0, to = m.at.scores / 4; query < count; query++, to += up(tokens)) {
+    if (way(query, 0) < 0) continue;
+    for (let key = 0; key < tokens; key++) m.f[to + key] += root * table[way(query, key) * heads + head];
+  }
+}
+
 /** The attention of a head, from q and k to `scores`. (`count` rows) */
 export function weigh(m, layer, head, surgery, count) {
   const {
@@ -180,6 +196,7 @@ export function weigh(m, layer, head, surgery, count) {
   const [four, keys, offset] = [(count + 3) & ~3, up(tokens), 4 * head * rows * stride];
   pack(kernels, at.k + offset, stride, at.keys, keys, stride);
   kernels.product(at.q + offset, stride, at.keys, at.zero, at.scores, keys, four, stride, keys, 0);
+  addBias(m, layer, head, surgery, count);
   surgery.cut(layer, head, f.subarray(at.scores / 4), keys, count, -Infinity);
   kernels.softmax(at.scores, four, tokens, keys, dim ** -0.5, at.stats);
   // the kernel's exponentials are never 0, and a row may have no edge left
@@ -262,7 +279,7 @@ function attention(m, layer, surgery, count, keeps) {
       whole.set(taken(m, part + head * size, tokens, dim), head * tokens * dim);
     return whole;
   });
-  return { q, k, v, lse };
+  return { q, k, v, lse, bias: biasTensors(m, layer, surgery) };
 }
 
 /** Sizes of q and k for `turn`. */

@@ -158,6 +158,11 @@ export function shapesOf(c) {
     norm(c.qk_norm, block + "attn.q_norm", c.head_dim);
     norm(c.qk_norm, block + "attn.k_norm", c.head_dim);
     if (c.rotary?.kind === "mixed") shapes[block + "attn.angles.freqs"] = [2, c.num_heads, c.head_dim / 2];
+    if (c.relative_bias)
+      shapes[block + "attn.score_bias.relative.table"] = [
+        (2 * c.rows - 1) * (2 * c.cols - 1) + 3,
+        c.num_heads,
+      ];
     norm(c.attn_norm, block + "attn.norm");
     linear(block + "attn.proj", dim, dim, c.proj_bias);
     norm(true, block + "norm2");

@@ -6,6 +6,7 @@
 import { decoded } from "../data/decoding.js";
 import { inSlices } from "../data/idle.js";
 import { attentionRows, meanOfHeads, prefixKind } from "../maths/attention.js";
+import { biasOf } from "../maths/bias.js";
 import { gridOf } from "../maths/geometry.js";
 import { headStatistics } from "../maths/measures.js";
 import { resultsOf } from "../maths/predictions.js";
@@ -126,7 +127,7 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
       dim,
       scale,
       isCut: null,
-      bias: null,
+      bias: biasOf(/** @type {any} */ (layers)[layer].bias, { model }),
     });
     const distance = new Float32Array(depth * heads);
     let layer = 0;

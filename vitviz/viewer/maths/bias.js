@@ -10,7 +10,7 @@ import { expectTensor, toFloat32 } from "./safetensors.js";
 /**
  * The bias of one layer, from the numbers in its file, which vitviz/probe/capture/bias.py describes.
  * @param {Record<string, import("./safetensors.js").Tensor>} tensors
- * @param {import("../types.js").Manifest} manifest
+ * @param {Pick<import("../types.js").Manifest, "model">} manifest
  * @returns {Bias|null}  null for a model without a bias
  */
 export function biasOf(

@@ -4,6 +4,7 @@
  */
 
 import { attentionRows, meanOfHeads } from "../maths/attention.js";
+import { biasOf } from "../maths/bias.js";
 import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
 import { cutsOf } from "../maths/cuts.js";
 import { neighbour, placeOf, tokenAt } from "../maths/geometry.js";
@@ -347,7 +348,7 @@ function createField(app, say, changed) {
     const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = model;
     const isCut = cutsOf({ model, pass: /** @type {any} */ ({ changes: [], removed }) }, layer);
     const rows = attentionRows(
-      { ...layers[layer], heads, tokens, dim, scale, isCut, bias: null },
+      { ...layers[layer], heads, tokens, dim, scale, isCut, bias: biasOf(layers[layer].bias, { model }) },
       of,
       direction,
     );
