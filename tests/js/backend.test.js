@@ -270,6 +270,16 @@ function alone(comes) {
   return { backend, manifest, completed: backend.completed(manifest) };
 }
 
+test("a file that is asked for while its model begins to load waits for the model", async () => {
+  let second = null; // by a panel that is drawn because the loading has begun
+  const { completed } = alone(async () => {
+    second ??= buffers(completed.files, "layer-01");
+    return new Uint8Array(WEIGHTS).buffer;
+  });
+  await buffers(completed.files, "features");
+  assert.ok((await /** @type {any} */ (second)).byteLength > 0);
+});
+
 test("without a host the page makes the late files of an intact pass, once its model has come", async () => {
   const asked = [];
   const { backend, manifest, completed } = alone(async (address) => {

@@ -93,7 +93,8 @@ export function createLocalModels(
       ready: Promise.resolve(),
     };
     models.set(name, fresh);
-    fresh.ready = start(fresh, model, address);
+    // `start` draws the page before it waits for anything; what is drawn then must find this promise.
+    fresh.ready = Promise.resolve().then(() => start(fresh, model, address));
     for (const [other, { state, engine }] of [...models].slice(0, -MOST_MODELS)) {
       if (state === "coming") continue;
       engine?.stop();
