@@ -70,11 +70,31 @@ def test_the_committed_runs_are_those_of_this_code() -> None:
     compare_committed("learner", runs.get, runs)
 
 
+# The page makes a worker of its script, which serves there.
+WORKS = """
+globalThis.Blob = class { constructor(parts) { globalThis.script = parts.join(""); } };
+URL.createObjectURL = () => "blob:";
+globalThis.Worker = class {};
+(%(client)s).%(make)s();
+const heard = [];
+globalThis.addEventListener = (kind, hear) => { globalThis.hear = hear; };
+globalThis.postMessage = (reply) => { heard.push(reply); };
+(0, eval)(script);
+await globalThis.hear({ data: { id: 7, what: "play" } });
+console.log(JSON.stringify(heard));
+process.exit(); // a channel of messages is open
+"""
+
+
 @needs_node
-def test_the_worker_of_the_learner_is_one_text(tmp_path: Path) -> None:
-    (tmp_path / "worker.js").write_text(join(VIEWER / "learn" / "worker.js", "worker.js"))
-    node("--check", tmp_path / "worker.js")
-    client = join(VIEWER / "learn" / "client.js", "client.js", ())
-    (worker,) = [line for line in client.split("\n") if line.startswith("const WORKER = ")]
-    assert "class Twister" in worker
-    assert "class Core" not in client  # who learns need not run passes
+@pytest.mark.parametrize(("room", "make"), [("learn", "createLearner"), ("engine", "createEngine")])
+def test_a_bundle_has_what_its_worker_computes_once(room: str, make: str, tmp_path: Path) -> None:
+    client = join(VIEWER / room / "client.js", "client.js", ())
+    assert client.count({"learn": "class Trainer", "engine": "class Core"}[room]) == 1
+    assert ("class Core" in client) == (room == "engine")  # who learns need not run passes
+    script = tmp_path / "page.mjs"
+    script.write_text(WORKS % {"client": client.partition("//# sourceURL")[0], "make": make})
+    ready, reply = json.loads(node(script))
+    assert ready == {"ready": True}
+    assert reply["id"] == 7
+    assert "error" in reply  # no run has begun, and no model was loaded

@@ -27,7 +27,7 @@ from vitviz.languages import dictionary, languages
 from vitviz.model.checkpoints import save_checkpoint
 from vitviz.model.loaded import ModelCard
 from vitviz.payload import in_page, pack, page
-from vitviz.payload.bundle import VIEWER, WORKERS, digits, playing, worker
+from vitviz.payload.bundle import VIEWER, WORKERS, digits, playing, served
 from vitviz.site import write_site
 from vitviz.site.site import ANSWERED, LIST, MOST_INLINE_BYTES
 from vitviz.web.service.questions import QUESTIONS
@@ -346,9 +346,9 @@ def test_a_page_of_one_file_has_the_model_where_it_is_asked_for(
     ours, theirs = tiny_analysis.loaded.vit.state_dict(), vitviz.load(file).vit.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)  # to the last bit
     learns = len(playing()) + 4 * sum(map(len, digits().values())) / 3
-    assert learns < 1_770_000  # the playground and own things, which few open
+    assert learns < 1_740_000  # the playground and own things, which few open
     assert len(plain) < len(whole) < len(plain) + 4 * len(weights) / 3 + learns + 370_000
-    assert whole.count(worker(WORKERS[0])) == 1  # of the engine, also for own things
+    assert whole.count(served(WORKERS[0])) == 1  # the engine, also for own things
     assert whole.count("</script>") == plain.count("</script>") + 4
 
 

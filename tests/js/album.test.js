@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { errorOf, serving } from "../../vitviz/viewer/engine/serving.js";
+import { errorOf } from "../../vitviz/viewer/engine/client.js";
+import { serving } from "../../vitviz/viewer/engine/serving.js";
 import { MOST, createAlbum, together } from "../../vitviz/viewer/many/album.js";
 import { MODELS, bytesOf, checkpointOf } from "./engine.js";
 import { assertClose } from "./fixture.js";

@@ -10,7 +10,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 import { bestKernels, plainKernels } from "../../vitviz/viewer/engine/kernels.js";
-import { Trainer, USUAL } from "../../vitviz/viewer/learn/trainer.js";
+import { Trainer } from "../../vitviz/viewer/learn/trainer.js";
+import { USUAL } from "../../vitviz/viewer/learn/usual.js";
 
 const told = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const part = ({ pixels, labels }) => ({

@@ -5,7 +5,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { bestKernels } from "../../vitviz/viewer/engine/kernels.js";
-import { Trainer, USUAL } from "../../vitviz/viewer/learn/trainer.js";
+import { Trainer } from "../../vitviz/viewer/learn/trainer.js";
+import { USUAL } from "../../vitviz/viewer/learn/usual.js";
 import { averaged } from "../../vitviz/viewer/play/curves.js";
 import { digitAt, digitsOf } from "../../vitviz/viewer/play/digits.js";
 import { TEXTS } from "../../vitviz/viewer/play/playtexts.js";

@@ -164,7 +164,7 @@ def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:
         PLAY: _by_language("TEXTS", _play),
         PLAY_STYLE: f"export const STYLE = {_json(_style('play.css'))};\n",
         EXPLAINERS: f"export const EXPLAINERS = {_json(of_digits())};\n",
-    } | {path: f"export const WORKER = {worker(path)};\n" for path in WORKERS}
+    } | {path: _worker(path) for path in WORKERS}
     return f"{_joined(entry, made)}\n//# sourceURL={name}\n"
 
 
@@ -217,9 +217,25 @@ def _visit(
 
 
 @cache
-def worker(text_file: Path) -> str:
-    """The worker of one of `WORKERS`, a classic script, as a string literal of JavaScript."""
-    return _json(_joined(text_file.with_name("worker.js"), {}))
+def served(path: Path) -> str:
+    """What one of `WORKERS` serves with, as a function that makes the exports of serving.js.
+
+    A bundle has it once: the page calls it where it may have no worker, and its text is the
+    worker's.
+    """
+    return _run_on(f"() => {_joined(path.with_name('serving.js'), {})}")
+
+
+@cache
+def _worker(path: Path) -> str:
+    """The module in place of one of `WORKERS`. Its worker is a classic script."""
+    asks = {path.with_name("serving.js"): "export const serving = made.serving;\n"}
+    text = _json(_joined(path.with_name("worker.js"), asks))
+    return (
+        f"const make = {served(path)};\n"
+        "export const serving = (...of) => make().serving(...of);\n"
+        f'export const WORKER = "const made = (" + make + ")();\\n" + {text};\n'
+    )
 
 
 def _by_language(name: str, texts_of: Callable[[str], dict[str, str]]) -> str:

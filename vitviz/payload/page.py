@@ -16,7 +16,7 @@ from ..errors import WeightsError
 from ..languages import Message, languages, say
 from ..model.loaded import LoadedModel
 from . import in_page
-from .bundle import VIEWER, WORKERS, alone, alone_css, bundle, css, digits, join, playing, worker
+from .bundle import VIEWER, WORKERS, alone, alone_css, bundle, css, digits, join, playing, served
 from .payload import Payload, pack
 
 if TYPE_CHECKING:
@@ -109,17 +109,17 @@ def _alone(
         "links": False,
         "texts": in_page.texts(),
     }
-    # Both have the worker of the engine: a text of 130 kB, which is in the page once.
-    literal = worker(WORKERS[0])
+    # Both have the engine, which is in the page once.
+    engine = served(WORKERS[0])
     running, plays = (
-        part.replace(literal, "WORKER_OF_ENGINE")
+        part.replace(engine, "ENGINE")
         for part in (join(VIEWER / "localengine.js", "vitviz-running.js", ()), playing())
     )
     return {
         "strip": '<header id="strip"></header>',
         "style": alone_css(),
-        "engine": f"((WORKER_OF_ENGINE) => ({{ site: {_json(site)}, alone: {alone()}, "
-        f"running: {running}, playing: {plays} }}))({literal})",
+        "engine": f"((ENGINE) => ({{ site: {_json(site)}, alone: {alone()}, "
+        f"running: {running}, playing: {plays} }}))({engine})",
         "parts": _part("weights", in_page.weights_of(model))
         + _part("picture", _png(analysis.picture))
         + "".join(_part(f"digits-{name[:-4]}", sheet) for name, sheet in digits().items()),

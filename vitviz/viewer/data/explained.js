@@ -1,8 +1,7 @@
 /** Explained: explanations and fair tests of a pass that are computed in this page, as a host makes them. */
 
-import { centreMap } from "../engine/explain.js";
 import { EXPLAINER_KEYS, KINDS } from "../engine/tables.js";
-import { keptAt, planOf, removalOf } from "../maths/fairness.js";
+import { centreMap, keptAt, planOf, removalOf } from "../maths/fairness.js";
 import { writeSafetensors } from "../maths/safetensors.js";
 import { LIKE } from "./explanations.js";
 import { notHere } from "./files.js";

@@ -15,8 +15,9 @@
 
 import { openPort, pagePort, workerPort } from "./port.js";
 import { DRAWS_IN_WORKERS, seenOf } from "./seeing.js";
-import { errorOf, serving } from "./serving.js";
-import { WORKER } from "./workertext.js";
+import { SelectionError } from "./surgery.js";
+import { WORKER, serving } from "./workertext.js";
+import { FormatError } from "../maths/safetensors.js";
 
 /** Rejection of a wish: a newer wish replaced it before it was begun. */
 export class Overtaken extends Error {}
@@ -217,4 +218,10 @@ function takenFrom(donors, interventions) {
     const donor = kind === "transplant" ? donors[from] : undefined;
     return donor?.tokens?.[layer] ? { tokens: donor.tokens[layer], width: donor.width } : null;
   });
+}
+
+/** Rebuild the error of a reply. */
+export function errorOf({ kind, message, key, values }) {
+  if (kind === "SelectionError") return new SelectionError(key, values);
+  return kind === "FormatError" ? new FormatError(message) : Object.assign(new Error(message), { kind });
 }

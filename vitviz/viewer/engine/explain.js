@@ -12,6 +12,7 @@ import { encode, enter, gist, head, poolShares, put, putHeads, taken, tokenize, 
 import { attentionRows, dot, meanOfHeads } from "../maths/attention.js";
 import { biasOf } from "../maths/bias.js";
 import { Chance } from "../maths/chance.js";
+import { centreMap } from "../maths/fairness.js";
 import { probabilitiesOf } from "../maths/outputs.js";
 
 /**
@@ -379,17 +380,6 @@ function gapOf(of, start, values) {
   const rise = score - scoreOf(of, head(answering, surgery));
   const apart = Math.abs(values.reduce((sum, value) => sum + value, 0) - rise);
   return apart <= ROUNDING * Math.max(1, Math.abs(score)) ? 0 : apart / Math.abs(rise);
-}
-
-/**
- * A Gaussian at the centre of the picture, with a standard deviation of a quarter of each side. (P)
- * @param {{rows: number, cols: number}} grid
- */
-export function centreMap({ rows, cols }) {
-  const along = (at, count) => ((at + 0.5) / count - 0.5) ** 2;
-  return Float32Array.from({ length: rows * cols }, (_, patch) =>
-    Math.exp(-(along(Math.floor(patch / cols), rows) + along(patch % cols, cols)) / (2 * 0.25 ** 2)),
-  );
 }
 
 function placed({ m: { config } }, patches) {

@@ -58,9 +58,3 @@ export function serving() {
     }
   };
 }
-
-/** Rebuild the error of a reply. */
-export function errorOf({ kind, message, key, values }) {
-  if (kind === "SelectionError") return new SelectionError(key, values);
-  return kind === "FormatError" ? new FormatError(message) : Object.assign(new Error(message), { kind });
-}

@@ -8,8 +8,7 @@
  */
 
 import { openPort, pagePort, workerPort } from "../engine/port.js";
-import { serving } from "./serving.js";
-import { WORKER } from "./workertext.js";
+import { WORKER, serving } from "./workertext.js";
 
 /**
  * @typedef {import("./serving.js").Told} Told
@@ -47,7 +46,7 @@ import { WORKER } from "./workertext.js";
  *   taught?: (share: number) => void, worker?: string, ports?: import("../engine/port.js").Ports}} [options]
  *   told: called with the progress of the run, about ten times a second while it plays, and whenever it
  *   begins to play, pauses, steps, ends or stops; measured: called with the result on the test digits, after
- *   the same steps in each run of the same settings; see `isMeasured` of trainer.js; taught: called with the
+ *   the same steps in each run of the same settings; see `isMeasured` of usual.js; taught: called with the
  *   share of a head that is done; worker: its source text, "" for none
  * @returns {Learner}
  */

@@ -4,7 +4,8 @@
 
 import { bestKernels } from "../engine/kernels.js";
 import { learned } from "./linearhead.js";
-import { Trainer, USUAL, isMeasured } from "./trainer.js";
+import { Trainer } from "./trainer.js";
+import { USUAL, isMeasured } from "./usual.js";
 
 /** Interval between reports of the progress while a run plays. */
 const TELL_MS = 100;

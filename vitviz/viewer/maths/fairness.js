@@ -90,3 +90,14 @@ export function removalOf({ names, ways, counts }, columns, target) {
   );
   return { target, removed, band, orders: ORDERS, maps };
 }
+
+/**
+ * A Gaussian at the centre of the picture, with a standard deviation of a quarter of each side. (P)
+ * @param {{rows: number, cols: number}} grid
+ */
+export function centreMap({ rows, cols }) {
+  const along = (at, count) => ((at + 0.5) / count - 0.5) ** 2;
+  return Float32Array.from({ length: rows * cols }, (_, patch) =>
+    Math.exp(-(along(Math.floor(patch / cols), rows) + along(patch % cols, cols)) / (2 * 0.25 ** 2)),
+  );
+}

@@ -1,6 +1,6 @@
 /** The playground: a page beside the viewer, on which a small Vision Transformer learns digits. */
 
-import { USUAL } from "../learn/trainer.js";
+import { USUAL } from "../learn/usual.js";
 import { softmax } from "../maths/outputs.js";
 import { el, keepFocus } from "../parts/dom.js";
 import { takesDrops } from "../parts/drops.js";

@@ -1,6 +1,6 @@
 /** Runs: models that learn or have learned, each with a curve. Does not use the document. */
 
-import { USUAL, isMeasured, rightOf } from "../learn/trainer.js";
+import { USUAL, isMeasured, rightOf } from "../learn/usual.js";
 
 /** Number of runs that are kept; the oldest one that does not learn is dropped first. */
 export const MOST_RUNS = 6;

@@ -2,7 +2,7 @@
  * Settings: the choices of a run, its name by them, and both in a link. Does not use the document.
  */
 
-import { USUAL } from "../learn/trainer.js";
+import { USUAL } from "../learn/usual.js";
 
 /** @typedef {import("../learn/trainer.js").Settings} Settings */
 
