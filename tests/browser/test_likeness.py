@@ -1,10 +1,12 @@
-"""Likeness to the picture beside: what the maps explain where a model names no classes."""
+"""Likeness to the picture beside: maps of it, and how it falls while squares are erased."""
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import middle, number, unfold
 from tests.browser.test_beside import HERE
+from tests.browser.test_erase import ERASE, HEADLINE, settled
+from tests.browser.test_experiment import PANDA, brush
 from tests.browser.test_explain import DRAWN
 from tests.browser.test_site import READY, visiting
 from tests.running import save_tiny, serving_files
@@ -69,3 +71,71 @@ def test_another_picture_beside_is_a_target_with_classes_and_without(browser, tm
         page.keyboard.press("b")  # away: the answer again
         expect(page.locator(".vv-intro", has_text="Likeness of the two")).to_have_count(0)
         expect(page.get_by_label("What is explained")).to_have_count(1)
+
+
+def falls(loaded, photo, other, patches: list[int]) -> str:
+    """The likeness of a photo to another vector, before and after patches are taken out."""
+    erased = [{"kind": "remove", "patches": patches}]
+    both = (analyze(loaded, photo), analyze(loaded, photo, interventions=erased))
+    return " \u2192 ".join(f"{one.likeness(other):.2f}" for one in both).replace("-", "\u2212")
+
+
+def test_erasing_says_how_the_likeness_to_the_picture_beside_falls(browser, tmp_path) -> None:
+    path = save_tiny(tmp_path, "registers")
+    write_site(tmp_path / "site", [str(path), "photos"])
+    with serving_files(tmp_path / "site") as address, visiting(browser, address) as page:
+        start = f"{address}/?example=dog&beside=example-cat&model="
+        page.goto(start + path.stem)
+        page.locator(READY).wait_for()
+        page.locator('[data-beside="example-cat"]').wait_for()
+        page.locator(ERASE).click()
+        page.locator(".vv-finding", has_text="how alike the two still are").wait_for()
+        brush(page, (0, 0), (0, 1))
+        loaded = load(str(path))
+        cat = features(loaded, [FOLDER / "cat.jpg"]).values[0]
+        told = f"Likeness to cat.jpg: {falls(loaded, FOLDER / 'dog.jpg', cat, [0, 1])}"
+        settled(page, told)
+        assert "cosine" in page.locator(".vv-says").inner_text()
+        page.locator(".vv-heard", has_text=f"Now: {told}.").wait_for()
+
+        page.goto(start + "photos")
+        page.locator(READY).wait_for()
+        page.locator('[data-beside="example-cat"]').wait_for()
+        page.locator(ERASE).click()
+        intact = page.locator(HEADLINE).inner_text()
+        way = [(row, col) for row in (5, 6) for col in range(4, 10)]
+        for row in (5, 6):
+            brush(page, (row, 4), (row, 9))
+        loaded = load("photos")
+        cat = features(loaded, [FOLDER / "cat.jpg"]).values[0]
+        patches = [row * 12 + col for row, col in way]
+        told = falls(loaded, FOLDER / "dog.jpg", cat, patches)
+        page.locator(".vv-rivals li", has_text=f"Likeness to cat.jpg{told}").wait_for()
+        assert (
+            page.locator(".vv-was s").text_content().lower() == intact.lower()
+        )  # it keeps the headline
+        page.locator(".vv-heard", has_text=f"; Likeness to cat.jpg: {told}.").wait_for(
+            state="attached"
+        )
+
+        page.goto(f"{address}/?example=dog&model=photos")  # nothing beside, and no likeness
+        page.locator(READY).wait_for()
+        page.locator(ERASE).click()
+        brush(page, (5, 4), (5, 9))
+        page.locator(".vv-heard", has_text="Now: ").wait_for(state="attached")
+        assert "Likeness" not in page.locator(".vv-modes").inner_text()
+        assert "Likeness" not in page.locator(".vv-title").inner_text()
+
+
+def test_the_server_says_how_the_likeness_falls(visit) -> None:
+    none = """delete window.WebAssembly;
+        window.Worker = class { constructor() { throw new Error('no'); } };"""
+    link = "?model=photos&beside=example-cat"
+    page = visit(link, before=lambda page: page.add_init_script(none)).page
+    page.locator('[data-beside="example-cat"]').wait_for()
+    page.locator(ERASE).click()
+    brush(page, (4, 3), (4, 8))
+    loaded = load("photos")
+    cat = features(loaded, [FOLDER / "cat.jpg"]).values[0]
+    told = falls(loaded, PANDA, cat, [4 * 12 + col for col in range(3, 9)])
+    page.locator(".vv-rivals li", has_text=f"Likeness to cat.jpg{told}").wait_for()

@@ -5,7 +5,14 @@ import { test } from "node:test";
 
 import { cosineDistance } from "../../vitviz/viewer/maths/difference.js";
 import { percents } from "../../vitviz/viewer/maths/numbers.js";
-import { answerOf, isAnswer, movedText, partSeen, rivalsOf } from "../../vitviz/viewer/text/answer.js";
+import {
+  answerOf,
+  isAnswer,
+  likenessOf,
+  movedText,
+  partSeen,
+  rivalsOf,
+} from "../../vitviz/viewer/text/answer.js";
 import { knownTexts, othersRows, photographsNote } from "../../vitviz/viewer/text/known.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
@@ -295,4 +302,14 @@ test("a model without classes says how far its vector has moved", () => {
   );
   assert.equal(said("ko", { pool: "token" }, before, after), "CLS가 0.0400만큼 움직였습니다");
   assert.equal(said("en", {}, null, null), "", "a model that names classes");
+  const liked = { manifest: { photo: { name: "cat.jpg" }, pass: { vector: after } } };
+  const like = (language, other, ...vectors) => {
+    const [mine, changed] = sides({}, ...vectors);
+    mine.source.explanations = { liked: other };
+    return likenessOf({ ...mine, t: translator(language) }, changed)?.line;
+  };
+  assert.equal(like("en", null, before, after), undefined);
+  assert.equal(like("en", liked, before, after), "Likeness to cat.jpg: 0.96 → 1.00");
+  assert.equal(like("ko", liked, before, after), "그림 cat.jpg와 닮은 정도: 0.96 → 1.00");
+  assert.equal(like("en", liked, before, null), "Likeness to cat.jpg: 0.96 → …", "it is on its way");
 });

@@ -117,6 +117,12 @@ test("with classes the likeness is one more target, of another picture in the sa
     PANELS.find(({ id }) => id === "explain").code(app.selection, app.source).vitviz,
     /features\(/,
   );
+  assert.equal(app.source.explanations.liked, other);
+  app.source.explanations.meet(null, true); // an experiment takes its place
+  assert.equal(app.source.explanations.liked, other);
+  assert.equal(targetOf(app.selection, app.source), answer);
+  app.source.explanations.meet(null);
+  assert.equal(app.source.explanations.liked, null);
   const twin = { ...app.source.manifest.model.key, untrained: true };
   for (const wrong of [{ model: { key: twin } }, { pass: { id: "fixture" } }, { pass: { changes: [{}] } }]) {
     if (wrong.pass?.id) wrong.pass.id = app.source.manifest.pass.id;

@@ -39,10 +39,11 @@ LEFT = "document.currentScript.viewer"  # property of a script element that load
 # Keys of texts on interventions (see strings.js) and on results of fair tests.
 CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
 # Keys of texts of the viewer that come with those of lessons: the list of lessons, the gap between
-# guess and truth, the figures of a step, worksheets and keys, a lesson of one's own.
+# guess and truth, the sentences and figures of a step, worksheets and keys, a lesson of one's own.
 IN_LESSONS = re.compile(
     r"lesson(sIntro|Minutes|Gap_\w+|Right|Close|Far|Wrong|TeacherLinks|TeacherHelp|StepLink"
-    r"|Blank|Answer|OnPage|sKept|sSent)|key(Tells|Elsewhere)|sheet[A-Z]\w+"
+    r"|Blank|Answer|OnPage|sKept|sSent|NoOther|Elsewhere|Waiting|Failed|Cannot|Found|Recall|Own"
+    r"|Range|Meant|MeantTitle|Painted)|key(Tells|Elsewhere)|sheet[A-Z]\w+"
     r"|polls?(?!Title|Code$)[A-Z]\w+|room[A-Z]\w+|evidence\w+"
     r"|own(Help|Added|Photo|Way\w*|Lacks_\w+|TryTitle|Up|Down|Remove|Start|Saved|Opened|Take|Clear\w*)"
     r"|own_\w+"

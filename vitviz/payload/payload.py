@@ -19,6 +19,7 @@ from ..model.menu import CURATED, shipped_file
 from ..model.photo_levels import DARK_NOTE, STRETCHED_NOTE, has_note
 from ..model.resize import sizes_of
 from ..probe.explain.explainers import rollouts
+from ..probe.explain.likeness import own_vector
 from ..probe.intervene.intervention import Transplant
 from ..probe.measure import features
 from ..probe.measure.film import facts_of
@@ -46,6 +47,7 @@ HIDDEN_UNITS = 16  # of each MLP, whose sums a page gets
 MIXING = "mixing-"  # followed by the layer
 FILTERS = "filters"  # all of them together
 POOLING = "pooling"  # attention of the query of a pool
+VECTOR = "vector"  # pooled features, of a model that answers with classes
 INSIDE = "inside"  # effect of positions inside attention alone
 # Limit of the values of all layers in a page of one file: they have 2 MB for the shipped photo
 # model, but 25 MB for ViT-B/16, which would more than triple its page.
@@ -194,7 +196,7 @@ def _of_layer(layer: int) -> tuple[str, str]:
 def needs_model(name: str, config: ViTConfig) -> bool:
     """Whether this late file can only be made from an analysis that holds its model."""
     return (
-        name in (FILTERS, INSIDE, POOLING)
+        name in (FILTERS, INSIDE, POOLING, VECTOR)
         or name.startswith(MIXING)
         or explanations.runs_the_model(name, config)
     )
@@ -251,6 +253,8 @@ def _late_files(
         del late[INSIDE]
     if analysis.loaded is None or config.global_pool != "map":
         del late[POOLING]
+    if analysis.loaded is None or not config.global_pool or analysis.card.head != "classes":
+        del late[VECTOR]
     if analysis.loaded is not None and not analysis.changed_behind_the_mix:
         for layer in range(analysis.trace.depth):
             late[mixing_name(layer)] = partial(_mixing, layer=layer)
@@ -415,6 +419,12 @@ def _inside(analysis: "Analysis") -> dict[str, Tensor]:
     }
 
 
+def _vector(analysis: "Analysis") -> dict[str, Tensor]:
+    """Pooled features, to be compared with those of another picture. (W,)"""
+    loaded = _there(analysis.loaded, VECTOR)
+    return {"vector": own_vector(loaded, analysis.trace.tokens[-1], analysis.pass_.surgery)}
+
+
 def _pooling(analysis: "Analysis") -> dict[str, Tensor]:
     """Attention of the pool's query in each of its heads. (heads, N)"""
     return {"shares": analysis.pooling_map()}
@@ -429,6 +439,7 @@ LATE: dict[str, Callable[["Analysis"], dict[str, Tensor]]] = {
     FILTERS: _filters,
     INSIDE: _inside,
     POOLING: _pooling,
+    VECTOR: _vector,
 }
 
 

@@ -20,6 +20,7 @@ import { createBackend } from "./passes/backend.js";
 import { createBench } from "./state/bench.js";
 import { KEPT } from "./state/besides.js";
 import { createChoosing } from "./state/choosing.js";
+import { OPERATED } from "./state/experiment.js";
 import { readLink, writeLink } from "./state/link.js";
 import { recall, remember } from "./state/memory.js";
 import { panelOf } from "./state/panels.js";
@@ -251,7 +252,7 @@ export function mount(host) {
     if (app.bench.marks()) backend.prepare(source.manifest.model);
     app.second = second.follow();
     const other = app.facing()?.source ?? null;
-    source.explanations.meet(other);
+    source.explanations.meet(other, selection.beside === OPERATED);
     other?.explanations.meet(source);
     pending.render(backend.model);
     teaching.calls?.render();

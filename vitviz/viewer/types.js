@@ -80,7 +80,7 @@
 /**
  * The results of a pass: a source adds them when the logits are here. `lens`: [] until it was requested.
  * `donors`: pictures whose tokens were put in, by the place of that change; `vector`: the output of a model
- * without class names, in place of an answer.
+ * without class names, in place of an answer; of one with classes the features, if they came with the answer.
  * @typedef {import("./maths/predictions.js").Results
  *   & {lens: LensLine[], vector: Float32Array|null, donors: Record<string, Small>}} PassResults
  * @typedef {{rgba: Uint8ClampedArray<ArrayBuffer>, height: number, width: number}} Small

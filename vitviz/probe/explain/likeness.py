@@ -15,25 +15,15 @@ from ...model.vit import ViT
 from ..intervene.surgery import Surgery
 
 
-class Features(nn.Module):
-    """Hands pooled features on, in place of the head of a model."""
-
-    def __init__(self, instead_of: ViT) -> None:
-        """`instead_of`: the model with its head, which steering reads the classes from."""
-        super().__init__()
-        self.instead_of = (instead_of,)  # in a tuple it is no part of this module
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x
-
-
-class Likeness(Features):
+class Likeness(nn.Module):
     """The cosine of each vector with one fixed vector, as the only output. (..., D) -> (..., 1)"""
 
     vector: Tensor
 
     def __init__(self, vector: Tensor, instead_of: ViT) -> None:
-        super().__init__(instead_of)
+        """`instead_of`: the model with its head, which steering reads the classes from."""
+        super().__init__()
+        self.instead_of = (instead_of,)  # in a tuple it is no part of this module
         self.register_buffer("vector", vector)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -97,6 +87,7 @@ def _projects(loaded: LoadedModel) -> bool:
     return loaded.card.head == "embedding" and not loaded.card.config.dist_token
 
 
+@torch.inference_mode()
 def own_vector(loaded: LoadedModel, tokens: Tensor, surgery: Surgery) -> Tensor:
     """The vector of a pass, to be the target of another one: its outputs where the model names no
     classes, such as CLIP's, else its pooled features. Its last tokens (N, D) -> (width,)
@@ -107,9 +98,10 @@ def own_vector(loaded: LoadedModel, tokens: Tensor, surgery: Surgery) -> Tensor:
         raise SelectionError(f"{loaded.card.name} does not pool its tokens: nothing is like them")
     if _projects(loaded):
         return likeness_in(tokens, surgery, loaded)
-    model = without_head(loaded)
-    model.vit.head = Features(loaded.vit)  # type: ignore[assignment]
-    return likeness_in(tokens, surgery, model)
+    vit = loaded.vit
+    with surgery.applied(vit):
+        x = vit.norm(tokens[None].to(loaded.device))
+        return vit.fc_norm(vit.pool(x))[0].float().cpu()
 
 
 @torch.inference_mode()

@@ -28,7 +28,7 @@ def directions(vit: ViT, toward: int) -> Tensor:
     own head; tokens that no head reads (the patches beside CLS) the one of CLS. The model must pool
     by "token", "avg" or "token_avg".
     """
-    (vit,) = getattr(vit.head, "instead_of", (vit,))  # see `Features` of likeness.py
+    (vit,) = getattr(vit.head, "instead_of", (vit,))  # see `Likeness` of likeness.py
     config = vit.config
     heads = [vit.head, vit.head_dist] if config.dist_token else [vit.head]
     rows = torch.stack([cast(nn.Linear, head).weight[toward].detach() for head in heads])

@@ -36,6 +36,8 @@ export class Explanations {
     /** Another picture in the same model, that stands beside. @type {import("./source.js").Source|null} */
     this.other = null;
     this.alike = new Recent(MOST_KEPT); // files of the likeness to it
+    /** The picture whose likeness an experiment changes. @type {import("./source.js").Source|null} */
+    this.liked = null;
     let last = Promise.resolve();
     // One after another: each may keep the host busy for seconds.
     this.fetchInTurn = (file, at) => {
@@ -72,9 +74,15 @@ export class Explanations {
     );
   }
 
-  /** Hears what stands beside: if that is another picture in the same model, their likeness can be explained. */
-  meet(source) {
+  /**
+   * Hears what stands beside: if that is another picture in the same model, their likeness can be explained.
+   * @param {import("./source.js").Source|null} source
+   * @param {boolean} [operated]  it is an experiment, which has taken the place of the picture that is compared
+   */
+  meet(source, operated = false) {
     const other = this.compares && source && isAnother(this.manifest, source.manifest) ? source : null;
+    if (!operated) this.liked = other;
+    other?.pooled.get(); // it is needed when the other picture is closed
     if (other === this.other) return;
     this.other = other;
     this.alike = new Recent(MOST_KEPT);

@@ -103,6 +103,7 @@ export function filesOf(found, model, pass, known) {
     features: file(features),
     embedding: file(() => embeddingOf(found, model, known)),
   };
+  if (hasFeatures(found, model)) files.vector = file(() => featuresOf(found));
   if (found.lens)
     files.lens = file(() => ({
       logits: { shape: [depth, model.num_classes], data: joined(found.lens ?? []) },
@@ -130,7 +131,13 @@ export function filesOf(found, model, pass, known) {
  * @param {import("../engine/core.js").Pass} found
  * @param {import("../types.js").Model} model
  */
-export const answerFile = (found, model) => writeSafetensors(answered(found, model));
+export const answerFile = (found, model) =>
+  writeSafetensors({ ...answered(found, model), ...(hasFeatures(found, model) ? featuresOf(found) : {}) });
+
+/** Whether a pass gives features beside its classes, to be compared with those of another picture. */
+const hasFeatures = ({ vector }, { head }) => head === "classes" && vector !== null;
+
+const featuresOf = ({ vector }) => ({ vector: { shape: [vector.length], data: vector } });
 
 /**
  * The logits of a model, or its one vector in place of an answer; {} for a model that gives a vector of each
@@ -138,7 +145,7 @@ export const answerFile = (found, model) => writeSafetensors(answered(found, mod
  */
 function answered({ logits }, { head, num_classes: classes, pool }) {
   if (head === "classes") return { logits: { shape: [classes], data: logits } };
-  return pool === "" ? {} : { vector: { shape: [logits.length], data: logits } };
+  return pool === "" ? {} : featuresOf({ vector: logits });
 }
 
 /**

@@ -28,7 +28,7 @@ import { Matrices } from "./matrix.js";
 import { readMixing } from "../maths/mixing.js";
 import { Recent } from "./recent.js";
 import { Relevance, readRollouts } from "./relevance.js";
-import { parseSafetensors } from "../maths/safetensors.js";
+import { parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 
 const MOST_MIXINGS = 6; // layers whose values are kept: 4 MB each of ViT-B/16
 
@@ -132,6 +132,8 @@ export class Source {
     /** Unit rows of the position embedding. @type {LazyFile<Float32Array|null>} */
     this.positions = lazy("positions", (buffer) => readPositions(parseSafetensors(buffer), this.grid));
     this.mapsOfPositions = null;
+    /** Pooled features, beside classes. @type {LazyFile<Float32Array>} */
+    this.pooled = lazy("vector", (buffer) => toFloat32(parseSafetensors(buffer).vector));
     /** The picture as the model saw it. @type {LazyFile<ReturnType<typeof readPicture>>} */
     this.picture = lazy("picture", (buffer) => readPicture(buffer, manifest));
     this.seeded = fetchChecked(fetchFile, manifest.files.first, signal).then((buffer) => {

@@ -30,6 +30,8 @@ const MOST_FOOLED = 20;
  * Result of a pass, as in vitviz/probe/capture/trace.py; N tokens of D numbers, L blocks, H heads of d
  * numbers.
  * logits     (C); features (D) of a model without a head, (N, C) of a model that does not pool
+ * vector     compared with that of another picture: pooled features, or outputs that no class names, such as
+ *            CLIP's; null of a model that does not pool
  * removed    the patches that were taken out
  * picture    (h, w, C), after the interventions on pixels
  * from       the first block that was computed; the blocks before it come from an earlier pass
@@ -43,8 +45,8 @@ const MOST_FOOLED = 20;
  * embedding  (N, F) each: the first numbers of every token before the first block, and of its position
  * @typedef {{
  *   interventions: import("./surgery.js").Intervention[], removed: number[], picture: Uint8Array,
- *   from: number, logits: Float32Array, width: number,
- *   shares: Float32Array|null, tokens: Float32Array[]|null, layers: import("./vit.js").Looked[]|null, lens: Float32Array[]|null,
+ *   from: number, logits: Float32Array, vector: Float32Array|null, width: number, shares: Float32Array|null,
+ *   tokens: Float32Array[]|null, layers: import("./vit.js").Looked[]|null, lens: Float32Array[]|null,
  *   embedding: {content: Float32Array, position: Float32Array}|null,
  * }} Pass
  */
@@ -146,7 +148,7 @@ export class Core {
       encode(m, begins.at, surgery, null);
       return {
         ...result,
-        logits: sound(head(m, surgery)),
+        ...this.#answer(surgery),
         shares: null,
         tokens: null,
         layers: null,
@@ -160,7 +162,7 @@ export class Core {
       layers.push(/** @type {import("./vit.js").Looked} */ (looked));
       all.push(after);
     });
-    const logits = sound(head(m, surgery));
+    const { logits, vector } = this.#answer(surgery);
     const shares = poolShares(m);
     const lens =
       num_classes > 0 && global_pool !== ""
@@ -172,7 +174,7 @@ export class Core {
             })
             .concat([logits])
         : null;
-    const pass = { ...result, logits, shares, tokens: all, layers, lens, embedding };
+    const pass = { ...result, logits, vector, shares, tokens: all, layers, lens, embedding };
     this.#remember(pass);
     return pass;
   }
@@ -195,10 +197,7 @@ export class Core {
       throw new SelectionError("no_class", {});
     const answering = like ? featured(m, this.#labels) : m;
     const of = { m, pass, surgery, pixels: normalised(m, pass.picture), target, like, answering };
-    if (like) {
-      put(m, m.at.x, /** @type {Float32Array[]} */ (pass.tokens)[config.depth], pass.width);
-      of.pass = { ...pass, logits: head(answering, surgery) };
-    }
+    if (like) of.pass = { ...pass, logits: /** @type {Float32Array} */ (pass.vector) };
     if (!explainer) return yield* probabilities(of, kept, outputs, temperature);
     if (!Object.hasOwn(EXPLAINERS, explainer)) throw new SelectionError("no_class", {});
     const made = EXPLAINERS[explainer](of, token);
@@ -206,14 +205,20 @@ export class Core {
     return like ? { ...found, likeness: cosineOf(of.pass.logits, like) } : found;
   }
 
-  /** The vector of a picture that another one is compared with: its pooled features, or outputs without names. */
+  /** Logits and vector of the tokens that went through the last block. */
+  #answer(surgery) {
+    const m = /** @type {import("./machine.js").Machine} */ (this.#machine);
+    const pools = m.config.global_pool !== "";
+    const [logits, answering] = [sound(head(m, surgery)), featured(m, this.#labels)];
+    return { logits, vector: pools ? (answering === m ? logits : head(answering, surgery)) : null };
+  }
+
+  /** The vector of a picture that another one is compared with. */
   #features(picture) {
     const known = this.#liked;
     if (known && isEqual(known.picture, picture)) return known.vector;
-    this.run({ picture, answer: true }); // and leaves the tokens that are pooled where `head` finds them
-    const m = /** @type {import("./machine.js").Machine} */ (this.#machine);
-    if (m.config.global_pool === "") throw new SelectionError("no_class", {});
-    const vector = head(featured(m, this.#labels), new Surgery([], m.config));
+    const { vector } = this.run({ picture, answer: true });
+    if (!vector) throw new SelectionError("no_class", {});
     this.#liked = { picture, vector };
     return vector;
   }

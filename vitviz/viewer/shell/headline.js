@@ -7,7 +7,16 @@ import { el, setText, show } from "../parts/dom.js";
 import { grouped, percents } from "../maths/numbers.js";
 import { OPERATED, read } from "../state/experiment.js";
 import { visitPanel } from "../state/panels.js";
-import { answerOf, isAnswer, moved, movedText, nameOf, partSeen, rivalsOf } from "../text/answer.js";
+import {
+  answerOf,
+  isAnswer,
+  likenessOf,
+  moved,
+  movedText,
+  nameOf,
+  partSeen,
+  rivalsOf,
+} from "../text/answer.js";
 import { changeName, sized, translated } from "../text/words.js";
 
 /**
@@ -56,7 +65,8 @@ export function createHeadline(app) {
     const failed = wanted.length > 0 && error !== null;
     const changes = failed ? [] : wanted;
     const after = other && answerOf(other);
-    const distance = other ? movedText(app, other) : "";
+    const likeness = other && likenessOf(app, other);
+    const distance = other && !after ? (likeness?.line ?? movedText(app, other)) : "";
     show(was, Boolean(after));
     const asks = app.panel().plain && !after && !distance ? question : null;
     told = after ? after.text : distance || intact;
@@ -68,7 +78,7 @@ export function createHeadline(app) {
     root.classList.toggle("vv-coming", coming || app.page.widening);
     setText(saying, app.page.widening ? t("dareWideComing") : explained());
     says.title = saying.textContent;
-    if (after) shares.draw(t("besideAnswers"), moved(app, other));
+    if (after) shares.draw(t("besideAnswers"), moved(app, other).concat(likeness ?? []));
     else
       shares.draw(
         t("rivals"),
@@ -81,7 +91,7 @@ export function createHeadline(app) {
       if (changes.length === 0) return asks ? asks.about : about;
       return [
         after?.why ? after.note : "",
-        distance && t("vectorMovedWhy"),
+        distance && t(likeness ? "likenessWhy" : "vectorMovedWhy"),
         t("afterChanges", { changes: said(changes) }),
       ]
         .filter(Boolean)

@@ -6,7 +6,7 @@
 import { pictureCanvas } from "../parts/canvas.js";
 import { el, setText, show } from "../parts/dom.js";
 import { OPERATED, removedIn, touches } from "../state/experiment.js";
-import { answerOf, isAnswer, movedText, nameOf, vectorName } from "../text/answer.js";
+import { answerOf, isAnswer, likenessOf, movedText, nameOf, vectorName } from "../text/answer.js";
 import { changeName } from "../text/words.js";
 import { choice } from "../parts/widgets.js";
 
@@ -108,7 +108,9 @@ export function createModes(app) {
     const answered = app.sketching.answered();
     const other = answered.coming ? null : answered.app;
     const counted = out === 0 ? t("eraseStart") : t("erased", { out, patches });
-    const answer = other && (answerOf(other)?.line ?? movedText(app, other));
+    const likeness = other && likenessOf(app, other)?.line;
+    const line = other && (answerOf(other)?.line ?? (likeness ? "" : movedText(app, other)));
+    const answer = [line, likeness].filter(Boolean).join("; ");
     const now = answer ? t("erasedNow", { answer: answer }) : "";
     if (!isAnswer(app.source)) return { counted, now, dare: without() };
     const [before, after] = [manifest.pass.answer, other?.source.manifest.pass.answer];

@@ -1,7 +1,7 @@
 /** The answer of a model to a picture, as a phrase, and the answers that come next. */
 
 import { cosineDistance } from "../maths/difference.js";
-import { digits, grouped, numberTexts, percent, percents } from "../maths/numbers.js";
+import { digits, grouped, numberTexts, percent, percents, signed } from "../maths/numbers.js";
 import { groupName, labelName } from "./words.js";
 
 /**
@@ -93,6 +93,28 @@ export function movedText(app, changed) {
   return before && after
     ? app.t("vectorMoved", { what: vectorName(app), distance: digits(cosineDistance(before, after)) })
     : "";
+}
+
+/**
+ * The likeness to the picture that stood beside before the experiment: of the intact pass, and of the changed
+ * one; null where none did. A vector that is still to come is "…".
+ * @param {any} app
+ * @param {any} changed  the app of the changed model
+ * @returns {{name: string, before: number, probability: number, text: string, line: string}|null}  as of `moved`;
+ *   line: all in one
+ */
+export function likenessOf({ t, source }, changed) {
+  const { liked } = source.explanations;
+  if (!liked) return null;
+  const [other, ...both] = [liked, source, changed.source].map(
+    ({ manifest, pooled }) => manifest.pass.vector ?? pooled?.get(),
+  );
+  const [before, after] = both.map((vector) => (vector && other ? 1 - cosineDistance(vector, other) : NaN));
+  const [name, text] = [
+    t("likenessTo", { name: liked.manifest.photo.name }),
+    [before, after].map((one) => (Number.isNaN(one) ? "…" : signed(one).trim())).join(" → "),
+  ];
+  return { name, before: before || 0, probability: after || 0, text, line: name + ": " + text };
 }
 
 /**
