@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load
 from torch.testing import assert_close
 
-from vitviz import Analysis, SelectionError
+from vitviz import Analysis, SelectionError, pca
+from vitviz.payload.payload import late_file
 from vitviz.probe.measure import features
 
 
@@ -79,3 +81,14 @@ def test_nothing_is_written_into_the_trace(tiny_analysis: Analysis) -> None:
     features.principal(patches_of(analysis, 0)).rgb()
     features.similarity(features.tokens_after(analysis.trace, 0), 1)
     assert_close(tiny_analysis.trace.tokens, before, rtol=0, atol=0)
+
+
+def test_the_panel_gets_the_pca_of_normed_tokens_of_every_layer(tiny_analysis: Analysis) -> None:
+    found = load(late_file(tiny_analysis, "normed"))
+    for layer, scores in enumerate(found["scores"]):
+        (exact,) = pca([tiny_analysis], layer)
+        assert_close(scores, exact.scores.flatten(0, 1), rtol=0, atol=0)
+        assert_close(found["explained"][layer], exact.explained, rtol=0, atol=0)
+        before = features.tokens_after(tiny_analysis.trace, layer)
+        assert_close(found["norms"][layer], features.norms(before))
+    assert not torch.equal(found["scores"], load(late_file(tiny_analysis, "features"))["scores"])

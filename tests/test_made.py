@@ -151,7 +151,7 @@ def test_the_files_of_a_page_are_those_of_python(made, changes: str) -> None:
     wanted = {FIRST: load(beside[FIRST]), "picture.safetensors": load(ours["picture.safetensors"])}
     wanted |= {layer_path(one): load(ours[layer_path(one)]) for one in range(analysis.trace.depth)}
     late = [one for one, file in manifest["files"].items() if file.get("late")]
-    kinds = ("features", "stat", "lens", "pooling", "tokens", "mix", "vector")
+    kinds = ("features", "stat", "lens", "pooling", "tokens", "mix", "vector", "normed")
     late = [one for one in late if one.startswith(kinds)]
     # Heads that are changed do not add what the model has them add; with post-norm only the host
     # tells what each adds.
@@ -159,8 +159,9 @@ def test_the_files_of_a_page_are_those_of_python(made, changes: str) -> None:
     late = [one for one in late if mixes or not one.startswith("mix")]
     classes = analysis.card.head == "classes"  # which have a lens, and features beside them
     pools = analysis.card.config.global_pool == "map"
+    normed = analysis.card.config.final_norm == "before_pool"
     assert (analysis.lens is not None) == classes
-    assert len(late) == 2 + 2 * classes + pools + (1 + mixes) * analysis.trace.depth
+    assert len(late) == 2 + 2 * classes + pools + normed + (1 + mixes) * analysis.trace.depth
     wanted |= {f"{one}.safetensors": load(late_file(analysis, one)) for one in late}
     wanted["embedding.safetensors"] = load(ours["embedding.safetensors"])
     assert {path.name for path in folder.glob("*.safetensors")} == set(wanted)
@@ -173,7 +174,11 @@ def test_the_files_of_a_page_are_those_of_python(made, changes: str) -> None:
                 assert not found[key].any()
                 continue
             # What Python sends has half precision, but for logits and what is measured.
-            share = 2e-4 if path.startswith(("lens", "features", "statistics", "vector")) else 2e-3
+            share = (
+                2e-4
+                if path.startswith(("lens", "features", "statistics", "vector", "normed"))
+                else 2e-3
+            )
             assert found[key].shape == exact.shape
             bound = share * float(exact.double().abs().max())
             off = float((found[key].double() - exact.double()).abs().max())

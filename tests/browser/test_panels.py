@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from tests.browser.conftest import ASKED, PHONE, Visit, middle, numbers, stop_time, unfold
+from tests.browser.test_experiment import PANDA
 from tests.models import photo, tiny
-from vitviz import Analysis, analyze
+from vitviz import Analysis, analyze, load, pca
 from vitviz.model.vit import ViT
 from vitviz.payload import page as one_file
 from vitviz.probe.measure import features
@@ -782,3 +783,18 @@ def test_positions_that_were_given_are_not_called_learned_and_none_are_said(show
     seen, _ = show(analysis)
     seen.open_panel("Positions")
     seen.page.locator(f"{PANEL} .vv-found", has_text="the answer stays the same").wait_for()
+
+
+def test_pca_after_the_last_norm_is_that_of_python_and_lengths_stay(visit) -> None:
+    page = visit("?model=photos&panel=features&overlay=features&layer=2").page
+    panel = page.locator(".vv-panel:not([hidden])")
+    lengths = panel.locator("figure", has_text="Length (norm)").locator("canvas").first
+    plain = panel.locator(".vv-note", has_text="Red, green, blue")
+    plain.wait_for()
+    before = plain.inner_text(), lengths.evaluate("node => node.toDataURL()")
+    panel.get_by_role("radio", name="PCA after the last norm").check()
+    exact = pca([analyze(load("photos"), PANDA)], 2)[0].explained.tolist()
+    told = ", ".join(f"{share:.1%}" for share in exact)
+    assert told not in before[0]
+    panel.locator(".vv-note", has_text=f"Red, green, blue: {told} of").wait_for()
+    assert lengths.evaluate("node => node.toDataURL()") == before[1]

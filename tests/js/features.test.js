@@ -35,6 +35,18 @@ for (const { name, expected, manifest, grid, buffers } of FIXTURES) {
   });
 }
 
+test("the PCA behind the last norm is a file of its own, where the model has such a norm", async () => {
+  const { manifest, buffers } = fixtureOf("cls");
+  const seen = await opened(manifest, buffers, (features) => features.summary(true));
+  assert.deepEqual(seen.asked, ["normed.safetensors"]);
+  const plain = readSummary(buffers[manifest.files.features.path], manifest);
+  assert.notDeepEqual(seen.result.scores, plain.scores);
+  assertClose(seen.result.norms, plain.norms);
+  const files = Object.fromEntries(Object.entries(manifest.files).filter(([name]) => name !== "normed"));
+  const without = await opened({ ...manifest, files }, buffers, (features) => features.summary(true));
+  assert.deepEqual([without.features.normed, without.asked], [null, ["features.safetensors"]]);
+});
+
 /** Asks until the result is there, as drawing does. */
 async function opened(manifest, buffers, ask, fail = null) {
   const asked = [];

@@ -37,7 +37,7 @@ for (const { folder, model, photo, interventions, first } of cases) {
     writeFileSync(`${folder}/${name}.safetensors`, new Uint8Array(await /** @type {any} */ (make)()));
   }
   writeFileSync(`${folder}/saved`, new Uint8Array(savedOf(found, { model, photo }, known)));
-  const wanted = 2 * (model.depth - 1); // heads and features
+  const wanted = 3 * (model.depth - 1); // heads, features, and those behind the last norm
   if (free !== wanted) throw new Error("the page was free " + free + " times, wanted " + wanted);
   free = 0;
 }

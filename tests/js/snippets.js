@@ -73,8 +73,9 @@ const SHOWN = {
     shownExplainers(selection, source).map(
       (one) => source.explanations.of(questionOf(selection, source, one)).here.values,
     ),
-  features({ token, layer }, { features, manifest }) {
-    const { colours, norms } = layerFeatures(features.summary(), layer, manifest);
+  features({ token, layer }, { features, manifest }, { painted }) {
+    const summary = /** @type {any} */ (features.summary(painted === "normed"));
+    const { colours, norms } = layerFeatures(summary, layer, manifest);
     return [colours, features.similarity(layer, token), norms];
   },
   predictions: (selection, { manifest }) => [
@@ -132,7 +133,8 @@ async function opened({ manifest, files, selection: wanted }, layer, token) {
       const failed = [...lazy(), source.features, source.relevance].find(({ error }) => error);
       if (failed) reject(failed.error);
       const here = lazy().map((file) => !file.exists || file.get());
-      const features = source.features.summary() && source.features.similarity(layer, token);
+      const summaries = [source.features.summary(), source.features.summary(true)].every(Boolean);
+      const features = summaries && source.features.similarity(layer, token);
       if ([...here, features, ...rolled].every(Boolean)) resolve(source);
     }
     const layers = Array.from({ length: manifest.model.depth }, (_, at) => source.store.ensure(at));

@@ -47,6 +47,7 @@ HIDDEN_UNITS = 16  # of each MLP, whose sums a page gets
 MIXING = "mixing-"  # followed by the layer
 FILTERS = "filters"  # all of them together
 POOLING = "pooling"  # attention of the query of a pool
+NORMED = "normed"  # PCA behind the last norm of the model
 VECTOR = "vector"  # pooled features, of a model that answers with classes
 INSIDE = "inside"  # effect of positions inside attention alone
 # Limit of the values of all layers in a page of one file: they have 2 MB for the shipped photo
@@ -196,7 +197,7 @@ def _of_layer(layer: int) -> tuple[str, str]:
 def needs_model(name: str, config: ViTConfig) -> bool:
     """Whether this late file can only be made from an analysis that holds its model."""
     return (
-        name in (FILTERS, INSIDE, POOLING, VECTOR)
+        name in (FILTERS, INSIDE, NORMED, POOLING, VECTOR)
         or name.startswith(MIXING)
         or explanations.runs_the_model(name, config)
     )
@@ -253,6 +254,8 @@ def _late_files(
         del late[INSIDE]
     if analysis.loaded is None or config.global_pool != "map":
         del late[POOLING]
+    if analysis.loaded is None or config.final_norm != "before_pool":
+        del late[NORMED]
     if analysis.loaded is None or not config.global_pool or analysis.card.head != "classes":
         del late[VECTOR]
     if analysis.loaded is not None and not analysis.changed_behind_the_mix:
@@ -363,11 +366,14 @@ def _mixing_bytes(analysis: "Analysis") -> int:
     return analysis.trace.depth * dim * (2 * dim + 6 * tokens)
 
 
-def _features(analysis: "Analysis") -> dict[str, Tensor]:
-    """PCA and norms of every layer; the tokens themselves are in other files."""
+def _features(analysis: "Analysis", normed: bool = False) -> dict[str, Tensor]:
+    """PCA and norms of every layer; the tokens themselves are in other files. `normed`: PCA of
+    the tokens behind the last norm; norms are those of the tokens before it all the same.
+    """
     trace, grid = analysis.trace, analysis.grid
     layers = [features.tokens_after(trace, layer) for layer in range(trace.depth)]
-    found = [features.principal(grid.patches(tokens.T).T) for tokens in layers]
+    read = [analysis.normed_tokens(layer) for layer in range(trace.depth)] if normed else layers
+    found = [features.principal(grid.patches(tokens.T).T) for tokens in read]
     return {
         "scores": torch.stack([layer.scores for layer in found]),
         "explained": torch.stack([layer.explained for layer in found]),
@@ -438,6 +444,7 @@ LATE: dict[str, Callable[["Analysis"], dict[str, Tensor]]] = {
     "lens": _lens,
     FILTERS: _filters,
     INSIDE: _inside,
+    NORMED: partial(_features, normed=True),
     POOLING: _pooling,
     VECTOR: _vector,
 }

@@ -32,7 +32,10 @@ export class Features {
     // Of a file that a page was made without, drawing hears that it is lost.
     const lazy = (name, read) =>
       new LazyFile(fileOf(manifest, name) ?? { name }, fetchFile, signal, read, () => this.onProgress());
-    this.file = lazy("features", (buffer) => readSummary(buffer, manifest));
+    const read = (buffer) => readSummary(buffer, manifest);
+    this.file = lazy("features", read);
+    /** PCA behind the last norm of the model. @type {LazyFile<Summary>|null} */
+    this.normed = fileOf(manifest, "normed") ? lazy("normed", read) : null;
     this.lazyUnit = (layer) =>
       lazy(layerName(layer, "tokens"), (buffer) =>
         unitRows(toFloat32(expectTensor(parseSafetensors(buffer), "unit", [tokens, dim])), dim),
@@ -44,12 +47,20 @@ export class Features {
 
   /** The first failure, until another try. */
   get error() {
-    return [this.file, ...this.units.values()].find(({ error }) => error)?.error ?? null;
+    return this.files.find(({ error }) => error)?.error ?? null;
   }
 
-  /** @returns {Summary|null}  null while it is loading, or after a failure: see `error` */
-  summary() {
-    return this.file.get();
+  get files() {
+    return [this.file, ...(this.normed ? [this.normed] : []), ...this.units.values()];
+  }
+
+  /**
+   * @param {boolean} [normed]  of the tokens behind the last norm, where there are any; lengths are of those
+   *   before it
+   * @returns {Summary|null}  null while it is loading, or after a failure: see `error`
+   */
+  summary(normed = false) {
+    return ((normed && this.normed) || this.file).get();
   }
 
   /**
@@ -70,7 +81,7 @@ export class Features {
 
   /** Forgets a failure, so that the next drawing tries again. */
   retry() {
-    for (const file of [this.file, ...this.units.values()]) file.error = null;
+    for (const file of this.files) file.error = null;
     this.onProgress();
   }
 }

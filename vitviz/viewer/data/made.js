@@ -8,7 +8,7 @@ import { attentionRows } from "../maths/attention.js";
 import { biasOf } from "../maths/bias.js";
 import { cutsOf } from "../maths/cuts.js";
 import { gridOf } from "../maths/geometry.js";
-import { headStatistics, lengthsOfNormed, normsOf, principal, unitRowsOf } from "../maths/measures.js";
+import { headStatistics, normedRows, normsOf, principal, unitRowsOf } from "../maths/measures.js";
 import { expectTensor, joined, toFloat32, writeSafetensors } from "../maths/safetensors.js";
 import { inSlices } from "./idle.js";
 import { layerName } from "./layers.js";
@@ -77,8 +77,10 @@ export function filesOf(found, model, pass, known) {
       error: { shape: [depth], data: new Float32Array(depth) },
     }; // what is shown is what the model computed
   };
-  const features = async () => {
-    const all = await each((layer) => principal(after(layer).subarray(grid.prefix * width), width));
+  const { config } = known.facts;
+  const norm = (rows) => normedBy("norm", rows, width, known);
+  const features = async (read = (rows) => rows) => {
+    const all = await each((layer) => principal(read(after(layer)).subarray(grid.prefix * width), width));
     const of = (name, ...shape) => ({ shape: [depth, ...shape], data: joined(all.map((one) => one[name])) });
     return {
       scores: of("scores", tokens - grid.prefix, 3),
@@ -100,9 +102,10 @@ export function filesOf(found, model, pass, known) {
       pixels: { shape: [image.height, image.width, image.channels], data: found.picture },
     })),
     statistics: file(statistics),
-    features: file(features),
+    features: file(() => features()),
     embedding: file(() => embeddingOf(found, model, known)),
   };
+  if (config.final_norm === "before_pool") files.normed = file(() => features(norm));
   if (hasFeatures(found, model)) files.vector = file(() => featuresOf(found));
   if (found.lens)
     files.lens = file(() => ({
@@ -208,13 +211,24 @@ function embeddingOf({ embedding }, { num_tokens: tokens, image, grid }, { facts
   };
 }
 
+/** Rows after a norm of the model. */
+function normedBy(name, rows, width, { facts: { config }, tensors }) {
+  const weight = (part) => toFloat32(expectTensor(tensors, name + part, [width]));
+  const shift = config.norm === "rmsnorm" ? null : weight(".bias");
+  return normedRows(rows, weight(".weight"), shift, config.norm_eps);
+}
+
 /** From the values of a layer to the tokens; see vitviz/probe/measure/mixing.py. */
 function mixingOf(
   { tokens: all, layers },
   layer,
   { num_heads: heads, num_tokens: tokens, head_dim: dim, embed_dim: width },
-  { facts: { config }, tensors },
+  known,
 ) {
+  const {
+    facts: { config },
+    tensors,
+  } = known;
   const weight = (name, ...shape) => toFloat32(expectTensor(tensors, "blocks." + layer + "." + name, shape));
   const matrix = weight("attn.proj.weight", width, width);
   const out = new Float32Array(width * width);
@@ -229,12 +243,7 @@ function mixingOf(
     before: { shape: [tokens, width], data: all[layer] },
     norms: {
       shape: [tokens],
-      data: lengthsOfNormed(
-        all[layer],
-        weight("norm1.weight", width),
-        config.norm === "rmsnorm" ? null : weight("norm1.bias", width),
-        config.norm_eps,
-      ),
+      data: normsOf(normedBy("blocks." + layer + ".norm1", all[layer], width, known), width),
     },
     rest: {
       shape: [1, width],

@@ -45,13 +45,13 @@ export const normsOf = (rows, dim) =>
   );
 
 /**
- * Norms of rows after a LayerNorm with this gain and shift, or after RMSNorm, which has no shift. (N * D) -> (N)
+ * Rows after a LayerNorm with this gain and shift, or after RMSNorm, which has no shift. (N * D)
  * @param {Float32Array} rows
  * @param {Float32Array} gain
  * @param {Float32Array|null} shift  null: RMSNorm
  * @param {number} eps
  */
-export function lengthsOfNormed(rows, gain, shift, eps) {
+export function normedRows(rows, gain, shift, eps) {
   const dim = gain.length;
   const normed = new Float32Array(rows.length);
   for (let start = 0; start < rows.length; start += dim) {
@@ -62,7 +62,7 @@ export function lengthsOfNormed(rows, gain, shift, eps) {
       normed[start + i] = ((value - mean) / Math.sqrt(variance + eps)) * gain[i] + (shift?.[i] ?? 0);
     });
   }
-  return normsOf(normed, dim);
+  return normed;
 }
 
 /** Rows scaled to length 1; rows of length 0 stay. (N * D) @param {Float32Array} rows @param {number} dim */

@@ -20,8 +20,8 @@ import { featuresFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 
-/** Values on the picture: the PCA as colours, or the similarity to one token. */
-const PAINTED = ["colours", "similarity"];
+/** Values on the picture: the PCA as colours, also behind the last norm, or the similarity to one token. */
+const PAINTED = ["colours", "normed", "similarity"];
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const features = {
@@ -41,8 +41,8 @@ export const features = {
  * @type {import("../state/panels.js").PanelDescription["painting"]}
  */
 function painting({ taste, selection, source, facing }) {
-  if (taste.painted !== "colours" || facing()) return null;
-  const summary = source.features.summary();
+  if (taste.painted === "similarity" || facing()) return null;
+  const summary = source.features.summary(taste.painted === "normed");
   return { colours: summary && layerFeatures(summary, selection.layer, source.manifest).colours };
 }
 
@@ -51,7 +51,10 @@ function create(app) {
   const { t } = app;
   const which = choice({
     label: t("painted"),
-    options: PAINTED.map((value) => ({ value, text: t("painted_" + value) })),
+    options: PAINTED.filter((value) => value !== "normed" || app.source.features.normed).map((value) => ({
+      value,
+      text: t("painted_" + value),
+    })),
     onChoose: (value) => {
       app.prefer({ painted: value });
       app.select({ overlay: "features" });
@@ -101,8 +104,10 @@ function create(app) {
 
   function render({ token, shown: over }) {
     const { layer } = app.selection;
-    const summary = app.source.features.summary();
+    const normed = isNormed(app);
+    const summary = app.source.features.summary(normed);
     const values = app.source.features.similarity(layer, token);
+    colours.title(t(normed ? "painted_normed" : "featuresColours"));
     setText(
       intro,
       t("featuresIntro", { token: tokenTitle(token, app), layer, dim: manifest.model.embed_dim }),
@@ -116,12 +121,13 @@ function create(app) {
     similar.title(t("featuresSimilar", { token: tokenName(token, app) }));
     for (const map of [colours, similar, norms]) map.mark(token);
     show(which.root, !app.facing());
-    which.set(app.taste.painted);
+    which.set(app.taste.painted === "normed" && !normed ? "colours" : app.taste.painted);
     setText(found, values ? featuresFinding(app, values, token) : "");
     if (values) renderSimilar(values);
     const scale = scaleOfBoth(app, lengths, false);
     const stale =
       shown.layer !== layer ||
+      shown.summary !== summary ||
       shown.table !== app.taste.colours ||
       shown.min !== scale?.min ||
       shown.max !== scale?.max;
@@ -141,7 +147,7 @@ function create(app) {
     const features = layerFeatures(summary, layer, manifest);
     const patchNorms = features.norms.subarray(grid.prefix);
     const { median, above } = outliers(patchNorms, times);
-    shown = { layer, table: app.taste.colours, ...scale, norms: features.norms, median };
+    shown = { layer, summary, table: app.taste.colours, ...scale, norms: features.norms, median };
     colours.drawColours(features.colours);
     const share = (axis) => percent(features.explained[axis]);
     setText(
@@ -202,6 +208,9 @@ function create(app) {
   }
 }
 
+/** Whether colours are of the tokens behind the last norm, which some models do not have. */
+const isNormed = ({ taste, source }) => taste.painted === "normed" && source.features.normed !== null;
+
 /** The scale of the similarities that are shown. */
 function likeness({ source, selection, pointer }) {
   const values = source.features.similarity(selection.layer, pointer.shownToken());
@@ -209,8 +218,9 @@ function likeness({ source, selection, pointer }) {
 }
 
 /** The scale of the norms of the patches after the selected layer. */
-function lengths({ source, selection }) {
-  const summary = source.features.summary();
+function lengths(app) {
+  const { source, selection } = app;
+  const summary = source.features.summary(isNormed(app));
   if (!summary) return null;
   const norms = layerFeatures(summary, selection.layer, source.manifest).norms.subarray(source.grid.prefix);
   return { min: Math.min(...norms), max: Math.max(...norms) };
@@ -285,12 +295,12 @@ function createStrip(app, times) {
     most: 4,
     least: "6.4em",
   });
-  let drawn = false;
+  let drawn = null;
   return {
     root,
     draw(summary) {
-      if (drawn) return;
-      drawn = true;
+      if (drawn === summary) return;
+      drawn = summary;
       for (const { map, note, spoken, layer } of steps) {
         const features = layerFeatures(summary, layer, manifest);
         const { median, above } = outliers(features.norms.subarray(grid.prefix), times);
@@ -306,21 +316,27 @@ function createStrip(app, times) {
 }
 
 /** Colours of the patches, similarity of the selected token to all, and the norms of all. */
-function code({ token, layer }, { manifest }) {
-  return codeOf(manifest, "features", { token, layer });
+function code({ token, layer }, source, taste) {
+  const { manifest } = source;
+  if (!isNormed({ taste, source })) return codeOf(manifest, "features", { token, layer });
+  const code = codeOf(manifest, { vitviz: ["normed"], torch: [] }, { token, layer });
+  return code && { ...code, torch: null };
 }
 
 function saves(app, { token }) {
   const { layer } = app.selection;
-  const [summary, similar] = [app.source.features.summary(), app.source.features.similarity(layer, token)];
-  if (!summary || !similar) return { tables: {}, figures: ["features"] };
+  const normed = isNormed(app);
+  const figures = normed ? [] : ["features"]; // the host draws without the model, and so without its norm
+  const { features } = app.source;
+  const [summary, similar] = [features.summary(normed), features.similarity(layer, token)];
+  if (!summary || !similar) return { tables: {}, figures };
   const { prefix, tokens } = app.source.grid;
   const { scores, norms } = layerFeatures(summary, layer, app.source.manifest);
   const { above } = outliers(norms.subarray(prefix), app.source.manifest.model.outlier_times);
   const ofPatches = (value) =>
     Array.from({ length: tokens }, (_, at) => (at < prefix ? NaN : value(at - prefix)));
   return {
-    figures: ["features"],
+    figures,
     tables: {
       features: tokenTable(app, {
         cosine: similar,

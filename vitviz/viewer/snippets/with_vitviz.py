@@ -99,6 +99,9 @@ tokens = features.tokens_after(analysis.trace, layer)  # (N, D)
 colours = features.principal(tokens[analysis.grid.num_prefix_tokens :]).rgb()  # of the patches
 shown = [colours, features.similarity(tokens, token), features.norms(tokens)]
 
+# %% normed (needs features)
+shown[0] = vitviz.pca([analysis], layer)[0].colours.flatten(0, 1)  # after the last norm
+
 # %% predictions (needs start)
 count = 5
 shown = [[one.number for one in analysis.predictions(count)]]
