@@ -140,6 +140,8 @@ def test_what_no_first_picture_needs_is_left_out_and_made_when_it_is_asked_for(
     config = analysis.card.config
     absent |= set() if config.rotary or config.relative_bias else {"inside"}
     absent |= set() if config.global_pool == "map" else {"pooling"}
+    absent |= set() if config.final_norm == "before_pool" else {"normed"}
+    absent |= set() if config.global_pool and analysis.card.head == "classes" else {"vector"}
     named = [name for name in LATE if name not in absent]
     assert late_names(lean) == [*named, *tokens, *mixings]
     assert late_names(whole) == []
