@@ -444,6 +444,17 @@ def test_a_download_that_fails_is_told_and_the_next_one_is_tried(monkeypatch, ca
     assert constants.HF_HUB_OFFLINE is False
 
 
+def test_a_model_answers_alike_wherever_its_weights_lie_in_memory(tmp_path) -> None:
+    """Those of a mapped file begin at any byte, and a processor of AMD rounded their products in
+    another way than those of the same model from transformers."""
+    path = tmp_path / "tiny.safetensors"
+    save(tiny("cls"), path)
+    loaded = load(path, device="cpu")
+    assert {value.data_ptr() % 64 for value in loaded.vit.parameters()} == {0}
+    logits = analyze(loaded, photo()).trace.logits
+    assert torch.equal(analyze(tiny("cls"), photo()).trace.logits, logits)
+
+
 def test_a_folder_as_timm_writes_it_loads(tmp_path) -> None:
     from timm.models import save_for_hf
 

@@ -29,6 +29,7 @@ KNOWN_OR_NOT = "logsumexp of the logits"
 LARGEST = "largest probability"
 KNOWN_BY = {KNOWN_OR_NOT: (-1e4, 1e4), LARGEST: (0, 1)}  # bounds of their thresholds
 SHOWN_NAMES = 5  # of the classes, in one line
+ALIGNED_BYTES = 64  # torch's own tensors begin at multiples of it
 
 
 def head_of(labels: tuple[str, ...] | None, config: ViTConfig) -> HeadKind:
@@ -437,6 +438,14 @@ def _is_pixels(sentence: str) -> bool:
     return getattr(sentence, "key", "") in ("models.assumed_pixels", "models.assumed_processor")
 
 
+def _is_ours(value: Tensor) -> bool:
+    """Whether a parameter can be this tensor itself. Weights in a mapped file begin at any byte,
+    and on some processors products of matrices then differ in their last digits from those of the
+    same weights elsewhere in memory: a model that is loaded twice has to answer alike.
+    """
+    return not value.is_inference() and value.data_ptr() % ALIGNED_BYTES == 0
+
+
 @torch.inference_mode(False)  # a model that is loaded in inference mode can be explained, too
 def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) -> LoadedModel:
     """Put weights into a ViT. They must be exactly its parameters, with the same shapes.
@@ -454,7 +463,7 @@ def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) 
             f"the weights of {card.name} are damaged: {bad[0]} holds values that are not finite, "
             "or lacks some"
         )
-    own = {key: value.clone() if value.is_inference() else value for key, value in state.items()}
+    own = {key: value if _is_ours(value) else value.clone() for key, value in state.items()}
     whole = {key: value.float() for key, value in own.items()}
     vit.load_state_dict(whole, strict=True, assign=True)
     vit.eval().requires_grad_(False)
