@@ -218,11 +218,11 @@ def at_once(*works: Callable[[], object]) -> None:
 
 
 def ended(process: subprocess.Popen) -> None:
-    """End an app as a host does."""
+    """End an app as a host does. One that does not end fails the test."""
     process.terminate()
     try:
         process.wait(timeout=60)
-    except subprocess.TimeoutExpired:
+    finally:
         process.kill()
         process.wait()
 

@@ -273,6 +273,37 @@ def test_an_import_is_finished_before_a_word_is_told_to_end(tmp_path, name, stat
     assert (done.returncode, done.stdout, done.stderr) == (status, "imported\nclosed\n", "")
 
 
+STOPPED_FINALIZER = """
+import signal, sys, time
+from vitviz import cli
+
+class Late:
+    def __del__(self):
+        signal.raise_signal(getattr(signal, sys.argv[1]))
+
+def work(rest):
+    Late()
+    print("goes on", flush=True)
+    try:
+        time.sleep(60)
+    finally:
+        print("closed", flush=True)
+
+cli.WORDS["models"] = cli.Word("", "", work)
+sys.exit(cli.main(["models"]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
+@pytest.mark.parametrize(("name", "status"), ENDED)
+def test_a_signal_that_a_finalizer_swallows_ends_a_word_all_the_same(name, status) -> None:
+    """An app that was told to end while it collected garbage, within half a second of its start,
+    went on for ever."""
+    command = [sys.executable, "-c", STOPPED_FINALIZER, name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "goes on\nclosed\n", "")
+
+
 NO_ROOM = """
 import sys, tempfile
 tempfile._candidate_tempdir_list = lambda: ["/here", "/there"]

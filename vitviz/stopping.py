@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,19 +25,28 @@ def signals_raise() -> Iterator[None]:
     `KeyboardInterrupt` as usual.
 
     Signals wait for the end of an import: packages written in C swallow exceptions during an
-    import, and are incomplete afterwards.
+    import, and are incomplete afterwards. One that reaches a finalizer, whose exceptions Python
+    ignores, is sent again.
     """
 
     def handle(number: int, frame: FrameType | None) -> None:
         if os.name != "nt" and _imports(frame):
-            again = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), number))
-            again.daemon = True
-            again.start()
+            _send_again(number)
         elif number == signal.SIGINT:
             raise KeyboardInterrupt
         else:
             signal.signal(number, signal.SIG_DFL)
             raise Terminated(number)
+
+    def unraisable(ignored: "sys.UnraisableHookArgs") -> None:
+        if isinstance(ignored.exc_value, Terminated):
+            (number,) = ignored.exc_value.args
+            signal.signal(number, handle)
+            _send_again(number)
+        elif isinstance(ignored.exc_value, KeyboardInterrupt):
+            _send_again(signal.SIGINT)
+        else:
+            hook(ignored)
 
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread hears signals
@@ -47,6 +57,7 @@ def signals_raise() -> Iterator[None]:
             signal.signal(number, handle)
     if before[signal.SIGINT] is signal.default_int_handler:  # else Ctrl-C is not for this process
         signal.signal(signal.SIGINT, handle)
+    hook, sys.unraisablehook = sys.unraisablehook, unraisable
     try:
         yield
     except Terminated as terminated:
@@ -54,8 +65,16 @@ def signals_raise() -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _send_again(number: int) -> None:
+    """Send this process the signal once more, in a moment."""
+    again = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
 
 
 def _imports(frame: FrameType | None) -> bool:
