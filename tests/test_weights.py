@@ -445,7 +445,7 @@ def test_a_download_that_fails_is_told_and_the_next_one_is_tried(monkeypatch, ca
 
 
 def test_a_model_answers_alike_wherever_its_weights_lie_in_memory(tmp_path) -> None:
-    """Those of a mapped file begin at any byte, and a processor of AMD rounded their products in
+    """A mapped file has weights at any byte, and a processor of AMD rounded their products in
     another way than those of the same model from transformers."""
     path = tmp_path / "tiny.safetensors"
     save(tiny("cls"), path)

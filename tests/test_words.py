@@ -244,13 +244,7 @@ try:
 except BaseException:
     told = "half imported"
 """
-STOPPED_IMPORT = """
-import sys, time
-from vitviz import cli
-
-def work(rest):
-    from swallows import told
-    print(told, flush=True)
+UNTIL_ENDED = """
     try:
         while True:
             time.sleep(0.01)
@@ -260,6 +254,14 @@ def work(rest):
 cli.WORDS["models"] = cli.Word("", "", work)
 sys.exit(cli.main(["models"]))
 """
+STOPPED_IMPORT = """
+import sys, time
+from vitviz import cli
+
+def work(rest):
+    from swallows import told
+    print(told, flush=True)
+"""
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
@@ -267,7 +269,7 @@ sys.exit(cli.main(["models"]))
 def test_an_import_is_finished_before_a_word_is_told_to_end(tmp_path, name, status) -> None:
     """torch swallowed it, went on without the half of numpy, and ended in a traceback."""
     (tmp_path / "swallows.py").write_text(SWALLOWS.replace("NAME", name))
-    command = [sys.executable, "-c", STOPPED_IMPORT]
+    command = [sys.executable, "-c", STOPPED_IMPORT + UNTIL_ENDED]
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (status, "imported\nclosed\n", "")
@@ -284,13 +286,6 @@ class Late:
 def work(rest):
     Late()
     print("goes on", flush=True)
-    try:
-        time.sleep(60)
-    finally:
-        print("closed", flush=True)
-
-cli.WORDS["models"] = cli.Word("", "", work)
-sys.exit(cli.main(["models"]))
 """
 
 
@@ -299,7 +294,7 @@ sys.exit(cli.main(["models"]))
 def test_a_signal_that_a_finalizer_swallows_ends_a_word_all_the_same(name, status) -> None:
     """An app that was told to end while it collected garbage, within half a second of its start,
     went on for ever."""
-    command = [sys.executable, "-c", STOPPED_FINALIZER, name]
+    command = [sys.executable, "-c", STOPPED_FINALIZER + UNTIL_ENDED, name]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50)
     assert (done.returncode, done.stdout, done.stderr) == (status, "goes on\nclosed\n", "")
 

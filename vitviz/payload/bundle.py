@@ -220,7 +220,7 @@ def _visit(
 
 @cache
 def served(path: Path) -> str:
-    """What one of `WORKERS` serves with, as a function that makes the exports of serving.js.
+    """A function that makes the exports of the serving.js beside one of `WORKERS`.
 
     A bundle has it once: the page calls it where it may have no worker, and its text is the
     worker's.
