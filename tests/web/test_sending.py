@@ -22,13 +22,14 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from tests.models import tiny
-from tests.running import running_app, save_tiny
+from tests.running import at_once, running_app, save_tiny, until
 from vitviz import analyze
 from vitviz.languages import dictionary, languages
 from vitviz.model.menu import CURATED, WEIGHTS_DIR, list_models
 from vitviz.payload import bundle
 from vitviz.payload.bundle import gradio_file, texts_files
 from vitviz.web.host import limits
+from vitviz.web.page import sending
 from vitviz.web.page.components import TEMPLATE
 from vitviz.web.page.first import First, asked_of, said_of
 from vitviz.web.page.sending import (
@@ -111,6 +112,31 @@ def test_it_is_sent_as_the_browser_takes_it_and_kept_for_ever():
     brotli = pytest.importorskip("brotli")
     with client.stream("GET", VIEWER_FILE.path, headers={"accept-encoding": "br"}) as reply:
         assert brotli.decompress(b"".join(reply.iter_raw())).decode() == gradio_file()
+
+
+def test_a_file_is_compressed_when_it_is_first_asked_for_and_once(monkeypatch):
+    arrived, compressed, texts = [], [], []
+
+    class Codings(dict):
+        def __iter__(self):
+            arrived.append(self)
+            return super().__iter__()
+
+    def compress(body):
+        until(lambda: len(arrived) == 6)
+        compressed.append(body)
+        return gzip.compress(body)
+
+    monkeypatch.setattr(sending, "CODINGS", Codings(gzip=compress))
+    file = KeptFile("one", b"text", "js", "text/javascript")
+    picture = KeptFile("two", b"pixels", "png", "image/png")
+    client = TestClient(Starlette(routes=[file.route(), picture.route()]))
+    assert compressed == []
+    at_once(*6 * [lambda: texts.append(client.get(file.path).text)])
+    assert texts == 6 * ["text"]
+    assert compressed == [b"text"]
+    assert client.get(picture.path).content == b"pixels"
+    assert compressed == [b"text"]
 
 
 @pytest.fixture

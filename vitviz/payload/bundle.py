@@ -204,6 +204,12 @@ def without_comments(text: str) -> str:
     return _BLANK.sub("\n", _INDENT.sub("", _BESIDE.sub("", _COMMENT.sub("", text))))
 
 
+@cache
+def _imported(by: Path, target: str) -> Path:
+    """The file that a module names in an import."""
+    return (by.parent / target).resolve()
+
+
 def _visit(
     path: Path, order: list[Path], above: tuple[Path, ...], made: Mapping[Path, str]
 ) -> None:
@@ -214,7 +220,7 @@ def _visit(
         return
     source = "" if path in made else path.read_text(encoding="utf-8")
     for _, target in _IMPORT.findall(source):
-        _visit((path.parent / target).resolve(), order, (*above, path), made)
+        _visit(_imported(path, target), order, (*above, path), made)
     order.append(path)
 
 
@@ -319,7 +325,7 @@ def _wrap(path: Path, names: dict[Path, str], made: Mapping[Path, str]) -> str:
 
     def bind(match: re.Match[str]) -> str:
         renamed = re.sub(r"\s+as\s+", ": ", " ".join(match[1].split()))
-        return f"const {{{renamed}}} = {names[(path.parent / match[2]).resolve()]};\n"
+        return f"const {{{renamed}}} = {names[_imported(path, match[2])]};\n"
 
     source = _IMPORT.sub(bind, source)
     exported = [name for _, name in _EXPORT.findall(source)]
