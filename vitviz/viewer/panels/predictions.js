@@ -149,7 +149,7 @@ export function bar({ label, share, text, title, note }, at) {
   fill.style.width = 100 * (share ?? 0) + "%";
   return el(
     "li",
-    { class: at === 0 ? "vv-best" : null },
+    { class: [at === 0 && "vv-best", share === null && "vv-barless"].filter(Boolean).join(" ") || null },
     el("span", { class: "vv-label", text: label, title }),
     el("b", { text, title: share !== null && /\d/.test(text) ? percent(share) : null }),
     share === null ? null : el("span", { class: "vv-track", "aria-hidden": "true" }, fill),

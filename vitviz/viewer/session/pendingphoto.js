@@ -25,6 +25,7 @@ async function isLight(file) {
  */
 export function createPendingPhoto(app, screen, render) {
   let image = /** @type {HTMLImageElement|null} */ (null);
+  let board = /** @type {HTMLElement|null} */ (null); // that shows it
   const note = el("p", { class: "vv-incoming-note", role: "status" });
   const title = el("p", { class: "vv-incoming-title", role: "status" });
   let turn = 0; // of what is wanted
@@ -69,25 +70,22 @@ export function createPendingPhoto(app, screen, render) {
     if (!screen.board || isDrawn(name)) return;
     const [url, mine] = [URL.createObjectURL(file), el("img", { class: "vv-incoming", alt: "" })];
     image = mine;
+    board = screen.board.root;
     // it is decoded, or is none: nothing holds its file for longer
     const forget = () => URL.revokeObjectURL(url);
-    Object.assign(mine, {
-      onload: forget,
-      onerror() {
-        mine.remove();
-        forget();
-      },
-    });
-    screen.board.root.querySelector(".vv-picture").append(mine, note);
-    screen.board.root.querySelector(".vv-title").append(title);
+    const fail = () => {
+      if (image === mine) removeImage();
+      forget();
+    };
+    Object.assign(mine, { onload: forget, onerror: fail });
+    board.querySelector(".vv-picture").append(mine, note);
+    board.querySelector(".vv-title").append(title);
+    board.classList.add("vv-pending", "vv-pending-photo");
     setText(title, app.t("looking"));
     // The browser complains of a picture that it cannot read at all, such as a folder.
     isLight(file).then((light) => {
       if (light) mine.src = url;
-      else {
-        mine.remove();
-        forget();
-      }
+      else fail();
     }, forget);
     screen.setState("loading");
     render();
@@ -100,8 +98,16 @@ export function createPendingPhoto(app, screen, render) {
   }
 
   function clear() {
-    image?.remove();
+    removeImage();
     note.remove();
     title.remove();
+    board?.classList.remove("vv-pending");
+    board = null;
+  }
+
+  function removeImage() {
+    image?.remove();
+    image = null;
+    board?.classList.remove("vv-pending-photo");
   }
 }

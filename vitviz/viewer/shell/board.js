@@ -165,6 +165,15 @@ export function createBoard(app) {
     for (const node of controls) {
       node.classList.toggle("vv-left-out", names !== null && !names.includes(node.dataset.control));
     }
+    leaveOutSteering();
+  }
+
+  /** Leaves out the section of the controls in a step that shows none of those in it. */
+  function leaveOutSteering() {
+    const empty = controls
+      .filter((node) => steering.root.contains(node))
+      .every((node) => node.classList.contains("vv-left-out"));
+    steering.root.classList.toggle("vv-left-out", empty && root.classList.contains("vv-in-lesson"));
   }
 
   /**
@@ -191,6 +200,7 @@ export function createBoard(app) {
       line.root.after(options);
     }
     show(options, place !== "wide");
+    leaveOutSteering();
   }
 }
 

@@ -101,7 +101,7 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     draw() {
       const { selection, taste } = app;
       root.classList.toggle("vv-smooth", taste.smooth);
-      root.classList.toggle("vv-projector", taste.projector);
+      projectAll();
       document.documentElement.toggleAttribute("data-vv-plain", Boolean(app.panel().plain));
       let view = null;
       guardFocus(
@@ -141,7 +141,7 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     },
     dress({ theme, size }) {
       Object.assign(root.dataset, { theme, size });
-      root.classList.toggle("vv-projector", app.taste.projector);
+      projectAll();
       screen.board?.arrange(size);
     },
     /** Tells the host how the viewer is. @param {"empty"|"loading"|"ready"|"error"} state */
@@ -151,6 +151,13 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     },
   };
   return screen;
+
+  /** Dresses the viewer for a projector, and on a wide page tells what lies around it. */
+  function projectAll() {
+    const { projector } = app.taste;
+    root.classList.toggle("vv-projector", projector);
+    document.documentElement.toggleAttribute("data-vv-wall", projector && root.dataset.size === "wide");
+  }
 
   /**
    * Shows what lies in the place of the picture: the drawing field, or the camera.

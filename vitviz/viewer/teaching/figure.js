@@ -42,6 +42,7 @@ export function createFigure(app) {
     root.setAttribute("aria-label", t("evidenceKind_" + part.kind));
     root.setAttribute("aria-busy", String(now.includes("…")));
     root.replaceChildren(...(found ? DRAWINGS[part.kind](app, found, part) : [loading()]));
+    root.classList.toggle("vv-figure-three", root.children.length > 2);
   }
 
   function loading() {

@@ -189,7 +189,7 @@ function createSelfCheck(app, round) {
     return [
       el(
         "div",
-        { class: "vv-check-item" },
+        { class: words.marks ? "vv-check-item vv-check-pictured" : "vv-check-item" },
         words.marks && picture(app, words.marks),
         el("p", { class: "vv-lesson-question", text: words.question }),
         el(
