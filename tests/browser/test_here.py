@@ -71,8 +71,13 @@ def test_a_photo_is_there_before_the_weights_answered_as_in_python_and_not_uploa
     seen.upload(own)
     page.locator(".vv-stage img.vv-incoming").wait_for()
     coming.wait_for()
-    bright = "getComputedStyle(document.querySelector('.vv-columns')).opacity"
-    assert (page.evaluate(bright), photo.evaluate("one => one.naturalWidth > 0")) == ("1", True)
+    opacity = "name => getComputedStyle(document.querySelector(name)).opacity"
+    bright, pale = [".vv-columns", ".vv-left"], [".vv-line", ".vv-right"]
+    assert [page.evaluate(opacity, name) for name in bright] == ["1", "1"]
+    assert [page.evaluate(opacity, name) for name in pale] == ["0.55", "0.55"], (
+        "of the photo before"
+    )
+    assert photo.evaluate("one => one.naturalWidth > 0")
     box, frame = photo.bounding_box(), page.locator(".vv-stage .vv-picture").bounding_box()
     assert box == pytest.approx(frame, abs=1)
     weights.go()
