@@ -1,5 +1,7 @@
 """A vector as target: maps of the cosine of features with it are those of a loop in plain torch."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ import vitviz
 from tests.models import photo, tiny
 from tests.test_head import BARE, bare
 from vitviz import EXPLAINERS, Analysis, LoadedModel, SelectionError, VitvizError
+from vitviz.languages import say
 from vitviz.probe.explain.likeness import own_vector
 
 OF_CLASS = [key for key, explainer in EXPLAINERS.items() if "class" in explainer.needs]
@@ -153,16 +156,6 @@ def test_without_patches_the_likeness_falls_as_occlusion_and_the_fair_test_say(n
     assert "random orders" in test.sentence("generic")
 
 
-def test_a_figure_of_a_vector_names_no_class() -> None:
-    analysis = vitviz.analyze(tiny("cls"), photo())
-    figure = vitviz.draw.explain(analysis, ["generic"], target=torch.ones(24))
-    said = " ".join(
-        text.get_text() for text in figure.findobj(lambda part: hasattr(part, "get_text"))
-    )
-    assert "How much each patch matters" in said
-    assert "class 0" not in said
-
-
 def test_a_vector_of_a_text_is_compared_with_the_projected_picture() -> None:
     clip = vitviz.load("tests/transformers_files/clip", device="cpu")
     assert clip.card.head == "embedding"
@@ -219,3 +212,57 @@ def test_a_steered_pass_has_a_likeness_and_maps_of_it(name: str) -> None:
     assert found.isfinite().all()
     assert not torch.allclose(found, plain_map, atol=1e-6)
     assert steered.explain("occlusion", target=v).isfinite().all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_another_picture_is_a_target_by_its_own_vector(name: str) -> None:
+    loaded = model(name)
+    analysis, v = vitviz.analyze(loaded, photo()), vector(loaded)
+    other = vitviz.analyze(loaded, photo()[:, ::-1].copy())
+    other = dataclasses.replace(other, photo_name="cat.jpg")
+    assert analysis.likeness(other) == pytest.approx(analysis.likeness(v), abs=1e-5)
+    assert_close(analysis.explain("generic", target=other), analysis.explain("generic", target=v))
+    options = {"steps": 4, "orders": 4}
+    test = analysis.fair_test("generic", target=other, **options)
+    of_vector = analysis.fair_test("generic", target=v, **options)
+    assert_close(test.random, of_vector.random, rtol=1e-4, atol=1e-5)
+    assert (test.target, test.liked, of_vector.liked) == (None, "cat.jpg", "")
+    assert test.score == "likeness to cat.jpg"
+    assert of_vector.score == "likeness to the vector"
+    told = test.sentence("generic")
+    assert told.startswith("measured by the likeness to cat.jpg, on this picture ")
+    assert say(told, "ko").startswith("cat.jpg와 닮은 정도로 재면, 이 그림에서")
+    other_model = vitviz.analyze(tiny("distilled"), photo())
+    for ask in (analysis.likeness, lambda one: analysis.explain("generic", target=one)):
+        with pytest.raises(SelectionError, match="needs another picture in the same model"):
+            ask(other_model)
+
+
+def said(figure) -> str:
+    return " ".join(
+        text.get_text() for text in figure.findobj(lambda part: hasattr(part, "get_text"))
+    )
+
+
+def test_figures_of_a_likeness_name_the_picture_and_what_falls() -> None:
+    analysis = vitviz.analyze(tiny("cls"), photo())
+    other = dataclasses.replace(
+        vitviz.analyze(tiny("cls"), photo()[::-1].copy()), photo_name="c$t$"
+    )
+    figure = vitviz.draw.explain(analysis, ["generic"], target=other)
+    assert "matters for the likeness to c$t$, seen" in said(figure)
+    of_vector = said(vitviz.draw.explain(analysis, ["generic"], target=torch.ones(24)))
+    assert "How much each patch matters for the likeness to a vector, seen" in of_vector
+    assert "class 0" not in of_vector
+    test = analysis.fair_test("generic", target=other, steps=3, orders=4)
+    figure = vitviz.draw.fair_test(analysis, test)
+    assert figure.axes[0].get_ylabel() == "likeness to c$t$"
+    assert "Fair test: likeness to c$t$ while patches are taken out" in said(figure)
+    of_class = vitviz.draw.fair_test(analysis, analysis.fair_test("generic", target=2, steps=3))
+    assert of_class.axes[0].get_ylabel() == 'probability of "class 2"'
+    for ax, curves in zip(figure.axes, (test.first, test.last), strict=True):
+        for line, (key, curve) in zip(ax.lines, curves.items(), strict=True):
+            name = EXPLAINERS[key].name
+            assert line.get_label().startswith(name)
+            assert_close(torch.tensor(line.get_ydata()), curve)
+            assert_close(torch.tensor(line.get_xdata()), test.removed)

@@ -7,7 +7,7 @@ and every map has a colour bar with numbers.
 """
 
 from .charts import head_statistics, pair
-from .explanations import explain, explained
+from .explanations import explain, explained, fair_test
 from .figure_parts import save, token_name
 from .filters import filters
 from .maps import attention, heads, matrix, pooling, rollout, wall
@@ -23,6 +23,7 @@ __all__ = [
     "attention",
     "explain",
     "explained",
+    "fair_test",
     "features",
     "figure7",
     "filters",

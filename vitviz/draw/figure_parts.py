@@ -133,11 +133,15 @@ def panels(analysis: Analysis, count: int, *, size: float, paper: str) -> tuple[
 
 def photo_of(analysis: Analysis) -> str:
     """The name of the photo, how its levels were read, and what was changed."""
-    name = analysis.photo_name
-    name = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    name = shortened(analysis.photo_name)
     looks = ", ".join(["stretched"] * analysis.stretched + ["inverted"] * analysis.inverted)
     name += f" ({looks})" if looks else ""
     return "; ".join(filter(None, (name, analysis.changes())))
+
+
+def shortened(name: str) -> str:
+    """The name of a photo with at most `LONGEST_NAME` letters."""
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def ratio_of(shape: tuple[int, int]) -> float:
@@ -150,7 +154,7 @@ def title(figure: Figure, text: str) -> None:
     if not isinstance(figure, Sheet):
         return
     size = min(12.0, figure.get_figwidth() * 125 / len(text))  # a long title on a narrow figure
-    figure.suptitle(text, fontsize=size, parse_math=False)
+    figure.suptitle(text, fontsize=size, parse_math=False, fontfamily=fonts())
 
 
 def chart(ax: Axes, text: str) -> None:

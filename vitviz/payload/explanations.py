@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cosine_similarity
 
 from ..errors import SelectionError, VitvizError
 from ..languages import in_others
@@ -14,12 +13,11 @@ from ..model.config import ViTConfig
 from ..probe.capture.grid import PatchGrid
 from ..probe.explain.explainers import EXPLAINERS, Explainer
 from ..probe.explain.explanation import explained
-from ..probe.explain.likeness import own_vector
 from ..probe.measure.measurements import fair_tests_of
 from . import in_page
 
 if TYPE_CHECKING:
-    from ..probe.analysis import Analysis
+    from ..probe.analysis import Analysis, Target
 
 LIKE = "like"  # in place of a class: the likeness to another picture
 # Explainer, token and class ("any": of an explainer without one) in the name of a late file.
@@ -71,29 +69,18 @@ def explanation(
         raise SelectionError(f"this analysis has no file {name!r}")
     key, token, target = found.groups()
     alike: dict[str, Tensor] = {}
-    wanted: int | Tensor | None = None
+    wanted: Target = None
     if target == LIKE:
-        own, wanted = _compared(analysis, other)
-        alike = {"likeness": cosine_similarity(own, wanted, dim=0)[None]}
+        if other is None:
+            raise SelectionError("a likeness needs another picture in the same model")
+        wanted = other
+        alike = {"likeness": torch.tensor([analysis.likeness(other)])}
     elif target != "any":
         wanted = int(target)
     made = explained(analysis, key, int(token), wanted)
     cost = torch.tensor([made.forward, made.backward, made.seconds])
     gap = {} if made.gap is None else {"gap": torch.tensor([made.gap])}
     return {"values": made.values.float(), "cost": cost, **gap, **alike}
-
-
-def _compared(analysis: "Analysis", other: "Analysis | None") -> tuple[Tensor, Tensor]:
-    """The vectors of two pictures in one model, whose likeness is explained: (W,) each. Raises
-    `SelectionError` for a picture in another model.
-    """
-    loaded = analysis.loaded
-    if loaded is None or other is None or other.card.key != analysis.card.key:
-        raise SelectionError("a likeness needs another picture in the same model")
-    mine, theirs = (
-        own_vector(loaded, one.trace.tokens[-1], one.pass_.surgery) for one in (analysis, other)
-    )
-    return mine, theirs
 
 
 def facts(analysis: "Analysis", *, late: bool) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from .capture.selection import count_of
 from .capture.trace import Trace
 from .explain import explainers, fairness, perturb
 from .explain.case import Case
-from .explain.likeness import likened, likeness_in, vector_of
+from .explain.likeness import likened, likeness_in, own_vector, vector_of
 from .fooled import Fooled
 from .forward import Pass, forward, trace_with_values
 from .intervene import fooling
@@ -65,8 +65,6 @@ from .verify import is_of, verify
 OUTSIDE = torch.inference_mode(False)
 log = logging.getLogger("vitviz.explain")
 Class = int | str | None  # number or name of a class; None: the model's answer
-# Of an explanation: a class, a pair of classes, or a vector (D,), to which the features are like.
-Target = Class | tuple[Class, Class] | Tensor | np.ndarray | list[float]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -317,7 +315,7 @@ class Analysis:
         self,
         key: str,
         token: int = 0,
-        target: Target = None,
+        target: "Target" = None,
         *,
         loaded: LoadedModel | None = None,
         **options: Any,
@@ -329,7 +327,8 @@ class Analysis:
         target  the class to explain, its number or name; None: the model's answer; two classes:
                 the difference of their logits, the first minus the second; a vector (D,), such as
                 the pooled features of another picture: its cosine with those of this one, see
-                `likeness`
+                `likeness`; the analysis of another picture in the same model: the same, of its
+                vector
         loaded  the model, for an analysis read from a file, which does not hold it
         options `layer` and `head` of attention; `head_fusion`, `residual`, `first` and `last` of
                 rollout; `layer` of grad_cam; `baseline` and `steps` of integrated_gradients
@@ -350,7 +349,7 @@ class Analysis:
     def gap(
         self,
         values: Tensor,
-        target: Target = None,
+        target: "Target" = None,
         *,
         loaded: LoadedModel | None = None,
         **options: Any,
@@ -368,21 +367,21 @@ class Analysis:
         self,
         *keys: str,
         token: int = 0,
-        target: Class | Tensor | np.ndarray | list[float] = None,
+        target: "Target" = None,
         loaded: LoadedModel | None = None,
         **options: Any,
     ) -> fairness.Removal:
         """Whether these explainers (all that the model has but noise if none is named) order the
         patches of this picture better than random orders, and than the centre; see
-        `fairness.removal`, which has the options. `target`: a class, or a vector, whose likeness
-        the curves then follow.
+        `fairness.removal`, which has the options. `target`: a class; or as in `explain` a vector
+        or another picture, the likeness to which the curves then follow. Two classes are refused.
 
         Raises as `explain` does, and `CancelledError`.
         """
         fitting = explainers.fitting(self.card.config)
         keys = keys or tuple(key for key in fitting if key != "random")
-        if (vector := vector_of(target)) is not None:
-            case = self.case(*keys, target=vector, loaded=loaded)
+        if _is_likeness(target):
+            case = self.case(*keys, target=target, loaded=loaded)
         else:
             fairness.check_outputs(self.card.outputs)
             index = self.class_index(target, "fair_test")  # type: ignore[arg-type]
@@ -399,7 +398,7 @@ class Analysis:
     def case(
         self,
         *keys: str,
-        target: Target = None,
+        target: "Target" = None,
         loaded: LoadedModel | None = None,
     ) -> Case:
         """Input of these explainers (all that the model has if none is named), made with at most
@@ -410,12 +409,12 @@ class Analysis:
         keys = keys or explainers.fitting(self.card.config)
         requested = [explainers.chosen(key) for key in keys]
         chosen = [explainer.within(self.card.config) for explainer in requested]
-        vector = vector_of(target)
-        runs = vector is not None or any(explainer.runs_the_model for explainer in chosen)
+        likeness = _is_likeness(target)
+        runs = likeness or any(explainer.runs_the_model for explainer in chosen)
         loaded = self._model(loaded, "explain") if runs else None
         trace, index, other = self.trace, None, None
-        if loaded and vector is not None:
-            loaded, index = likened(loaded, vector), 0
+        if loaded and likeness:
+            loaded, index = likened(loaded, self._vector(target, loaded)), 0
             trace = replace(trace, logits=self._likeness(loaded))
         elif of_class := [explainer.key for explainer in chosen if "class" in explainer.needs]:
             index, other = self._classes(target, of_class[0])
@@ -435,7 +434,8 @@ class Analysis:
             vit=loaded.vit if loaded else None,
             target=index,
             other=other,
-            likeness=vector is not None,
+            likeness=likeness,
+            liked=target.photo_name if isinstance(target, Analysis) else "",
             preprocess=self.preprocess,
             surgery=self.pass_.surgery,
         )
@@ -445,14 +445,27 @@ class Analysis:
         """How like a vector the features of this pass are: their cosine, from -1 to 1.
 
         vector  (D,), as wide as the pooled features behind the last norm (`vitviz.features`), or as
-                the outputs of a model that names no classes, such as those of CLIP: then a text's
+                the outputs of a model that names no classes, such as those of CLIP: then a text's;
+                or the analysis of another picture in the same model, whose vector is taken
 
         An intervention that moves it moves what makes the pictures alike. Raises `SelectionError`
-        for a vector of another width, `VitvizError` if the model is not at hand.
+        for a vector of another width and a picture in another model, `VitvizError` if the model is
+        not at hand.
         """
-        if (found := vector_of(vector)) is None:
+        if not _is_likeness(vector):
             raise SelectionError(f"a vector is needed, got {short(vector)}")
-        return float(self._likeness(likened(self._model(loaded, "likeness"), found)))
+        model = self._model(loaded, "likeness")
+        return float(self._likeness(likened(model, self._vector(vector, model))))
+
+    def _vector(self, target: Any, loaded: LoadedModel) -> Tensor:
+        """The vector of a target that is one, or of another analysis in this model. (D,)"""
+        if not isinstance(target, Analysis):
+            vector = vector_of(target)
+            assert vector is not None
+            return vector
+        if target.card.key != self.card.key:
+            raise SelectionError("a likeness needs another picture in the same model")
+        return own_vector(loaded, target.trace.tokens[-1], target.pass_.surgery)
 
     def _likeness(self, model: LoadedModel) -> Tensor:
         return likeness_in(self.trace.tokens[-1], self.pass_.surgery, model)
@@ -708,6 +721,16 @@ class Analysis:
     def from_bytes(cls, data: bytes) -> "Analysis":
         """Read what `to_bytes` returned or `save` wrote. Raises as `load` does."""
         return saved.from_bytes(cls, data)
+
+
+# Of an explanation: a class, a pair of classes, a vector (D,), to which the features are like, or
+# another picture in the same model.
+Target = Class | tuple[Class, Class] | Tensor | np.ndarray | list[float] | Analysis
+
+
+def _is_likeness(target: Any) -> bool:
+    """Whether a likeness is explained. Raises `SelectionError` for an array that is no vector."""
+    return isinstance(target, Analysis) or vector_of(target) is not None
 
 
 @OUTSIDE

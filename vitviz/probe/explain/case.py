@@ -34,6 +34,7 @@ class Case:
     target  the class that is explained; None for explainers that know no class
     other   another class, to explain the difference of both logits, target minus other
     likeness  whether the only output of `vit` is the likeness to a vector (likeness.py)
+    liked   name of the picture that the vector is of; "" for any other vector
     preprocess  converts pictures to pixels, for baselines; None for explainers without a baseline
     surgery the interventions of the pass; None: none
     seed    seed of the random map. It is 0 for every picture that a page shows: a seed made of
@@ -50,6 +51,7 @@ class Case:
     surgery: Surgery | None = None
     seed: int = 0
     likeness: bool = False
+    liked: str = ""
 
     @property
     def model(self) -> ViT:

@@ -13,7 +13,7 @@ from ..capture.recorder import listening
 from .explainers import chosen
 
 if TYPE_CHECKING:
-    from ..analysis import Analysis
+    from ..analysis import Analysis, Target
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,7 +43,7 @@ class _Count:
 
 
 def explained(
-    analysis: "Analysis", key: str, token: int = 0, target: int | str | Tensor | None = None
+    analysis: "Analysis", key: str, token: int = 0, target: "Target" = None
 ) -> Explanation:
     """The same values as `Analysis.explain`, with their cost. Raises the same errors."""
     explainer = chosen(key)

@@ -32,8 +32,9 @@ Progress = Callable[[int, int], None]
 class Removal:
     """Probabilities of the class while patches are taken out of the sequence, in several orders.
 
-    With a vector as target they are its likeness to the features, from -1 to 1, and `target` is
-    None.
+    With a vector or another picture as target they are its likeness to this one, from -1 to 1,
+    areas lie between -1 and 1, too, `target` is None, and `liked` names the picture ("" if the
+    target was a vector).
 
     removed  (S,)          the share of patches that is gone at each step, from 0
     first    {key: (S,)}   probability of the class, the most important patches gone first
@@ -48,6 +49,15 @@ class Removal:
     last: Mapping[str, Tensor]
     random: Tensor
     saco: Mapping[str, float]
+    liked: str = ""
+
+    @property
+    def score(self) -> Message:
+        """Name of the number that falls in the curves: a probability, or the likeness to which."""
+        if self.target is not None:
+            return Message("experiments.score_probability")
+        name = self.liked or Message("experiments.score_vector")
+        return Message("experiments.score_likeness", name=name)
 
     def band(self) -> tuple[Tensor, Tensor]:
         """The range that holds 90 % of the random orders at each step: low, high. (S,) each"""
@@ -76,7 +86,15 @@ class Removal:
         return int((self.random_gains() < self.gain(key)).sum())
 
     def sentence(self, key: str) -> Message:
-        """A sentence about the map, from the figures of this picture alone."""
+        """A sentence about the map, from the figures of this picture alone; of a likeness it says
+        which one was measured.
+        """
+        if self.target is None:
+            told = self._sentence(key)
+            return Message("experiments.fair_like", score=self.score, sentence=told)
+        return self._sentence(key)
+
+    def _sentence(self, key: str) -> Message:
         name = EXPLAINERS[key].name if key in EXPLAINERS else key
         beaten, orders = self.beaten(key), len(self.random)
         if beaten < SURE * orders:
@@ -229,6 +247,7 @@ class Plan:
             last=dict(zip(self.names, curves[names : 2 * names], strict=True)),
             random=curves[2 * names :],
             saco=saco or {},
+            liked=case.liked,
         )
 
 
