@@ -56,12 +56,15 @@ def explanations(
 
 def likenesses(loaded: LoadedModel, interventions: list[Any], token: int) -> dict[str, Any]:
     """The values of the explainers that know a class, for the likeness to the other picture of the
-    engine's fixture.
+    engine's fixture, and a fair test of some.
     """
     analysis = analyze(loaded, photo(), interventions=interventions)
     beside = analyze(loaded, photo()[::-1, ::-1].copy())
     other = own_vector(loaded, beside.trace.tokens[-1], beside.pass_.surgery)
-    keys = [key for key, one in EXPLAINERS.items() if "class" in one.needs]
+    keys = [key for key, one in EXPLAINERS.items() if "class" in one.needs] + ["centre", "random"]
+    fair = analysis.fair_test(*TESTED, token=token, target=other).to_dict()
+    for one in fair["maps"].values():
+        del one["sentence"]
     made = {key: explained(analysis, key, token, other) for key in keys}
     return {
         "interventions": interventions,
@@ -70,7 +73,7 @@ def likenesses(loaded: LoadedModel, interventions: list[Any], token: int) -> dic
         "token": token,
         "values": {key: one.values.tolist() for key, one in made.items()},
         "costs": {key: [one.forward, one.backward, one.gap or 0] for key, one in made.items()},
-        "fair": None,
+        "fair": fair,
     }
 
 

@@ -1,5 +1,7 @@
 """Likeness to the picture beside: maps of it, and how it falls while squares are erased."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -7,13 +9,16 @@ from tests.browser.conftest import middle, number, unfold
 from tests.browser.test_beside import HERE
 from tests.browser.test_erase import ERASE, HEADLINE, settled
 from tests.browser.test_experiment import PANDA, brush
-from tests.browser.test_explain import DRAWN
+from tests.browser.test_explain import DRAWN, fair_is
+from tests.browser.test_saving import SAVES, saved
 from tests.browser.test_site import READY, visiting
 from tests.running import save_tiny, serving_files
 from vitviz import analyze, features, load
 from vitviz.site import write_site
 from vitviz.web.store.examples import FOLDER
 
+NO_ENGINE = """delete window.WebAssembly;
+    window.Worker = class { constructor() { throw new Error('no'); } };"""
 LINK = "panel=explain&model={}&example=dog"
 
 
@@ -29,6 +34,20 @@ def is_told(page, analysis, other, key: str, token: int) -> None:
         expected = float(exact[grid.token(row, col)])
         assert number(line.inner_text()) == pytest.approx(expected, rel=0.006, abs=1e-5)
     page.mouse.move(2, 2)
+
+
+def is_tested(page, analysis, other) -> None:
+    """The fair test of the first picture: the likeness falls as in Python, and is called so."""
+    page.get_by_role("button", name="Test these maps").first.click()
+    fair = page.locator(f"{HERE} .vv-fair-found, .vv-fair-found").first
+    fair.wait_for()
+    keys = ("attention", "attention_gradient")
+    test = analysis.fair_test(*keys, target=other)
+    fair_is(page, test, keys)
+    expect(fair.locator(".vv-chart").first).to_contain_text("likeness to cat.jpg")
+    expect(fair.locator(".vv-found")).to_contain_text("the likeness to cat.jpg")
+    said = fair.locator(".vv-fair-sentences li").first.text_content() or ""
+    assert said.lower().rstrip(".") == str(test.sentence("attention"))
 
 
 def test_another_picture_beside_is_a_target_with_classes_and_without(browser, tmp_path) -> None:
@@ -53,7 +72,7 @@ def test_another_picture_beside_is_a_target_with_classes_and_without(browser, tm
         dog, cat = (analyze(loaded, FOLDER / f"{name}.jpg") for name in ("dog", "cat"))
         is_told(page, dog, cat.trace.logits, "attention_gradient", 0)
         expect(hint.first).to_be_hidden()
-        expect(panel.locator(".vv-fair").first).to_be_hidden()
+        is_tested(page, dog, cat)
         expect(panel.get_by_label("What is explained").first).to_be_hidden()
         unfold(page)
         expect(box).to_be_visible()
@@ -66,7 +85,9 @@ def test_another_picture_beside_is_a_target_with_classes_and_without(browser, tm
         like = features(loaded, [FOLDER / "cat.jpg"]).values[0]
         page.locator(".vv-intro", has_text="Likeness of the two pictures: 0.").first.wait_for()
         page.wait_for_function(DRAWN, arg=4)
-        is_told(page, analyze(loaded, FOLDER / "dog.jpg"), like, "attention_gradient", 0)
+        dog, cat = (analyze(loaded, FOLDER / f"{name}.jpg") for name in ("dog", "cat"))
+        is_told(page, dog, like, "attention_gradient", 0)
+        is_tested(page, dog, cat)
         assert "target=like" in page.url
         page.keyboard.press("b")  # away: the answer again
         expect(page.locator(".vv-intro", has_text="Likeness of the two")).to_have_count(0)
@@ -128,10 +149,8 @@ def test_erasing_says_how_the_likeness_to_the_picture_beside_falls(browser, tmp_
 
 
 def test_the_server_says_how_the_likeness_falls(visit) -> None:
-    none = """delete window.WebAssembly;
-        window.Worker = class { constructor() { throw new Error('no'); } };"""
     link = "?model=photos&beside=example-cat"
-    page = visit(link, before=lambda page: page.add_init_script(none)).page
+    page = visit(link, before=lambda page: page.add_init_script(NO_ENGINE)).page
     page.locator('[data-beside="example-cat"]').wait_for()
     page.locator(ERASE).click()
     brush(page, (4, 3), (4, 8))
@@ -139,3 +158,25 @@ def test_the_server_says_how_the_likeness_falls(visit) -> None:
     cat = features(loaded, [FOLDER / "cat.jpg"]).values[0]
     told = falls(loaded, PANDA, cat, [4 * 12 + col for col in range(3, 9)])
     page.locator(".vv-rivals li", has_text=f"Likeness to cat.jpg{told}").wait_for()
+
+
+def test_the_server_tests_a_likeness_and_draws_it_for_print(visit) -> None:
+    link = (
+        "?model=photos&panel=explain&beside=example-cat&target=like&maps=attention.grad_cam&token=0"
+    )
+    seen = visit(link, before=lambda page: page.add_init_script(NO_ENGINE))
+    page = seen.page
+    page.wait_for_function(DRAWN, arg=4)
+    page.get_by_role("button", name="Test these maps").first.click()
+    page.locator(".vv-fair-found").first.wait_for()
+    loaded = load("photos")
+    test = analyze(loaded, PANDA).fair_test(
+        "attention", "grad_cam", target=analyze(loaded, FOLDER / "cat.jpg")
+    )
+    fair_is(page, test, ("attention", "grad_cam"))
+    expect(page.locator(".vv-fair .vv-found").first).to_contain_text("the likeness to cat.jpg")
+    page.get_by_role("button", name="Save what you see").click()
+    figures = page.locator(SAVES).nth(1).get_by_role("button", name=re.compile("SVG"))
+    for at, other in enumerate(("cat.jpg", "red-panda.jpg")):
+        _, data = saved(page, figures.nth(at))
+        assert f"for the likeness to {other}, seen from cls_token" in data.decode()

@@ -295,7 +295,7 @@ export function checkExplained(core, config, picture, told, like = null) {
   const columns = plan.counts.map((_, step) =>
     drained(core.work({ ...wish, kept: keptAt(plan, step), temperature })),
   );
-  const { band, maps: curves, ...rest } = removalOf(plan, columns, target);
+  const { band, maps: curves, ...rest } = removalOf(plan, columns, likeness === undefined ? target : null);
   const { band: theirs, maps: expected, ...others } = fair;
   assert.deepEqual({ ...rest, removed: [] }, { ...others, removed: [] });
   for (const [ours, python] of [

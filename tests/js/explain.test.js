@@ -25,8 +25,15 @@ import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
+import { spanOf, ticksOf } from "../../vitviz/viewer/maths/lines.js";
 import { writeSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
-import { className, costText, explainerName } from "../../vitviz/viewer/text/explaining.js";
+import {
+  className,
+  costText,
+  explainerName,
+  fairSentence,
+  fallingOf,
+} from "../../vitviz/viewer/text/explaining.js";
 import { granted } from "../../vitviz/viewer/text/refusal.js";
 import { whereExplained } from "../../vitviz/viewer/text/where.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
@@ -98,7 +105,8 @@ test("another picture beside gives a model without classes something to explain"
     name: "explain-generic-" + app.selection.token + "-like",
     other: { id: "other" },
   });
-  assert.deepEqual(stageSaves(app, { shown: overlayOf(app, 0) }).figures, []); // of a class alone
+  const generic = { ...app, selection: { ...app.selection, explainer: "generic" } };
+  assert.deepEqual(stageSaves(generic, { shown: overlayOf(generic, 0) }).figures, ["explanation"]);
   explanations.meet(null);
   assert.deepEqual([keysOf(app), targetOf(app.selection, app.source)], [free, null]);
   explanations.meet(other);
@@ -471,8 +479,62 @@ test("a test that is stopped, replaced or refused asks no more", async () => {
   assert.ok(forever.asked.length < 100);
 
   assert.equal(
-    new FairTest(cls.manifest, { id: "fixture" }, null, new AbortController().signal, () => {}).possible,
+    new FairTest(cls.manifest, { id: "fixture" }, null, new AbortController().signal, () => {}).isPossible(
+      QUESTION,
+    ),
     false,
+  );
+});
+
+test("a fair test of a likeness is of one picture beside, and needs no class", async () => {
+  const like = { ...QUESTION, target: /** @type {const} */ ("like"), other: { id: "cat" } };
+  const result = { ...RESULT, target: null };
+  const { made, asked } = tester([{ done: 4, all: 4, result, seconds: 2 }]);
+  await made.run(like);
+  assert.deepEqual(asked, [["fair", { id: "fixture", ...like }]]);
+  assert.equal(made.of(like)?.result, result);
+  assert.equal(made.of({ ...like, other: { id: "panda" } }), null);
+  const { manifest } = fixtureOf("registers");
+  for (const model of [manifest.model, { ...manifest.model, outputs: "value" }]) {
+    const without = new FairTest(
+      { ...manifest, model },
+      { id: "a" },
+      async () => ({}),
+      made.signal,
+      () => {},
+    );
+    assert.deepEqual([without.isPossible(like), without.isPossible(QUESTION)], [true, false]);
+  }
+});
+
+test("words and numbers of a fair test say whether a probability or a likeness falls", () => {
+  const explanations = { other: { manifest: { photo: { name: "cat.jpg" } } } };
+  const app = /** @type {any} */ ({ t, source: { explanations } });
+  const { score, what, measure, text } = fallingOf("like", app);
+  assert.deepEqual(
+    [score, what, measure, text(-0.061)],
+    [
+      "likeness to cat.jpg",
+      "the likeness to cat.jpg",
+      "Likeness to cat.jpg: cosine of the features, at most 1",
+      "−0.06",
+    ],
+  );
+  const maps = { generic: { gain: 0.3, beaten: 20 }, centre: { gain: 0.1, beaten: 10 } };
+  const say = (target) =>
+    fairSentence("generic", "generic", /** @type {any} */ ({ target, maps, orders: 20 }), score, t);
+  const told =
+    "on this picture generic orders the patches better than 20 of 20 random orders and than the centre";
+  assert.deepEqual([say(2), say(null)], [told, "measured by the likeness to cat.jpg, " + told]);
+  assert.deepEqual(spanOf([[0.834, -0.03]]), [-0.04, 1]);
+  assert.deepEqual(spanOf([[0.3, 0]]), [0, 0.4]);
+  assert.deepEqual(
+    [ticksOf([0, 0.4]), ticksOf([-0.2, 0.4]), ticksOf([-0.02, 0.4])],
+    [
+      [0, 0.2, 0.4],
+      [-0.2, 0, 0.4],
+      [0, 0.4],
+    ],
   );
 });
 
@@ -490,7 +552,7 @@ test("a fair test needs two patches that it can take out: with one it never ende
     );
   };
   assert.deepEqual(
-    [testOf(1), testOf(2)].map(({ possible }) => possible),
+    [testOf(1), testOf(2)].map((test) => test.isPossible(QUESTION)),
     [false, true],
   );
 });
@@ -506,8 +568,13 @@ test("curves that are not whole are refused", () => {
     assert.throws(() => readResult({ ...RESULT, ...broken }, QUESTION), /are missing/);
   }
   assert.deepEqual(
-    [pointOf(0, 0, 1, 300, 100), pointOf(0.5, 1, 1, 300, 100), pointOf(1, 0.1, 0.2, 300, 100)],
-    ["0.0,100.0", "150.0,0.0", "300.0,50.0"],
+    [
+      pointOf(0, 0, [0, 1], 300, 100),
+      pointOf(0.5, 1, [0, 1], 300, 100),
+      pointOf(1, 0.1, [0, 0.2], 300, 100),
+      pointOf(1, 0, [-0.1, 0.1], 300, 100),
+    ],
+    ["0.0,100.0", "150.0,0.0", "300.0,50.0", "300.0,50.0"],
   );
 });
 

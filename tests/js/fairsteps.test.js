@@ -13,6 +13,7 @@ const MAP = { fetch: async () => {}, here: { values: Float32Array.of(0, 4, 3, 2,
 /** Two by two patches, of which those that stay say how many they are; `began` hears of each column. */
 function tested(began = /** @type {(count: number) => void} */ (() => {})) {
   const columns = [];
+  const tasks = [];
   const source = {
     grid: { rows: 2, cols: 2, prefix: 1 },
     manifest: {
@@ -24,7 +25,8 @@ function tested(began = /** @type {(count: number) => void} */ (() => {})) {
     store: { stop: new AbortController() },
   };
   const engine = {
-    async work({ kept }) {
+    async work({ kept, ...task }) {
+      tasks.push(task);
       columns.push(kept[0].length);
       began(columns.length);
       await rest();
@@ -43,7 +45,7 @@ function tested(began = /** @type {(count: number) => void} */ (() => {})) {
     source.store.stop.signal,
     () => {},
   );
-  return { made, columns };
+  return { made, columns, tasks, source };
 }
 
 for (const at of [1, 2, 3, 5]) {
@@ -69,4 +71,17 @@ test("a fair test that has its result computes nothing when it is asked again", 
   const { result } = /** @type {NonNullable<typeof made.done>} */ (made.done);
   await made.run(QUESTION);
   assert.deepEqual([columns.length, made.error, made.done?.result], [5, null, result]);
+});
+
+test("the engine compares with the picture beside, and with no other one", async () => {
+  const { made, tasks, source } = tested();
+  const pixels = Uint8Array.of(1, 2, 3);
+  const explanations = /** @type {any} */ (source.explanations);
+  explanations.other = { asked: { id: "cat" }, picture: { fetch: async () => {}, here: { pixels } } };
+  const question = { ...QUESTION, target: /** @type {const} */ ("like"), other: { id: "cat" } };
+  await made.run(question);
+  assert.deepEqual([...new Set(tasks.map(({ target, like }) => [target, like.join()].join()))], ["-1,1,2,3"]);
+  assert.equal(made.of(question)?.result.target, null);
+  await made.run({ ...question, other: { id: "panda" } });
+  assert.match(made.error?.message ?? "", /beside is shown no longer/);
 });

@@ -343,11 +343,43 @@ test("a fair test is won by the largest gain, if it is no tie and chance and the
   );
   assert.match(
     say({ a: [0.1, 0.8, 12], b: [0.2, 0.6, 18], centre: [0.15, 0.7, 13] }),
-    /^Nothing here is better than chance: “map b” is better than 18 of 20 random orders\. With 26% .* 60% of “cat” are left; /,
+    /^Nothing here is better than chance: “map b” is better than 18 of 20 random orders\. With 26% .* in its order “cat” is at 60%; /,
   );
   assert.match(
     say({ a: [0.1, 0.99, 20], b: [0.4, 0.95, 20], centre: [0, 0.99, 20] }),
-    /^Nothing here takes “cat” away: with 26% .* order of “map b” it has 95%, and had 90%; /,
+    /^Nothing here takes “cat” away: with 26% .* order of “map b” it is at 95%, and was at 90%; /,
+  );
+});
+
+test("where a likeness falls in a fair test, its finding names the other picture, and cosines", () => {
+  const explanations = { other: { manifest: { photo: { name: "cat.jpg" } } } };
+  const result = (first) => ({
+    target: null,
+    removed: [0, 0.25, 1],
+    orders: 20,
+    maps: { a: { gain: 0.2, beaten: 20, first }, centre: { gain: 0, beaten: 10, first: [0.834, 0.5, 0] } },
+  });
+  const maps = [
+    { key: "a", name: "map a" },
+    { key: "centre", name: "the middle" },
+  ];
+  const say = (language, first) =>
+    fairFinding(
+      { t: translator(language), source: { explanations } },
+      /** @type {any} */ (result(first)),
+      maps,
+    );
+  assert.equal(
+    say("en", [0.834, -0.061, 0]),
+    "“map a” orders the squares best: with 25% of them out in its order the likeness to cat.jpg falls from 0.83 to −0.06; the middle 0.50.",
+  );
+  assert.equal(
+    say("ko", [0.834, 0.41, 0]),
+    "칸의 순서를 가장 잘 매긴 맵은 “map a”입니다. 그 순서로 칸의 25%를 빼면 cat.jpg와 닮은 정도가 0.83에서 0.41까지 떨어집니다. the middle 0.50.",
+  );
+  assert.match(
+    say("en", [0.834, 0.9, 0]),
+    /^Nothing here takes the likeness to cat\.jpg away: .* is at 0\.90, and was at 0\.83/,
   );
 });
 

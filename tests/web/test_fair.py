@@ -193,3 +193,45 @@ def test_orders_of_a_fair_test_travel(models):
     result = pickle.loads(pickle.dumps(fulfil(there, models)))
     assert (result.summary["done"], result.summary["all"]) == (1, 13)
     assert len(repr(order)) < 300  # no picture gets into a log
+
+
+@pytest.mark.parametrize("name", ["cls", "registers"])
+def test_the_likeness_to_the_picture_beside_falls_as_in_python(desk, models, upload, name):
+    """Of a model with classes and of one without; and its figure names the picture."""
+    model = ModelKey(f"tiny-{name}")
+    turned = uploaded(desk, data=encoded(photo()[::-1].copy()))
+    key, other = shown(desk, upload, model.name), shown(desk, turned, model.name)
+    like = {"target": "like", "other": {"id": other}}
+    replies = finished(desk, key, **like)
+    assert replies[-1]["done"] == replies[-1]["all"]
+    here, there = (
+        vitviz.analyze(models.get(model), one) for one in (photo(), photo()[::-1].copy())
+    )
+    expected = here.fair_test(*KEYS, target=there).to_dict()
+    result = replies[-1]["result"]
+    assert result["target"] is None
+    for ours, theirs in zip(result["band"], expected["band"], strict=True):
+        assert ours == pytest.approx(theirs)
+    for one, figures in expected["maps"].items():
+        figures.pop("sentence")
+        assert result["maps"][one].keys() == figures.keys()
+        for figure, value in figures.items():
+            assert result["maps"][one][figure] == pytest.approx(value), figure
+    assert ask(desk, key, **like | {"other": {"id": key}})["done"] == 1  # another test
+    assert "are needed" in ask(desk, key, target="like")["error"]
+    assert "has expired" in ask(desk, key, **like | {"other": {"id": "x"}})["error"]
+    elsewhere = shown(desk, upload, "tiny-grey")
+    refused = ask(desk, key, **like | {"other": {"id": elsewhere}})
+    assert "same model" in refused["error"]
+
+
+def test_a_figure_of_a_likeness_names_the_picture_beside(desk, upload):
+    turned = uploaded(desk, data=encoded(photo()[::-1].copy()), name="c&t.png")
+    key, other = shown(desk, upload), shown(desk, turned)
+    selected = {"token": 0, "partner": 0, "layer": 0, "head": -1, "direction": "from", "first": 0}
+    selected |= {"residual": 0.5, "head_fusion": "mean", "scale": "heads"}
+    wanted = {"id": key, "kind": "explanations", "format": "svg", "explainers": KEYS} | selected
+    reply = desk.ask("figure", wanted | {"target": "like", "other": {"id": other}})
+    svg = base64.b64decode(reply["data"]).decode()
+    assert "for the likeness to c&amp;t.png" in svg
+    assert "error" in desk.ask("figure", wanted | {"target": "like"})

@@ -55,9 +55,9 @@ class Removal:
     def score(self) -> Message:
         """Name of the number that falls in the curves: a probability, or the likeness to which."""
         if self.target is not None:
-            return Message("experiments.score_probability")
-        name = self.liked or Message("experiments.score_vector")
-        return Message("experiments.score_likeness", name=name)
+            return Message("experiments.fair_probability")
+        name = self.liked or Message("experiments.vector_target")
+        return Message("experiments.fair_likeness", name=name)
 
     def band(self) -> tuple[Tensor, Tensor]:
         """The range that holds 90 % of the random orders at each step: low, high. (S,) each"""

@@ -3,7 +3,7 @@
 import { EXPLAINER_KEYS, KINDS } from "../engine/tables.js";
 import { centreMap, keptAt, planOf, removalOf } from "../maths/fairness.js";
 import { writeSafetensors } from "../maths/safetensors.js";
-import { LIKE } from "./explanations.js";
+import { LIKE, keyOf } from "./explanations.js";
 import { notHere } from "./files.js";
 
 const NAME = /^explain-([a-z_0-9]+)-(\d+)-(\d+|any|like)$/;
@@ -94,7 +94,8 @@ export function fairStep(question, wanted) {
   return mine;
 }
 
-async function step({ explainers, token, target }, wanted) {
+async function step(question, wanted) {
+  const { explainers, token, target, other } = question;
   const {
     engine,
     known: {
@@ -106,7 +107,9 @@ async function step({ explainers, token, target }, wanted) {
     grid,
     manifest: { model, pass },
   } = source;
-  const key = [...explainers, token, target].join("/");
+  const beside = source.explanations.other;
+  if (other && beside?.asked.id !== other.id) throw new Error("the picture beside is shown no longer");
+  const key = keyOf(question);
   const test =
     tests.get(source)?.key === key
       ? /** @type {NonNullable<ReturnType<typeof tests.get>>} */ (tests.get(source))
@@ -124,13 +127,15 @@ async function step({ explainers, token, target }, wanted) {
     (patch) => !pass.removed.includes(patch),
   );
   const ordered = { centre: centreMap(grid), ...test.maps };
+  const like = target === LIKE && !missing ? await besideOf(source) : null;
   const plan = planOf(ordered, patches, config.global_pool !== "token");
   const isFull = test.columns.length === plan.counts.length; // its result was made for a run that was stopped
   for (let left = missing || isFull ? 0 : test.columns.length === 0 ? 2 : 1; left > 0; left--) {
     const kept = keptAt(plan, test.columns.length);
     const task = {
       ...passOf(wanted),
-      target,
+      target: like ? -1 : target,
+      like,
       kept: test.columns.length === 0 ? kept.slice(0, 1) : kept,
       temperature: model.temperature,
       outputs: model.outputs,
@@ -145,6 +150,6 @@ async function step({ explainers, token, target }, wanted) {
     done,
     all: maps + plan.counts.length - 1,
     seconds: test.seconds,
-    ...(isDone ? { result: removalOf(plan, test.columns, target) } : {}),
+    ...(isDone ? { result: removalOf(plan, test.columns, target === LIKE ? null : target) } : {}),
   };
 }

@@ -120,6 +120,11 @@ export class Explanations {
   }
 }
 
+/** The key of the question of a fair test. @param {import("./fairtest.js").Question} question */
+export function keyOf({ explainers, token, target, other }) {
+  return [...explainers, token, target, ...(other ? [JSON.stringify(other)] : [])].join("/");
+}
+
 /** Whether two manifests are of two pictures in one model, both as they are. */
 const isAnother = (one, other) =>
   one.pass.id !== other.pass.id &&

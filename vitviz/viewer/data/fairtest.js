@@ -2,6 +2,8 @@
  * A fair test of one picture: the page or the host does one step for each question, until it has the result.
  */
 
+import { LIKE, keyOf } from "./explanations.js";
+
 /**
  * The host is asked again after this long while it serves others, for at most `PATIENCE_MS` without a step.
  */
@@ -9,12 +11,13 @@ const BUSY_MS = 700;
 const PATIENCE_MS = 60000;
 
 /**
- * @typedef {{explainers: string[], token: number, target: number|"like"|null}} Question
+ * @typedef {{explainers: string[], token: number, target: number|"like"|null,
+ *   other?: import("../types.js").Asked}} Question  other: the picture beside, where the likeness to it falls
  * @typedef
  *   {{deletion: number, insertion: number, gain: number, beaten: number, first: number[], last: number[]}}
  *   Tested
- * @typedef {{target: number, removed: number[], band: [number[], number[]], orders: number,
- *   maps: Record<string, Tested>}} Result
+ * @typedef {{target: number|null, removed: number[], band: [number[], number[]], orders: number,
+ *   maps: Record<string, Tested>}} Result  target: null where a likeness falls
  */
 
 /** The fair test of one analysis; one runs at a time, and the last result stays. */
@@ -61,10 +64,11 @@ export class FairTest {
     return model.grid.rows * model.grid.cols - (pass.removed?.length ?? 0);
   }
 
-  /** Whether there is anybody who can do it. */
-  get possible() {
+  /** Whether there is anybody who can do it. @param {Pick<Question, "target">} question */
+  isPossible({ target }) {
     const { model, pass } = this.manifest;
-    return this.ask !== null && pass.predictions.length > 0 && model.outputs !== "value" && this.patches > 1;
+    const falls = target === LIKE || (pass.predictions.length > 0 && model.outputs !== "value");
+    return this.ask !== null && falls && this.patches > 1;
   }
 
   /** The result for this question, if the last test was of it. @param {Question} question */
@@ -124,10 +128,6 @@ export class FairTest {
       if (!this.running) return;
     }
   }
-}
-
-function keyOf({ explainers, token, target }) {
-  return [...explainers, token, target].join("/");
 }
 
 /**

@@ -7,7 +7,7 @@ import { plainKernels } from "./kernels.js";
 import { makeMachine } from "./machine.js";
 import { SelectionError, Surgery } from "./surgery.js";
 import { fooled } from "./fooling.js";
-import { EXPLAINERS, probabilities } from "./explain.js";
+import { EXPLAINERS, scores } from "./explain.js";
 import { cosineOf, featured } from "./likeness.js";
 import { normalised } from "../maths/pixels.js";
 import { encode, head, poolShares, put, taken, tokenize } from "./vit.js";
@@ -63,7 +63,7 @@ const MOST_FOOLED = 20;
 /**
  * Input of a longer task: a pass, and the class `target` (-1: none). With `explainer`, a key, and `token` the
  * result is an `Explained`; without, the probability of the class with only the patches of each list in
- * `kept`. like: another picture, as `picture`: the likeness to it is explained in place of a class, and the result
+ * `kept`. like: another picture, as `picture`: the likeness to it stands in place of the class, and an `Explained`
  * has it as `likeness`.
  * @typedef
  *   {Wish & {target: number, like?: Uint8Array|null, explainer?: string, token?: number, kept?: number[][],
@@ -198,7 +198,7 @@ export class Core {
     const answering = like ? featured(m, this.#labels) : m;
     const of = { m, pass, surgery, pixels: normalised(m, pass.picture), target, like, answering };
     if (like) of.pass = { ...pass, logits: /** @type {Float32Array} */ (pass.vector) };
-    if (!explainer) return yield* probabilities(of, kept, outputs, temperature);
+    if (!explainer) return yield* scores(of, kept, outputs, temperature);
     if (!Object.hasOwn(EXPLAINERS, explainer)) throw new SelectionError("no_class", {});
     const made = EXPLAINERS[explainer](of, token);
     const found = "next" in made ? yield* made : made;

@@ -412,17 +412,20 @@ export const EXPLAINERS = {
 };
 
 /**
- * The probability of the class with only the patches of each list.
+ * The probability of the class, or the likeness, with only the patches of each list.
  * @param {Case} of
  * @param {number[][]} kept  lists of patches
  * @param {import("../types.js").Outputs} outputs  what they mean; of values there are none: NaN
  * @param {number} temperature
  * @returns {Generator<number, Float32Array, void>}
  */
-export function* probabilities(of, kept, outputs, temperature) {
+export function* scores(of, kept, outputs, temperature) {
   const found = new Float32Array(kept.length);
   for (const [at, patches] of kept.entries()) {
-    found[at] = probabilitiesOf(logitsWith(of, patches), outputs, temperature)?.[of.target] ?? NaN;
+    const logits = logitsWith(of, patches);
+    found[at] = of.like
+      ? scoreOf(of, logits)
+      : (probabilitiesOf(logits, outputs, temperature)?.[of.target] ?? NaN);
     yield (at + 1) / kept.length;
   }
   return found;

@@ -58,8 +58,8 @@ function areaOf(curve, removed) {
 /**
  * The result of a test.
  * @param {Plan} plan
- * @param {ArrayLike<number>[]} columns  the probability of the class at each step, for each order
- * @param {number} target  the class
+ * @param {ArrayLike<number>[]} columns  the probability of the class, or the likeness, at each step, for each order
+ * @param {number|null} target  the class; null: a likeness
  */
 export function removalOf({ names, ways, counts }, columns, target) {
   const removed = counts.map((count) => count / ways[0].length);

@@ -79,6 +79,26 @@ export function topShare(lines) {
 }
 
 /**
+ * The ends of an axis of shares or cosines: 0 and `topShare`; below 0 as far as a line goes, rounded alike.
+ * @param {number[][]} lines
+ * @returns {[number, number]}
+ */
+export function spanOf(lines) {
+  const lowest = Math.min(...lines.flat());
+  return [lowest < 0 ? -topShare([[-lowest]]) : 0, topShare(lines)];
+}
+
+/**
+ * Ticks of the axis of `spanOf`; an end so near to 0 that their texts would overlap has none.
+ * @param {[number, number]} span
+ */
+export function ticksOf([low, top]) {
+  return low === 0
+    ? [0, top / 2, top]
+    : [low, 0, top].filter((at) => at === 0 || Math.abs(at) > (top - low) / 8);
+}
+
+/**
  * Ticks of an axis of ranks: 1, 10, 100, ... and the largest rank.
  * @param {number} count
  * @returns {number[]}

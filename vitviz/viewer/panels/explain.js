@@ -137,8 +137,7 @@ function saves(app) {
   const known = Object.keys(columns).length > 0;
   // A figure does not begin what nobody has looked at: some maps cost hundreds of passes.
   const drawn = shown.every(({ key }) => Object.hasOwn(columns, key));
-  // The host draws those of a class.
-  const figures = drawn && targetOf(selection, source) !== LIKE ? ["explanations"] : [];
+  const figures = drawn ? ["explanations"] : [];
   return {
     tables: { ...(known ? { explanations: tokenTable(app, columns) } : {}), ...fairTables(app) },
     figures,

@@ -3,6 +3,7 @@
 import { ofBase64 } from "../data/files.js";
 import { fileName } from "../maths/csv.js";
 import { SPOTLIGHT } from "../maths/colour.js";
+import { LIKE } from "../data/explanations.js";
 import { mainExplainer, shownExplainers, targetOf } from "../state/explaining.js";
 import { overlayNamed } from "../state/overlays.js";
 import { el, setText, show } from "../parts/dom.js";
@@ -149,6 +150,7 @@ export function createSaving(app, look) {
     const { token, layer, head, direction, first, residual, fusion } = selection;
     // The pointer shows other maps, but another explanation would cost passes of the model.
     const explained = EXPLAINED[kind]?.(selection, source).map(({ key }) => key);
+    const target = explained && targetOf(selection, source);
     const reply = await /** @type {any} */ (app.backend).ask("figure", {
       ...source.asked,
       kind,
@@ -163,8 +165,9 @@ export function createSaving(app, look) {
       head_fusion: fusion,
       scale: app.taste.scale,
       spotlight: app.taste.colours === SPOTLIGHT,
-      ...(explained ? { explainers: explained, target: targetOf(selection, source) ?? -1 } : {}),
+      ...(explained ? { explainers: explained, target: target ?? -1 } : {}),
       ...(OF_BOTH.includes(kind) ? { other: app.second.app.source.asked } : {}),
+      ...(target === LIKE ? { other: source.explanations.other.asked } : {}),
     });
     return new Blob([ofBase64(reply.data)]);
   }

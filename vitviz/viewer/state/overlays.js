@@ -5,8 +5,7 @@ import { evenScale } from "../maths/difference.js";
 import { placeOf } from "../maths/geometry.js";
 import { insideMap, insideMeans } from "../maths/inside.js";
 import { patchScale, perToken, similarityScale, spanOf } from "../maths/scales.js";
-import { LIKE } from "../data/explanations.js";
-import { mainExplainer, questionOf, targetOf } from "./explaining.js";
+import { mainExplainer, questionOf } from "./explaining.js";
 import { attentionScale, isGone } from "./sharedscale.js";
 
 /**
@@ -14,14 +13,13 @@ import { attentionScale, isGone } from "./sharedscale.js";
  * are none.
  * @typedef {{kind: string, values: Float32Array|null,
  *   scale: import("../maths/scales.js").Scale, colours: string, uniform: number|null,
- *   painted?: Float32Array|null, told?: "rotary"|"bias", alike?: boolean, decimals?: number,
+ *   painted?: Float32Array|null, told?: "rotary"|"bias", decimals?: number,
  *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"gone"|
  *     "positions"|"noPositions"|"explaining"|"explainFailed"|"explainAbsent"}} Overlay
  *   kind: the id of its row
  *   uniform: the value of uniform attention, null for values that are no shares of attention
  *   painted: red, green, blue of each patch, in place of values
  *   told: what is shown in place of learned positions: what those inside attention do to a score
- *   alike: the likeness of two pictures is explained, of which the host draws no figure
  *   decimals: of the numbers in the legend, where they are not those of the row
  * @typedef {(app: import("../main.js").App, token: number) => Partial<Overlay>} ValuesOf
  */
@@ -217,8 +215,7 @@ function explanation(app) {
   const file = app.source.explanations.of(questionOf(app.selection, app.source, one));
   const found = file.get();
   const missing = found ? null : file.error ? "explainFailed" : file.exists ? "explaining" : "explainAbsent";
-  const alike = targetOf(app.selection, app.source) === LIKE;
-  return { uniform: null, missing, alike, ...drawnBy(one, found, app) };
+  return { uniform: null, missing, ...drawnBy(one, found, app) };
 }
 
 /**

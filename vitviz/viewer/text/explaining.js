@@ -2,7 +2,7 @@
 
 import { LIKE } from "../data/explanations.js";
 import { LIMITS } from "../engine/tables.js";
-import { grouped, percent } from "../maths/numbers.js";
+import { grouped, percent, signed } from "../maths/numbers.js";
 import { mainExplainer, targetOf } from "../state/explaining.js";
 import { languageOf } from "./language.js";
 import { labelName, tokenName } from "./words.js";
@@ -72,12 +72,45 @@ export function costText(explainer, found, t) {
 export const SURE = 0.95;
 
 /**
+ * Words and numbers of what falls in a fair test: the probability of a class, or the likeness to the picture
+ * beside. score: its name; what: in a sentence; measure: with its unit; text: a value of it.
+ * @param {number|"like"|null} target
+ * @param {import("../main.js").App} app
+ */
+export function fallingOf(target, app) {
+  const { t, source } = app;
+  if (target === LIKE) {
+    const name = source.explanations.other?.manifest.photo.name ?? "";
+    const score = t("experiment.fair_likeness", { name });
+    return {
+      score,
+      what: t("fairWhatLike", { score }),
+      measure: t("likenessTo", { name }) + ": " + t("likenessWhy"),
+      text: (value) => signed(value).trim(),
+    };
+  }
+  const label = target === null ? "" : className(target, app);
+  return {
+    score: t("experiment.fair_probability"),
+    what: t("fairWhat", { label }),
+    measure: t("fairMeasure", { label }),
+    text: percent,
+  };
+}
+
+/**
  * A sentence about one map of a fair test, from its figures; see `Removal.sentence` in Python.
  * @param {string} key
  * @param {string} name
  * @param {import("../data/fairtest.js").Result} result
+ * @param {string} score  the name of what falls
  */
-export function fairSentence(key, name, { maps, orders }, t) {
+export function fairSentence(key, name, result, score, t) {
+  const sentence = orderSentence(key, name, result, t);
+  return result.target === null ? t("experiment.fair_like", { score, sentence }) : sentence;
+}
+
+function orderSentence(key, name, { maps, orders }, t) {
   const { beaten, gain } = maps[key];
   const values = { name, beaten, orders };
   if (beaten < SURE * orders) return t("experiment.fair_chance", values);

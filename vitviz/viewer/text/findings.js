@@ -3,6 +3,7 @@
  * explains it has the name of CLS alone.
  */
 
+import { LIKE } from "../data/explanations.js";
 import { holdingHalf, prefixKind, strongest } from "../maths/attention.js";
 import { placeOf } from "../maths/geometry.js";
 import { insideMeans } from "../maths/inside.js";
@@ -14,7 +15,7 @@ import { byGain, quarterOf } from "../maths/removal.js";
 import { LEAST_TIMES } from "../maths/scales.js";
 import { waveSimilarity } from "../maths/waves.js";
 import { answerOf, isAnswer, nameOf, rivalsOf, whyNone } from "./answer.js";
-import { SURE, className, explainerName } from "./explaining.js";
+import { SURE, explainerName, fallingOf } from "./explaining.js";
 import { labelName, tokenName } from "./words.js";
 
 /**
@@ -259,6 +260,8 @@ export function explainFinding(app, maps) {
  */
 export function fairFinding(app, result, maps) {
   const { target, removed, orders, maps: curves } = result;
+  const { what, text } = fallingOf(target ?? LIKE, app);
+  const number = target === null ? text : roughly;
   const at = quarterOf(removed);
   const centre = maps[maps.length - 1];
   const [first, ...rest] = byGain(result, maps);
@@ -267,15 +270,15 @@ export function fairFinding(app, result, maps) {
   const best = tied.includes(centre) ? centre : first;
   const { beaten } = curves[best.key];
   const { [0]: whole, [at]: left } = curves[best.key].first;
-  const nameAndShare = ({ key, name }) => name + " " + roughly(curves[key].first[at]);
+  const nameAndShare = ({ key, name }) => name + " " + number(curves[key].first[at]);
   const others = [first, ...rest].filter((map) => map !== best).map(nameAndShare);
   const words = {
     name: best.name,
     names: tied.map(({ name }) => name).join(", "),
-    label: className(target, app),
+    what,
     gone: roughly(removed[at]),
-    whole: roughly(whole),
-    left: roughly(left),
+    whole: number(whole),
+    left: number(left),
     others: others.length > 0 ? app.t("fairOthers", { others: others.join(", ") }) : "",
     beaten,
     orders,

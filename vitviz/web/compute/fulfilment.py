@@ -21,7 +21,7 @@ from ...model.loaded import ModelCard
 from ...payload import in_page, page
 from ...payload.explanations import passes_of
 from ...payload.payload import late_file, late_path, pack
-from ...probe.analysis import Analysis, analyze
+from ...probe.analysis import Analysis, Target, analyze
 from ...probe.capture.grid import PatchGrid
 from ...probe.capture.selection import choose
 from ...probe.explain import fairness
@@ -152,19 +152,23 @@ def _late(order: LateOrder, models: ModelSource, turn: Turn, _stages: _Stages) -
 def _fair(order: FairOrder, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
     """Compute the next map, or after all maps the next column; after the last one the result."""
     held, keys = _held(order, models), list(dict.fromkeys(order.keys))
-    fairness.check_outputs(held.card.outputs)
+    target: Target = Analysis.from_bytes(order.other) if order.other else None
+    if target is None:
+        fairness.check_outputs(held.card.outputs)
+        target = held.class_index(order.target, "fair_test")
     passes = fairness.passes_of(len(keys) + 1)
     passes += sum(chosen(key).passes(held.grid) for key in keys)
     _check_work(held.card, passes, limits.TESTING_WORK)
     maps, columns = dict(order.maps), [*order.columns]
-    target = held.class_index(order.target, "fair_test")
     with _leaving_room(held.card, passes), turn(), stages("pass"):
         if missing := [key for key in keys if key not in maps]:
             token = choose("token", order.token, held.trace.num_tokens)
             case = held.case(missing[0], target=target)
             maps[missing[0]] = chosen(missing[0])(case, token).tolist()
             return _step(maps, columns, len(keys) + fairness.STEPS)
-        case = replace(held.case("centre"), vit=models.get(order.model).vit, target=target)
+        case = held.case("centre", target=target)
+        if isinstance(target, int):
+            case = replace(case, vit=models.get(order.model).vit, target=target)
         plan = fairness.plan_of(case, {key: torch.tensor(maps[key]) for key in keys})
         for step in (0, 1) if not columns else (len(columns),):
             column = plan.column(case, step, held.card.temperature, held.card.outputs)

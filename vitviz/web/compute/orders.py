@@ -84,6 +84,7 @@ class FairOrder:
 
     saved, model         as in `LateOrder`
     keys, token, target  the tested explainers, the token that they explain, and the class
+    other                as in `LateOrder`: in place of a class the likeness to it falls
     maps, columns        results of earlier steps: the values by explainer, and the probabilities by
                          step
     """
@@ -93,6 +94,7 @@ class FairOrder:
     keys: Sequence[str]
     token: int = 0
     target: int | None = None
+    other: bytes = field(default=b"", repr=False)
     maps: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
     columns: Sequence[Sequence[float]] = field(default=(), repr=False)
 

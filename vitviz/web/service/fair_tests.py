@@ -22,19 +22,26 @@ class BusyError(VitvizError):
 
 
 class WantedTest(NamedTuple):
-    """The parameters of a test: explainers, the token whose view they take, and the class."""
+    """The parameters of a test: explainers, the token whose view they take, and the class; or as
+    `other` the pass of another picture, as a question: the likeness to it falls.
+    """
 
     keys: tuple[str, ...]
     token: int
-    target: int
+    target: int | None
+    other: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, question: Any) -> "WantedTest":
         """Check a question, which can be any JSON. Raises `SelectionError`."""
         match question:
-            case {"explainers": [*keys], "token": int(token), "target": int(target)} if keys:
-                some = dict.fromkeys(chosen(key).key for key in keys[: len(EXPLAINERS)])
-                return cls(tuple(some), token, target)
+            case {"explainers": [*keys], "token": int(token), "target": target} if keys:
+                some = tuple(dict.fromkeys(chosen(key).key for key in keys[: len(EXPLAINERS)]))
+                match question:
+                    case {"target": int()}:
+                        return cls(some, token, target)
+                    case {"target": "like", "other": {}}:
+                        return cls(some, token, None, question["other"])
         raise SelectionError("id, explainers, token and target are needed")
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ...errors import SelectionError, VitvizError, WeightsError
 from ...languages import Message
+from ...payload.explanations import LIKE
 from ...probe.analysis import Analysis
 from ...probe.capture.selection import choose
 from ...probe.explain.explainers import EXPLAINERS, chosen
@@ -36,7 +37,8 @@ class Given:
 class WantedFigure:
     """A requested figure, and the viewer's selection. `draw` checks the numbers.
 
-    explainers, target  the explainers to draw, and the class; None for no class
+    explainers, target  the explainers to draw, and the class; None for no class; `LIKE`: the
+               likeness to `other`
     other      the pass to compare with, as a question; None: no comparison
     spotlight  whether the photo itself is dimmed
     """
@@ -53,7 +55,7 @@ class WantedFigure:
     head_fusion: str
     scale: str
     explainers: tuple[str, ...] = ()
-    target: int | None = None
+    target: int | str | None = None
     other: Mapping[str, Any] | None = None
     spotlight: bool = False
 
@@ -122,6 +124,10 @@ def _more(question: Mapping[str, Any]) -> dict[str, Any]:
     match question:
         case {"target": int(target)} if target != -1:
             more["target"] = target
+        case {"target": "like", "other": {}}:
+            more["target"] = LIKE
+        case {"target": "like"}:
+            raise SelectionError(Message("web.not_beside"))
     match question:
         case {"other": {**other}}:
             more["other"] = other
@@ -167,9 +173,12 @@ def _attention(draw: Any, analysis: Analysis, wanted: WantedFigure, _given: Give
 def _explanations(draw: Any, analysis: Analysis, wanted: WantedFigure, given: Given) -> Any:
     if not given.maps:
         raise SelectionError(Message("web.no_explainers"))
-    return draw.explained(
-        analysis, given.maps, wanted.token, wanted.target, spotlight=wanted.spotlight
-    )
+    named = {"spotlight": wanted.spotlight}
+    if wanted.target == LIKE:
+        assert given.other is not None
+        name = given.other.photo_name or "the picture beside"
+        return draw.explained(analysis, given.maps, wanted.token, likeness=name, **named)
+    return draw.explained(analysis, given.maps, wanted.token, wanted.target, **named)
 
 
 def _answers(draw: Any, analysis: Analysis, _wanted: WantedFigure, given: Given) -> Any:

@@ -1,6 +1,7 @@
 """Questions of a viewer about its analysis, computed on request outside of Gradio's queue."""
 
 import base64
+from collections.abc import Mapping
 from typing import Any
 
 from safetensors.torch import load
@@ -8,7 +9,7 @@ from torch import Tensor
 
 from ...errors import SelectionError, VitvizError
 from ...languages import Message
-from ...payload.explanations import explanation_name
+from ...payload.explanations import LIKE, explanation_name
 from ...payload.payload import POOLING, late_file, late_path, needs_model
 from ...probe.analysis import Analysis
 from ...probe.explain.explainers import EXPLAINERS
@@ -87,15 +88,17 @@ class Questions:
         """
         wanted, known = WantedTest.of(question), self._analyses.known(ref.id)
 
-        def order(**step: Any) -> FairOrder:
-            return FairOrder(saved=self._analyses.saved(ref), model=known.shown.model, **step)
+        def order(other: dict[str, Any] | None, **step: Any) -> FairOrder:
+            beside = self._analyses.saved(PassRef.of(other)) if other else b""
+            saved = self._analyses.saved(ref)
+            return FairOrder(saved=saved, model=known.shown.model, other=beside, **step)
 
         try:
             return dict(self._tests.advance(ref.key, wanted, order))
         except BusyError as error:
             return {**refused(error.message), "busy": True}
 
-    def _late_file(self, ref: PassRef, name: str, other: dict[str, Any] | None = None) -> bytes:
+    def _late_file(self, ref: PassRef, name: str, other: Mapping[str, Any] | None = None) -> bytes:
         """The bytes of a late file. The engine makes files that need a model, without a turn of
         ours, since they can wait long for one of its own. `other`: the pass that it compares with.
         """
@@ -134,7 +137,8 @@ class Questions:
     def _explained(self, ref: PassRef, explainer: str, wanted: WantedFigure) -> Tensor:
         """The values of an explainer, rounded as for a viewer."""
         target = wanted.target if "class" in EXPLAINERS[explainer].needs else None
-        data = self._late_file(ref, explanation_name(explainer, wanted.token, target))
+        name = explanation_name(explainer, wanted.token, target)
+        data = self._late_file(ref, name, wanted.other if target == LIKE else None)
         return load(data)["values"]
 
     def take_home(self, ref: PassRef, question: Any) -> dict[str, Any]:

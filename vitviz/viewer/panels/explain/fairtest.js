@@ -5,7 +5,7 @@
 
 import { LIKE } from "../../data/explanations.js";
 import { questionOf, shownExplainers } from "../../state/explaining.js";
-import { className, explainerName, fairSentence, timeText } from "../../text/explaining.js";
+import { explainerName, fairSentence, fallingOf, timeText } from "../../text/explaining.js";
 import { reasonOf } from "../../text/refusal.js";
 import { el, setText, show } from "../../parts/dom.js";
 import { byGain, quarterOf } from "../../maths/removal.js";
@@ -21,7 +21,13 @@ const CENTRE = "centre"; // Python adds it to every test
 function askedOf({ selection, source }) {
   const shown = shownExplainers(selection, source);
   const { token, target } = questionOf(selection, source, shown[0]);
-  return { explainers: shown.map(({ key }) => key), token, target };
+  const { other } = source.explanations;
+  return {
+    explainers: shown.map(({ key }) => key),
+    token,
+    target,
+    ...(target === LIKE && other ? { other: other.asked } : {}),
+  };
 }
 
 /**
@@ -55,6 +61,7 @@ export function createFairTest(app) {
   const body = el("tbody");
   const table = createTable(t, ["fairMap", "fairDeletion", "fairInsertion", "fairGain", "fairBeaten"], body);
   const about = el("p", { class: "vv-note" });
+  const intro = el("p", { class: "vv-intro" });
   const found = el(
     "div",
     { class: "vv-fair-found" },
@@ -67,28 +74,30 @@ export function createFairTest(app) {
     "section",
     { class: "vv-card-part vv-fair" },
     el("h4", { text: t("fairTitle") }),
-    el("p", { class: "vv-intro", text: t("fairIntro") }),
+    intro,
     el("div", { class: "vv-pair vv-on-a-line" }, run, stop),
     progress,
     status,
     found,
   );
   let drawn = null;
-  let shown = null; // {best, step, steps}: the map whose order the pictures show, and how far
+  let shown = null; // {best, step, steps, text}: the map whose order the pictures show, how far, and numbers
   return { root, render };
 
   function render() {
     const request = askedOf(app);
     fairTest.follow(request);
-    show(root, request.target !== LIKE); // it follows a probability
+    const falling = fallingOf(request.target, app);
+    const possible = fairTest.isPossible(request);
+    setText(intro, t("fairIntro", falling));
     const { running, error, waiting, share } = fairTest;
     const done = fairTest.of(request);
-    show(run, fairTest.possible && !running);
+    show(run, possible && !running);
     show(stop, running !== "");
     show(progress, running !== "");
     if (waiting) progress.removeAttribute("value");
     else progress.value = share;
-    const text = !fairTest.possible
+    const text = !possible
       ? t(whyNot(request))
       : running
         ? t(waiting ? "fairWaiting" : "fairRunning")
@@ -99,13 +108,13 @@ export function createFairTest(app) {
     show(status, text !== "");
     show(found, done !== null);
     if (!done) return;
-    if (drawn !== done) draw(done, request.explainers);
+    if (drawn !== done) draw(done, request.explainers, falling);
     drawn = done;
     vanish(done.result);
   }
 
   function whyNot({ target }) {
-    if (app.source.manifest.model.outputs === "value") return "fairValue";
+    if (target !== LIKE && app.source.manifest.model.outputs === "value") return "fairValue";
     if (app.source.fairTest.patches < 2) return "fairFew";
     return target === null ? "fairNoClasses" : "fairNoHost";
   }
@@ -118,18 +127,18 @@ export function createFairTest(app) {
     for (const chart of charts) chart.mark(result.removed[step]);
     for (const picture of pictures) {
       show(picture.root, values !== undefined);
-      if (values) picture.render(result, best, values, step);
+      if (values) picture.render(result, best, values, step, shown.text);
     }
   }
 
-  function draw({ result, seconds }, keys) {
+  function draw({ result, seconds }, keys, { score, measure, text }) {
     const names = [...keys.filter((key) => key !== CENTRE), CENTRE];
     const nameOf = (key) => {
       const explainer = explanations.named(key);
       return explainer ? explainerName(explainer, app) : key;
     };
     const lines = names.map((key, at) => ({ key, name: nameOf(key), series: key === CENTRE ? 5 : at }));
-    for (const chart of charts) chart.draw(result, lines);
+    for (const chart of charts) chart.draw(result, lines, score);
     setText(verdict, fairFinding(app, result, lines));
     const all =
       app.source.grid.tokens - app.source.grid.prefix - (app.source.manifest.pass.removed?.length ?? 0);
@@ -145,11 +154,14 @@ export function createFairTest(app) {
       format: (step) => t("fairStep", { gone: Math.round(result.removed[step] * all), all }),
     });
     const asked = lines.length > 1 ? lines.slice(0, -1) : lines; // the centre may be tested alone
-    shown = { best: byGain(result, asked)[0], step: quarterOf(result.removed), steps };
+    shown = { best: byGain(result, asked)[0], step: quarterOf(result.removed), steps, text };
     knob.replaceChildren(steps.root);
     sentences.replaceChildren(
       ...lines.map(({ key, name, series }) =>
-        el("li", { class: "vv-fair-name vv-series-" + series, text: fairSentence(key, name, result, t) }),
+        el("li", {
+          class: "vv-fair-name vv-series-" + series,
+          text: fairSentence(key, name, result, score, t),
+        }),
       ),
     );
     body.replaceChildren(
@@ -170,7 +182,7 @@ export function createFairTest(app) {
       about,
       t("fairAbout", {
         orders: result.orders,
-        label: className(result.target, app),
+        measure,
         time: timeText(seconds, t),
       }),
     );

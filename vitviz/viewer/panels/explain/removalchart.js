@@ -1,22 +1,22 @@
 /**
- * A chart of removal: the probability of the class while patches go, by several orders, over the band of
- * random ones.
+ * A chart of removal: the probability of the class, or the likeness, while patches go, by several orders, over
+ * the band of random ones.
  */
 
-import { topShare } from "../../maths/lines.js";
-import { percent } from "../../maths/numbers.js";
+import { spanOf, ticksOf } from "../../maths/lines.js";
+import { percent, signed } from "../../maths/numbers.js";
 import { el } from "../../parts/dom.js";
 import { svg } from "../../parts/svg.js";
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [320, 190, 40, 34, 8];
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [320, 206, 40, 34, 24];
 
 /**
  * @param {import("../../main.js").App} app
  * @param {string} curve  of each map: "first" if the most important patches go first, else "last"
  * @param {string} title
  * @returns {{root: HTMLElement, draw: (result: import("../../data/fairtest.js").Result,
- *   lines: {key: string, name: string, series: number}[]) => void, mark: (share: number) => void}}
- *   mark: marks how many of the patches are out
+ *   lines: {key: string, name: string, series: number}[], score: string) => void, mark: (share: number) => void}}
+ *   score: the name of what falls; mark: marks how many of the patches are out
  */
 export function createRemovalChart({ t }, curve, title) {
   const [inner, high] = [WIDTH - LEFT - 8, HEIGHT - BOTTOM - TOP];
@@ -35,22 +35,26 @@ export function createRemovalChart({ t }, curve, title) {
     for (const end of ["x1", "x2"]) marked.setAttribute(end, String(share * inner));
   }
 
-  function draw({ removed, band, maps }, lines) {
-    const top = topShare([...band, ...lines.map((line) => maps[line.key][curve])]);
-    const place = (values) => values.map((value, step) => pointOf(removed[step], value, top, inner, high));
+  function draw({ target, removed, band, maps }, lines, score) {
+    const span = spanOf([...band, ...lines.map((line) => maps[line.key][curve])]);
+    const [low, top] = span;
+    const place = (values) => values.map((value, step) => pointOf(removed[step], value, span, inner, high));
     const points = (values) => place(values).join(" ");
-    const ticks = [0, top / 2, top];
+    const ticks = ticksOf(span);
+    const text =
+      target === null ? (value) => signed(value).trim() : (value) => percent(value).replace(".0%", "%");
     body.replaceChildren(
       ...ticks.flatMap((value) => {
-        const y = high * (1 - value / top);
+        const y = (high * (top - value)) / (top - low);
         return [
           svg("line", { class: "vv-axis", x1: 0, x2: inner, y1: y, y2: y }),
-          svg("text", { x: -5, y: y + 4, "text-anchor": "end", text: percent(value).replace(".0%", "%") }),
+          svg("text", { x: -5, y: y + 4, "text-anchor": "end", text: text(value) }),
         ];
       }),
       ...[0, 0.5, 1].map((share) =>
         svg("text", { x: share * inner, y: high + 15, "text-anchor": "middle", text: 100 * share + "%" }),
       ),
+      svg("text", { x: 5 - LEFT, y: 11 - TOP, text: score }),
       svg("text", { x: inner / 2, y: high + 29, "text-anchor": "middle", text: t("fairAxis") }),
       svg("polygon", {
         class: "vv-fair-band",
@@ -73,6 +77,6 @@ export function createRemovalChart({ t }, curve, title) {
 }
 
 /** A point of a curve in a chart: "x,y". */
-export function pointOf(removed, value, top, width, height) {
-  return (removed * width).toFixed(1) + "," + (height * (1 - value / top)).toFixed(1);
+export function pointOf(removed, value, [low, top], width, height) {
+  return (removed * width).toFixed(1) + "," + ((height * (top - value)) / (top - low)).toFixed(1);
 }

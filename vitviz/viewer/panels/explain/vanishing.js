@@ -1,6 +1,5 @@
 /** The picture of a fair test: its patches vanish in the order of one map, step by step with the curves. */
 
-import { percent } from "../../maths/numbers.js";
 import { removalOrder } from "../../maths/removal.js";
 import { el, setText } from "../../parts/dom.js";
 import { createMarks } from "../../stage/marks.js";
@@ -11,7 +10,7 @@ import { createPicture } from "../../stage/picture.js";
  * @param {"first"|"last"} curve  which end of the order goes first
  * @returns {{root: HTMLElement,
  *   render: (result: import("../../data/fairtest.js").Result, one: {key: string, name: string}, values:
- *     Float32Array, step: number) => void}}
+ *     Float32Array, step: number, text: (value: number) => string) => void}}
  */
 export function createVanishing(app, curve) {
   const {
@@ -27,7 +26,7 @@ export function createVanishing(app, curve) {
   let [ordered, order] = [null, []];
   return {
     root: el("figure", { class: "vv-vanishing" }, picture.root, caption),
-    render({ removed, maps }, { key, name }, values, step) {
+    render({ removed, maps }, { key, name }, values, step, text) {
       if (ordered !== values)
         [ordered, order] = [values, removalOrder(values.subarray(grid.prefix), patches)];
       const count = Math.round(removed[step] * patches.length);
@@ -48,7 +47,7 @@ export function createVanishing(app, curve) {
         true,
       );
       marks.draw(curve === "first" ? order.slice(0, count) : order.slice(order.length - count));
-      setText(caption, t("fairLeft_" + curve, { name, left: percent(maps[key][curve][step]) }));
+      setText(caption, t("fairLeft_" + curve, { name, left: text(maps[key][curve][step]) }));
     },
   };
 }
