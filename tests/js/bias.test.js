@@ -1,9 +1,10 @@
 /** The bias of a score, by hand; operated.test.js holds whole maps to Python's. */
 
 import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { scoresOf } from "../../vitviz/viewer/maths/attention.js";
+import { layerOf, scoresOf } from "../../vitviz/viewer/maths/attention.js";
 import { biasOf, wayBetween } from "../../vitviz/viewer/maths/bias.js";
 
 const manifest = /** @type {any} */ ({ model: { grid: { rows: 2, cols: 3 }, num_heads: 2, num_tokens: 7 } });
@@ -59,4 +60,20 @@ test("a token in another place, and a query that has the row of another or none"
   );
   assert.equal(dealt(0, 2, 6), 28);
   assert.equal(dealt(0, 3, 6), 0);
+});
+
+test("a layer is made in one place, which alone asks for its bias", () => {
+  const isCut = () => false;
+  const numbers = { q: Float32Array.of(1), k: Float32Array.of(2), lse: Float32Array.of(3), bias: { bias } };
+  const model = { ...manifest.model, head_dim: 4, scale: 0.5 };
+  const { bias: own, ...layer } = layerOf(numbers, model, isCut);
+  const { q, k, lse } = numbers;
+  assert.deepEqual(layer, { q, k, lse, heads: 2, tokens: 7, dim: 4, scale: 0.5, isCut });
+  assert.equal(own?.(0, 6, 1), 28);
+  assert.equal(layerOf({ ...numbers, bias: {} }, model, null).bias, null);
+  const viewer = new URL("../../vitviz/viewer/", import.meta.url);
+  const callers = readdirSync(viewer, { recursive: true, encoding: "utf8" }).filter(
+    (name) => name.endsWith(".js") && /[^n] biasOf\(/.test(readFileSync(new URL(name, viewer), "utf8")),
+  );
+  assert.deepEqual(callers, ["maths/attention.js"]);
 });

@@ -4,8 +4,7 @@
  */
 
 import { KINDS, LIMITS } from "../engine/tables.js";
-import { attentionRows } from "../maths/attention.js";
-import { biasOf } from "../maths/bias.js";
+import { attentionRows, layerOf } from "../maths/attention.js";
 import { cutsOf } from "../maths/cuts.js";
 import { gridOf } from "../maths/geometry.js";
 import { headStatistics, normedRows, normsOf, principal, unitRowsOf } from "../maths/measures.js";
@@ -38,30 +37,14 @@ import { layerName } from "./layers.js";
  */
 export function filesOf(found, model, pass, known) {
   const { first, removed } = pass;
-  const {
-    num_heads: heads,
-    num_tokens: tokens,
-    head_dim: dim,
-    scale,
-    depth,
-    embed_dim: width,
-    image,
-  } = model;
+  const { num_heads: heads, num_tokens: tokens, head_dim: dim, depth, embed_dim: width, image } = model;
   const grid = gridOf({ model });
   const layers = /** @type {import("../engine/vit.js").Looked[]} */ (found.layers);
   // Whether heads add to the tokens what the model has them add.
   const mixes =
     isPlain(known.facts.config) && !found.interventions.some(({ kind }) => KINDS[kind].touches === "heads");
   const after = (layer) => /** @type {Float32Array[]} */ (found.tokens)[layer + 1];
-  const layerOf = (layer) => ({
-    ...layers[layer],
-    heads,
-    tokens,
-    dim,
-    scale,
-    isCut: cutsOf({ model, pass }, layer),
-    bias: biasOf(layers[layer].bias, { model }),
-  });
+  const at = (layer) => layerOf(layers[layer], model, cutsOf({ model, pass }, layer));
   const file = (tensors) => ({ make: async () => writeSafetensors(await tensors()) });
   /** Calls `make` for every layer; the page is free after each. */
   const each = async (make) => {
@@ -70,7 +53,7 @@ export function filesOf(found, model, pass, known) {
     return all;
   };
   const statistics = async () => {
-    const all = await each((layer) => headStatistics(layerOf(layer), grid, removed));
+    const all = await each((layer) => headStatistics(at(layer), grid, removed));
     return {
       entropy: { shape: [depth, heads], data: joined(all.map(({ entropy }) => entropy)) },
       distance: { shape: [depth, heads], data: joined(all.map(({ distance }) => distance)) },
@@ -93,7 +76,7 @@ export function filesOf(found, model, pass, known) {
     first: file(() => ({
       rows: {
         shape: [heads, tokens],
-        data: attentionRows(layerOf(first.layer), first.token, first.direction),
+        data: attentionRows(at(first.layer), first.token, first.direction),
       },
       ...answered(found, model),
       ...donated(found, image),

@@ -11,7 +11,6 @@ import {
   readResults,
   readStatistics,
 } from "./analysis.js";
-import { biasOf } from "../maths/bias.js";
 import { readComponents, readEmbedding } from "../maths/embedding.js";
 import { readInside } from "../maths/inside.js";
 import { Explanations } from "./explanations.js";
@@ -20,6 +19,7 @@ import { Features } from "./features.js";
 import { explainFailure, fetchChecked, fetchOrAsk, fileOf } from "./files.js";
 import { readFilm } from "./film.js";
 import { EXPLAINER_KEYS } from "../engine/tables.js";
+import { layerOf } from "../maths/attention.js";
 import { gridOf } from "../maths/geometry.js";
 import { LazyFile } from "./lazyfile.js";
 import { LayerStore, layerName } from "./layers.js";
@@ -161,18 +161,7 @@ export class Source {
    * @param {import("../engine/vit.js").Looked[]} layers
    */
   take(layers) {
-    const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = this.manifest.model;
-    layers.forEach((one, layer) =>
-      this.store.provide(layer, {
-        ...one,
-        heads,
-        tokens,
-        dim,
-        scale,
-        isCut: null,
-        bias: biasOf(one.bias, this.manifest),
-      }),
-    );
+    layers.forEach((one, layer) => this.store.provide(layer, layerOf(one, this.manifest.model, null)));
     this.maps.remembered.clear();
   }
 

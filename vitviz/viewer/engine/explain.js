@@ -9,8 +9,7 @@ import { cosineBack, cosineOf } from "./likeness.js";
 import { up } from "./machine.js";
 import { SelectionError } from "./surgery.js";
 import { encode, enter, gist, head, poolShares, put, putHeads, taken, tokenize, weigh } from "./vit.js";
-import { attentionRows, dot, meanOfHeads } from "../maths/attention.js";
-import { biasOf } from "../maths/bias.js";
+import { attentionRows, dot, layerOf, meanOfHeads } from "../maths/attention.js";
 import { Chance } from "../maths/chance.js";
 import { centreMap } from "../maths/fairness.js";
 import { probabilitiesOf } from "../maths/outputs.js";
@@ -75,21 +74,10 @@ const patchesOf = ({
 
 /** Attention of a token in the last layer, in each head. (H * N) */
 function lastRows({ m: { config }, pass, surgery }, token) {
-  const { num_heads: heads, num_tokens: tokens, head_dim: dim, depth } = config;
-  const layer = /** @type {import("./vit.js").Looked[]} */ (pass.layers)[depth - 1];
-  return attentionRows(
-    {
-      ...layer,
-      heads,
-      tokens,
-      dim,
-      scale: dim ** -0.5,
-      isCut: surgery.cuts[depth - 1],
-      bias: biasOf(layer.bias, { model: { ...config, grid: config } }),
-    },
-    token,
-    "from",
-  );
+  const last = config.depth - 1;
+  const layer = /** @type {import("./vit.js").Looked[]} */ (pass.layers)[last];
+  const model = { ...config, grid: config, scale: config.head_dim ** -0.5 };
+  return attentionRows(layerOf(layer, model, surgery.cuts[last]), token, "from");
 }
 
 /** Attention of the query that pools the tokens, in each head, (H, N). Its keys and values stay in memory, at `qkv`. */

@@ -5,8 +5,7 @@
 
 import { decoded } from "../data/decoding.js";
 import { inSlices } from "../data/idle.js";
-import { attentionRows, meanOfHeads, prefixKind } from "../maths/attention.js";
-import { biasOf } from "../maths/bias.js";
+import { attentionRows, layerOf, meanOfHeads, prefixKind } from "../maths/attention.js";
 import { gridOf } from "../maths/geometry.js";
 import { headStatistics } from "../maths/measures.js";
 import { resultsOf } from "../maths/predictions.js";
@@ -41,7 +40,7 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
   const {
     facts: { preprocess, labels },
   } = known;
-  const { depth, num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = model;
+  const { depth, num_heads: heads } = model;
   const grid = gridOf({ model });
   const fromCls = prefixKind(model.prefix_tokens[0] ?? "reg") === "cls";
   /** @type {Item[]} */
@@ -120,27 +119,19 @@ export function createAlbum({ engine, known, model, pixelsOf }, changed) {
     });
     if (!pass) return broken("many_unsound");
     const { logits, layers } = pass;
-    const layerOf = (layer) => ({
-      .../** @type {any} */ (layers)[layer],
-      heads,
-      tokens,
-      dim,
-      scale,
-      isCut: null,
-      bias: biasOf(/** @type {any} */ (layers)[layer].bias, { model }),
-    });
+    const at = (layer) => layerOf(/** @type {any} */ (layers)[layer], model, null);
     const distance = new Float32Array(depth * heads);
     let layer = 0;
     await inSlices(
       () => {
-        distance.set(headStatistics(layerOf(layer), grid, []).distance, layer * heads);
+        distance.set(headStatistics(at(layer), grid, []).distance, layer * heads);
         layer += 1;
         return layer === depth;
       },
       { sliceMs: 0 },
     );
     const results = resultsOf(model.head === "classes" ? logits : [], model, model.labels ?? labels ?? {}, 1);
-    return { state: "done", picture, results, distance, map: await whereItLooks(layerOf(depth - 1)) };
+    return { state: "done", picture, results, distance, map: await whereItLooks(at(depth - 1)) };
   }
 
   async function seen(file, name) {

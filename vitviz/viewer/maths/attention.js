@@ -21,18 +21,36 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
  * @returns {Layer}
  */
 export function decodeLayer(buffer, manifest, layer) {
-  const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = manifest.model;
+  const { num_heads: heads, num_tokens: tokens, head_dim: dim } = manifest.model;
   const tensors = parseSafetensors(buffer);
-  return {
+  const numbers = {
     q: toFloat32(expectTensor(tensors, "q", [heads, tokens, dim])),
     k: toFloat32(expectTensor(tensors, "k", [heads, tokens, dim])),
     lse: toFloat32(expectTensor(tensors, "lse", [heads, tokens])),
+    bias: tensors,
+  };
+  return layerOf(numbers, manifest.model, cutsOf(manifest, layer));
+}
+
+/**
+ * A layer from the numbers of its attention.
+ * @template {{q: Float32Array, k: Float32Array, lse: Float32Array,
+ *   bias: Record<string, import("./safetensors.js").Tensor>}} Numbers  bias: tensors for `biasOf`, among others
+ * @param {Numbers} numbers
+ * @param {Pick<import("../types.js").Model, "grid"|"num_heads"|"num_tokens"|"head_dim"|"scale">} model
+ * @param {import("./cuts.js").IsCut|null} isCut
+ * @returns {Omit<Numbers, "bias"> & Layer}
+ */
+export function layerOf(numbers, model, isCut) {
+  const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = model;
+  return {
+    ...numbers,
     heads,
     tokens,
     dim,
     scale,
-    isCut: cutsOf(manifest, layer),
-    bias: biasOf(tensors, manifest),
+    isCut,
+    bias: biasOf(numbers.bias, /** @type {any} */ ({ model })),
   };
 }
 

@@ -3,8 +3,7 @@
  * frame is sent, and only those that a visitor marks as wrong are kept, until the camera is closed.
  */
 
-import { attentionRows, meanOfHeads } from "../maths/attention.js";
-import { biasOf } from "../maths/bias.js";
+import { attentionRows, layerOf, meanOfHeads } from "../maths/attention.js";
 import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
 import { cutsOf } from "../maths/cuts.js";
 import { neighbour, placeOf, tokenAt } from "../maths/geometry.js";
@@ -345,13 +344,9 @@ function createField(app, say, changed) {
       ? { layer: model.depth - 1, head: "mean", direction: "from", token: 0 }
       : app.selection;
     if (looks === "none" || removed.includes(of - grid.prefix)) return null;
-    const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = model;
+    const { num_heads: heads, num_tokens: tokens } = model;
     const isCut = cutsOf({ model, pass: /** @type {any} */ ({ changes: [], removed }) }, layer);
-    const rows = attentionRows(
-      { ...layers[layer], heads, tokens, dim, scale, isCut, bias: biasOf(layers[layer].bias, { model }) },
-      of,
-      direction,
-    );
+    const rows = attentionRows(layerOf(layers[layer], model, isCut), of, direction);
     return head === "mean" ? meanOfHeads(rows, heads) : rows.subarray(head * tokens, (head + 1) * tokens);
   }
 
