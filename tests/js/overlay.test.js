@@ -4,15 +4,18 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
+import { readSummary } from "../../vitviz/viewer/data/features.js";
 import { AttentionMaps } from "../../vitviz/viewer/data/maps.js";
 import { colourIndex } from "../../vitviz/viewer/maths/colour.js";
 import { LEAST_TIMES, headsScale, leastEnd, patchScale, spanOf } from "../../vitviz/viewer/maths/scales.js";
 import { OVERLAYS, overlayOf } from "../../vitviz/viewer/state/overlays.js";
+import { PANELS } from "../../vitviz/viewer/panels/index.js";
+import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { scaleOfBoth } from "../../vitviz/viewer/state/sharedscale.js";
 import { stageSaves } from "../../vitviz/viewer/state/saves.js";
 import { aboutOverlay } from "../../vitviz/viewer/text/overlay.js";
-import { hasText } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, appOf, assertClose } from "./fixture.js";
+import { hasText, translator } from "../../vitviz/viewer/text/words.js";
+import { FIXTURES, appOf, assertClose, fixtureOf } from "./fixture.js";
 
 for (const { name, expected, manifest, grid, layers } of FIXTURES) {
   const { layer, token } = expected;
@@ -241,4 +244,31 @@ test("the map of a model that looks everywhere alike looks even, and a clear one
     { prefix: 1, tokens: 10 },
   ];
   assert.deepEqual([headsScale(rows, 2, small).max, headsScale(rows, 1, small).max], [0.4, LEAST_TIMES / 10]);
+});
+
+test("the line over the picture says which PCA of the tokens its colours are", () => {
+  const { manifest, buffers, grid } = fixtureOf("cls");
+  const summary = readSummary(buffers[manifest.files.features.path], manifest);
+  const told = (language, painted, normed = /** @type {any} */ ({})) => {
+    const source = { manifest, grid, features: { normed, summary: () => summary, similarity: () => null } };
+    const app = {
+      ...appOf({ manifest, grid, selection: { overlay: "features", layer: 1 }, taste: { painted } }),
+      t: translator(language),
+      source,
+      panel: () => panelOf(PANELS, "features"),
+      facing: () => null,
+    };
+    const shown = overlayOf(/** @type {any} */ (app), 0);
+    return [
+      aboutOverlay(/** @type {any} */ (app), shown),
+      stageSaves(/** @type {any} */ (app), { shown }).figures,
+    ];
+  };
+  assert.deepEqual(told("en", "colours"), ["colours by likeness · after layer 1", ["features"]]);
+  assert.deepEqual(told("en", "normed"), ["PCA after the last norm · after layer 1", []]);
+  assert.deepEqual(told("en", "normed", null), told("en", "colours"));
+  assert.deepEqual(
+    ["colours", "normed"].map((painted) => told("ko", painted)[0]),
+    ["비슷한 칸끼리 같은 색 · 레이어 1 다음", "마지막 정규화 뒤의 주성분(PCA) · 레이어 1 다음"],
+  );
 });

@@ -42,8 +42,9 @@ export const features = {
  */
 function painting({ taste, selection, source, facing }) {
   if (taste.painted === "similarity" || facing()) return null;
-  const summary = source.features.summary(taste.painted === "normed");
-  return { colours: summary && layerFeatures(summary, selection.layer, source.manifest).colours };
+  const kind = source.features.normed && taste.painted === "normed" ? "normed" : "colours";
+  const summary = source.features.summary(kind === "normed");
+  return { kind, colours: summary && layerFeatures(summary, selection.layer, source.manifest).colours };
 }
 
 /** @param {import("../main.js").App} app */

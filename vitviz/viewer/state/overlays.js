@@ -13,12 +13,12 @@ import { attentionScale, isGone } from "./sharedscale.js";
  * are none.
  * @typedef {{kind: string, values: Float32Array|null,
  *   scale: import("../maths/scales.js").Scale, colours: string, uniform: number|null,
- *   painted?: Float32Array|null, told?: "rotary"|"bias", decimals?: number,
+ *   painted?: Float32Array|null, painting?: string, told?: "rotary"|"bias", decimals?: number,
  *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"gone"|
  *     "positions"|"noPositions"|"explaining"|"explainFailed"|"explainAbsent"}} Overlay
  *   kind: the id of its row
  *   uniform: the value of uniform attention, null for values that are no shares of attention
- *   painted: red, green, blue of each patch, in place of values
+ *   painted: red, green, blue of each patch, in place of values; painting: their kind, as of a panel's `painting`
  *   told: what is shown in place of learned positions: what those inside attention do to a score
  *   decimals: of the numbers in the legend, where they are not those of the row
  * @typedef {(app: import("../main.js").App, token: number) => Partial<Overlay>} ValuesOf
@@ -118,6 +118,7 @@ export function overlayOf(app, token) {
       values: null,
       colours: "",
       painted: painting.colours,
+      painting: painting.kind,
       missing: painting.colours ? null : "tokens",
     };
   const own = overlayAlone(app, token);

@@ -18,7 +18,7 @@ import { startToken } from "../maths/geometry.js";
  *   selects?: Record<string, Field>, prefers?: Record<string, Field>, link?: string[],
  *   alone?: boolean, whole?: boolean, paints?: boolean, controls?: string[],
  *   note?: (app: import("../main.js").App) => string,
- *   painting?: (app: import("../main.js").App) => {colours: Float32Array|null}|null,
+ *   painting?: (app: import("../main.js").App) => {kind: string, colours: Float32Array|null}|null,
  *   explains?: string[], lights: (app: import("../main.js").App) => (string|number)[],
  *   both?: (app: import("../main.js").App, other: import("../main.js").App) => import("../types.js").Panel,
  *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("./saves.js").Saves,
@@ -40,7 +40,7 @@ import { startToken } from "../maths/geometry.js";
  *   controls: the controls of the page that it uses, whatever lies over the picture
  *   note: the text that stands on the picture while it is open; "": none
  *   painting: the colours of the patches that lie over the picture in place of its overlay, once they are
- *     here; null: none
+ *     here; kind: the end of the key of their name, "painted_"; null: none
  *   explains: the parts of the line that lead to it: photo, patches, position, layers, answer
  *   lights: the parts of the line that it is about now, a layer by its number
  *   both: makes a part that shows both analyses at once, above the two panels

@@ -23,8 +23,10 @@ export function stageSaves(app, { shown }) {
   const tables = shown.values ? { picture: tokenTable(app, { [overlay]: shown.values }) } : {};
   const { figure, later } = overlayNamed(overlay);
   // The host draws similarities of learned positions alone, and tokens before the norm.
-  const normed = shown.painted && app.taste.painted === "normed";
-  return { tables, figures: normed || shown.told || (later && !shown.values) ? [] : [figure] };
+  return {
+    tables,
+    figures: shown.painting === "normed" || shown.told || (later && !shown.values) ? [] : [figure],
+  };
 }
 
 /** One row for each token, with its row and column; a value that a token does not have is left empty. */

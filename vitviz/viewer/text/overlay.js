@@ -38,5 +38,6 @@ function sentence(start, app, shown, values) {
   const { selection } = app;
   const end = overlayNamed(shown.kind).says?.(selection, shown) ?? shown.kind;
   const what = shown.kind === "explain" ? aboutExplained(app) : "";
-  return app.t(start + end, { layer: selection.layer, first: selection.first, what, ...values });
+  const colours = shown.painting ? app.t("painted_" + shown.painting) : "";
+  return app.t(start + end, { layer: selection.layer, first: selection.first, what, colours, ...values });
 }
