@@ -16,7 +16,7 @@ from ..whole import at_home
 from .config import ViTConfig
 from .json_values import short
 from .labels import Labels, names_of
-from .loaded import LoadedModel, build, check_loaded, holds_numbers, with_outputs
+from .loaded import LoadedModel, as_precise, build, check_loaded, holds_numbers, with_outputs
 from .resize import MEASURED
 from .state_dicts import read_any
 
@@ -85,7 +85,7 @@ def with_head(
     head = {"head.weight": weight.to(loaded.device), "head.bias": bias.to(loaded.device)}
     state = plain.vit.state_dict() | head
     made = build(state, with_outputs(card, outputs), loaded.preprocess)
-    return replace(made, resampling=loaded.resampling)
+    return replace(as_precise(made, loaded), resampling=loaded.resampling)
 
 
 def without_head(loaded: LoadedModel, pool: str | None = None) -> LoadedModel:
@@ -125,7 +125,8 @@ def without_head(loaded: LoadedModel, pool: str | None = None) -> LoadedModel:
         words={},
         assumed=_without_score(loaded.card.assumed),
     )
-    return replace(build(state, card, loaded.preprocess), resampling=loaded.resampling)
+    made = build(state, card, loaded.preprocess)
+    return replace(as_precise(made, loaded), resampling=loaded.resampling)
 
 
 def _pooling(config: ViTConfig, pool: str | None) -> ViTConfig:

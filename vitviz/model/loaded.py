@@ -15,6 +15,7 @@ from .json_values import are_texts, is_number, is_whole, parse, short
 from .key import ModelKey
 from .labels import Labels, names_of
 from .outputs import by_number, check_outputs
+from .precision import bring_to, converts, precision_of
 from .preprocess import Preprocess
 from .taught import WRITTEN, Taught, read_taught
 from .vit import ViT
@@ -355,6 +356,13 @@ def _rounded(values: tuple[float, ...]) -> tuple[str, ...]:
     return tuple(f"{value:.4g}" for value in values)
 
 
+def as_precise(made: LoadedModel, loaded: LoadedModel) -> LoadedModel:
+    """A model that was built from another one, its weights in the precision of that one's."""
+    if kind := precision_of(loaded.vit):
+        bring_to(made.vit, kind)
+    return made
+
+
 def check_loaded(loaded: object) -> None:
     """Raise `WeightsError` for a value that is no `LoadedModel`, such as the name of a model."""
     if not isinstance(loaded, LoadedModel):
@@ -366,13 +374,15 @@ def check_loaded(loaded: object) -> None:
 
 def check_runs(loaded: object) -> None:
     """Raise `WeightsError` for a value that is no `LoadedModel`, and for a model that was brought
-    to another precision: pixels and results are float32. `torch.autocast` sees to it by itself.
+    to another precision: pixels and results are float32. `torch.autocast` and `load(dtype=)` see
+    to it by themselves.
     """
     check_loaded(loaded)
     assert isinstance(loaded, LoadedModel)
     kinds = {weight.dtype for weight in loaded.vit.parameters() if weight.is_floating_point()}
     other = next((kind for kind in kinds if kind != torch.float32), None)
-    if other is not None and not torch.is_autocast_enabled(loaded.device.type):
+    converted = torch.is_autocast_enabled(loaded.device.type) or converts(loaded.vit)
+    if other is not None and not converted:
         raise WeightsError(
             f"weights of {loaded.card.name} are {other}, and vitviz computes in float32: "
             "loaded.vit.float() makes float32 of them"

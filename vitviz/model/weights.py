@@ -22,6 +22,7 @@ from .labels import Labels
 from .loaded import Library, LoadedModel, LoadOptions, ModelCard, Resampling, customized
 from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models, name_of, shipped_file
 from .outputs import Outputs, outputs_in
+from .precision import bring_to, check_precision
 from .preprocess import Preprocess, as_preprocess
 from .resize import resized
 from .state_dicts import read_any, unwrapped
@@ -81,6 +82,7 @@ def load(
     pretrained: bool = True,
     image_size: int | tuple[int, int] | None = None,
     device: str | torch.device | None = None,
+    dtype: str | torch.dtype | None = None,
 ) -> LoadedModel:
     """A model by name or path, in eval mode, frozen, on the GPU if there is one.
 
@@ -112,6 +114,10 @@ def load(
     or the one of `positions_like`, "timm" or "transformers" (`Resampling`). Positions of the twin
     are drawn at the model's own size and resampled too, so the twin shows what resampling alone
     does to them.
+
+    `dtype` "half" or "bfloat16" keeps the weights and computes in 16 bits, on a GPU alone; numbers
+    of a trace are float32 all the same, with the few digits that such a pass has. Gradients of
+    "half" may underflow to 0; "bfloat16" has the range of float32, and three digits.
 
     What the files do not say is assumed, and logged as a warning: `card.assumed`;
     `print(loaded)` says in one line what was understood.
@@ -151,6 +157,8 @@ def load(
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
+        if kind := check_precision(dtype, torch.device(device)):
+            bring_to(loaded.vit, kind)
         with torch.inference_mode(False):
             loaded.vit.to(device)
     except (RuntimeError, AssertionError) as error:  # torch's own types for "not here"

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ...errors import SelectionError
 from ...model.head import without_head
-from ...model.loaded import LoadedModel, build
+from ...model.loaded import LoadedModel, as_precise, build
 from ...model.vit import ViT
 from ..intervene.surgery import Surgery
 
@@ -75,7 +75,7 @@ def likened(loaded: LoadedModel, vector: Tensor) -> LoadedModel:
     model = without_head(loaded)
     likeness: nn.Module = Likeness(vector.to(loaded.device), loaded.vit)
     if projects and len(vector) == config.num_classes:
-        model = build(loaded.vit.state_dict(), loaded.card, loaded.preprocess)
+        model = as_precise(build(loaded.vit.state_dict(), loaded.card, loaded.preprocess), loaded)
         likeness = nn.Sequential(model.vit.head, likeness)
     model.vit.head = likeness.eval()  # type: ignore[assignment]
     model.vit.blocks = loaded.vit.blocks  # whoever counts the passes of the model hears these, too
