@@ -47,7 +47,8 @@ IN_LESSONS = re.compile(
     r"|Layer\w+)|key(Tells|Elsewhere)|sheet[A-Z]\w+"
     r"|polls?(?!Title|Code$)[A-Z]\w+|room[A-Z]\w+|evidence\w+"
     r"|own(Help|Added|Photo|Way\w*|Lacks_\w+|TryTitle|Up|Down|Remove|Start|Saved|Opened|Take|Clear\w*)"
-    r"|own_\w+|own(Long|No|Many|Large|Broken)[A-Z]\w+|call(Lost|Brought(Start)?|ed\w+)"
+    r"|own_\w+|own(Title|Add|Link|Open|(Long|No|Many|Large|Broken)[A-Z]\w+)"
+    r"|call(Lost|Brought(Start)?|ed\w+)"
 )
 # Keys of texts of the viewer that the playground shares: the drawing field, several files.
 SHARED = re.compile(r"draw(Field|Help|Undo|Clear|Width|Ink|Pen)|photoOnly$")
