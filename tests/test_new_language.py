@@ -32,6 +32,7 @@ from vitviz.train.names import names_of, rename
 from vitviz.payload import bundle, pack, page
 from vitviz.web import build_app
 from vitviz.web.host.error_messages import hiding, in_all, sentence
+from vitviz.web.page.theme import page_style
 from vitviz.web.host.error_messages import preferred
 
 assert Path(vitviz.__file__).is_relative_to(place), vitviz.__file__
@@ -55,7 +56,7 @@ print(json.dumps({
     "said": {key: say(message, "qps") for key, message in every_message().items()},
     "refused": sentence(refused, "qps"),
     "on the page": in_all(refused),
-    "hiding": hiding() in options["css"] and hiding(),
+    "hiding": hiding() in page_style() and hiding(),
     **{name: pack(one).manifest["model"]["words"]["qps"] for name, one in both.items()},
     "of the photo": [pack(one).manifest["photo"]["words"]["qps"] for one in both.values()],
     "labels": list(analysis.card.labels),

@@ -199,5 +199,5 @@ def test_the_page_and_the_viewer_have_no_class_in_common():
     # By the first, page.css knows how the viewer is shown; what waits looks as the page did before.
     # The third is of the root of any page (hosts/drops.js), which a site dresses in its own sheet.
     # The last is hidden where the page has a button for lessons itself.
-    asked_for = {"vv-projector", "vv-message", "vv-dropping-on-page", "vv-lessons-button"}
+    asked_for = {"vv-message", "vv-dropping-on-page", "vv-lessons-button"}
     assert classes("web") & classes("viewer") == asked_for

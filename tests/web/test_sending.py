@@ -27,7 +27,7 @@ from vitviz import analyze
 from vitviz.languages import dictionary, languages
 from vitviz.model.menu import CURATED, WEIGHTS_DIR, list_models
 from vitviz.payload import bundle
-from vitviz.payload.bundle import gradio_file, texts_files
+from vitviz.payload.bundle import css, gradio_file, texts_files
 from vitviz.web.host import limits
 from vitviz.web.page import sending
 from vitviz.web.page.components import TEMPLATE
@@ -42,6 +42,7 @@ from vitviz.web.page.sending import (
     Light,
     weights_file,
 )
+from vitviz.web.page.theme import page_style
 from vitviz.web.service.replies import Stored
 from vitviz.web.store.examples import EXAMPLES
 
@@ -374,6 +375,16 @@ def test_the_document_of_the_app_is_small_and_holds_no_bundle(app):
     assert '<div class="vv-first' in first  # the app was warm before it answered
     assert "createOpening" in bundle()  # a name of its inside
     assert "createOpening" not in document
+    # The style is a file, too; as `css` of Gradio each rule would be in the page twice.
+    (style,) = re.findall(
+        r'<link rel="stylesheet" href="(gradio_api/vitviz-style-[^"]+)">', document
+    )
+    status, headers, _ = raw(f"{url}/{style}", accept_encoding="gzip")
+    assert (status, headers["content-type"]) == (200, "text/css; charset=utf-8")
+    assert headers["cache-control"] == KEPT["Cache-Control"]
+    assert ".gradio-container .vitviz .vv-board" in page_style()
+    assert page_style().count(".vitviz.vitviz") == css().count(".vitviz.vitviz") > 0
+    assert ".vv-board" not in document
     _, headers, body = raw(f"{url}/config", accept_encoding="gzip")
     assert headers["content-encoding"] == "gzip"
     # The page is told where it gets the weights of the shipped models, and of no others.

@@ -13,9 +13,8 @@ from gradio.data_classes import FileData
 from PIL import Image
 from starlette.middleware import Middleware
 
-from ... import payload
 from ...errors import VitvizError
-from ...languages import ENGLISH, Message, dictionary, languages, say
+from ...languages import ENGLISH, dictionary, languages, say
 from ...model.key import ModelKey, read_size
 from ...model.menu import WIDE_MEGABYTES
 from ...model.photo_levels import AS_IT_IS, Look
@@ -24,7 +23,7 @@ from ..compute.engine import Engine, Local
 from ..compute.models import Menu, Models
 from ..compute.replicas import Replicas
 from ..host import limits
-from ..host.error_messages import hiding, in_all
+from ..host.error_messages import in_all
 from ..host.memory import return_memory
 from ..host.settings import Settings
 from ..host.watch import Watch
@@ -66,7 +65,7 @@ from .sending import (
     weights_route,
 )
 from .texts import TEXTS, translated
-from .theme import PAGE_CSS, theme
+from .theme import page_style, theme
 from .uploads import upload_routes
 from .zero_gpu import ZeroGpu
 
@@ -119,6 +118,7 @@ def _built(
         endpoints.add(Programs(service.analyses, cache))
     demo.gate, demo.engine, demo.classroom = Gate(cache), engine, classroom
     demo.origins = settings.origins()
+    style = KeptFile("vitviz-style", page_style().encode(), "css", "text/css")
 
     def warm() -> None:
         saved = service.warm()
@@ -128,7 +128,7 @@ def _built(
     demo.warm = warm
     public = [
         *watch.routes(lambda: demo.gate.closing, cache.check_disk),
-        *(file.route() for file in (*OUR_FILES, *weights.values())),
+        *(file.route() for file in (*OUR_FILES, style, *weights.values())),
         *(thumbnail_file(example).route() for example in service.examples),
     ]
     cache.sweep_for_ever()
@@ -140,13 +140,12 @@ def _built(
         "share": False if classroom else settings.share,
         "quiet": classroom is not None,  # otherwise it prints 0.0.0.0, which nobody can open
         "theme": theme(),
-        "css": f"{PAGE_CSS}\n{hiding()}\n{_grey()}\n{payload.css()}",
         "head": f"<script>{gradio_head()}{BEGIN}{ROOM_JS if classroom else ''}</script>",
         "i18n": texts,
         "run_history": False,  # it would keep pictures and dead links in the browser
         "footer_links": ["api"],
         "app_kwargs": {
-            "middleware": _middleware(demo, first),
+            "middleware": _middleware(demo, first, style),
             "routes": [*public, weights_route(service.weights), *upload_routes(cache)],
             "lifespan": outermost(_entrance(settings, demo, [route.path for route in public])),
         },
@@ -169,11 +168,12 @@ def _lent(settings: Settings, menu: Menu) -> frozenset[str]:
     return menu.lent(keep_own=settings.keep_weights is True)
 
 
-def _middleware(demo: App, first: First) -> list[Middleware]:
+def _middleware(demo: App, first: First, style: KeptFile) -> list[Middleware]:
     """The middleware between Gradio's own and its routes."""
     aliases = Aliases({"cache": demo.gate.cache.folder, "examples": FOLDER})
     # Gradio adds the `head` of an app when its scripts have run; this has to come before them.
-    early = f"<script>{CLOCKS_JS}</script>".encode() + hints(demo)
+    early = f'<script>{CLOCKS_JS}</script><link rel="stylesheet" href="{style.path}">'.encode()
+    early += hints(demo)
     return [
         Middleware(Door, gate=demo.gate),
         Middleware(Light, first=first, hints=early, aliases=aliases),
@@ -345,13 +345,6 @@ def _thumbnails(examples: Sequence[Example], photo: PhotoInput) -> gr.Dataset:
     small = [f"/{thumbnail_file(example).path}" for example in shown]
     leave_in_place(thumbnails, [example.path for example in shown], small)
     return thumbnails
-
-
-def _grey() -> str:
-    """CSS for models on the menu that need a network: Gradio cannot disable single choices."""
-    ends = {say(Message("models.needs_network", title=""), language) for language in languages()}
-    options = ", ".join(f'[role="option"][aria-label$="{end}"]' for end in sorted(ends))
-    return f"{options} {{ color: var(--body-text-color-subdued) !important; }}"
 
 
 def _script(examples: Sequence[Example]) -> str:

@@ -1,14 +1,18 @@
 """Colours, fonts and spacing of the page around the viewer; no font comes from another host."""
 
+import re
 from pathlib import Path
 
 import gradio as gr
 from gradio.themes.utils.colors import Color
 from gradio.themes.utils.fonts import LocalFont
 
-from ...payload.bundle import without_comments
+from ...languages import Message, languages, say
+from ...payload.bundle import css, without_comments
+from ..host.error_messages import hiding
 
 PAGE_CSS = without_comments((Path(__file__).parent / "page.css").read_text(encoding="utf-8"))
+_VIEWER = re.compile(r"(?<!\w)\.vitviz(?![\w-])")  # the first of .vitviz.vitviz
 
 # The semi-bold fonts that Gradio bundles lack most letters, so bold is 700. Korean needs a system
 # font.
@@ -62,3 +66,20 @@ def theme() -> gr.themes.Base:
         block_label_text_weight="400",
         block_title_text_weight="400",
     )
+
+
+def page_style() -> str:
+    """The style of the page and of the viewer in it: for a file that browsers keep and load before
+    Gradio's scripts run. Given to Gradio as `css` it would come with every document, and the page
+    would hold each rule twice: as it is, and with a prefix, for which Gradio parses all of it.
+    """
+    # Gradio's rules for elements, such as [type=radio], begin with a class of its page, too.
+    viewer = _VIEWER.sub(".gradio-container .vitviz", css())
+    return f"{PAGE_CSS}\n{hiding()}\n{_grey()}\n{viewer}"
+
+
+def _grey() -> str:
+    """CSS for models on the menu that need a network: Gradio cannot disable single choices."""
+    ends = {say(Message("models.needs_network", title=""), language) for language in languages()}
+    options = ", ".join(f'[role="option"][aria-label$="{end}"]' for end in sorted(ends))
+    return f"{options} {{ color: var(--body-text-color-subdued) !important; }}"
