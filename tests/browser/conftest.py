@@ -176,6 +176,14 @@ def open_panel(page, name: str) -> None:
     wanted.click()
 
 
+def speak(page, language: str) -> None:
+    """Show the page in another language, and wait until Gradio's part has followed."""
+    page.evaluate("language => { document.documentElement.lang = language; }", language)
+    page.locator(".vv-tabs", has_text={"en": "Attention", "ko": "어텐션"}[language]).wait_for()
+    upload = {"en": "Your photo", "ko": "내 사진"}[language]
+    page.locator("#vv-upload", has_text=upload).wait_for(state="attached")
+
+
 def follow(tab, url: str):
     """Open a link anew: one that differs after the # alone would not load the page again."""
     tab.goto("about:blank")

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import TimeoutError, expect
 
-from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held
-from tests.browser.test_fold import TABS, inside, project, speak, top
+from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held, speak
+from tests.browser.test_fold import TABS, inside, project, top
 from vitviz import analyze, load
 
 FIELD = ".vv-drawing-field"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held, open_panel
+from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held, open_panel, speak
 from tests.browser.test_experiment import brush
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
@@ -63,14 +63,6 @@ def has_it_all(page, least: int) -> None:
     assert picture["y"] + picture["height"] <= size["height"]
     upload = page.locator("#vv-upload").bounding_box()
     assert min(upload["width"], upload["height"]) >= 44
-
-
-def speak(page, language: str) -> None:
-    """Show the page in another language, and wait until Gradio's part has followed."""
-    page.evaluate("language => { document.documentElement.lang = language; }", language)
-    page.locator(".vv-tabs", has_text={"en": "Attention", "ko": "어텐션"}[language]).wait_for()
-    upload = {"en": "Your photo", "ko": "내 사진"}[language]
-    page.locator("#vv-upload", has_text=upload).wait_for(state="attached")
 
 
 def project(page, on: bool) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_fold import speak
+from tests.browser.conftest import speak
 from tests.test_ink import DARK, LIGHT, of_digits
 from vitviz import analyze
 from vitviz.payload import page as one_file

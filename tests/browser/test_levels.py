@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.test_fold import speak
+from tests.browser.conftest import speak
 from tests.browser.test_site import address, site, title, visiting  # noqa: F401 - fixtures
 from tests.test_levels import deep_png
 from vitviz import Analysis, analyze, load

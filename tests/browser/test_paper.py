@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_fold import speak
+from tests.browser.conftest import speak
 from vitviz.languages import dictionary, languages
 
 LESSONS = [key for key in dictionary("en", "lessons") if "_" not in key]

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.test_fold import speak
+from tests.browser.conftest import speak
 from tests.browser.test_spotlight import DIMMEST
 from tests.photographs import PHOTOGRAPHS as OF_PACKAGES
 from vitviz import analyze, load
