@@ -147,53 +147,45 @@ def test_a_drawn_digit_is_kept_and_not_every_stroke(visit):
     seen.forgive("AbortError", "Connection errored out")
 
 
-def test_an_app_that_was_restarted_gets_photo_and_experiment_again(
+def test_an_app_that_was_restarted_gets_photo_and_experiment_again_also_where_it_was_missed(
     visit, pictures, models, tmp_path
 ):
-    port = free_port()
-    seen = None
-    for _ in range(2):
-        with app_process(tmp_path, models["cls"], port=port) as (url, _process):
-            if seen is None:
-                seen = visit("", wait_for="")
-                seen.page.goto(url)
-                seen.ready("red-panda.jpg")
-                seen.bring(pictures["second"])
-                kept(seen.page)
-                seen.open_panel("Experiment")
-                continue
-            picture = seen.page.locator(".vv-picture")
-            picture.click(position={"x": 5, "y": 5})
-            seen.is_(beside="experiment", state="ready")
-            seen.ready("second photo.png")
-            seen.page.locator(".vv-changed").wait_for()
-            seen.page.keyboard.press("Control+z")
-            seen.is_(beside="")
-            seen.page.close()  # it would go on asking an app that has ended
-    # Of another app than that of the other journeys, of files that it had forgotten, and of the
-    # moment when nobody answered.
-    seen.requests[:] = [one for one in seen.requests if f":{port}/" not in one]
-    seen.forgive("403", "503", "Connection errored out", "ERR_CONNECTION_REFUSED")
-
-
-def test_a_page_that_lost_its_app_comes_back_when_the_app_does(visit, models, tmp_path):
-    """It asked for the app's id, which was refused, and said for ever that it tries."""
-    port = free_port()
+    """One page asks nothing meanwhile. One does: it asked for the app's id, which was refused, and
+    said for ever that it tries.
+    """
+    port, visits = free_port(), []
     with app_process(tmp_path, models["cls"], port=port) as (url, _process):
-        seen = visit("", wait_for="")
-        seen.page.goto(url)
-        seen.ready("red-panda.jpg")
-    seen.page.get_by_role("button", name="dog", exact=True).click()
-    lost = seen.page.get_by_text("The connection to the server was lost")
+        for _ in range(2):
+            seen = visit("", wait_for="")
+            seen.page.goto(url)
+            seen.ready("red-panda.jpg")
+            visits.append(seen)
+        kept_photo, missed = visits
+        kept_photo.bring(pictures["second"])
+        kept(kept_photo.page)
+        kept_photo.open_panel("Experiment")
+    missed.page.get_by_role("button", name="dog", exact=True).click()
+    lost = missed.page.get_by_text("The connection to the server was lost")
     lost.first.wait_for()
     with app_process(tmp_path, models["cls"], port=port):
         lost.first.wait_for(state="detached")
-        seen.ready("red-panda.jpg")
-        seen.page.get_by_role("button", name="cat", exact=True).click()
-        seen.ready("cat.jpg")
-        seen.page.close()
-    seen.requests[:] = [one for one in seen.requests if f":{port}/" not in one]
-    seen.forgive("403", "503", "Connection errored out", "ERR_CONNECTION_REFUSED")
+        missed.ready("red-panda.jpg")
+        missed.page.get_by_role("button", name="cat", exact=True).click()
+        missed.ready("cat.jpg")
+        picture = kept_photo.page.locator(".vv-picture")
+        picture.click(position={"x": 5, "y": 5})
+        kept_photo.is_(beside="experiment", state="ready")
+        kept_photo.ready("second photo.png")
+        kept_photo.page.locator(".vv-changed").wait_for()
+        kept_photo.page.keyboard.press("Control+z")
+        kept_photo.is_(beside="")
+        for seen in visits:
+            seen.page.close()  # it would go on asking an app that has ended
+    # Of another app than that of the other journeys, of files that it had forgotten, and of the
+    # moment when nobody answered.
+    for seen in visits:
+        seen.requests[:] = [one for one in seen.requests if f":{port}/" not in one]
+        seen.forgive("403", "503", "Connection errored out", "ERR_CONNECTION_REFUSED")
 
 
 def test_over_http_the_photos_of_another_tab_stay_until_it_is_closed(visit, pictures):
