@@ -202,7 +202,7 @@ def test_the_new_answer_is_in_sight_where_the_button_was_pressed(visit) -> None:
         page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
         assert tools.evaluate(top) == pytest.approx(before, abs=4)
         sections = page.locator(".vv-experiment details.vv-facts")
-        pictures = [page.evaluate(STAGE)]
+        pictures = [page.evaluate(STAGE)] if size == "phone" else []  # alike in every size
         # Cells are shuffled, then positions; the last part of the model is off.
         for at, nth in ((1, 2), (1, -1), (2, -1)):
             section = sections.nth(at)
@@ -224,10 +224,11 @@ def test_the_new_answer_is_in_sight_where_the_button_was_pressed(visit) -> None:
                 "node => parseFloat(getComputedStyle(node).fontSize)"
             )
             assert height >= 20
-            page.wait_for_function(f"last => {STAGE} !== last", arg=pictures[-1])
-            pictures.append(page.evaluate(STAGE))
+            if pictures:
+                page.wait_for_function(f"last => {STAGE} !== last", arg=pictures[-1])
+                pictures.append(page.evaluate(STAGE))
         assert len({*pictures}) == len(pictures)
-        for _ in range(len(pictures)):
+        for _ in range(4):
             page.keyboard.press("Control+z")
         page.locator(f'{PLACE}[data-beside=""]').wait_for()
         page.locator(".vv-title:not(.vv-coming)").wait_for()
