@@ -106,14 +106,8 @@ def test_before_lesson_after_and_what_has_changed(visit, language, options, quer
     pupil.choose(1, texts[f"percent_{form}_reason_right"])
     pupil.next().click(force=True)  # pale, but it helps
     expect(page.locator(f"{CHECK} fieldset").nth(0).locator("input").first).to_be_focused()
-    # A reload in the middle loses nothing, not even half an answer.
-    page.reload()
-    seen.ready(PANDA)
-    pupil.begin("before")
-    expect(page.locator(f"{CHECK} fieldset").nth(1).locator("input:checked")).to_have_count(1)
-    pupil.press(CHECK, pupil.viewer["lessonBack"])
-    expect(page.locator(f"{CHECK} input:checked")).to_have_count(3)
-    pupil.go_on()
+    if language == "en":
+        a_reload_loses_nothing(pupil)
     for at in range(3, 8):
         pupil.answer(at, right=False)
         pupil.go_on()
@@ -146,7 +140,20 @@ def test_before_lesson_after_and_what_has_changed(visit, language, options, quer
     seen.ready(PANDA)
     seen.is_(lesson="ask", step=0)
     class_of_one(pupil, code)
-    begin_anew(pupil)
+    if language == "en":
+        begin_anew(pupil)
+
+
+def a_reload_loses_nothing(pupil: Pupil) -> None:
+    """In the middle, not even half an answer."""
+    page = pupil.page
+    page.reload()
+    pupil.seen.ready(PANDA)
+    pupil.begin("before")
+    expect(page.locator(f"{CHECK} fieldset").nth(1).locator("input:checked")).to_have_count(1)
+    pupil.press(CHECK, pupil.viewer["lessonBack"])
+    expect(page.locator(f"{CHECK} input:checked")).to_have_count(3)
+    pupil.go_on()
 
 
 def class_of_one(pupil: Pupil, code: str) -> None:
