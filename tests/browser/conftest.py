@@ -378,6 +378,7 @@ class Visit:
                     && place.querySelector(".vv-names")?.textContent.startsWith(title);
             }""",
             arg=[STATE, title],
+            polling=50,  # at each frame it would cost a fifteenth of a visit
         )
 
     @contextmanager
