@@ -89,6 +89,9 @@ test("what does not exist is refused", () => {
     { explainer: "generic", token: 17 },
     { explainer: "generic", target: 7 },
     { explainer: "generic", token: -1 },
+    { explainer: "generic", token: 1.5 },
+    { explainer: "generic", target: 0.5 },
+    { target: NaN, kept: [[0]] },
   ]) {
     assert.throws(
       () => drained(core.work({ picture, target: 0, ...wrong })),

@@ -193,7 +193,8 @@ export class Core {
     const m = /** @type {import("./machine.js").Machine} */ (this.#machine);
     const { config } = m;
     const surgery = new Surgery(wish.interventions ?? [], config, wish.donors);
-    if (target >= config.num_classes || !(token >= 0 && token < config.num_tokens))
+    const isToken = Number.isInteger(token) && token >= 0 && token < config.num_tokens;
+    if (!Number.isInteger(target) || target >= config.num_classes || !isToken)
       throw new SelectionError("no_class", {});
     const answering = like ? featured(m, this.#labels) : m;
     const of = { m, pass, surgery, pixels: normalised(m, pass.picture), target, like, answering };
