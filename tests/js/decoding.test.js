@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { PhotoError, decoded } from "../../vitviz/viewer/data/decoding.js";
 import { isTurned, sizeIn } from "../../vitviz/viewer/data/photofile.js";
+import { seenOf } from "../../vitviz/viewer/engine/seeing.js";
 
 const fileOf = (...parts) =>
   new globalThis.Blob(parts.map((part) => (typeof part === "string" ? part : new Uint8Array(part))));
@@ -122,6 +123,28 @@ test("a picture that no canvas of this browser holds is refused, and not seen as
     () => ({ getContext: () => ({ fillRect() {}, getImageData: () => ({ data: [0, 0, 0, 255] }) }) })
   );
   assert.ok(await decoded(come(6000, 4000), "a.png"), "most browsers hold it");
+});
+
+test("a picture is closed also where the browser gives no canvas for it", async (context) => {
+  const closed = [];
+  const bitmap = /** @type {any} */ ({ width: 3, height: 2, close: () => closed.push(true) });
+  context.after(() => {
+    delete globalThis.createImageBitmap;
+    delete globalThis.document;
+  });
+  const none = /** @type {any} */ ({ createElement: () => ({ getContext: () => null }) });
+  globalThis.document = none;
+  await assert.rejects(seenOf({ bitmap, preprocess: /** @type {any} */ ({}) }));
+  assert.deepEqual(closed, [true]);
+  const turned = Buffer.from(
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAAGmVYSWZNTQAqAAAACAABARIAAwAAAAEABgAAAAAAANZnS2kAAAAP" +
+      "SURBVHjaY+Q8IcfAwAAABKQA8QqF9AkAAAAASUVORK5CYII=",
+    "base64",
+  );
+  let made = 0; // the browser does not turn a PNG itself, and such a picture is drawn anew
+  globalThis.createImageBitmap = async () => (made++ ? bitmap : { ...bitmap, width: 2, height: 1 });
+  await assert.rejects(decoded(/** @type {any} */ (new Blob([turned])), "a.png"));
+  assert.equal(closed.length, 3, "the one that shows what the browser does, too");
 });
 
 test("of a file that is full of empty parts only the first ones are looked at", () => {

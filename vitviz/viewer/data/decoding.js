@@ -133,13 +133,16 @@ const UPRIGHT = {
 /** A picture turned upright; the one that came is closed. @param {ImageBitmap} bitmap @param {number} way */
 async function turnedUpright(bitmap, way) {
   const { width, height } = bitmap;
-  const { canvas, context } = way > 4 ? canvasOf(height, width) : canvasOf(width, height);
-  const [a, b, c, d, right, down] = UPRIGHT[way];
-  const length = (side) => (side ? bitmap[side] : 0);
-  context.setTransform(a, b, c, d, length(right), length(down));
-  context.drawImage(bitmap, 0, 0);
-  bitmap.close();
-  return createImageBitmap(canvas);
+  try {
+    const { canvas, context } = way > 4 ? canvasOf(height, width) : canvasOf(width, height);
+    const [a, b, c, d, right, down] = UPRIGHT[way];
+    const length = (side) => (side ? bitmap[side] : 0);
+    context.setTransform(a, b, c, d, length(right), length(down));
+    context.drawImage(bitmap, 0, 0);
+    return await createImageBitmap(canvas);
+  } finally {
+    bitmap.close();
+  }
 }
 
 /** Python's `repr` of one line. @param {string} name */

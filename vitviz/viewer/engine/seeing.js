@@ -21,7 +21,7 @@ const [LONGEST, WHOLE_LONGEST, FINER, SEEN, QUALITY] = [512, 192, 1.2, 0.995, 0.
 export const DRAWS_IN_WORKERS = typeof OffscreenCanvas === "function";
 
 /**
- * A photo for a model, and how its levels are read. Its bitmap is closed.
+ * A photo for a model, and how its levels are read. Its bitmap is closed, also after an error.
  * display: whether files for display are made, too.
  * @typedef {{bitmap: ImageBitmap, preprocess: import("../maths/pixels.js").Preprocess,
  *   look?: import("../maths/look.js").Look, display?: boolean}} Photo
@@ -33,20 +33,23 @@ export const DRAWS_IN_WORKERS = typeof OffscreenCanvas === "function";
  * @param {Photo} photo
  */
 export async function seenOf({ bitmap, preprocess, look, display = true }) {
-  const photo = { data: pixelsOf(bitmap), width: bitmap.width, height: bitmap.height };
-  const levels = levelsOf(photo.data);
-  const table = tableOf(look, levels);
-  const seen = pictureOf(inChannels(photo, preprocess.channels, table), preprocess);
-  const photograph = display ? await photographOf(bitmap, preprocess, table) : null;
-  bitmap.close();
-  return {
-    seen,
-    photograph,
-    exact: readsExactly(),
-    translucent: isTranslucent(photo.data),
-    levels,
-    coloured: preprocess.channels === 1 && hasColours(photo, table),
-  };
+  try {
+    const photo = { data: pixelsOf(bitmap), width: bitmap.width, height: bitmap.height };
+    const levels = levelsOf(photo.data);
+    const table = tableOf(look, levels);
+    const seen = pictureOf(inChannels(photo, preprocess.channels, table), preprocess);
+    const photograph = display ? await photographOf(bitmap, preprocess, table) : null;
+    return {
+      seen,
+      photograph,
+      exact: readsExactly(),
+      translucent: isTranslucent(photo.data),
+      levels,
+      coloured: preprocess.channels === 1 && hasColours(photo, table),
+    };
+  } finally {
+    bitmap.close(); // its memory is the browser's, which may collect it late
+  }
 }
 
 /**
