@@ -1,6 +1,7 @@
 """The sentences about what was read from the files of a model, and what was assumed."""
 
 import logging
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.test_layouts import LAYOUTS, theirs, write_config
 from tests.test_transformers_files import FOLDER
 from vitviz import Analysis, ModelCard, WeightsError, analyze, cli, load
 from vitviz.languages import say
+from vitviz.model.preprocess import Preprocess
 from vitviz.model.untrained import twin
 
 ARCH = "test_vit"
@@ -65,6 +67,31 @@ def test_what_a_state_dict_does_not_say_is_assumed_aloud(tmp_path: Path, caplog)
     assert say(heads, "ko") == "test_vit처럼 헤드 2개 (파일에는 적혀 있지 않음)"
     own = load(tmp_path / "x.pth", arch=ARCH, device="cpu", preprocess=loaded.preprocess)
     assert own.card.assumed == (heads, activation)  # the pixels were given
+
+
+def test_what_is_assumed_of_a_file_stands_in_the_log_once(tmp_path: Path, caplog) -> None:
+    torch.save(theirs().state_dict(), tmp_path / "x.pth")
+    shutil.copy(tmp_path / "x.pth", tmp_path / "y.pth")
+    ways = (
+        {},
+        {"pretrained": False},
+        {"image_size": 32},
+        {"preprocess": Preprocess(size=(160, 160))},
+    )
+    for name in ("x", "y"):
+        for way in ways * 2:
+            loaded = load(tmp_path / f"{name}.pth", arch=ARCH, device="cpu", **way)
+            assert loaded.card.assumed  # the card goes on telling it
+    assert [text.split(":")[0] for text in caplog.messages] == ["x", "y"]
+
+
+def test_a_sentence_that_is_new_of_a_file_is_said_alone(tmp_path: Path, caplog) -> None:
+    torch.save(theirs().state_dict(), tmp_path / "x.pth")
+    own = Preprocess(size=(160, 160))
+    first = load(tmp_path / "x.pth", arch=ARCH, device="cpu", preprocess=own).card.assumed
+    then = load(tmp_path / "x.pth", arch=ARCH, device="cpu").card.assumed
+    (new,) = set(then) - set(first)
+    assert caplog.messages == [f"x: assumed: {'; '.join(first)}", f"x: assumed: {new}"]
 
 
 def test_files_that_say_all_leave_nothing_to_assume(caplog) -> None:

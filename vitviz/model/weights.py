@@ -62,6 +62,7 @@ __all__ = [
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
 log = logging.getLogger("vitviz.load")
+_said: set[tuple[str, str]] = set()  # a source and a sentence about it, each in the log already
 LOCAL = "local-dir:"
 TIMM_WRAPPER = "timm_wrapper"  # the model_type of a timm model that transformers has saved
 MARKS = (CONFIG, ADAPTER_CONFIG)  # a folder with one of these files is one of a model
@@ -119,8 +120,8 @@ def load(
     of a trace are float32 all the same, with the few digits that such a pass has. Gradients of
     "half" may underflow to 0; "bfloat16" has the range of float32, and three digits.
 
-    What the files do not say is assumed, and logged as a warning: `card.assumed`;
-    `print(loaded)` says in one line what was understood.
+    What the files do not say is assumed, and logged as a warning, once for each source:
+    `card.assumed`; `print(loaded)` says in one line what was understood.
 
     Raises `WeightsError`, whose sentence says what is missing, damaged or not supported.
     """
@@ -152,8 +153,7 @@ def load(
         loaded = twin(loaded)
     if image_size is not None:
         loaded = resized(loaded, image_size)
-    if loaded.card.assumed:
-        log.warning("%s: assumed: %s", loaded.card.name, "; ".join(loaded.card.assumed))
+    _say_assumed(str(source), loaded.card)
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -165,6 +165,16 @@ def load(
         reason = str(error).splitlines()[0]
         raise WeightsError(f"the device {str(device)!r} cannot be used: {reason}") from error
     return loaded
+
+
+def _say_assumed(source: str, card: ModelCard) -> None:
+    """Log what was assumed of a source, but no sentence again: a server loads its twin and sizes,
+    and a notebook the same file in every run of a cell.
+    """
+    new = [text for text in card.assumed if (source, text) not in _said]
+    if new:
+        log.warning("%s: assumed: %s", card.name, "; ".join(new))
+        _said.update((source, text) for text in new)
 
 
 def load_key(
