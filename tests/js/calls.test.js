@@ -14,6 +14,7 @@ function appOf() {
     call: null,
     asked: [],
     since: 0,
+    at: 9,
     lost: false,
     restart: () => Object.assign(app, { run: app.run + "1", call: null, since: 0 }),
     async ask(question) {
@@ -22,7 +23,7 @@ function appOf() {
       const { lesson, step, call } = question;
       if (question.do === "call") app.call = { lesson, step, call };
       app.since = Math.max(app.since, question.since ?? 0);
-      return { run: app.run, call: app.call, at: 9, since: app.since };
+      return { run: app.run, call: app.call, at: app.at, since: app.since };
     },
   };
   return app;
@@ -36,7 +37,7 @@ const STORED = () => {
 function pageOf(app, teacher, storage = STORED()) {
   const room = { teacher, voter: "0", ask: app.ask, answered: null };
   const notebook = guessBook(/** @type {any} */ (storage));
-  const moments = createMoments(notebook);
+  const moments = createMoments(notebook, teacher !== null);
   return { ...createCallState(/** @type {any} */ (room), notebook, moments), moments };
 }
 
@@ -110,4 +111,27 @@ test("after a restart the teacher's page alone says since when guesses count", a
   assert.equal(pupil.moments.since(), 7);
   pupil.moments.guessed("q");
   assert.deepEqual([pupil.moments.of("q"), pupil.moments.of("r")], [9, 0]);
+});
+
+test("the teacher's device alone remembers when it last heard this run of the app, and the one before", async () => {
+  const app = appOf();
+  const [storage, pupils] = [STORED(), STORED()];
+  const [teacher, pupil] = [pageOf(app, "word", storage), pageOf(app, null, pupils)];
+  assert.deepEqual(teacher.moments.heard(), [0, 0]);
+  const looks = async (page, at) => {
+    app.at = at;
+    await page.look();
+    return page.moments.heard();
+  };
+  assert.deepEqual(await looks(teacher, 3), [0, 3]);
+  assert.deepEqual(await looks(teacher, 5), [0, 5]);
+  app.restart();
+  const reloaded = pageOf(app, "word", storage);
+  assert.deepEqual(reloaded.moments.heard(), [0, 5]);
+  assert.deepEqual(await looks(reloaded, 8), [5, 8]);
+  assert.deepEqual(await looks(reloaded, 9), [5, 9]);
+  app.restart();
+  assert.deepEqual(await looks(reloaded, 12), [9, 12]);
+  assert.deepEqual(await looks(pupil, 13), [0, 0]);
+  assert.deepEqual(await looks(pageOf(app, "word"), 13), [0, 13]); // another device
 });

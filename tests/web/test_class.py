@@ -228,11 +228,54 @@ def test_no_guess_from_before_is_counted_by_itself_and_each_once_by_a_press(do, 
     assert teach(room, "tally")["guesses"] == []
 
 
+GAP = 1000 * limits.CLASS_GAP_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("heard", "counts"),
+    [
+        ([0, 0], False),  # a device that was never the teacher's
+        ([0, 10 * GAP - 20], True),  # the page of before, which has not noticed the restart
+        ([10 * GAP - 20, 10 * GAP + 30], True),  # and when it has
+        ([0, 8 * GAP], False),  # of an earlier lesson: it does not know of the new class
+        ([8 * GAP, 10 * GAP + 30], False),
+        ([0, 10 * GAP + 30], False),  # it heard only the app that has forgotten
+    ],
+)
+def test_after_a_restart_old_guesses_come_back_if_the_teachers_page_was_there(heard, counts):
+    now = [9.5 * limits.CLASS_GAP_SECONDS]
+    clocks = {"clock": lambda: now[0], "calendar": lambda: now[0]}
+    room = Classroom("word", **clocks)
+    old, pupil, late = Pupil(1), Pupil(2), Pupil(3)
+    teach(room, "tally", heard=[0, 0])
+    old.guesses(room, 1)
+    since = teach(room, "new")["since"]
+    pupil.guesses(room, 2)
+    now[0] = 10 * limits.CLASS_GAP_SECONDS
+    room = Classroom("word", **clocks)
+    known = {"heard": heard, "since": since if counts else 0}
+    now[0] += 1
+    reply = teach(room, "tally", **known)
+    for one in (old, pupil, old, pupil):
+        one.asks(room)
+    assert (old.anew, pupil.anew) == (True, not counts)
+    late.guesses(room, 3)
+    assert teach(room, "tally", **known)["guesses"] == ([2, 3] if counts else [3])
+    pupil.presses(room)
+    assert sorted(teach(room, "tally", **known)["guesses"]) == [2, 3]
+    # A page that knows comes later: what is counted stays, and no more comes.
+    teach(room, "tally", heard=[10 * GAP - 20, 10 * GAP + 30], since=reply["since"])
+    old.asks(room)
+    assert sorted(teach(room, "tally", **known)["guesses"]) == [2, 3]
+
+
 def test_a_teacher_alone_says_since_when_guesses_count():
     room = Classroom("word")
     at = room.ask({"do": "called"})["at"]
     for wrong in (-1, 0.5, True, "1", [], 2**60):
         assert "error" in teach(room, "tally", since=wrong)
+        assert "error" in teach(room, "tally", heard=[wrong])
+        assert wrong == [] or "error" in teach(room, "tally", heard=wrong)
         assert "error" in vote(room, 1, 5, at=wrong)
         assert "error" in room.ask({"do": "called", "teacher": "word", "since": wrong})
     assert "error" in room.ask({"do": "called", "teacher": "wrong", "since": at})

@@ -32,7 +32,7 @@ export function createCurriculum(
 ) {
   const shelf = createShelf(lessonBook(storage), () => address?.read() ?? null, taken?.lesson ?? null);
   const guesses = guessBook(storage, taken?.guesses);
-  const moments = createMoments(guesses);
+  const moments = createMoments(guesses, Boolean(room?.teacher));
   const travels = Boolean(go && address);
   const lessons = [...LESSONS]; // and the own one
   shelve();

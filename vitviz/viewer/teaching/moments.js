@@ -3,18 +3,23 @@
  * They are kept on the device, because the app forgets its own in a restart.
  */
 
-/** Keys of the notebook: of a pupil's guess, with its question; of the class of this device; of the teacher's. */
+/**
+ * Keys of the notebook: of a pupil's guess, with its question; of the class of this device; of the teacher's: since
+ * when guesses count, and when an app was last heard, of this run and the one before.
+ */
 const GUESSED = "class/guessed/";
 const BEGAN = "class/began";
 const SINCE = "class/since";
+const HEARD = "class/heard";
 /** Stands for all questions: since when there is this class. */
 const ALL = "";
 
 /**
  * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void}} notebook
+ * @param {boolean} [teaches]  whether this page is the teacher's
  * @returns {Moments}
  */
-export function createMoments(notebook) {
+export function createMoments(notebook, teaches = false) {
   let [now, since] = [0, 0];
   const kept = () => notebook.recall(SINCE) ?? {};
   const began = () => notebook.recall(BEGAN) ?? 0;
@@ -23,6 +28,14 @@ export function createMoments(notebook) {
       now = reply?.at ?? now;
       since = reply?.since ?? since;
       if (reply?.began > began()) notebook.keep(BEGAN, reply.began);
+      if (!teaches || !reply?.run) return;
+      const last = notebook.recall(HEARD) ?? { at: 0, before: 0 };
+      const before = last.run === reply.run ? last.before : last.at;
+      notebook.keep(HEARD, { run: reply.run, at: reply.at, before });
+    },
+    heard() {
+      const { at = 0, before = 0 } = notebook.recall(HEARD) ?? {};
+      return [before, at];
     },
     since: () => since,
     began,
@@ -39,9 +52,10 @@ export function createMoments(notebook) {
 /**
  * @typedef {{hear: (reply: any) => void, since: () => number, began: () => number, of: (question: string) => number,
  *   guessed: (question: string, at?: number) => void, counting: (question?: string) => number,
- *   count: (question: string, from: number, anew: boolean) => void}} Moments
+ *   count: (question: string, from: number, anew: boolean) => void, heard: () => number[]}} Moments
  *   hear: takes the moments of a reply; since: when the teacher emptied a vote last, or began with a class; began:
  *   when this class began; of: when the guess of this device was made or counted; guessed: it is made now, or was
  *   counted at `at`; counting: since when guesses of a question count, or of any, as the teacher's device knows;
- *   count: takes that over from a reply, which may be that of a new class
+ *   count: takes that over from a reply, which may be that of a new class; heard: when the teacher's device last heard
+ *   an app, by which an app that has restarted sees whether the device knows its class
  */

@@ -246,7 +246,9 @@ export function createGathering(app, draw) {
     requests += 1;
     const mine = requests;
     const since = moments.counting(question);
-    const reply = await heard(room.ask({ do: what, teacher: room.teacher, question, since }));
+    const reply = await heard(
+      room.ask({ do: what, teacher: room.teacher, question, since, heard: moments.heard() }),
+    );
     if (reply?.since) moments.count(question, reply.since, what === "new");
     if (!root.isConnected) stop(); // where the board is made anew, no dialog is closed
     if (ended || mine !== requests) return; // what was done meanwhile is newer

@@ -140,6 +140,7 @@ MEMORY_BLOCK_BYTES = 4 * 2**20  # tensors this large go back to the system when 
 VOTERS = 200  # pages in a class; further ones read that it is full
 VOTER_GUESSES = 60  # questions of a voter, and closed ones of a teacher; the oldest are forgotten
 VOTE_SHOWN_SECONDS = 5  # since the teacher's page asked for a vote: it still shows it
+CLASS_GAP_SECONDS = 900  # before a start: a teacher's page that heard the app then knows its class
 VOTE_BYTES = 100  # of one guess, as JSON
 PAGES_KNOWN = 1000  # pages whose requests are known, see page_requests.py
 SIGNAL_SECONDS = 1  # until the main thread notices a signal that reached another thread

@@ -78,6 +78,10 @@ class Classroom:
     What a page sends by itself comes with a moment, that of its guess: a guess from before the vote
     was emptied, or another class began, is not counted until its pupil sends it again. A moment is
     a whole number of milliseconds, and no two are the same.
+
+    A restart forgets these moments. A teacher's page says them again, with the moment that it
+    heard last of the app before: if that is longer ago than `limits.CLASS_GAP_SECONDS`, as on
+    another device, guesses from before the restart are not counted by themselves either.
     """
 
     def __init__(
@@ -91,6 +95,7 @@ class Classroom:
         """
         self._clock = clock
         self._calendar = calendar
+        self._started = int(1000 * calendar())  # moment
         self._last = 0  # moment
         self._began = 0  # moment: when this class began
         self._emptied: OrderedDict[str, int] = OrderedDict()  # question -> moment
@@ -136,8 +141,9 @@ class Classroom:
                     return self._begin()
                 case {"do": "tally" | "close" | "open" | "empty" as do, **others}:
                     self._check(others.get("teacher"))
+                    question = _matched(QUESTION, others.get("question"))
                     since = _moment(others.get("since")) or 0
-                    return self._teach(do, _matched(QUESTION, others.get("question")), since)
+                    return self._teach(do, question, since, _moments(others.get("heard")))
             raise VitvizError(NOT_TAKEN)
         except VitvizError as error:
             return refused(error.message)
@@ -190,12 +196,17 @@ class Classroom:
             is_open = question not in self._closed
         return is_open and self._clock() - shown < limits.VOTE_SHOWN_SECONDS
 
-    def _teach(self, do: str, question: str, since: int) -> dict[str, Any]:
+    def _teach(self, do: str, question: str, since: int, heard: list[int] | None) -> dict[str, Any]:
         """Do a teacher's action. Returns the state after it: {"open", "guesses", "since"}.
 
-        `since`: what the teacher's page heard last, which the app has forgotten after a restart.
+        `since`: what the teacher's page heard last, which the app has forgotten after a restart;
+        `heard`: when it last heard from an app, of the latest runs; None: it does not tell.
         """
         with self._lock:
+            if question not in self._shown and heard is not None:
+                last = max((moment for moment in heard if moment < self._started), default=0)
+                if self._started - last > 1000 * limits.CLASS_GAP_SECONDS:
+                    since = max(since, self._started)
             if since > self._since(question):
                 self._last = max(self._last, since)
                 keep(self._emptied, question, since, limits.VOTER_GUESSES)
@@ -289,6 +300,14 @@ def _moment(value: Any) -> int | None:
     if value is not None and not (type(value) is int and 0 <= value <= LATEST):
         raise VitvizError(NOT_TAKEN)
     return value
+
+
+def _moments(value: Any) -> list[int] | None:
+    if value is None:
+        return None
+    if type(value) is not list or len(value) > 2:
+        raise VitvizError(NOT_TAKEN)
+    return [_moment(moment) or 0 for moment in value]
 
 
 def _guess(value: Any) -> Guess:
