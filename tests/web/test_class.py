@@ -7,7 +7,7 @@ import re
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import httpx
 import pytest
@@ -15,6 +15,7 @@ import segno
 
 from tests.node import needs_node, node
 from tests.running import ROOT, running_app, save_tiny, until
+from vitviz.web.compute.turns import ASKING
 from vitviz.web.host import address, limits
 from vitviz.web.host.address import address_here
 from vitviz.web.service.classroom import LESSONS, Classroom, qr_rows
@@ -394,6 +395,49 @@ def test_a_class_is_full_and_there_is_room_when_it_was_emptied():
     assert vote(room, 299, 1)["counted"]
 
 
+@contextmanager
+def asked_from(address: str):
+    token = ASKING.set(address)
+    yield
+    ASKING.reset(token)
+
+
+def test_nobody_shuts_others_out_of_a_class_with_made_up_voters():
+    room = Classroom()
+    with asked_from("stranger"):
+        assert all(vote(room, 1000 + number, 9)["counted"] for number in range(200))
+        assert "error" in vote(room, 2000, 9)
+    for number in range(30):  # each pupil has a device of their own
+        with asked_from(f"pupil {number}"):
+            assert vote(room, number, number) == {"counted": True}
+            assert room.ask({"do": "wait", "voter": voter(number), "question": "abc"})["counted"]
+        with asked_from("stranger"):
+            assert "error" in vote(room, 3000 + number, 9)  # it does not come back in
+            assert vote(room, 1000, 9) == {"counted": True}  # its first ones stay
+    assert sorted(teach(room, "tally")["guesses"]) == sorted([*range(30), *[9] * 170])
+    teach(room, "empty")
+    for number in range(300):  # all behind one address: they are as many as a class has room for
+        with asked_from("school"):
+            assert ("counted" in vote(room, number, 1)) == (number < 200)
+    for number in (500, 501):
+        with asked_from("elsewhere"):
+            assert vote(room, number, 1)["counted"]
+    assert len(teach(room, "tally")["guesses"]) == len(room._addresses) == 200
+    teach(room, "new")
+    with asked_from("school"):
+        assert vote(room, 1, 1)["counted"]
+    assert room._addresses == {voter(1): "school"}
+
+
+def test_in_a_full_class_of_one_device_each_nobody_gives_way():
+    room = Classroom()
+    for number in range(201):
+        with asked_from(f"pupil {number}"):
+            assert ("counted" in vote(room, number, 1)) == (number < 200)
+    with asked_from("pupil 0"):
+        assert "error" in vote(room, 900, 1)
+
+
 def test_of_one_voter_the_oldest_questions_are_forgotten():
     room = Classroom()
     for number in range(100):
@@ -493,8 +537,8 @@ def served(tmp_path_factory):
         yield url, folder / "app.log"
 
 
-def client_of(url: str, login: bool = True) -> httpx.Client:
-    client = httpx.Client(base_url=url, timeout=60)
+def client_of(url: str, login: bool = True, **options) -> httpx.Client:
+    client = httpx.Client(base_url=url, timeout=60, **options)
     if login:
         client.post("/login", data={"username": "ada", "password": "lovelace"})
     return client
@@ -555,6 +599,21 @@ def odd_request(chance: random.Random, at: int):
         case 2:
             return chance.choice(VALUES)
     return {name: chance.choice(VALUES) for name in names if chance.random() < 0.9}
+
+
+def test_a_running_app_knows_the_addresses_of_a_class(served):
+    with Served(*served) as stranger, Served(*served) as pupil:
+        elsewhere = httpx.HTTPTransport(local_address="127.0.0.2")
+        pupil.client.close()
+        pupil.client = client_of(served[0], transport=elsewhere)
+        teach(stranger, "new")
+        for number in range(1000, 1000 + limits.VOTERS):
+            assert stranger.ask(
+                {"do": "vote", "voter": voter(number), "question": "abc", "guess": 1}
+            )["counted"]
+        assert "error" in vote(stranger, 2000, 1)
+        assert vote(pupil, 1, 2) == {"counted": True}
+        teach(stranger, "new")
 
 
 def is_counted(said) -> bool:

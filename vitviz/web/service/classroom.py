@@ -7,13 +7,14 @@ import re
 import secrets
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from ...errors import VitvizError
 from ...languages import Message
+from ..compute.turns import ASKING
 from ..host import limits
 from ..host.address import address_here
 from ..host.limits import keep
@@ -70,7 +71,9 @@ Guess = int | float | list[int]
 class Classroom:
     """The guesses of a class, until the app ends; without names or texts, and never on a disk.
 
-    A voter is a random number of a browser, with one guess for each question. Only those who know
+    A voter is a random number of a browser, with one guess for each question. In a full class the
+    last voter of the address that has the most gives way to one of an address with fewer, so that
+    nobody can keep others out with made-up voters. Only those who know
     `secret` can see the guesses, close, reopen or empty a vote, call the class to a step of a
     lesson, and begin with another class. While their page shows an open vote, pupils who have voted
     wait for the answer.
@@ -103,6 +106,7 @@ class Classroom:
         self.address: str | None = None  # for pupils, with a slash; None if none is known
         self._lock = threading.Lock()
         self._guesses: dict[str, OrderedDict[str, Guess]] = {}  # voter -> question -> guess
+        self._addresses: dict[str, str] = {}  # of these voters
         self._closed: OrderedDict[str, bool] = OrderedDict()  # questions, by the teacher
         self._shown: OrderedDict[str, float] = OrderedDict()  # when the teacher's page asked last
         self._run = secrets.token_hex(4)  # tells the pages that the app has started again
@@ -163,12 +167,26 @@ class Classroom:
                 raise VitvizError(Message("web.class_closed"))
             if at is not None and at < self._since(question):
                 return {"counted": False, "anew": True, "at": self._now()}
-            if voter not in self._guesses and len(self._guesses) >= limits.VOTERS:
-                raise VitvizError(Message("web.class_full", most=limits.VOTERS))
+            if voter not in self._guesses:
+                self._admit(voter, ASKING.get())
             known = self._guesses.setdefault(voter, OrderedDict())
             keep(known, question, counted, limits.VOTER_GUESSES)
             now = self._now()
         return {"counted": True, "at": now} | ({"waits": True} if self._waits(question) else {})
+
+    def _admit(self, voter: str, address: str) -> None:
+        """Remember a new voter's address, and in a full class drop another voter or refuse."""
+        self._addresses = {known: self._addresses[known] for known in self._guesses}
+        if len(self._guesses) >= limits.VOTERS:
+            numbers = Counter(self._addresses.values())
+            largest, most = numbers.most_common(1)[0]
+            if most <= numbers[address] + 1:
+                raise VitvizError(Message("web.class_full", most=limits.VOTERS))
+            last = next(
+                known for known in reversed(self._guesses) if self._addresses[known] == largest
+            )
+            del self._guesses[last], self._addresses[last]
+        self._addresses[voter] = address
 
     def _wait(self, voter: str, question: str, at: int | None) -> dict[str, Any]:
         """Whether this pupil waits, and whether their guess is counted: after a restart none is.
