@@ -78,6 +78,15 @@ def the_training_is_what_counts(page, things: dict[str, list[Path]]) -> None:
     assert found[1] == f"by the same model before its training\n{plain.right} of {plain.of}"
 
 
+def the_menu_names_it(page) -> None:
+    """A model that was taught in the page covers that of the server on the menu."""
+    menu = page.locator("#vv-model")
+    drawn = "(node) => getComputedStyle(node, '::after').content"
+    assert menu.evaluate(drawn) == '"cup, dog"'
+    assert menu.locator("input").evaluate("(node) => getComputedStyle(node).color").endswith(" 0)")
+    assert menu.locator("input").get_attribute("aria-description") == "cup, dog"
+
+
 def the_pictures_taught_with_are_its_examples(seen, made: LoadedModel, things) -> None:
     """One press shows another of them, whole, in the model that was opened."""
     page = seen.page
@@ -144,6 +153,7 @@ def test_two_things_are_taught_opened_saved_and_python_answers_alike(
     page.get_by_role("button", name="Open in all panels").click()
     seen.ready("cup-dog.png")
     address_says(page, teach=None)
+    the_menu_names_it(page)
     with page.expect_download() as coming:
         page.locator("button", has_text="Save").first.click()
         page.locator(".vv-save-items button", has_text="safetensors").first.click()

@@ -13,14 +13,15 @@ afterEach(() => {
 });
 
 const HOSTS = { link: { model: "photos", example: "dog" } };
-const TAUGHT = { model: { key: { name: "own-1" } } };
+const WORDS = { ko: { texts: { "cup, pen": "컵, 펜" } } };
+const TAUGHT = { photo: {}, model: { key: { name: "own-1" }, title: "cup, pen", words: WORDS } };
 const file = (name) => new File(["a"], name);
 
 /** A page whose host knows its own models, with the playground that teaches one. */
 function page(more = {}) {
   const did = [];
   const around = { place: null };
-  const app = { source: { manifest: HOSTS } };
+  const app = { source: { manifest: HOSTS }, language: "en", t: (key) => key };
   const host = {
     element: {},
     playing: async () => ({
@@ -37,7 +38,7 @@ function page(more = {}) {
   const show = async (template, photo) => {
     if (photo.name === "no picture") throw new Error("no picture");
     did.push([template, photo.name, photo.file.name, Boolean(photo.inverted), Boolean(photo.stretched)]);
-    app.source = { manifest: { template } };
+    app.source = { manifest: { ...template, template } };
     return true;
   };
   const playing = createPlaying(/** @type {any} */ (app), /** @type {any} */ (host), show);
@@ -84,6 +85,32 @@ test("a taught model sees what the camera keeps, and its picture with other leve
   did.length = 0;
   await playing.take(file("a.png"), "a.png");
   assert.deepEqual(did, [["host takes", "a.png"]]);
+});
+
+test("the host hears the name of a taught model while it is shown, in the language of the page", async () => {
+  const names = [];
+  const { app, playing, around } = page({ adopted: (name) => names.push(name) });
+  // as far as the page of a test draws it
+  const drawn = () => {
+    playing.row.replaceChildren = () => {};
+    playing.render();
+    return names.splice(0);
+  };
+  assert.deepEqual(drawn(), []);
+  await playing.open();
+  const photo = { file: file("cup.jpg"), name: "cup" };
+  await around.place.adopt({ template: TAUGHT, buffer: null, photo });
+  assert.deepEqual(drawn(), ["cup, pen"]);
+  await playing.take(file("b.png"), "b.png");
+  assert.deepEqual(drawn(), []);
+  app.language = "ko";
+  assert.deepEqual(drawn(), ["컵, 펜"]);
+  const taught = app.source;
+  app.source = { manifest: HOSTS }; // an example was chosen, or Back was pressed
+  assert.deepEqual(drawn(), [""]);
+  assert.deepEqual(drawn(), []);
+  app.source = taught; // Forward
+  assert.deepEqual(drawn(), ["컵, 펜"]);
 });
 
 test("a link to the playground opens it by the way that says when it does not come", async () => {

@@ -32,6 +32,8 @@ class Node {
 
   toggleAttribute() {}
 
+  remove() {}
+
   append(...children) {
     this.children.push(...children);
   }
@@ -151,6 +153,7 @@ function opened(lost = []) {
     opening,
     come: /** @type {any} */ (come),
     press: (text) => button(text).listeners.click(),
+    menu: () => strip.children.find((one) => one.attributes?.class === "vv-bar-model"),
     pressed: (text) => button(text).attributes["aria-pressed"],
     note: () => strip.children[strip.children.length - 1].children[0].textContent,
     paste: (...names) =>
@@ -170,11 +173,19 @@ test("a site opens with the picture of its address", async () => {
 });
 
 test("no example is marked while a model of the playground is shown", async () => {
-  const { did, come, host, opening, press, pressed } = opened();
+  const { did, come, host, opening, press, pressed, menu } = opened();
   come.resolve();
   await opening;
-  host.given.adopted();
+  host.given.adopted("cup, pen");
   assert.deepEqual([pressed("dog"), pressed("cat")], ["false", "false"]);
+  const selected = menu().children.filter((one) => one.selected);
+  assert.deepEqual(
+    selected.map((one) => one.textContent),
+    ["cup, pen"],
+  );
+  host.given.adopted(""); // Back
+  assert.deepEqual([pressed("dog"), pressed("cat")], ["true", "false"]);
+  host.given.adopted("cup, pen");
   await press("dog");
   assert.deepEqual([pressed("dog"), did.at(-1)], ["true", ["update", "dog.js"]]);
 });
@@ -184,7 +195,7 @@ test("a photo goes to the model that has learned in this page while that is show
   come.resolve();
   await opening;
   host.learned = true;
-  host.given.adopted();
+  host.given.adopted("cup, pen");
   did.length = 0;
   paste("cup.jpg");
   await rest();

@@ -39,8 +39,8 @@ interface Link {
   entitle?: (title: string) => void;
   /** Hears whether the camera's living picture is open. */
   filming?: (on: boolean) => void;
-  /** Hears that a model of the playground is shown, with a picture from there. */
-  adopted?: () => void;
+  /** Hears that a model that has learned in this page is shown, by its name, and "" when another one is. */
+  adopted?: (name: string) => void;
 }
 
 /** What computes passes: the host, and weights that this page can run itself. */

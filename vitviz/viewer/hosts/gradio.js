@@ -138,6 +138,7 @@ export function open(viewer, component, page, texts) {
     again: () => trigger("again"),
     reopen: () => trigger("reopen"),
     go: (href) => location.assign(href), // a lesson continues with another model or picture
+    adopted: nameInMenu,
     filming: (on) => document.getElementById("vv-camera")?.setAttribute("aria-expanded", String(on)),
     entitle: (title) => {
       document.title = title + " · vitviz";
@@ -330,6 +331,21 @@ function createScroll(element) {
     // not smoothly: a smooth scroll ends when anything else scrolls, as the line of layers may
     if (shown > 1 && (top > 0.6 * innerHeight || (own && top < 0))) element.scrollIntoView();
   };
+}
+
+/**
+ * Names a model that has learned in this page on the menu, which knows those of the server alone; "": none is shown.
+ * @param {string} name
+ */
+function nameInMenu(name) {
+  const menu = document.getElementById("vv-model");
+  for (const [node, attribute] of /** @type {const} */ ([
+    [menu, "data-vv-adopted"],
+    [menu?.querySelector("input"), "aria-description"],
+  ])) {
+    if (name) node?.setAttribute(attribute, name);
+    else node?.removeAttribute(attribute);
+  }
 }
 
 /** Marks the page if the shown photo has not left it: the download of the server is another analysis then. */

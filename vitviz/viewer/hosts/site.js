@@ -117,7 +117,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
       fetchWeights,
       look,
       filming: bar.filming,
-      adopted: bar.unmark,
+      adopted: (name) => bar.name(name),
       take,
       draw:
         digits &&
@@ -400,6 +400,7 @@ function createBar(strip, site, { choose, take, draw, film, play, forget }) {
       thumbnail ? el("img", { src: thumbnail, alt: "", width: 44, height: 44 }) : null,
     ),
   );
+  const adopted = el("option", { value: "", hidden: true });
   const options = Object.keys(site.models).map((key) => el("option", { value: key }));
   const menu = el(
     "select",
@@ -462,10 +463,15 @@ function createBar(strip, site, { choose, take, draw, film, play, forget }) {
       );
     },
     filming: (on) => camera.setAttribute("aria-expanded", String(on)),
-    /** No example and no model of the site is shown, but those of the playground. */
-    unmark() {
-      thumbnails.forEach((one) => one.setAttribute("aria-pressed", "false"));
-      menu.selectedIndex = -1;
+    /** A model of the playground is shown, and no example and no model of the site; "": one of them again. @param {string} name */
+    name(name) {
+      setText(adopted, name);
+      if (name) {
+        thumbnails.forEach((one) => one.setAttribute("aria-pressed", "false"));
+        menu.append(adopted);
+        adopted.selected = true;
+      } else if (adopted.selected) this.mark(now);
+      if (!name) adopted.remove();
     },
     /**
      * @param {string} key @param {Record<string, string>} [sentences]  in its place, by language

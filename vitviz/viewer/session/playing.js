@@ -4,6 +4,7 @@
  */
 
 import { visitPanel } from "../state/panels.js";
+import { translated } from "../text/words.js";
 import { createTaughtRow } from "./taughtrow.js";
 
 const POOLS = ["token", "avg", "token_avg"]; // one vector for a picture, that a head reads
@@ -38,6 +39,7 @@ export function createPlaying(app, host, show) {
   let given = /** @type {import("../types.js").PhotoFile|null} */ (null); // the photo that was shown to it last
   let taught = /** @type {import("./taughtrow.js").TaughtPicture[]} */ ([]);
   const isOurs = () => ours !== null && app.source?.manifest.template === ours;
+  const nameToHost = createNaming(app, adopted);
   const row = createTaughtRow(app, async (picture) => {
     if (isOurs()) await give(await picture.file());
   });
@@ -50,7 +52,10 @@ export function createPlaying(app, host, show) {
     learned: isOurs,
     give,
     row: row.root,
-    render: () => row.render(isOurs() ? taught : []),
+    render() {
+      row.render(isOurs() ? taught : []);
+      nameToHost(isOurs());
+    },
     draw:
       draw &&
       (async (file, name, first) => {
@@ -112,9 +117,7 @@ export function createPlaying(app, host, show) {
       app.prefer({ all });
       app.select(visitPanel(app.panels.find(({ first }) => first).id, app.selection, app.shape()));
     }
-    const shown = await give(photo);
-    if (shown) adopted?.();
-    return shown;
+    return give(photo);
   }
 
   /**
@@ -160,6 +163,19 @@ export function createPlaying(app, host, show) {
     await source.picture.fetch();
     return source.picture.here && { pixels: source.picture.here.pixels, file: null };
   }
+}
+
+/**
+ * Tells the host the name of a model that has learned here while it is shown, and "" when another one is.
+ * @param {import("../main.js").App} app @param {Host["adopted"]} adopted
+ */
+function createNaming(app, adopted = () => {}) {
+  let name = "";
+  return (isOurs) => {
+    const now = isOurs ? translated(app.source.manifest.model.title, app) : "";
+    if (now !== name) adopted(now);
+    name = now;
+  };
 }
 
 /** The settings that decide how a model sees a photo. @param {import("../types.js").Model} model */
