@@ -303,6 +303,25 @@ def test_a_lesson_on_a_phone_closes_with_what_was_found_and_leads_on(visit) -> N
     expect(page.locator(".vv-lesson-gap")).to_contain_text(f"You share {both}.")
 
 
+@pytest.mark.parametrize("step", [3, 5])
+def test_what_is_told_late_ends_above_the_buttons_of_a_phone(visit, step) -> None:
+    """The probability that a sentence names comes after a pass, and the sentence with it."""
+    link = f"?model=photos&example=red-panda&lesson=hide&step={step}"
+    page = visit(link, wait_for=PANDA, **PHONE).page
+    page.locator(f"{LESSON} input[type=number]").fill("50")
+    page.get_by_role("button", name="Show the answer").click()
+    expect(page.locator(f"{LESSON} .vv-lesson-truth")).to_contain_text("looks at most it was")
+    page.wait_for_function(
+        """(parts) => {
+            const [truth, buttons] = parts.map((part) =>
+                document.querySelector(part).getBoundingClientRect());
+            return truth.top > 0 && truth.bottom <= buttons.top;
+        }""",
+        arg=[f"{LESSON} .vv-lesson-truth", f"{LESSON} > .vv-lesson-buttons"],
+        timeout=20_000,
+    )
+
+
 # Steps that have every kind of evidence among them, and what their evidence is; all other steps:
 # python -m tests.bench.walking.
 SEEN = {

@@ -173,12 +173,15 @@ export function createLessonBar(app) {
 
   function renderTruth(revealed, value) {
     const parts = revealed ? sayings(app) : {};
+    const before = truth.textContent;
     setText(gap, revealed ? gapText(app, value) : "");
     for (const name of AFTER) setText(after[name], parts[name] ?? "");
     for (const node of [gap, ...Object.values(after)]) show(node, node.textContent !== "");
     truth.classList.toggle("vv-told", revealed);
     show(why, revealed && course.question().kind !== "write");
     if (document.activeElement !== because) because.value = course.because();
+    // words that come late would end behind the buttons
+    if (document.activeElement === next && truth.textContent !== before) tellOf();
   }
 
   function renderButtons(current, revealed, value) {
@@ -195,6 +198,10 @@ export function createLessonBar(app) {
     next.classList.toggle("vv-main", !open);
     if (!held || open) return;
     next.focus({ preventScroll: true });
+    tellOf();
+  }
+
+  function tellOf() {
     onScreen([why, truth, ...evidence()]);
   }
 
