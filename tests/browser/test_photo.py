@@ -162,6 +162,44 @@ def test_what_was_cut_away_is_told_and_leads_to_the_frame(visit, tmp_path) -> No
     assert seen.page.locator(".vv-photo-note").count() == 0
 
 
+# How far the parts of the title reach beyond it, and which of them are shorter than their text.
+TITLE = """() => {
+    const { right } = document.querySelector(".vv-title").getBoundingClientRect();
+    const parts = [".vv-cut", ".vv-names", ".vv-names-line p + p"].map((part) =>
+        document.querySelector(part)).filter((node) => node.checkVisibility());
+    return {
+        beyond: Math.max(...parts.map((node) => node.getBoundingClientRect().right - right)),
+        cut: parts.filter((node) => node.scrollWidth > node.clientWidth + 1)
+            .map((node) => [node.className, node.title.startsWith(node.textContent)]),
+    };
+}"""
+
+
+def test_names_that_are_cut_off_are_told_whole_and_nothing_widens_the_page(visit) -> None:
+    """Half a window, a laptop, and a phone with text of 200 %."""
+    page = visit("?model=photos&example=dog&panel=attention", wait_for="dog.jpg").page
+    for width in (940, 1000, 1060, 1100, 1366):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.wait_for_function("width => innerWidth === width", arg=width)
+        page.wait_for_function(f"() => ({TITLE})().beyond <= 1")
+        cut = page.evaluate(TITLE)["cut"]
+        assert all(told for _, told in cut), (width, cut)
+        assert (["vv-names", True] in cut) == (width < 1366), (width, cut)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator(".vitviz[data-size=narrow]").wait_for()
+    page.add_style_tag(content=".vitviz { font-size: 32px !important }")
+    sides = page.evaluate(
+        """() => {
+            const range = document.createRange();
+            range.selectNodeContents(document.querySelector(".vv-cut"));
+            const { left, right } = range.getBoundingClientRect();
+            return [left, right];
+        }"""
+    )
+    assert sides[0] >= 0
+    assert sides[1] <= 390
+
+
 def test_a_refusal_has_no_percentage_in_headline_title_drawing_and_experiment(
     visit, tmp_path
 ) -> None:

@@ -130,7 +130,7 @@ function createCut(app) {
     type: "button",
     class: "vv-cut",
     text,
-    title: t("sawPartTitle"),
+    title: text + ". " + t("sawPartTitle"),
     async onclick({ target }) {
       app.select(visitPanel("patches", app.selection, app.shape()));
       await whole.fetch();

@@ -62,17 +62,16 @@ export function createTitleBar(app, save, openHelp, projecting, unfold) {
     button({ text: "?", title: t("help"), onClick: openHelp }),
     language,
   );
+  const summary = t("summary", {
+    depth: manifest.model.depth,
+    heads: manifest.model.num_heads,
+    tokens: manifest.model.num_tokens,
+  });
   const about = el(
     "div",
     { class: "vv-names-line" },
-    el("p", { class: "vv-names", text: headline.names }),
-    el("p", {
-      text: t("summary", {
-        depth: manifest.model.depth,
-        heads: manifest.model.num_heads,
-        tokens: manifest.model.num_tokens,
-      }),
-    }),
+    el("p", { class: "vv-names", text: headline.names, title: headline.names }),
+    el("p", { text: summary, title: summary }),
   );
   // Not in the headline, whose height is the same for every picture and model.
   const consent = createConsent(app);
