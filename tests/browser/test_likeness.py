@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import middle, number, unfold
+from tests.browser.conftest import LAPTOP, WALL, middle, number, unfold
 from tests.browser.test_beside import HERE
 from tests.browser.test_erase import ERASE, HEADLINE, settled
 from tests.browser.test_experiment import PANDA, brush
@@ -146,6 +146,33 @@ def test_erasing_says_how_the_likeness_to_the_picture_beside_falls(browser, tmp_
         page.locator(".vv-heard", has_text="Now: ").wait_for(state="attached")
         assert "Likeness" not in page.locator(".vv-modes").inner_text()
         assert "Likeness" not in page.locator(".vv-title").inner_text()
+
+
+@pytest.mark.parametrize("size", [LAPTOP, WALL], ids=["laptop", "projector"])
+def test_a_likeness_that_is_explained_is_the_headline_of_what_is_erased(visit, size) -> None:
+    """Also in a model with classes, whose answers stand in the bars below it."""
+    wall = "&projector=true" if size is WALL else ""
+    link = f"?model=photos&example=dog&panel=explain&target=like&beside=example-cat{wall}"
+    page = visit(link, wait_for="dog.jpg", **size).page
+    page.locator('[data-beside="example-cat"]').wait_for()
+    page.locator(ERASE).click()
+    for row in (5, 6):
+        brush(page, (row, 4), (row, 9))
+    loaded = load("photos")
+    cat = features(loaded, [FOLDER / "cat.jpg"]).values[0]
+    patches = [row * 12 + col for row in (5, 6) for col in range(4, 10)]
+    told = f"Likeness to cat.jpg: {falls(loaded, FOLDER / 'dog.jpg', cat, patches)}"
+    settled(page, told)
+    headline = page.locator(HEADLINE)
+    expect(headline).to_be_visible()
+    assert headline.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+    expect(page.locator(".vv-was")).to_be_hidden()
+    rivals = page.locator(".vv-rivals li")
+    expect(rivals).to_have_count(1)
+    expect(rivals).to_contain_text("German shepherd")
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
+    expect(headline).to_contain_text("German shepherd")
 
 
 def test_the_server_says_how_the_likeness_falls(visit) -> None:

@@ -4,6 +4,7 @@
  */
 
 import { el, setText, show } from "../parts/dom.js";
+import { LIKE } from "../data/explanations.js";
 import { grouped, percents } from "../maths/numbers.js";
 import { OPERATED, read } from "../state/experiment.js";
 import { visitPanel } from "../state/panels.js";
@@ -64,8 +65,10 @@ export function createHeadline(app) {
     const { app: other, coming, error } = app.sketching.answered();
     const failed = wanted.length > 0 && error !== null;
     const changes = failed ? [] : wanted;
-    const after = other && answerOf(other);
     const likeness = other && likenessOf(app, other);
+    const answered = other && answerOf(other);
+    // where the likeness is explained, it is what the experiment is about
+    const after = likeness && app.selection.target === LIKE ? null : answered;
     const distance = other && !after ? (likeness?.line ?? movedText(app, other)) : "";
     show(was, Boolean(after));
     const asks = app.panel().plain && !after && !distance ? question : null;
@@ -78,7 +81,7 @@ export function createHeadline(app) {
     root.classList.toggle("vv-coming", coming || app.page.widening);
     setText(saying, app.page.widening ? t("dareWideComing") : explained());
     says.title = saying.textContent;
-    if (after) shares.draw(t("besideAnswers"), moved(app, other).concat(likeness ?? []));
+    if (answered) shares.draw(t("besideAnswers"), moved(app, other).concat((after && likeness) || []));
     else
       shares.draw(
         t("rivals"),
@@ -176,7 +179,7 @@ function createShares() {
             node: el(
               "li",
               {},
-              el("span", { text: name }),
+              el("span", { text: name, title: name }),
               el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
               text,
             ),
