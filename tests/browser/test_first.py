@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from tests.browser.conftest import (
@@ -92,6 +93,20 @@ def says_few_words(page, language: str, most_top: int) -> None:
         assert place["y"] >= picture["y"] + picture["height"]
         assert place["y"] + place["height"] <= page.viewport_size["height"]
     assert page.locator("[role=tab]:visible").count() == 0
+
+
+def test_why_it_is_not_sure_stands_there_whole_also_while_squares_go(visit, tmp_path):
+    Image.new("RGB", (1, 1), (200, 30, 30)).save(tmp_path / "red.png")
+    seen = visit("?model=photos", first=True, **LAPTOP)
+    page = seen.page
+    seen.bring(tmp_path / "red.png")
+    says = page.locator(".vv-says")
+    expect(says).to_contain_text("An answer given with so little is wrong most of the time.")
+    assert says.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+    top = box(page, ".vv-line")["y"]
+    page.get_by_role("button", name="Erase what counts").click()
+    expect(says).to_have_text("after: 6 patches taken out")
+    assert box(page, ".vv-line")["y"] == top
 
 
 def test_the_question_the_layers_and_the_squares_follow_what_is_pointed_at(visit):
