@@ -15,6 +15,7 @@ from tests.browser.conftest import (
     address,
     address_says,
     follow,
+    tap,
 )
 from vitviz import analyze, load
 from vitviz.payload import page as one_file
@@ -107,6 +108,17 @@ def test_why_it_is_not_sure_stands_there_whole_also_while_squares_go(visit, tmp_
     page.get_by_role("button", name="Erase what counts").click()
     expect(says).to_have_text("after: 6 patches taken out")
     assert box(page, ".vv-line")["y"] == top
+
+
+@pytest.mark.parametrize("width", [320, 360, 390])
+def test_the_squares_and_their_shares_are_whole_on_a_phone(visit, width):
+    options = {**PHONE, "viewport": {"width": width, "height": 740}}
+    page = visit("?model=photos", first=True, **options).page
+    tap(page, 4, 5, touch=True)  # takes most from itself: shares of two figures
+    shares = page.locator(".vv-squares li")
+    expect(shares.first).to_contain_text(re.compile(r"\d\d\.\d%"))
+    edges = shares.evaluate_all("all => all.map((one) => one.getBoundingClientRect().right)")
+    assert max(edges) <= width - 10, edges
 
 
 def test_the_question_the_layers_and_the_squares_follow_what_is_pointed_at(visit):
