@@ -53,6 +53,10 @@ BOXES = """(places) => places.map((place) => {
 })"""
 
 
+# What moves while the viewer is on its way.
+LIGHT = "(node) => getComputedStyle(node, '::after').animationName"
+
+
 @pytest.mark.parametrize("first", [True, False], ids=["first look", "all panels"])
 def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_place(visit, first):
     line = ".vv-first .vv-asks" if first else ".vv-first p:not(.vv-asks)"
@@ -73,6 +77,7 @@ def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_pla
         assert page.locator(".vv-first p:visible").count() == 1
         answer, picture = page.evaluate(BOXES, [line, ".vv-first img"])
         said = seen.text(line)
+        assert page.locator(".vv-first").evaluate(LIGHT) == "vv-comes"
         assert ("%" in said) is not first  # of a maybe: without a question
         scripts.go()
         seen.ready("red-panda.jpg")
