@@ -110,9 +110,11 @@ def test_why_it_is_not_sure_stands_there_whole_also_while_squares_go(visit, tmp_
     assert box(page, ".vv-line")["y"] == top
 
 
-@pytest.mark.parametrize("width", [320, 360, 390])
-def test_the_squares_and_their_shares_are_whole_on_a_phone(visit, width):
-    options = {**PHONE, "viewport": {"width": width, "height": 740}}
+@pytest.mark.parametrize(
+    ("width", "height"), [(320, 740), (360, 740), (390, 740), (667, 375), (780, 360)]
+)
+def test_the_squares_and_their_shares_are_whole_on_a_phone(visit, width, height):
+    options = {**PHONE, "viewport": {"width": width, "height": height}}
     page = visit("?model=photos", first=True, **options).page
     tap(page, 4, 5, touch=True)  # takes most from itself: shares of two figures
     shares = page.locator(".vv-squares li")
