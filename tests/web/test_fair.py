@@ -197,7 +197,7 @@ def test_orders_of_a_fair_test_travel(models):
 
 @pytest.mark.parametrize("name", ["cls", "registers"])
 def test_the_likeness_to_the_picture_beside_falls_as_in_python(desk, models, upload, name):
-    """Of a model with classes and of one without; and its figure names the picture."""
+    """Compare both for a model with classes and one without. The figure names the picture."""
     model = ModelKey(f"tiny-{name}")
     turned = uploaded(desk, data=encoded(photo()[::-1].copy()))
     key, other = shown(desk, upload, model.name), shown(desk, turned, model.name)

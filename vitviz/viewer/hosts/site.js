@@ -463,7 +463,10 @@ function createBar(strip, site, { choose, take, draw, film, play, forget }) {
       );
     },
     filming: (on) => camera.setAttribute("aria-expanded", String(on)),
-    /** A model of the playground is shown, and no example and no model of the site; "": one of them again. @param {string} name */
+    /**
+     * Names a model that has learned in this page, in place of an example and a model of the site.
+     * @param {string} name  "" when one of the site is shown again
+     */
     name(name) {
       setText(adopted, name);
       if (name) {
