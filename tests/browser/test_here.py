@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.conftest import LAPTOP, PATIENCE_MS, PHONE, Held, comes_to, drop
+from tests.browser.conftest import LAPTOP, PATIENCE_MS, PHONE, Held, comes_to, drop, open_panel
 from tests.browser.test_arriving import QUEUE
 from tests.browser.test_drawing import SEVEN, answered, draw
 from tests.browser.test_experiment import table
@@ -222,6 +222,34 @@ def test_the_question_is_in_sight_wherever_its_cause_was_pressed(visit, own, sma
         page.locator(".vv-consent", has_text="the photo was not sent").wait_for()
         assert page.evaluate("scrollY") == at
     assert sent(seen) == []
+
+
+def test_a_file_that_only_python_opens_is_asked_about_before_it_is_sent(
+    visit, own, pictures
+) -> None:
+    """A small model's photos stay on the device, and a TIFF was uploaded without a word."""
+    seen = visit("?model=photos", **PHONE)
+    page = seen.page
+    page.evaluate("scrollTo(0, 0)")
+    question = page.locator(".vv-consent", has_text="Only the server can open scan.tiff")
+    seen.upload(pictures["scan"])
+    keep = question.get_by_role("button", name="Do not send")
+    expect(keep).to_be_in_viewport(ratio=1)
+    open_panel(page, "Rollout")
+    keep.click()
+    expect(question).to_be_hidden()
+    seen.upload(pictures["scan"])
+    question.wait_for()
+    seen.bring(own)  # another wish
+    expect(question).to_be_hidden()
+    assert sent(seen) == []
+    seen.upload(pictures["scan"])
+    question.get_by_role("button", name="Send this photo").click()
+    seen.ready("scan.tiff")
+    expect(question).to_be_hidden()
+    assert len(sent(seen)) == 1
+    page.reload()
+    seen.ready("scan.tiff")
 
 
 SEVERAL = {

@@ -87,6 +87,24 @@ test("a no holds for the photo in all panels, until something else is chosen for
   assert.equal(consent.isAsked(), false);
 });
 
+test("a photo that only the host can open is asked about alone, in all panels, and a no forgets it", () => {
+  const photos = new PhotoStore();
+  const shown = photos.create({ file: FILE, name: "cat.jpg" });
+  const scan = photos.create({ file: FILE, name: "scan.tiff" });
+  photos.keep(shown);
+  const { consent } = consentOf(photos, shown, {
+    share: () => {},
+    refused: () => assert.fail("the photo that is shown was not asked about"),
+  });
+  consent.askToOpen(scan);
+  assert.deepEqual([consent.isAsked(), consent.unopened()], [true, scan]);
+  consent.refuse();
+  assert.deepEqual([consent.isAsked(), consent.isRefused(), shown.consent], [false, false, "unasked"]);
+  consent.askToOpen(scan);
+  consent.forget(); // another photo came
+  assert.equal(consent.unopened(), null);
+});
+
 test("a host that takes no photos is never asked, and a photo in place of an example has its own answer", () => {
   const photos = new PhotoStore();
   const { consent } = consentOf(photos, null, {});

@@ -131,6 +131,8 @@ export interface Mounted {
   give: (photo: PhotoFile) => Promise<boolean>;
   /** Asks whether the photo that is shown may be sent. */
   askConsent: () => void;
+  /** Asks whether a photo may be sent whose file only the host can open. */
+  askToOpen: (photo: import("./state/photos.js").OwnPhoto) => void;
   /** What the host was asked for has come, or will not. */
   over: () => void;
   /** What Back led to will not be shown: something else was chosen before it came. */

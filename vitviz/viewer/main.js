@@ -157,6 +157,7 @@ export function mount(host) {
     analyse: show,
     learned: playing.learned,
     give: playing.give,
+    askToOpen: consent.askToOpen,
     askConsent() {
       Object.assign(app.page, { resizing: "", widening: false });
       consent.ask();

@@ -226,8 +226,11 @@ export function open(viewer, component, page, texts) {
       } catch (error) {
         if (photos.shown !== photo) return true; // something else was taken meanwhile
         photos.shown = onBoard;
-        if (!error.said) throw error;
-        announce(error.said);
+        if (error.hostOpens) {
+          mounted.askToOpen(photo);
+          scroll(true);
+        } else if (error.said) announce(error.said);
+        else throw error;
         return true;
       }
     }
@@ -300,10 +303,10 @@ export function open(viewer, component, page, texts) {
         await show();
       }
     } catch (error) {
-      if (!error.said) throw error;
+      if (!error.said && !error.hostOpens) throw error;
       // The file that came meanwhile is no picture: `take` restores the photo before it, else this is shown.
       if (photos.shown === photo) photos.leave();
-      announce(error.said);
+      if (error.said) announce(error.said);
       await show();
     }
   }

@@ -25,7 +25,7 @@ export class GradioPhotos extends TabPhotos {
   async share(photo) {
     const sent = photo?.file && (await this.#send(photo));
     if (!sent) return undefined;
-    if (this.shown === photo) this.shown = null;
+    this.leave();
     this.store(photo);
     return { path: sent.path, name: photo.name, first: false, ...lookOf(photo) };
   }

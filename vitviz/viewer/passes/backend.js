@@ -79,8 +79,9 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
 
   /**
    * The manifest of a photo that does not leave this page, in the model of another one; null where the host
-   * has to analyze it. Rejected for what is no picture, with the sentence by language as `said`, and with
-   * `modelLost` where the model did not come and no host has it.
+   * has to analyze it. Rejected for what is no picture, with the sentence by language as `said`, with
+   * `modelLost` where the model did not come and no host has it, and with `hostOpens` where the model is here
+   * and only the host can open the file.
    * @param {import("../types.js").Manifest} template
    * @param {import("../types.js").PhotoFile} photo
    */
@@ -89,11 +90,15 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     if (!model && !remote.changes && models.has(template.model))
       throw Object.assign(new Error("the model did not come"), { modelLost: true });
     if (!model) return null;
-    return local.analyze(model, template, photo).catch((error) => {
+    try {
+      const manifest = await local.analyze(model, template, photo);
+      if (manifest || !remote.changes) return manifest;
+    } catch (error) {
       if (!error.told && remote.changes) return null; // the host says in every language what cannot be done
       if (!error.told) throw error;
       throw Object.assign(error, { said: model.tools.said(error.told, !remote.changes) });
-    });
+    }
+    throw Object.assign(new Error("only the host can open the file"), { hostOpens: true });
   }
 
   /**

@@ -1,6 +1,7 @@
 /**
- * Consent: whether the photo that is shown may be sent to the host, for what only the host can do. The answer
- * is part of the photo (state/photos.js), so it holds for all panels, and can be changed.
+ * Consent: whether a photo may be sent to the host, for what only the host can do. The answer is part of the
+ * photo (state/photos.js), so it holds for all panels, and can be changed. A photo whose file only the host can
+ * open is asked about before it is shown, over the picture before it.
  */
 
 import { refusal } from "../text/refusal.js";
@@ -17,13 +18,17 @@ import { refusal } from "../text/refusal.js";
 export function createConsent(app, host, photos, { share, render }) {
   const panels = new Set(); // those that need the host for the photo that is shown
   let sending = false;
+  let unopened = /** @type {import("../state/photos.js").OwnPhoto|null} */ (null);
   return {
-    /** Whether the selected panel needs it. */
-    isAsked: () => panels.has(app.selection.panel),
+    /** Whether the selected panel needs it, or a photo that only the host can open. */
+    isAsked: () => unopened !== null || panels.has(app.selection.panel),
+    /** The photo that only the host can open; null: the question is about the one that is shown. */
+    unopened: () => unopened,
     isRefused,
     /** Whether the photo is on its way to the host. */
     isSending: () => sending,
     ask,
+    askToOpen,
     require,
     refuse,
     send,
@@ -34,6 +39,7 @@ export function createConsent(app, host, photos, { share, render }) {
     /** Another analysis is shown. */
     forget() {
       sending = false;
+      unopened = null;
       panels.clear();
     },
   };
@@ -50,7 +56,7 @@ export function createConsent(app, host, photos, { share, render }) {
   }
 
   function photo() {
-    return photos.shown ?? photos.find(app.source?.manifest.upload?.address);
+    return unopened ?? photos.shown ?? photos.find(app.source?.manifest.upload?.address);
   }
 
   function isRefused() {
@@ -64,17 +70,26 @@ export function createConsent(app, host, photos, { share, render }) {
     mark();
   }
 
+  /** @param {import("../state/photos.js").OwnPhoto} photo */
+  function askToOpen(photo) {
+    unopened = photo;
+    render();
+  }
+
   /** Asks unless the visitor has said no, and throws a refusal until the photo may be sent. @returns {never} */
   function require() {
     mark();
     throw refusal(isRefused() ? "photoKept" : "needsServer");
   }
 
-  /** The visitor says no. */
+  /** The visitor says no. A photo that only the host can open is forgotten. */
   function refuse() {
     const shown = photo();
-    if (shown) shown.consent = "no";
-    host.refused?.();
+    if (unopened) unopened = null;
+    else {
+      if (shown) shown.consent = "no";
+      host.refused?.();
+    }
     render();
   }
 

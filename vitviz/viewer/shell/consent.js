@@ -18,10 +18,12 @@ export function createConsent(app) {
   return { root, render };
 
   function render() {
-    const { isAsked, isRefused, isSending } = app.consent;
+    const { isAsked, isRefused, isSending, unopened } = app.consent;
     const [stays, sending] = [isRefused(), isSending()];
     const state = stays ? "photoKept" : "needsServer";
-    setText(said, sending ? t("photoComing") : failure || t(state));
+    const name = unopened()?.name;
+    const question = name ? t("sendToOpen", { name }) : t(state);
+    setText(said, sending ? t("photoComing") : failure || question);
     for (const choice of [yes, no]) allow(choice, !sending);
     show(no, !stays);
     root.classList.toggle("vv-kept", stays);
