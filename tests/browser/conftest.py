@@ -43,6 +43,16 @@ ASKED = """() => [...document.querySelectorAll('.vv-would')].every(one => one.te
 # Nothing is loading any more.
 STANDS = """() => [...document.querySelectorAll("progress, .vv-waiting, figure [role=status]")]
     .every((one) => !one.checkVisibility())"""
+# Labels of charts that end outside their chart, where nobody sees the rest.
+CUT_LABELS = """() => [...document.querySelectorAll("svg.vv-chart text")]
+    .filter((one) => one.checkVisibility() && one.textContent.trim())
+    .filter((one) => {
+        const [label, chart] = [one, one.ownerSVGElement]
+            .map((each) => each.getBoundingClientRect());
+        return label.left < chart.left - 1 || label.right > chart.right + 1
+            || label.top < chart.top - 1 || label.bottom > chart.bottom + 1;
+    })
+    .map(({ textContent }) => textContent)"""
 # A visitor who has chosen All panels before: the page begins with them. Only a tab that nothing was
 # kept for writes: another one, in a process of its own, may read before the last write has come.
 ALL_PANELS = """try {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import PHONE, STANDS, comes_to, follow, speak, tabs_of
+from tests.browser.conftest import CUT_LABELS, PHONE, STANDS, comes_to, follow, speak, tabs_of
 from tests.models import photo, tiny
 from vitviz import analyze, load
 from vitviz.payload import page
@@ -177,6 +177,7 @@ def test_no_fault_in_any_panel_of_the_app_with_all_unfolded(visit):
             # What is computed late has no text at first, and is pale: each audit takes a second.
             page.wait_for_function(STANDS)
             page.evaluate(SETTLED)
+            assert page.evaluate(CUT_LABELS) == [], panel.inner_text()
             comes_to(page, f"({ALL})({(later if at else first)!r})", [])
         for opener in ("?", save):
             page.locator(".vv-tools").get_by_text(opener, exact=True).click()

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import ASKED, middle, number, plain, unfold
+from tests.browser.conftest import ASKED, CUT_LABELS, middle, number, plain, unfold
 from vitviz import EXPLAINERS, analyze, load
 from vitviz.payload import page as page_of
 from vitviz.probe.explain.fairness import plan_of
@@ -76,6 +76,7 @@ def test_maps_are_made_when_looked_at_for_any_class_and_tested_fairly(visit, pic
 
     page.get_by_role("button", name="Test these maps").click()
     page.locator(".vv-fair-found").wait_for()
+    assert page.evaluate(CUT_LABELS) == []
     keys = ("attention", "attention_gradient", "generic")
     fair = analysis.fair_test(*keys, target=other)
     fair_is(page, fair, keys)

@@ -8,7 +8,7 @@ import { percent, signed } from "../../maths/numbers.js";
 import { el } from "../../parts/dom.js";
 import { svg } from "../../parts/svg.js";
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [320, 206, 40, 34, 24];
+const [WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [320, 206, 40, 18, 34, 24];
 
 /**
  * @param {import("../../main.js").App} app
@@ -19,7 +19,7 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [320, 206, 40, 34, 24];
  *   score: the name of what falls; mark: marks how many of the patches are out
  */
 export function createRemovalChart({ t }, curve, title) {
-  const [inner, high] = [WIDTH - LEFT - 8, HEIGHT - BOTTOM - TOP];
+  const [inner, high] = [WIDTH - LEFT - RIGHT, HEIGHT - BOTTOM - TOP];
   const body = svg("g", { transform: "translate(" + LEFT + " " + TOP + ")" });
   const chart = svg(
     "svg",
