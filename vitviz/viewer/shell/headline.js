@@ -47,6 +47,7 @@ export function createHeadline(app) {
   const says = el("p", { class: "vv-says", "data-intact": about }, saying);
   const shares = createShares();
   let told = intact;
+  let holds = false; // the height of the intact answer
   const root = el(
     "div",
     { class: "vv-title" },
@@ -70,6 +71,7 @@ export function createHeadline(app) {
     // where the likeness is explained, it is what the experiment is about
     const after = likeness && app.selection.target === LIKE ? null : answered;
     const distance = other && !after ? (likeness?.line ?? movedText(app, other)) : "";
+    hold(changes.length > 0 && Boolean(app.panel().plain));
     show(was, Boolean(after));
     const asks = app.panel().plain && !after && !distance ? question : null;
     told = after ? after.text : distance || intact;
@@ -100,6 +102,12 @@ export function createHeadline(app) {
         .filter(Boolean)
         .join("; ");
     }
+  }
+
+  /** Keeps the height of the intact answer on the first look, so that what stands below keeps its place. */
+  function hold(on) {
+    if (on !== holds) root.style.minHeight = on ? root.getBoundingClientRect().height + "px" : "";
+    holds = on;
   }
 
   /** The interventions in words, in their order. */
