@@ -574,6 +574,69 @@ def test_integrated_gradients_that_do_not_add_up_say_so(
     assert call(capsys, picture, *options)[2] == ""
 
 
+@pytest.mark.parametrize("kind", ["picture", "vector"])
+def test_the_likeness_to_a_picture_or_a_vector_is_that_of_python(
+    capsys, tmp_path, model, picture, kind
+) -> None:
+    loaded = vitviz.load(model)
+    analysis = analyze(loaded, picture, interventions=[{"kind": "remove", "patches": [3]}])
+    Image.fromarray(photo()[::-1].copy()).save(tmp_path / "dog.png")
+    like = target = tmp_path / "dog.png"
+    if kind == "vector":
+        target = np.linspace(-1, 2, 24)
+        np.save(like := tmp_path / "text.npy", target)
+    else:
+        target = analyze(loaded, like)
+    words = [picture, "--model", model, "--remove", 3, "--like", like, "--explain", "all"]
+    code, out, err = call(capsys, *words, "--only", "explain", "--out", tmp_path / "out")
+    assert (code, err) == (0, "")
+    assert f"likeness: {analysis.likeness(target):.3f}\n" in out
+    told = json.loads((tmp_path / "out" / "explain.json").read_text("utf-8"))
+    assert (told["target"], told["like"]) == (None, "dog.png" if kind == "picture" else None)
+    assert told["likeness"] == pytest.approx(analysis.likeness(target), abs=1e-5)
+    for key, values in told["values"].items():
+        assert values == pytest.approx(analysis.explain(key, target=target).tolist(), abs=1e-5)
+    assert told["values"].keys() == vitviz.EXPLAINERS.keys()
+    names = [*told["values"]]
+    figure = vitviz.draw.explain(analysis, names, target=target)
+    vitviz.draw.save(figure, tmp_path / "alone.png")
+    drawn = [np.array(Image.open(path)) for path in (tmp_path / "out" / "explain.png", tmp_path / "alone.png")]  # fmt: skip # noqa: E501
+    assert np.array_equal(*drawn)
+    code, out, _ = call(capsys, *words, "--json")
+    assert json.loads(out)["explained"] == told
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--like", "cat"], "--like names the picture of --explain, which is missing"),
+        (
+            ["--like", "cat", "--explain", "generic", "--target", "1"],
+            "explains a class, --target, or a likeness, --like; not both",
+        ),
+        (
+            ["--like", "cat", "--explain", "rollout", "centre"],
+            "no target changes a map of rollout, centre; maps of a likeness: attention_gradient,",
+        ),
+        (["--like", "none.png", "--explain", "generic"], "none.png"),
+        (["--like", "none.npy", "--explain", "generic"], "none.npy is no vector that can be read"),
+        (["--like", "wide.npy", "--explain", "generic"], "must have shape (24,), as the features"),
+        (
+            ["--like", "flat.npy", "--explain", "generic"],
+            "one axis, (width,), got (2, 3)",
+        ),
+    ],
+)
+def test_a_likeness_that_cannot_be_is_refused(
+    capsys, monkeypatch, tmp_path, model, picture, options, sentence
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("wide.npy", np.ones(25))
+    np.save("flat.npy", np.ones((2, 3)))
+    assert sentence in refused(capsys, picture, "--model", model, *options)
+    assert not [*tmp_path.glob("vitviz-*")]
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -32,7 +32,7 @@ AS_JSON = (JSON | CHANGES).map(json.dumps)
 OPTIONS = [
     *("model", "layer", "head", "token", "explain", "target", "remove", "keep"),
     *("positions", "shuffle", "head-off", "intervene", "out", "format", "arch", "labels", "key"),
-    "preprocess",
+    *("preprocess", "like"),
 ]
 # What comes before a value that is not one of an option.
 BEFORE = {"word": [], "photo": ["look", "--"], "summary": ["summary", "--"]}
@@ -51,7 +51,7 @@ def test_a_value_is_used_or_refused_in_one_sentence(capsys, monkeypatch, place, 
     # What is written comes after all values were checked, and takes a second for the figures.
     monkeypatch.setattr(look, "write", lambda *_, **__: [])
     others = ["look", "cat.png", "--model=tiny-cls.safetensors"]
-    others += ["--explain=generic"] if option == "target" else []
+    others += ["--explain=generic"] if option in ("target", "like") else []
     codes = set()
 
     def ask(value: str) -> None:

@@ -62,6 +62,7 @@ examples:
   vitviz look cat.jpg --untrained
   vitviz look cat.jpg --layer 5 --head 2 --token 7,7 --format svg --out slides
   vitviz look cat.jpg --explain generic occlusion --target "tabby cat"
+  vitviz look cat.jpg --explain generic --like dog.jpg
   vitviz look cat.jpg --remove 64,65,76,77 --head-off 5,2
 """
 SURVEY = """\
@@ -105,6 +106,7 @@ EXPLAINER_KEYS = [
 def look(argv: Sequence[str]) -> int:
     arguments = look_options().parse_args(argv)
     arguments.photo = _pictures(arguments.photo)
+    arguments.like = None if arguments.like is None else _pictures([arguments.like])[0]
     from .look import look
 
     return look(arguments)
@@ -322,6 +324,12 @@ def look_options() -> Arguments:
         "figure",
     )
     add("--target", metavar="CLASS", help="the class that --explain explains (default: the answer)")
+    add(
+        "--like",
+        metavar="PHOTO",
+        help="in place of a class --explain explains the likeness to this picture, in the same "
+        "model and unchanged; or to the vector in a file .npy, such as that of a text",
+    )
     _add_changes(result)
     _add_files(result)
     return result

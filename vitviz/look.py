@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from .errors import VitvizError
@@ -18,9 +19,9 @@ from .model.loaded import LoadedModel
 from .model.resize import settled
 from .model.weight_options import weight_options
 from .model.weights import load_key
-from .probe.analysis import Analysis, analyze
+from .probe.analysis import Analysis, Target, analyze
 from .probe.capture.selection import choose
-from .probe.explain.explainers import EXPLAINERS, fitting, gap_sentence
+from .probe.explain.explainers import EXPLAINERS, check_knows_target, fitting, gap_sentence
 from .probe.intervene.intervention import read as read_interventions
 from .probe.measure.film import Film
 from .probe.measure.measurements import measurements_of
@@ -47,6 +48,7 @@ def look(arguments: argparse.Namespace) -> int:
 
         loaded = settled(loaded)
         in_page.check(loaded.card)
+    arguments.like = liked(loaded, arguments)
     first = arguments.photo[0]
     if len(arguments.photo) > 1 or (isinstance(first, str) and is_folder(first)):
         return _look_at_many(loaded, changes, arguments)
@@ -74,6 +76,8 @@ def look(arguments: argparse.Namespace) -> int:
         print(analysis.changes())
     for answer in analysis.predictions():
         print(f"{answer.number_text:>7}  {answer.label}")
+    if arguments.like is not None:
+        print(f"likeness: {analysis.likeness(arguments.like):.3f}")
     verdict = analysis.known_or_not()
     if verdict is not None and (sentence := analysis.not_taught()) is not None:
         print(sentence)
@@ -168,7 +172,7 @@ def _with(arguments: argparse.Namespace) -> str:
 class Wanted:
     """Selection of the files and figures to write for one analysis.
 
-    explained  the keys of explainers and the class that they explain
+    explained  the keys of explainers and the class, or the likeness, that they explain
     only       figures to write, by the first words of their names (`FIGURES`); None: all
     html       whether to write the viewer too; engine: with the model in it
     """
@@ -179,7 +183,7 @@ class Wanted:
     kind: str = "png"
     html: bool = False
     engine: bool = False
-    explained: tuple[list[str], int | None] | None = None
+    explained: tuple[list[str], Target] | None = None
     only: frozenset[str] | None = None
 
     @classmethod
@@ -198,7 +202,9 @@ class Wanted:
             kind=arguments.format,
             html=arguments.html or arguments.html_engine,
             engine=arguments.html_engine,
-            explained=choose_explainers(analysis, arguments.explain, arguments.target),
+            explained=choose_explainers(
+                analysis, arguments.explain, arguments.target, arguments.like
+            ),
             only=frozenset() if arguments.no_figures else only,
         )
 
@@ -275,7 +281,10 @@ def figures_of(
         figures["measured"] = lambda: draw.measured(analysis.card)
     if explained is not None:
         maps, target = explained["values"], explained["target"]
-        figures["explain"] = lambda: draw.explained(analysis, maps, token, target)
+        likeness = (explained["like"] or "a vector") if "like" in explained else ""
+        figures["explain"] = lambda: draw.explained(
+            analysis, maps, token, target, likeness=likeness
+        )
     if analysis.loaded and analysis.loaded.film:
         film = analysis.loaded.film
         figures[f"training-layer-{layer}-{which}"] = lambda: draw.training(
@@ -284,19 +293,21 @@ def figures_of(
     return figures
 
 
-def relevance(
-    analysis: Analysis, token: int, keys: list[str], target: int | None
-) -> dict[str, Any]:
-    """The values of explainers for each token in JSON's types; patches row by row."""
+def relevance(analysis: Analysis, token: int, keys: list[str], target: Target) -> dict[str, Any]:
+    """The values of explainers for each token in JSON's types; patches row by row. Of a likeness
+    also its number, and the name of the picture, None for a vector.
+    """
     case = analysis.case(*keys, target=target)
     values = {key: EXPLAINERS[key](case, token) for key in keys}
+    alike = {"likeness": analysis.likeness(target)} if case.likeness else {}
     gaps = {key: gap(case, values[key]) for key in keys if (gap := EXPLAINERS[key].gap)}
     for key in gaps:
         if sentence := gap_sentence(EXPLAINERS[key], case, values[key]):
             print(f"note: {sentence}", file=sys.stderr)
     return {
         "token": token,
-        "target": case.target,
+        "target": None if case.likeness else case.target,
+        **({"like": case.liked or None, **alike} if case.likeness else {}),
         "values": {key: numbers.tolist() for key, numbers in values.items()},
         **({"gaps": gaps} if gaps else {}),
     }
@@ -411,18 +422,45 @@ def choose_token(analysis: Analysis, token: str | list[int] | None) -> int:
     return choose("token", int(token[0]), grid.num_tokens)
 
 
-def choose_explainers(
-    analysis: Analysis, keys: list[str] | None, target: str | None
-) -> tuple[list[str], int | None] | None:
-    """The selected explainers, without duplicates, and the class. None if none is selected.
+def liked(loaded: LoadedModel, arguments: argparse.Namespace) -> Target:
+    """The picture of --like in this model, or the vector in its file; None without the option.
 
-    Raises `VitvizError` for an unknown class, before anything is written.
+    Raises `VitvizError` if it cannot be read, and where nothing explains the likeness to it.
+    """
+    like, keys = arguments.like, arguments.explain
+    if like is None:
+        return None
+    if not keys:
+        raise VitvizError("--like names the picture of --explain, which is missing")
+    if arguments.target is not None:
+        raise VitvizError("--explain explains a class, --target, or a likeness, --like; not both")
+    if "all" not in keys:
+        check_knows_target(*keys)
+    if not isinstance(like, str) or not like.endswith(".npy"):
+        return analyze(loaded, like)
+    try:
+        return np.load(like, allow_pickle=False)
+    except (OSError, ValueError, EOFError, MemoryError) as error:
+        raise VitvizError(f"{like} is no vector that can be read: {error}") from error
+
+
+def choose_explainers(
+    analysis: Analysis, keys: list[str] | None, target: str | None, like: Target = None
+) -> tuple[list[str], Target] | None:
+    """The selected explainers, without duplicates, and the class, or `like` in its place. None if
+    none is selected.
+
+    Raises `VitvizError` for an unknown class, and for a vector that does not fit, before anything
+    is written.
     """
     if not keys:
         if target is not None:
             raise VitvizError("--target names the class of --explain, which is missing")
         return None
     wanted = [*(fitting(analysis.card.config) if "all" in keys else dict.fromkeys(keys))]
+    if like is not None:
+        analysis.likeness(like)
+        return wanted, like
     if target is None:
         return wanted, None
     labels = analysis.card.labels or ()

@@ -379,6 +379,15 @@ def gap_sentence(explainer: Explainer, case: Case, values: Tensor, **options: An
     return Message("experiments.gap", name=explainer.name, gap=f"{100 * gap:.0f} %")
 
 
+def check_knows_target(*keys: str) -> None:
+    """Raise `SelectionError` if none of these explainers knows a target, such as a likeness."""
+    able = [key for key, explainer in EXPLAINERS.items() if "class" in explainer.needs]
+    if not set(keys) & set(able):
+        raise SelectionError(
+            f"no target changes a map of {', '.join(keys)}; maps of a likeness: {', '.join(able)}"
+        )
+
+
 def chosen(key: str) -> Explainer:
     """The explainer of a key. Raises `SelectionError` if there is none."""
     if not isinstance(key, str) or key not in EXPLAINERS:
