@@ -141,9 +141,9 @@ def test_only_questions_of_programs_are_public(client):
     parameters = api["named_endpoints"]["/analyze"]["parameters"]
     assert [p["parameter_name"] for p in parameters] == [
         *("photo", "model", "token", "layer", "head", "untrained", "invert"),
-        *("explainer", "target", "interventions", "image_size", "stretch"),
+        *("explainer", "target", "interventions", "image_size", "stretch", "like"),
     ]
-    assert [p["parameter_has_default"] for p in parameters] == [False, *[True] * 11]
+    assert [p["parameter_has_default"] for p in parameters] == [False, *[True] * 12]
     assert [p["type"] for p in parameters[5:7]] == [{"type": "boolean"}] * 2
 
 

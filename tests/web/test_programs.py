@@ -140,6 +140,45 @@ def test_the_class_to_explain_can_be_named(client, picture, ours, question):
         assert relevance["target"] == 2
 
 
+@pytest.mark.parametrize("kind", ["file", "example", "data", "vector"])
+def test_the_likeness_to_a_picture_or_a_vector_is_that_of_python(
+    client, model, picture, ours, folder, kind
+):
+    loaded, other = vitviz.load(model), photo(70, 80)[::-1].copy()
+    (folder / "other.png").write_bytes(encoded(other))
+    example = next(one for one in EXAMPLES if one.path.endswith("cat.jpg"))
+    like, target, name = {
+        "file": (handle_file(folder / "other.png"), other, "other.png"),
+        "example": ("cat", example.read(), "cat.jpg"),
+        "data": (data_address(encoded(other)), other, "picture"),
+        "vector": ([*range(24)], None, None),
+    }[kind]
+    target = like if target is None else vitviz.analyze(loaded, target)
+    for key in ("generic", "occlusion"):
+        asked = {"model": "tiny-cls", "explainer": key, "token": 2, "like": like}
+        values = ours.explain(key, 2, target)
+        summary, _ = client.predict(handle_file(picture), **asked, api_name="/analyze")
+        found = summary["selection"]["relevance"]
+        assert found["values"] == pytest.approx(values.tolist(), rel=1e-5, abs=1e-5)
+        assert found["likeness"] == pytest.approx(ours.likeness(target), abs=1e-5)
+        assert (found["target"], found["like"]) == (None, name)
+        found = client.predict(handle_file(picture), **asked, rows=True, api_name="/explain")
+        found = found["relevance"]
+        assert found["rows"] == pytest.approx(values.tolist(), rel=1e-3, abs=1e-6)
+        assert found["likeness"] == pytest.approx(ours.likeness(target), rel=1e-3)
+        assert (found["target"], found["like"]) == (None, name)
+
+
+def test_a_likeness_beside_a_change_is_that_of_the_changed_pass(client, model, picture):
+    loaded, changes = vitviz.load(model), [{"kind": "remove", "patches": [3, 4]}]
+    cat = next(one for one in EXAMPLES if one.path.endswith("cat.jpg"))
+    asked = {"explainer": "generic", "interventions": changes, "like": "cat", "invert": True}
+    summary, _ = client.predict(handle_file(picture), "tiny-cls", **asked, api_name="/analyze")
+    changed = vitviz.analyze(loaded, picture, interventions=changes, invert=True)
+    expected = changed.likeness(vitviz.analyze(loaded, cat.read()))
+    assert summary["selection"]["relevance"]["likeness"] == pytest.approx(expected, abs=1e-5)
+
+
 def test_compare_takes_the_twin_unless_something_else_differs(client, model, picture, ours):
     found = client.predict(handle_file(picture), "tiny-cls", token=5, api_name="/compare")
     twin = vitviz.analyze(vitviz.load(model, pretrained=False), picture)
@@ -216,6 +255,14 @@ MARK = {"meta": {"_type": "gradio.FileData"}}
         ({"target": 99}, "has no class 99"),
         ({"target": [0.5] * 24}, "has no class"),  # a vector as wide as its features
         ({"target": "no such class"}, "has no class 'no such class'"),
+        ({"like": "cat", "target": 2}, "ike stands in place of a target"),
+        ({"like": "cat", "explainer": "rollout"}, "o target changes a map of rollout; maps of a"),
+        ({"like": "/etc/passwd"}, "This picture is not here"),
+        ({"like": 5}, "A picture is needed"),
+        ({"like": [0.5] * 25}, r"must have shape \(24,\), as the features of tiny-cls"),
+        ({"like": ["a"]}, "must hold numbers"),
+        ({"like": [[0.5] * 24]}, "must have one axis"),
+        ({"like": []}, "must hold finite numbers"),
         ({"untrained": "no"}, "Untrained must be true or false, got 'no'"),
         ({"untrained": 1}, "Untrained must be true or false"),
         ({"image_size": 30}, "Tiny-cls takes pictures of whole patches of 8 x 8 pixels.*30 x 30"),

@@ -106,7 +106,7 @@ def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) ->
                 loaded, photo, invert=order.look.invert, interventions=order.interventions
             )
             # Some explainers run the model, too, even many times.
-            relevance = _relevance(order.selection, analysis) if order.selection else {}
+            relevance = _relevance(order.selection, analysis, order.like)
         with stages("pack"):
             if order.selection is None:
                 result = _for_page(order, analysis)
@@ -262,17 +262,26 @@ def _for_page(order: Order, analysis: Analysis) -> Result:
     )
 
 
-def _relevance(selection: Selection, analysis: Analysis) -> dict[str, Any]:
+def _relevance(
+    selection: Selection | None, analysis: Analysis, like: bytes | Sequence[float]
+) -> dict[str, Any]:
     """The values of the selected explainer; {} without an explainer."""
-    if not selection.explainer:
+    if selection is None or not selection.explainer:
         return {}
-    target = None if selection.target == -1 else selection.target
-    key, index = selection.explainer, None
-    if "class" in chosen(key).needs:
-        index = analysis.class_index(target, key)  # refuses a vector, which Python alone takes
+    key, index, alike = selection.explainer, None, {}
+    target: Target = None if selection.target == -1 else selection.target
+    if like:
+        target = Analysis.from_bytes(like) if isinstance(like, bytes) else [*like]
+        name = target.photo_name if isinstance(target, Analysis) else None
+        alike = {"like": name, "likeness": analysis.likeness(target)}
+    elif "class" in chosen(key).needs:
+        target = index = analysis.class_index(target, key)  # type: ignore[arg-type]
+    else:
+        target = None
     token = choose("token", selection.token, analysis.trace.num_tokens)
-    values = chosen(key)(analysis.case(key, target=index), token)
-    return {"relevance": {"explainer": key, "target": index, "values": values.tolist()}}
+    values = chosen(key)(analysis.case(key, target=target), token)
+    found = {"explainer": key, "target": index, **alike, "values": values.tolist()}
+    return {"relevance": found}
 
 
 def _for_program(selection: Selection, analysis: Analysis, relevance: Mapping[str, Any]) -> Result:

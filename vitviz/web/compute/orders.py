@@ -33,6 +33,8 @@ class Order:
     look       how the levels of the photo are read
     interventions  changes of the pass, in JSON's types (`probe/intervene/intervention.py`)
     first      the layer and the token that a page shows first (`payload.pack`)
+    like       what the explainer of the selection explains the likeness to, in place of a class:
+               the saved analysis of another picture, or a vector; empty: none
 
     Add further options of a pass as fields with a default, so that existing orders keep their
     meaning.
@@ -45,6 +47,7 @@ class Order:
     look: Look = AS_IT_IS
     interventions: Sequence[Mapping[str, Any]] = ()
     first: tuple[int, int] | None = None
+    like: bytes | Sequence[float] = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

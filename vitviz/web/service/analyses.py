@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ...errors import ImageError, SelectionError, VitvizError
 from ...languages import Message
 from ...model.key import ModelKey
+from ...model.photo_levels import AS_IT_IS
 from ...probe.analysis import Analysis
 from ...probe.intervene.intervention import read as read_interventions
 from ..compute.engine import Engine
@@ -155,9 +156,11 @@ class Analyses:
         interventions: Sequence[Mapping[str, Any]] = (),
         door: str | None = "page",
         first: tuple[int, int] | None = None,
+        like: Upload | list[float] | None = None,
     ) -> Result:
         """Let the engine analyze a picture. Raises `VitvizError` if the disk is full or the picture
-        was deleted. `door`: the source of the request, for the log.
+        was deleted. `door`: the source of the request, for the log. `like`: another picture, which
+        the same model sees as it is, or a vector, the likeness to which is explained.
         """
         self._store.check_room()
         order = Order(
@@ -168,8 +171,16 @@ class Analyses:
             look=wanted.look,
             interventions=self._with_donors(wanted, interventions),
             first=first,
+            like=self._like(wanted, like),
         )
         return self.watched(order, len(order.photo), door)
+
+    def _like(self, wanted: Shown, like: Upload | list[float] | None) -> bytes | list[float]:
+        """The saved analysis of another picture; a vector as it is."""
+        if not isinstance(like, Upload):
+            return like or b""
+        other = wanted._replace(photo=like, preview=None, look=AS_IT_IS)
+        return self._made_again(other)
 
     def watched(self, order: Order | OperateOrder, photo_bytes: int, door: str | None) -> Result:
         """Let the engine fulfil an order. It is counted and logged unless `door` is None."""

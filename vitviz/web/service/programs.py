@@ -23,7 +23,8 @@ from ...model.photo_levels import AS_IT_IS, Look
 from ...probe.analysis import Analysis
 from ...probe.capture.selection import choose
 from ...probe.compare import compare
-from ...probe.explain.explainers import EXPLAINERS
+from ...probe.explain.explainers import EXPLAINERS, check_knows_target, chosen
+from ...probe.explain.likeness import vector_of
 from ...probe.intervene.intervention import KINDS
 from ...probe.measure.heads import distances
 from ..compute.orders import Result, Selection
@@ -54,6 +55,8 @@ PARAMETERS = {
     "explainer": "one of those that models lists",
     "target": "the number or the name of the class to explain; -1 is the one that the model "
     "answers",
+    "like": "in place of a class: another picture, named as photo is, or a vector as a list of "
+    'numbers, as wide as the pooled features; the likeness to it is explained then; "" is none',
     "interventions": 'at most 64 changes, such as [{"kind": "remove", "patches": [64, 65]}] or '
     '[{"kind": "head", "layer": 2, "head": 0, "by": "zero"}]; patches count from 0, row by row, '
     'without special tokens; models lists the kinds; a transplant takes tokens "from" a picture, '
@@ -69,6 +72,7 @@ PARAMETERS = {
 Door = Literal["api", "mcp"]
 Photo = str | Mapping[str, Any]
 Size = int | str | list[int]
+Like = Photo | list[float]
 FILE = "/gradio_api/file="
 
 
@@ -136,18 +140,24 @@ class Programs:
         untrained: bool = False,
         rows: bool = False,
         image_size: Size = "",
+        like: Like = "",
     ) -> dict[str, Any]:
-        """How much every patch of a picture matters to the answer, or to another class, by one of
-        several explainers of the literature. One map proves nothing: whether it is right is a
-        question for an experiment (intervene takes patches out). Refused with a
-        sentence: what "analyze" refuses, an unknown explainer, a class the model does not have.
+        """How much every patch of a picture matters to the answer, to another class, or to the
+        likeness to another picture, by one of several explainers of the literature. One map proves
+        nothing: whether it is right is a question for an experiment (intervene takes patches out).
+        Refused with a sentence: what "analyze" refuses, an unknown explainer, a class the model
+        does not have, a likeness that the explainer does not know.
         """
         selection = Selection(token, -1, -1, explainer or "generic", target)
-        result = self._order(photo, self._key(model, untrained, image_size), selection)
+        key = self._key(model, untrained, image_size)
+        result = self._order(photo, key, selection, like=like)
         summary = result.summary
         relevance = summary["selection"]["relevance"]
         values = relevance["values"]
-        answer = {"explainer": relevance["explainer"], "target": relevance["target"]}
+        answer = {name: relevance[name] for name in ("explainer", "target")}
+        if "likeness" in relevance:
+            like = relevance["like"] and relevance["like"][:80]
+            answer |= {"like": like, "likeness": short(relevance["likeness"])}
         answer["strongest"] = strongest(values, summary)
         if EXPLAINERS[relevance["explainer"]].signed:
             answer["against"] = strongest([-value for value in values], summary, sign=-1)
@@ -294,13 +304,14 @@ class Programs:
         interventions: Sequence[Mapping[str, Any]] = (),
         image_size: Size = "",
         stretch: bool = False,
+        like: Like = "",
     ) -> tuple[Mapping[str, Any], str]:
         """Analyze a picture: a JSON object, and a .safetensors file for `vitviz.Analysis.load`.
 
         The object holds what the model answered, the shape of every step, and under "selection" the
         attention from one token in one layer and head, and its rollout. With an explainer,
-        "relevance" there says how much every token matters to it, for the class "target". Refused
-        with a sentence: what cannot be used.
+        "relevance" there says how much every token matters to it, for the class "target", or the
+        likeness to "like". Refused with a sentence: what cannot be used.
         """
         given: dict[str, Any] = {"token": token, "layer": layer, "head": head}
         given |= {"explainer": explainer, "target": target}
@@ -308,7 +319,7 @@ class Programs:
         changes = self._with_pictures(() if interventions is None else interventions)
         key = self._key(model, untrained, image_size)
         look = _look(invert, stretch)
-        result = self._order(photo, key, selection, look=look, changes=changes)
+        result = self._order(photo, key, selection, look=look, changes=changes, like=like)
         return result.summary, self._store.put(result.saved, result.saved_name)
 
     def _order(
@@ -319,10 +330,12 @@ class Programs:
         *,
         look: Look = AS_IT_IS,
         changes: Sequence[Mapping[str, Any]] = (),
+        like: Like | None = "",
     ) -> Result:
         """Let the engine analyze a picture. Raises `VitvizError` if it refuses."""
         shown = Shown(self._picture(photo), key, None, look)
-        result = self._analyses.order(shown, selection, changes, self._door)
+        other = None if like in ("", None) else self._liked(like, selection)
+        result = self._analyses.order(shown, selection, changes, self._door, like=other)
         if result.refused:
             kind = ImageError if result.refused.of_picture else VitvizError
             raise kind(result.refused.text)
@@ -332,6 +345,16 @@ class Programs:
         """The model that a program names; "" is the default one, and a model's own size."""
         name = model or self._analyses.menu.default
         return ModelKey(name, _flag(untrained, "untrained"), _size(image_size))
+
+    def _liked(self, like: Any, selection: Selection) -> Upload | list[float]:
+        """The picture or vector whose likeness a program wants explained. Raises `VitvizError`."""
+        if not selection.explainer or selection.target not in (-1, None):
+            raise SelectionError(Message("web.like_alone"))
+        check_knows_target(chosen(selection.explainer).key)
+        if not isinstance(like, list):
+            return self._picture(like)
+        vector_of(like)  # refuses what is no vector
+        return like
 
     def _with_pictures(self, changes: Any) -> Any:
         """The interventions, with the picture of each transplant as the address of a file."""
