@@ -7,16 +7,21 @@ import pickle
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
+import timm
 import torch
 from torch.testing import assert_close
 
 import vitviz
 from tests.models import TINY, photo, tiny
+from tests.test_from_transformers import Model, processor_of
 from tests.test_interventions import each_kind
-from vitviz import Analysis, LoadedModel, WeightsError, analyze
+from tests.test_transformers_files import FOLDER
+from vitviz import Analysis, LoadedModel, WeightsError, analyze, cli
+from vitviz.model import weight_options
 from vitviz.model.precision import PRECISIONS, bring_to, check_precision
 from vitviz.probe.explain.explainers import fitting
 
@@ -134,7 +139,53 @@ def test_what_came_and_what_is_allowed_is_said(monkeypatch) -> None:
     assert [check_precision(name, gpu) for name in PRECISIONS] == [torch.float16, torch.bfloat16]
     assert check_precision(None, gpu) is None
     # `load` brings the weights to it before they go to the device.
-    monkeypatch.setattr("vitviz.model.weights.check_precision", lambda *_: torch.bfloat16)
+    monkeypatch.setattr("vitviz.model.precision.check_precision", lambda *_: torch.bfloat16)
     loaded = vitviz.load("mnist", device="cpu", dtype="bfloat16")
     assert loaded.vit.head.weight.dtype == torch.bfloat16
     analyze(loaded, photo())
+
+
+def of_timm(**options: Any) -> LoadedModel:
+    torch.manual_seed(0)
+    return vitviz.from_timm(timm.create_model("test_vit", num_classes=3), **options)
+
+
+def of_transformers(**options: Any) -> LoadedModel:
+    return vitviz.from_transformers(Model(FOLDER / "vit"), processor_of("vit"), **options)
+
+
+@pytest.mark.parametrize("make", [of_timm, of_transformers])
+def test_objects_take_it_as_load_does(monkeypatch, make) -> None:
+    with pytest.raises(WeightsError, match=r"dtype must be 'half' or 'bfloat16', got 'int8'"):
+        make(dtype="int8")
+    for dtype in PRECISIONS:
+        with pytest.raises(WeightsError, match=f"dtype '{dtype}' needs a GPU.* in float32"):
+            make(dtype=dtype)
+    whole = make()
+    assert {weight.dtype for weight in whole.vit.parameters()} == {torch.float32}
+    monkeypatch.setattr("vitviz.model.precision.check_precision", lambda *_: torch.bfloat16)
+    ours = make(dtype="bfloat16")
+    assert {weight.dtype for weight in ours.vit.parameters()} == {torch.bfloat16}
+    assert ours.card == whole.card
+    near(analyze(ours, photo()).trace.tokens, analyze(whole, photo()).trace.tokens)
+
+
+@pytest.mark.parametrize("word", ["look cat --json", "survey cat", "summary", "serve"])
+def test_the_command_line_takes_it_as_load_does(monkeypatch, capsys, tmp_path, word) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = []
+    monkeypatch.setattr("vitviz.model.precision.bring_to", lambda _vit, kind: asked.append(kind))
+    names = [] if word == "summary" else ["--device", "cpu"]
+    names += ["mnist"] if word == "summary" else ["--model", "mnist"]
+    command = [*word.split(), *names, "--dtype", "bfloat16"]
+    assert cli.main(command) == 1
+    assert "dtype 'bfloat16' needs a GPU, and the device is the CPU" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main([*command[:-1], "int8"])
+    assert "--dtype: invalid choice: 'int8'" in capsys.readouterr().err
+    assert set(weight_options.PRECISIONS) == set(PRECISIONS)
+    if word == "look cat --json":
+        check = "vitviz.model.precision.check_precision"
+        monkeypatch.setattr(check, lambda dtype, _: PRECISIONS[dtype])
+        assert cli.main(command) == 0
+        assert asked == [torch.bfloat16]

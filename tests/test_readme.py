@@ -154,7 +154,7 @@ def test_the_table_of_settings_has_every_option_and_no_other() -> None:
     named = [first for first, *_ in rows(page_of("web")) if first.startswith("`--")]
     told = {one.strip("`") for first in named for one in first.split(", ")}
     of_model = {"--model", "--arch", "--labels", "--key", "--preprocess", "--without"}
-    of_model |= {"--positions-like", "--outputs", "--head-file", "--head-pool"}
+    of_model |= {"--positions-like", "--outputs", "--head-file", "--head-pool", "--dtype"}
     assert told == {flag_of(one.name) for one in options()} | of_model
 
 

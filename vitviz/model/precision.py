@@ -17,8 +17,17 @@ from .vit import AttentionPool, Block, PatchEmbed, ViT
 PRECISIONS = {"half": torch.float16, "bfloat16": torch.bfloat16}
 
 
+def to_precision(vit: ViT, dtype: Any, device: str | torch.device) -> None:
+    """Bring a model that runs on this device to the `dtype` of `vitviz.load`; None: as it is.
+
+    Raises as `check_precision` does, and torch's errors for a device that does not exist.
+    """
+    if kind := check_precision(dtype, torch.device(device)):
+        bring_to(vit, kind)
+
+
 def check_precision(dtype: Any, device: torch.device) -> torch.dtype | None:
-    """The type of weights that `vitviz.load` was asked for; None for float32.
+    """The type of weights that is requested; None for float32.
 
     Raises `WeightsError` for anything but a name or a value of `PRECISIONS`, and on a CPU.
     """

@@ -26,6 +26,7 @@ from .loaded import (
 from .menu import CURATED, WEIGHT_FILES, list_models, terms_of
 from .outputs import Outputs
 from .parity import first_difference
+from .precision import to_precision
 from .preprocess import Preprocess, as_preprocess
 from .timm_config import config_from_timm, is_interleaved, not_plain
 from .untrained import DEFAULT_SEED, drawn_with
@@ -101,15 +102,17 @@ def from_timm(
     labels: Labels = None,
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     outputs: Outputs | None = None,
+    dtype: str | torch.dtype | None = None,
 ) -> LoadedModel:
-    """The same weights in vitviz's own ViT, giving the same logits. The timm model is not changed.
+    """The same weights in vitviz's own ViT, giving the same logits, on the device of the model,
+    which is not changed.
 
     The model may be wrapped by torch.compile or for several GPUs. A picture of noise goes through
-    both models to compare them. `labels`, `preprocess` and `outputs`: see `load`. Without `labels`
-    the classes get names if the model has some, or if its head is that of timm's weights in the
-    hub's cache: any other 1,000 classes need not be ImageNet's. Raises `WeightsError` that names
-    the part if the model is not a plain VisionTransformer of timm, or if a block computes something
-    else.
+    both models, in float32, to compare them. `labels`, `preprocess`, `outputs` and `dtype`: see
+    `load`. Without `labels` the classes get names if the model has some, or if its head is that of
+    timm's weights in the hub's cache: any other 1,000 classes need not be ImageNet's. Raises
+    `WeightsError` that names the part if the model is not a plain VisionTransformer of timm, or if
+    a block computes something else, and for a `dtype` as `load` does.
     """
     from timm.data import resolve_model_data_config
 
@@ -145,7 +148,9 @@ def from_timm(
     if where := first_difference(model, state, loaded.vit, model.patch_embed.img_size):
         raise not_plain(name, f"its {where} computes something else than plain ones do")
     options = LoadOptions(labels=labels, preprocess=as_preprocess(preprocess), outputs=outputs)
-    return customized(loaded, options)
+    loaded = customized(loaded, options)
+    to_precision(loaded.vit, dtype, loaded.device)
+    return loaded
 
 
 def _has_published_head(model: Any, cfg: Mapping[str, Any]) -> bool:

@@ -29,6 +29,7 @@ from .loaded import (
     with_outputs,
 )
 from .outputs import outputs_in
+from .precision import to_precision
 from .preprocess import Preprocess, as_preprocess
 from .resize import resized
 from .state_dicts import check_no_adapter, read_any, unwrapped
@@ -239,6 +240,7 @@ def from_transformers(
     preprocess: Preprocess | Mapping[str, Any] | None = None,
     outputs: str | None = None,
     image_size: int | tuple[int, int] | None = None,
+    dtype: str | torch.dtype | None = None,
 ) -> LoadedModel:
     """A model object of Hugging Face transformers in vitviz's own ViT, on the device of the model.
 
@@ -280,7 +282,8 @@ def from_transformers(
             image_size=image_size,
         ),
     )
-    loaded.vit.to(next(iter(model.state_dict().values())).device)
+    loaded.vit.to(device := next(iter(model.state_dict().values())).device)
+    to_precision(loaded.vit, dtype, device)
     return loaded
 
 

@@ -8,7 +8,9 @@ from .json_values import parse
 from .labels import IMAGENET, labels_in
 from .outputs import OUTPUTS
 
-POOLS = ("token", "avg", "token_avg")  # those of head.py, which imports torch
+# Those of head.py and precision.py, which import torch.
+POOLS = ("token", "avg", "token_avg")
+PRECISIONS = ("half", "bfloat16")
 
 
 def add_weight_options(options: Any, action: str | type[argparse.Action] = "store") -> None:
@@ -57,6 +59,13 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
     )
     _add_head_options(add, action)
     add(
+        "--dtype",
+        choices=PRECISIONS,
+        action=action,
+        help="the type of weights and products, on a GPU alone; results are float32 (default: "
+        "float32)",
+    )
+    add(
         "--preprocess",
         type=json_value,
         metavar="JSON",
@@ -85,7 +94,8 @@ def _add_head_options(add: Any, action: str | type[argparse.Action]) -> None:
 def weight_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options as keyword arguments of `load`; None for those that were not given."""
     names = ("arch", "labels", "key", "without", "positions_like", "outputs", "preprocess")
-    return {name: getattr(arguments, name) for name in (*names, "head_file", "head_pool")}
+    further = ("head_file", "head_pool", "dtype")
+    return {name: getattr(arguments, name) for name in (*names, *further)}
 
 
 def _labels(text: str) -> Any:

@@ -22,7 +22,7 @@ from .labels import Labels
 from .loaded import Library, LoadedModel, LoadOptions, ModelCard, Resampling, customized
 from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models, name_of, shipped_file
 from .outputs import Outputs, outputs_in
-from .precision import bring_to, check_precision
+from .precision import to_precision
 from .preprocess import Preprocess, as_preprocess
 from .resize import resized
 from .state_dicts import read_any, unwrapped
@@ -157,8 +157,7 @@ def load(
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        if kind := check_precision(dtype, torch.device(device)):
-            bring_to(loaded.vit, kind)
+        to_precision(loaded.vit, dtype, device)
         with torch.inference_mode(False):
             loaded.vit.to(device)
     except (RuntimeError, AssertionError) as error:  # torch's own types for "not here"
