@@ -41,8 +41,7 @@ def explanations(
     fair = None
     if len(keys) == len(EXPLAINERS):
         fair = analysis.fair_test(*TESTED, token=token, target=target).to_dict()
-        for one in fair["maps"].values():
-            del one["sentence"]
+        fair = without_texts(fair)
     return {
         "interventions": interventions,
         "target": target,
@@ -54,6 +53,14 @@ def explanations(
     }
 
 
+def without_texts(fair: dict[str, Any]) -> dict[str, Any]:
+    """A fair test without the texts that pages make themselves."""
+    del fair["score"], fair["liked"]
+    for one in fair["maps"].values():
+        del one["sentence"]
+    return fair
+
+
 def likenesses(loaded: LoadedModel, interventions: list[Any], token: int) -> dict[str, Any]:
     """The values of the explainers that know a class, for the likeness to the other picture of the
     engine's fixture, and a fair test of some.
@@ -63,8 +70,7 @@ def likenesses(loaded: LoadedModel, interventions: list[Any], token: int) -> dic
     other = own_vector(loaded, beside.trace.tokens[-1], beside.pass_.surgery)
     keys = [key for key, one in EXPLAINERS.items() if "class" in one.needs] + ["centre", "random"]
     fair = analysis.fair_test(*TESTED, token=token, target=other).to_dict()
-    for one in fair["maps"].values():
-        del one["sentence"]
+    fair = without_texts(fair)
     made = {key: explained(analysis, key, token, other) for key in keys}
     return {
         "interventions": interventions,

@@ -45,6 +45,7 @@ def test_all_maps_of_an_operated_model_can_be_tested(name: str) -> None:
     analysis = analyze(tiny(name), photo(), interventions=changes)
     found = analysis.fair_test(steps=3, orders=4, groups=3)
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
+    assert found.to_dict()["score"] == "probability"
     assert found.target == int(analysis.trace.logits.argmax())
     whole = analysis.trace.logits.softmax(-1)[found.target]
     for curve in (*found.first.values(), *found.last.values(), *found.random):

@@ -227,6 +227,8 @@ def test_another_picture_is_a_target_by_its_own_vector(name: str) -> None:
     of_vector = analysis.fair_test("generic", target=v, **options)
     assert_close(test.random, of_vector.random, rtol=1e-4, atol=1e-5)
     assert (test.target, test.liked, of_vector.liked) == (None, "cat.jpg", "")
+    kinds = [(one.to_dict()["score"], one.to_dict()["liked"]) for one in (test, of_vector)]
+    assert kinds == [("likeness", "cat.jpg"), ("likeness", "")]
     assert test.score == "likeness to cat.jpg"
     assert of_vector.score == "likeness to the vector"
     told = test.sentence("generic")

@@ -17,6 +17,7 @@ import {
   shownExplainers,
   targetOf,
   toggled,
+  scoreOf,
 } from "../../vitviz/viewer/state/explaining.js";
 import { overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
@@ -511,6 +512,7 @@ test("words and numbers of a fair test say whether a probability or a likeness f
   const explanations = { other: { manifest: { photo: { name: "cat.jpg" } } } };
   const app = /** @type {any} */ ({ t, source: { explanations } });
   const { score, what, measure, text } = fallingOf("like", app);
+  assert.deepEqual(scoreOf("like", app.source), { score: "likeness", target: "cat.jpg" });
   assert.deepEqual(
     [score, what, measure, text(-0.061)],
     [
@@ -602,7 +604,11 @@ test("the maps side by side and the test are saved as tables", async () => {
     cls.expected.explained.generic,
     1e-6,
   );
-  assert.deepEqual(figures.rows[0], ["generic", 0.5, 0.85, 0.35, 20, 20]);
+  const falls = ["probability", cls.manifest.pass.predictions[0].label];
+  assert.deepEqual(figures.rows[0], ["generic", 0.5, 0.85, 0.35, 20, 20, ...falls]);
+  assert.deepEqual(figures.columns.slice(-2), ["score", "target"]);
+  assert.deepEqual(curves.columns.slice(-2), ["score", "target"]);
+  assert.deepEqual(curves.rows[1].slice(-2), falls);
   assert.deepEqual(
     curves.rows.map((row) => row.slice(0, 5)),
     [

@@ -6,7 +6,7 @@ random orders, and the centre of the picture.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -52,9 +52,14 @@ class Removal:
     liked: str = ""
 
     @property
+    def kind(self) -> Literal["probability", "likeness"]:
+        """What falls in the curves: the probability of the class, or a likeness."""
+        return "likeness" if self.target is None else "probability"
+
+    @property
     def score(self) -> Message:
         """Name of the number that falls in the curves: a probability, or the likeness to which."""
-        if self.target is not None:
+        if self.kind == "probability":
             return Message("experiments.fair_probability")
         name = self.liked or Message("experiments.vector_target")
         return Message("experiments.fair_likeness", name=name)
@@ -89,7 +94,7 @@ class Removal:
         """A sentence about the map, from the figures of this picture alone; of a likeness it says
         which one was measured.
         """
-        if self.target is None:
+        if self.kind == "likeness":
             told = self._sentence(key)
             return Message("experiments.fair_like", score=self.score, sentence=told)
         return self._sentence(key)
@@ -106,10 +111,14 @@ class Removal:
         return Message("experiments.fair_not_centre", name=name, beaten=beaten, orders=orders)
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures in JSON's types."""
+        """All figures in JSON's types. `score` says what falls: the probability of the class
+        `target`, or the likeness to the picture `liked`, "" for a vector.
+        """
         low, high = self.band()
         return {
+            "score": self.kind,
             "target": self.target,
+            "liked": self.liked,
             "removed": self.removed.tolist(),
             "band": [low.tolist(), high.tolist()],
             "orders": len(self.random),

@@ -56,6 +56,19 @@ export function mainExplainer(selection, source) {
 }
 
 /**
+ * What falls in a fair test, as tables name it in every language: the probability of a class, or the likeness to
+ * the picture beside.
+ * @param {number|"like"|null} target
+ * @param {import("../data/source.js").Source} source
+ * @returns {{score: "probability"|"likeness", target: string}}
+ */
+export function scoreOf(target, { explanations: { other }, manifest }) {
+  if (target === LIKE) return { score: "likeness", target: other?.manifest.photo.name ?? "" };
+  const labels = manifest.model.labels ?? manifest.pass.labels;
+  return { score: "probability", target: target === null ? "" : (labels?.[target] ?? String(target)) };
+}
+
+/**
  * The number of the class that is explained, or LIKE; null in a model without classes, and without another
  * picture beside.
  * @param {any} selection

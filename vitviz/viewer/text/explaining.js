@@ -3,7 +3,7 @@
 import { LIKE } from "../data/explanations.js";
 import { LIMITS } from "../engine/tables.js";
 import { grouped, percent, signed } from "../maths/numbers.js";
-import { mainExplainer, targetOf } from "../state/explaining.js";
+import { mainExplainer, scoreOf, targetOf } from "../state/explaining.js";
 import { languageOf } from "./language.js";
 import { labelName, tokenName } from "./words.js";
 
@@ -80,7 +80,7 @@ export const SURE = 0.95;
 export function fallingOf(target, app) {
   const { t, source } = app;
   if (target === LIKE) {
-    const name = source.explanations.other?.manifest.photo.name ?? "";
+    const { target: name } = scoreOf(target, source);
     const score = t("experiment.fair_likeness", { name });
     return {
       score,

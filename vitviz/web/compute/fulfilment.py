@@ -186,8 +186,9 @@ def _step(maps: Mapping[str, Any], columns: Sequence[Sequence[float]], steps: in
 
 
 def _as_json(removal: fairness.Removal) -> dict[str, Any]:
-    """A fair test in JSON's types, without sentences: pages make their own."""
+    """A fair test in JSON's types, without its texts: pages make their own."""
     values = removal.to_dict()
+    del values["score"], values["liked"]
     for figures in values["maps"].values():
         del figures["sentence"]
     return values

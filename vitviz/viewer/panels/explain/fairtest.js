@@ -4,7 +4,7 @@
  */
 
 import { LIKE } from "../../data/explanations.js";
-import { questionOf, shownExplainers } from "../../state/explaining.js";
+import { questionOf, scoreOf, shownExplainers } from "../../state/explaining.js";
 import { explainerName, fairSentence, fallingOf, timeText } from "../../text/explaining.js";
 import { reasonOf } from "../../text/refusal.js";
 import { el, setText, show } from "../../parts/dom.js";
@@ -191,8 +191,10 @@ export function createFairTest(app) {
 
 /** The curves and the figures of the last test as tables; {} if it was of other maps. */
 export function fairTables(app) {
-  const result = app.source.fairTest.of(askedOf(app))?.result;
+  const request = askedOf(app);
+  const result = app.source.fairTest.of(request)?.result;
   if (!result) return {};
+  const { score, target } = scoreOf(request.target, app.source);
   const keys = Object.keys(result.maps);
   const curves = {
     removed: result.removed,
@@ -208,15 +210,15 @@ export function fairTables(app) {
   const names = Object.keys(curves);
   return {
     fair_test: {
-      columns: ["map", "deletion", "insertion", "gain", "beaten", "orders"],
+      columns: ["map", "deletion", "insertion", "gain", "beaten", "orders", "score", "target"],
       rows: keys.map((key) => {
         const { deletion, insertion, gain, beaten } = result.maps[key];
-        return [key, deletion, insertion, gain, beaten, result.orders];
+        return [key, deletion, insertion, gain, beaten, result.orders, score, target];
       }),
     },
     fair_curves: {
-      columns: names,
-      rows: result.removed.map((_, step) => names.map((name) => curves[name][step])),
+      columns: [...names, "score", "target"],
+      rows: result.removed.map((_, step) => [...names.map((name) => curves[name][step]), score, target]),
     },
   };
 }
