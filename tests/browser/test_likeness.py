@@ -148,6 +148,29 @@ def test_erasing_says_how_the_likeness_to_the_picture_beside_falls(browser, tmp_
         assert "Likeness" not in page.locator(".vv-title").inner_text()
 
 
+def test_a_reload_and_undo_bring_back_what_erasing_does_to_the_likeness(visit) -> None:
+    """An erased picture stands where the one that it is like stood: no link holds which it was."""
+    seen = visit("?model=photos&example=dog&beside=example-cat", wait_for="dog.jpg")
+    page = seen.page
+    page.locator('[data-beside="example-cat"]').wait_for()
+    page.locator(ERASE).click()
+    brush(page, (5, 4), (5, 9))
+    loaded = load("photos")
+    cat = features(loaded, [FOLDER / "cat.jpg"]).values[0]
+    told = falls(loaded, FOLDER / "dog.jpg", cat, [5 * 12 + col for col in range(4, 10)])
+    bar = page.locator(".vv-rivals li", has_text=f"Likeness to cat.jpg{told}")
+    bar.wait_for()
+    page.wait_for_function("location.search.includes('beside=experiment')")
+    assert "cat" not in page.evaluate("location.search")
+    page.reload()
+    page.locator(READY).wait_for()
+    bar.wait_for()
+    page.keyboard.press("b")  # nothing beside, and the experiment again
+    expect(bar).to_have_count(0)
+    page.keyboard.press("Control+z")
+    bar.wait_for()
+
+
 @pytest.mark.parametrize("size", [LAPTOP, WALL], ids=["laptop", "projector"])
 def test_a_likeness_that_is_explained_is_the_headline_of_what_is_erased(visit, size) -> None:
     """Also in a model with classes, whose answers stand in the bars below it."""

@@ -142,6 +142,30 @@ test("a model is steered if its head reads classes from the tokens", () => {
     assert.equal(isSteered({ ...manifest, model: { ...manifest.model, pool } }), is, pool);
 });
 
+test("an experiment knows the picture beside whose place it took, and its link does not", () => {
+  const photo = "photo-abc123";
+  const besides = ["untrained", "example-cat", photo, OPERATED];
+  const shape = { ...shapeOf(fixtureOf("cls")), besides };
+  const start = startSelection(shape);
+  const erased = { experiment: "remove_1", beside: OPERATED };
+  const after = (beside) => validSelection(erased, validSelection({ beside }, start, shape), shape);
+  const likedOf = (selection, base = start) => validSelection(selection, base, shape).liked;
+  assert.deepEqual(
+    ["example-cat", photo, "untrained", ""].map(after).map(({ liked }) => liked),
+    ["example-cat", photo, "", ""],
+  );
+  const one = after("example-cat");
+  assert.equal(likedOf({ experiment: "remove_1-2" }, one), "example-cat", "the next stroke");
+  assert.equal(likedOf({ beside: "" }, one), "");
+  assert.equal(likedOf({ beside: photo }, one), "");
+  assert.equal(likedOf(one), "example-cat", "a reload has the whole selection");
+  assert.equal(likedOf({ ...one, liked: "photo-zzzzzz" }), "", "it is forgotten");
+  assert.equal(likedOf({ ...one, liked: { toString: () => "example-cat" } }), "");
+  assert.equal(carried(one, shape.grid, shape.grid).liked, "", "another analysis");
+  const link = writeLink("https://x.test/", one, startTaste(PANELS), { model: "m" }, shape);
+  assert.doesNotMatch(link, /cat|liked/);
+});
+
 test("an experiment is in the link while it is shown, if it is short", () => {
   const cls = fixtureOf("cls");
   const shape = shapeOf(cls);

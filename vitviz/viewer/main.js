@@ -4,6 +4,7 @@ import { createCamera } from "./session/camera.js";
 import { createComparisons } from "./session/comparisons.js";
 import { createConsent } from "./session/consent.js";
 import { listenToKeys } from "./shell/keyboard.js";
+import { createLiked } from "./session/liked.js";
 import { createPendingPhoto } from "./session/pendingphoto.js";
 import { listenToDialogs } from "./parts/drops.js";
 import { createOpening } from "./session/opening.js";
@@ -83,6 +84,7 @@ export function mount(host) {
   const history = createHistory(app, screen, host, photos);
   const restore = createRestore(app, address, history, host.reopen ?? null);
   const second = createSecondSource(app, comparisons.manifestOf, fetchFile, render);
+  const liked = createLiked(app, comparisons.manifestOf, fetchFile, render);
   const pointer = createPointer(app, render);
   // While a lesson asks for patches, a tap or click on the picture is a guess.
   const guessing = (otherwise) => (token) => (app.course.takes() ? app.course.take(token) : otherwise(token));
@@ -139,7 +141,7 @@ export function mount(host) {
     fetchFile,
     address,
     link,
-    { shown: comparisons.shown, gone: second.close, render },
+    { shown: comparisons.shown, gone, render },
     restore,
   );
   app.hasChosen = opening.hasChosen;
@@ -199,6 +201,11 @@ export function mount(host) {
     opening.update(backend.completed(manifest), wanted, awaited);
   }
 
+  function gone() {
+    second.close();
+    liked.close();
+  }
+
   /** Sends the photo that is shown; it is shown again, as it is now, when the host has analyzed it. */
   function share(photo) {
     restore.expect();
@@ -253,6 +260,7 @@ export function mount(host) {
     if (app.bench.marks()) backend.prepare(source.manifest.model);
     app.second = second.follow();
     const other = app.facing()?.source ?? null;
+    liked.follow();
     source.explanations.meet(other, selection.beside === OPERATED);
     other?.explanations.meet(source);
     pending.render(backend.model);

@@ -88,6 +88,15 @@ export class Explanations {
     this.alike = new Recent(MOST_KEPT);
   }
 
+  /**
+   * Takes the picture whose likeness an experiment changes, where it does not stand beside before.
+   * @param {import("./source.js").Source|null} source
+   */
+  like(source) {
+    this.liked = source && isAnother(this.manifest, source.manifest) ? source : null;
+    this.liked?.pooled.get();
+  }
+
   /** @returns {import("../types.js").Explainer|undefined} */
   named(key) {
     return this.all.find((one) => one.key === key);

@@ -81,6 +81,9 @@ const picture = {
     text === ITSELF || /^example-[a-z0-9-]{1,60}$/.test(text) || OWN_PHOTO.test(text) ? text : undefined,
 };
 
+/** Whether a key is that of another picture. @param {any} key */
+export const isPicture = (key) => key !== ITSELF && picture.read(key) !== undefined;
+
 /** A number that need not be whole, as JavaScript writes it. */
 const factor = {
   write: String,

@@ -1,7 +1,7 @@
 /** The selection, which is always valid, and its history. No document in here. */
 
 import { placeOf, samePlace, startToken, tokenOf } from "../maths/geometry.js";
-import { OPERATED, isExperiment } from "./experiment.js";
+import { OPERATED, isExperiment, isPicture } from "./experiment.js";
 import { OVERLAYS } from "./overlays.js";
 import { fieldsOf, openPanel, panelOf, startOf, visitPanel } from "./panels.js";
 import { FUSIONS } from "../maths/rollout.js";
@@ -9,11 +9,12 @@ import { FUSIONS } from "../maths/rollout.js";
 /**
  * @typedef {{token: number, partner: number|"strongest", pinned: boolean, layer: number, head: number|"mean",
  *   direction: "from"|"to", panel: string, overlay: string,
- *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, experiment: string,
+ *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, liked: string, experiment: string,
  *   lesson: string, step: number, [own: string]: any}} Selection
  *   partner: the token on the other side of a pair, the key where attention is from the token; "strongest" is
  *     whichever other token has most attention with it
  *   beside: the key of the second analysis, "" if there is none
+ *   liked: the key of the picture that the experiment took the place of, "" if there was none
  *   experiment: the interventions of an experiment as a text (experiment.js), "" if there are none; it is
  *     shown while `beside` is OPERATED
  *   lesson: the id of the open lesson, "" if there is none
@@ -48,6 +49,7 @@ export function startSelection({ depth, grid, panels }) {
     fusion: "mean",
     lent: {},
     beside: "",
+    liked: "",
     experiment: "",
     lesson: "",
     step: 1,
@@ -95,6 +97,9 @@ export function validSelection(wanted, base, { depth, heads, grid, panels, besid
     else valid.first = valid.layer;
   }
   if (valid.beside === OPERATED && valid.experiment === "") valid.beside = "";
+  const liked = wanted?.liked ?? (base.beside === OPERATED ? base.liked : base.beside);
+  const likes = valid.beside === OPERATED && isPicture(liked) && besides.includes(liked);
+  valid.liked = likes ? liked : "";
   const open = lessons.find(({ id }) => id === valid.lesson);
   valid.step = open ? Math.min(Math.max(valid.step, open.recall ? 0 : 1), open.steps.length + 1) : 1;
   return valid;
@@ -114,7 +119,7 @@ export function followed(token, from, to) {
 /**
  * A selection carried over to another grid: a patch stays where it is in the picture, a prefix token
  * keeps its number, or becomes null where the other grid has fewer prefix tokens. An experiment names patches
- * of its grid, and is carried to no other.
+ * of its grid, and is carried to no other; the picture whose likeness it changes, to no other analysis.
  * @param {Selection} selection
  * @param {import("../maths/geometry.js").Grid} from
  * @param {import("../maths/geometry.js").Grid} to
@@ -129,6 +134,7 @@ export function carried(selection, from, to) {
     ...selection,
     token: follow(selection.token),
     partner,
+    liked: "",
     experiment: same ? selection.experiment : "",
     lent: lent.token === undefined ? lent : { ...lent, token: follow(lent.token) },
   };
