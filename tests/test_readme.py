@@ -105,6 +105,15 @@ def test_the_page_says_which_explainers_know_no_target_and_which_begin_at_a_pool
     assert at_query == [*vitviz.EXPLAINERS][: len(at_query)], "put it among those that take a token"
 
 
+def test_the_table_of_peers_has_what_its_script_measures() -> None:
+    script = (ROOT / "tests/bench/peers.py").read_text("utf-8")
+    measured = re.findall(r'^ +\("(.+?)", "(transformers|captum|grad-cam|timm)",', script, re.M)
+    table = [row for row in rows(page_of("probe")) if re.fullmatch(r"[\d.e-]+", row[-1])]
+    told = [(what, library.split()[0]) for what, library, *_ in table if "." in library]
+    assert told == measured
+    assert len(measured) == 10
+
+
 def test_the_way_of_a_photo_names_files_that_are_there() -> None:
     way = blocks("", CONTRIBUTING)[0]
     named = re.findall(r"vitviz/[\w./]+", way)
