@@ -27,7 +27,8 @@ def test_what_was_read_is_said_by_name_and_in_one_line() -> None:
         "outputs": "3 classes",
         "size": "24 x 24 pixels, 10 tokens",
         "positions": "learned, resampled from 40 x 40 pixels as transformers does it",
-        "pixels": "mean 0.4815, 0.4578, 0.4082, deviation 0.2686, 0.2613, 0.2758",
+        "pixels": "the middle 80 % of the short side, bicubic; "
+        "mean 0.4815, 0.4578, 0.4082, deviation 0.2686, 0.2613, 0.2758",
         "classes": "cat, dog, 아홀로틀",
     }
     line = str(loaded)

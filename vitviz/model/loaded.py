@@ -327,7 +327,7 @@ class LoadedModel:
             "outputs": Message(f"models.outputs_{meaning}", count=f"{count or config.embed_dim:,}"),
             "size": Message("models.pixels", size=size, tokens=config.num_tokens),
             "positions": positions,
-            "pixels": Message("models.made", mean=_rounded(made.mean), std=_rounded(made.std)),
+            "pixels": _pixels(made),
         }
         if names:
             more = ("...",) if len(names) > SHOWN_NAMES else ()
@@ -350,6 +350,17 @@ class LoadedModel:
     @property
     def device(self) -> torch.device:
         return next(self.vit.parameters()).device
+
+
+def _pixels(made: Preprocess) -> Message:
+    """How a photo becomes pixels: what is cut out of it, and the numbers that normalise it."""
+    return Message(
+        "models.made",
+        crop=Message(f"models.crop_{made.crop_mode}", share=f"{100 * made.crop_pct:.4g} %"),
+        interpolation=made.interpolation,
+        mean=_rounded(made.mean),
+        std=_rounded(made.std),
+    )
 
 
 def _rounded(values: tuple[float, ...]) -> tuple[str, ...]:
