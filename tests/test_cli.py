@@ -590,7 +590,8 @@ def test_the_likeness_to_a_picture_or_a_vector_is_that_of_python(
     words = [picture, "--model", model, "--remove", 3, "--like", like, "--explain", "all"]
     code, out, err = call(capsys, *words, "--only", "explain", "--out", tmp_path / "out")
     assert (code, err) == (0, "")
-    assert f"likeness: {analysis.likeness(target):.3f}\n" in out
+    name = "dog.png" if kind == "picture" else "the vector"
+    assert f"likeness to {name}: {analysis.likeness(target):.3f}\n" in out
     told = json.loads((tmp_path / "out" / "explain.json").read_text("utf-8"))
     assert (told["target"], told["like"]) == (None, "dog.png" if kind == "picture" else None)
     assert told["likeness"] == pytest.approx(analysis.likeness(target), abs=1e-5)

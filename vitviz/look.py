@@ -77,7 +77,9 @@ def look(arguments: argparse.Namespace) -> int:
     for answer in analysis.predictions():
         print(f"{answer.number_text:>7}  {answer.label}")
     if arguments.like is not None:
-        print(f"likeness: {analysis.likeness(arguments.like):.3f}")
+        like = arguments.like
+        name = like.photo_name if isinstance(like, Analysis) else "the vector"
+        print(f"likeness to {name}: {analysis.likeness(like):.3f}")
     verdict = analysis.known_or_not()
     if verdict is not None and (sentence := analysis.not_taught()) is not None:
         print(sentence)
