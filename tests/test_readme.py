@@ -296,13 +296,15 @@ def test_the_python_examples_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those of one page run one after another; those that ask a server: test_web_programs."""
-    shutil.copy(EXAMPLE, tmp_path / "photo.jpg")
+    given = {"photo.jpg": EXAMPLE, "other.jpg": EXAMPLE.with_name("cat.jpg")}
+    for file, example in given.items():
+        shutil.copy(example, tmp_path / file)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for block in blocks("python", PAGES[name]):
         if "127.0.0.1" not in block:
             exec(compile(block, name, "exec"), names)
-    made = {path.name for path in tmp_path.iterdir()} - {"photo.jpg"}
+    made = {path.name for path in tmp_path.iterdir()} - given.keys()
     expected = {
         "README.md": {"photo.safetensors"},
         "vitviz/probe/README.md": {"photo.safetensors"},

@@ -984,3 +984,17 @@ def test_a_program_is_told_where_the_answer_is_gathered(desk, models, upload):
         desk.ask("late", {"id": shown, "name": "explain-rollout-0-any"})["data"]
     )
     torch.testing.assert_close(load(data)["values"], ours.explain("rollout"), atol=1e-5, rtol=0)
+
+
+def test_a_picture_that_another_analysis_needs_is_counted_where_that_was_asked_for(
+    desk, upload, monkeypatch
+):
+    """The picture that a program's explanation is about was counted as a page's."""
+    doors = []
+    monkeypatch.setattr(desk.analyses._watch, "analysis", lambda door, **_: doors.append(door))
+    programs = Programs(desk.analyses, desk._store, "mcp")
+    programs.explain(upload.address, "tiny-cls", "generic", like="cat")
+    transplant = {"kind": "transplant", "tokens": [1], "layer": 1, "from": "cat"}
+    programs.intervene(upload.address, [transplant], "tiny-cls")
+    assert len(doors) >= 4
+    assert set(doors) == {"mcp"}

@@ -169,18 +169,20 @@ class Analyses:
             model=wanted.model,
             selection=selection,
             look=wanted.look,
-            interventions=self._with_donors(wanted, interventions),
+            interventions=self._with_donors(wanted, interventions, door),
             first=first,
-            like=self._like(wanted, like),
+            like=self._like(wanted, like, door),
         )
         return self.watched(order, len(order.photo), door)
 
-    def _like(self, wanted: Shown, like: Upload | list[float] | None) -> bytes | list[float]:
+    def _like(
+        self, wanted: Shown, like: Upload | list[float] | None, door: str | None
+    ) -> bytes | list[float]:
         """The saved analysis of another picture; a vector as it is."""
         if not isinstance(like, Upload):
             return like or b""
         other = wanted._replace(photo=like, preview=None, look=AS_IT_IS)
-        return self._made_again(other)
+        return self._made_again(other, door)
 
     def watched(self, order: Order | OperateOrder, photo_bytes: int, door: str | None) -> Result:
         """Let the engine fulfil an order. It is counted and logged unless `door` is None."""
@@ -298,14 +300,14 @@ class Analyses:
             **options,
         )
 
-    def _made_again(self, shown: Shown) -> bytes:
+    def _made_again(self, shown: Shown, door: str | None = "page") -> bytes:
         """Make the saved analysis of a picture again. Raises `VitvizError` if it is refused."""
-        result = self.order(shown, Selection())
+        result = self.order(shown, Selection(), door=door)
         if result.refused:
             raise VitvizError(result.refused.text)
         return result.saved
 
-    def _with_donors(self, shown: Shown, interventions: Any) -> Any:
+    def _with_donors(self, shown: Shown, interventions: Any, door: str | None = "page") -> Any:
         """The interventions, with the donor's analysis in each transplant "from" a picture that
         can be compared.
 
@@ -327,7 +329,7 @@ class Analyses:
                     if donor not in donors:
                         if len(donors) == limits.DONORS:
                             raise SelectionError(Message("web.many_donors", most=len(donors)))
-                        donors[donor] = Analysis.from_bytes(self._made_again(donor))
+                        donors[donor] = Analysis.from_bytes(self._made_again(donor, door))
                     return read_interventions([{**item, "from": donors[donor]}])[0]
             return item
 
