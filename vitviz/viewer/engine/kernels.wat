@@ -183,9 +183,8 @@
 
   ;; exp(scale x + shift) of numbers in their place, for what is at most 0; their sum. Below -80 it is exp(-80), which is no number that
   ;; makes products slow. x = n ln 2 + r, and exp(r) is a polynomial of degree 5, right to 1e-7 for |r| <= ln 2 / 2.
-  (func $exponentials (param $at i32) (param $count i32) (param $scale f32) (param $shift f32) (result f32)
-    (local $x v128) (local $n v128) (local $total v128) (local $end i32)
-    (local.set $end (i32.add (local.get $at) (i32.shl (local.get $count) (i32.const 2))))
+  (func $exponentials (param $at i32) (param $end i32) (param $scale f32) (param $shift f32) (result f32)
+    (local $x v128) (local $n v128) (local $total v128)
     (loop $four
       (local.set $x (f32x4.max (f32x4.splat (f32.const -80))
         (f32x4.add (f32x4.mul (v128.load (local.get $at)) (f32x4.splat (local.get $scale))) (f32x4.splat (local.get $shift)))))
@@ -221,7 +220,7 @@
       (local.set $largest (f32.mul (local.get $scale) (f32.max
         (f32.max (f32x4.extract_lane 0 (local.get $most)) (f32x4.extract_lane 1 (local.get $most)))
         (f32.max (f32x4.extract_lane 2 (local.get $most)) (f32x4.extract_lane 3 (local.get $most))))))
-      (local.set $sum (call $exponentials (local.get $at) (local.get $stride) (local.get $scale) (f32.neg (local.get $largest))))
+      (local.set $sum (call $exponentials (local.get $at) (local.get $end) (local.get $scale) (f32.neg (local.get $largest))))
       (f32.store (local.get $stats) (local.get $largest)) (f32.store offset=4 (local.get $stats) (local.get $sum))
       (local.set $most (f32x4.splat (f32.div (f32.const 1) (local.get $sum))))
       (loop $four
@@ -345,21 +344,22 @@
       (local.set $mean (i32.add (local.get $mean) (i32.const 16))) (local.set $square (i32.add (local.get $square) (i32.const 16)))
       (br_if $four (i32.gt_s (local.tee $count (i32.sub (local.get $count) (i32.const 4))) (i32.const 0)))))
 
-  ;; x Phi(x), erf by Abramowitz and Stegun 7.1.26; its slope is Phi(x) + x phi(x). In pieces of at most 256 numbers, whose exponentials
-  ;; stand at address 16.
-  (func (export "gelu") (param $at i32) (param $count i32) (param $gradient i32)
+  ;; x Phi(x), erf by Abramowitz and Stegun 7.1.26; its slope is Phi(x) + x phi(x). In pieces of at most 1,024 bytes, whose exponentials
+  ;; stand at $scratch.
+  (func (export "gelu") (param $at i32) (param $count i32) (param $gradient i32) (param $scratch i32)
     (local $i i32) (local $piece i32) (local $x v128) (local $t v128) (local $e v128) (local $zero v128)
+    (local.set $count (i32.shl (local.get $count) (i32.const 2)))
     (loop $pieces
-      (local.set $piece (select (local.get $count) (i32.const 256) (i32.lt_u (local.get $count) (i32.const 256)))) (local.set $i (i32.const 0))
+      (local.set $piece (select (local.get $count) (i32.const 1024) (i32.lt_u (local.get $count) (i32.const 1024)))) (local.set $i (i32.const 0))
       (loop $four
-        (local.set $x (v128.load (i32.add (local.get $at) (i32.shl (local.get $i) (i32.const 2)))))
-        (v128.store offset=16 (i32.shl (local.get $i) (i32.const 2)) (f32x4.mul (local.get $x) (local.get $x)))
-        (br_if $four (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 4))) (local.get $piece))))
-      (drop (call $exponentials (i32.const 16) (local.get $piece) (f32.const -0.5) (f32.const 0)))
+        (local.set $x (v128.load (i32.add (local.get $at) (local.get $i))))
+        (v128.store (i32.add (local.get $scratch) (local.get $i)) (f32x4.mul (local.get $x) (local.get $x)))
+        (br_if $four (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 16))) (local.get $piece))))
+      (drop (call $exponentials (local.get $scratch) (i32.add (local.get $scratch) (local.get $piece)) (f32.const -0.5) (f32.const 0)))
       (local.set $i (i32.const 0))
       (loop $four
         (local.set $x (v128.load (local.get $at)))
-        (local.set $e (v128.load offset=16 (i32.shl (local.get $i) (i32.const 2))))
+        (local.set $e (v128.load (i32.add (local.get $scratch) (local.get $i))))
         (local.set $t (f32x4.div (f32x4.splat (f32.const 1)) (f32x4.add (f32x4.splat (f32.const 1))
           (f32x4.mul (f32x4.splat (f32.const 0.23164190)) (f32x4.abs (local.get $x))))))
         (local.set $t (f32x4.mul (f32x4.splat (f32.const 0.5)) (f32x4.mul (local.get $e) (f32x4.mul (local.get $t)
@@ -376,5 +376,5 @@
             (local.set $gradient (i32.add (local.get $gradient) (i32.const 16))))
           (else (v128.store (local.get $at) (f32x4.mul (local.get $x) (local.get $t)))))
         (local.set $at (i32.add (local.get $at) (i32.const 16)))
-        (br_if $four (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 4))) (local.get $piece))))
+        (br_if $four (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 16))) (local.get $piece))))
       (br_if $pieces (local.tee $count (i32.sub (local.get $count) (local.get $piece)))))))
