@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { Overtaken, createEngine } from "../../vitviz/viewer/engine/client.js";
 import { Core } from "../../vitviz/viewer/engine/core.js";
-import { serving } from "../../vitviz/viewer/engine/serving.js";
+import { parcelOf, serving } from "../../vitviz/viewer/engine/serving.js";
 import { SelectionError } from "../../vitviz/viewer/engine/surgery.js";
 import { FormatError } from "../../vitviz/viewer/maths/safetensors.js";
 import { assertClose } from "./fixture.js";
@@ -274,4 +274,18 @@ test("after a request that cannot be posted the next one is answered", async () 
   assert.equal(workers[0].asked.length, 1);
   await workers[0].answer();
   assert.equal((await settled(next)).error, undefined);
+});
+
+test("a reply is transferred as a copy, and the worker keeps its own numbers", async () => {
+  const serve = serving();
+  await serve({ id: 1, load: checkpointOf(MODEL) });
+  const reply = await serve({ id: 2, wish: { picture } });
+  const { copy, transfer } = parcelOf(reply);
+  assert.deepEqual(copy, reply);
+  assert.ok(transfer.length > 3 * MODEL.config.depth);
+  const arrived = structuredClone(copy, { transfer });
+  assert.deepEqual(arrived, reply);
+  assert.equal(copy.value.logits.length, 0); // it is the page's now
+  const again = await serve({ id: 3, wish: { picture, answer: true } });
+  assert.deepEqual(again.value.logits, reply.value.logits);
 });

@@ -238,7 +238,9 @@ def served(path: Path) -> str:
 @cache
 def _worker(path: Path) -> str:
     """The module in place of one of `WORKERS`. Its worker is a classic script."""
-    asks = {path.with_name("serving.js"): "export const serving = made.serving;\n"}
+    serving = path.with_name("serving.js")
+    names = [name for _, name in _EXPORT.findall(serving.read_text(encoding="utf-8"))]
+    asks = {serving: "".join(f"export const {name} = made.{name};\n" for name in names)}
     text = _json(_joined(path.with_name("worker.js"), asks))
     return (
         f"const make = {served(path)};\n"

@@ -58,3 +58,24 @@ export function serving() {
     }
   };
 }
+
+/**
+ * A copy of a reply whose numbers can be transferred to the page. A browser takes three times as long to clone them,
+ * and the worker keeps its own.
+ * @param {any} value
+ * @returns {{copy: any, transfer: ArrayBuffer[]}}
+ */
+export function parcelOf(value) {
+  const transfer = [];
+  const copied = (part) => {
+    if (ArrayBuffer.isView(part)) {
+      const copy = /** @type {Float32Array} */ (part).slice();
+      transfer.push(copy.buffer);
+      return copy;
+    }
+    if (Array.isArray(part)) return part.map(copied);
+    if (Object.getPrototypeOf(part ?? 0) !== Object.prototype) return part;
+    return Object.fromEntries(Object.entries(part).map(([name, each]) => [name, copied(each)]));
+  };
+  return { copy: copied(value), transfer };
+}

@@ -3,9 +3,12 @@
  * bundle.py makes.
  */
 
-import { serving } from "./serving.js";
+import { parcelOf, serving } from "./serving.js";
 
 const serve = serving();
 
-globalThis.addEventListener("message", async ({ data }) => globalThis.postMessage(await serve(data)));
+globalThis.addEventListener("message", async ({ data }) => {
+  const { copy, transfer } = parcelOf(await serve(data));
+  globalThis.postMessage(copy, { transfer });
+});
 globalThis.postMessage({ ready: true });
