@@ -345,21 +345,21 @@
       (br_if $four (i32.gt_s (local.tee $count (i32.sub (local.get $count) (i32.const 4))) (i32.const 0)))))
 
   ;; x Phi(x), erf by Abramowitz and Stegun 7.1.26; its slope is Phi(x) + x phi(x). In pieces of at most 1,024 bytes, whose exponentials
-  ;; stand at $scratch.
-  (func (export "gelu") (param $at i32) (param $count i32) (param $gradient i32) (param $scratch i32)
+  ;; stand at address 0.
+  (func (export "gelu") (param $at i32) (param $count i32) (param $gradient i32)
     (local $i i32) (local $piece i32) (local $x v128) (local $t v128) (local $e v128) (local $zero v128)
     (local.set $count (i32.shl (local.get $count) (i32.const 2)))
     (loop $pieces
       (local.set $piece (select (local.get $count) (i32.const 1024) (i32.lt_u (local.get $count) (i32.const 1024)))) (local.set $i (i32.const 0))
       (loop $four
         (local.set $x (v128.load (i32.add (local.get $at) (local.get $i))))
-        (v128.store (i32.add (local.get $scratch) (local.get $i)) (f32x4.mul (local.get $x) (local.get $x)))
+        (v128.store (local.get $i) (f32x4.mul (local.get $x) (local.get $x)))
         (br_if $four (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 16))) (local.get $piece))))
-      (drop (call $exponentials (local.get $scratch) (i32.add (local.get $scratch) (local.get $piece)) (f32.const -0.5) (f32.const 0)))
+      (drop (call $exponentials (i32.const 0) (local.get $piece) (f32.const -0.5) (f32.const 0)))
       (local.set $i (i32.const 0))
       (loop $four
         (local.set $x (v128.load (local.get $at)))
-        (local.set $e (v128.load (i32.add (local.get $scratch) (local.get $i))))
+        (local.set $e (v128.load (local.get $i)))
         (local.set $t (f32x4.div (f32x4.splat (f32.const 1)) (f32x4.add (f32x4.splat (f32.const 1))
           (f32x4.mul (f32x4.splat (f32.const 0.23164190)) (f32x4.abs (local.get $x))))))
         (local.set $t (f32x4.mul (f32x4.splat (f32.const 0.5)) (f32x4.mul (local.get $e) (f32x4.mul (local.get $t)
