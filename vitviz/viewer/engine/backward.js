@@ -64,8 +64,14 @@ function addTo(weights, name, numbers, first = 0) {
     });
 }
 
-/** Gradient at the input of a matrix, from that at its output. */
-function linearBack({ kernels, at }, from, { b, depth, cols }, to, count, add = 0) {
+/**
+ * Gradient at the input of a matrix, to `to`, from that at its output, and where they are wanted those of its weights.
+ * rows: address of its `count` input rows; add: 1 to add to what is at `to`
+ */
+function linearBack(m, rows, matrix, gradient, to, count, { weights }, add = 0) {
+  const { kernels, at } = m;
+  const { b, depth, cols } = matrix;
+  if (weights) linearWeights(m, rows, matrix, gradient, count, weights);
   for (let out = 0; out < cols; out += 8) {
     for (let i = 0; i < 8; i++)
       kernels.spread(
@@ -78,17 +84,14 @@ function linearBack({ kernels, at }, from, { b, depth, cols }, to, count, add = 
         8,
       );
   }
-  kernels.product(from, cols, at.matrix, at.zero, to, depth, (count + 3) & ~3, cols, depth, add);
+  kernels.product(gradient, cols, at.matrix, at.zero, to, depth, (count + 3) & ~3, cols, depth, add);
 }
 
-/**
- * Gradients of a matrix and its bias. rows: address of its `count` input rows; gradient: of that at its
- * output.
- */
+/** Gradients of a matrix and its bias. */
 function linearWeights(
   { kernels, f, at },
-  { depth, cols, name, first, out, into, raw },
   rows,
+  { depth, cols, name, first, out, into, raw },
   gradient,
   count,
   weights,
@@ -120,11 +123,8 @@ function summed({ kernels, f, at }, rows, stride, count, width) {
   return f.slice(at.matrix / 4, at.matrix / 4 + width);
 }
 
-/**
- * Gradients of a norm's gain and shift. rows: address of its `count` input rows; gradient: of that at
- * its output.
- */
-function normWeights({ kernels, f, at, eps }, { name, width }, rows, gradient, count, stride, weights) {
+/** Gradients of a norm's gain and shift. */
+function normWeights({ kernels, f, at, eps }, rows, { name, width }, gradient, count, weights, stride) {
   f.fill(0, at.matrix / 4, at.matrix / 4 + stride);
   kernels.normGain(rows, gradient, at.matrix, count, width, stride, eps);
   addTo(weights, name + ".weight", f.slice(at.matrix / 4, at.matrix / 4 + width));
@@ -132,18 +132,19 @@ function normWeights({ kernels, f, at, eps }, { name, width }, rows, gradient, c
 }
 
 /**
- * Gradient at the input of a norm, added to the numbers at `to`. rows: address of its `count` inputs.
+ * Gradient at the input of a norm, added to the numbers at `to`, and where they are wanted those of its weights.
+ * rows: address of its `count` inputs
  */
-function normedBack({ kernels, eps }, rows, norm, gradient, to, count, stride = up(norm.width)) {
-  kernels.normBack(rows, gradient, to, norm.gain, count, norm.width, stride, eps);
+function normedBack(m, rows, norm, gradient, to, count, { weights }, stride = up(norm.width)) {
+  if (weights) normWeights(m, rows, norm, gradient, count, weights, stride);
+  m.kernels.normBack(rows, gradient, to, norm.gain, count, norm.width, stride, m.eps);
 }
 
-/** `normedBack` in place of the gradient; also adds the gradients of the norm's own weights. */
-function normedInPlace(m, rows, norm, gradient, count, { weights }, stride = up(norm.width)) {
+/** `normedBack` in place of the gradient. */
+function normedInPlace(m, rows, norm, gradient, count, wants, stride = up(norm.width)) {
   const { kernels, f, at } = m;
-  if (weights) normWeights(m, norm, rows, gradient, count, stride, weights);
   f.fill(0, at.normed / 4, at.normed / 4 + count * stride);
-  normedBack(m, rows, norm, gradient, at.normed, count, stride);
+  normedBack(m, rows, norm, gradient, at.normed, count, wants, stride);
   kernels.move(at.normed, stride, gradient, stride, count, stride);
 }
 
@@ -151,25 +152,23 @@ function normedInPlace(m, rows, norm, gradient, count, { weights }, stride = up(
  * Address of the gradient at the output of a branch's last matrix, whose `count` input rows are at `from`: that of
  * the tokens, at `dx`; with post-norm that at the input of the branch's norm.
  */
-function leaveBack(m, from, linears, norm, count, { weights }) {
+function leaveBack(m, from, linears, norm, count, wants) {
   const { f, at } = m;
   if (!m.config.post_norm) return at.dx;
   linear(m, from, linears, at.branch, count);
   f.fill(0, at.dbranch / 4, at.dbranch / 4 + count * up(norm.width));
-  if (weights) normWeights(m, norm, at.branch, at.dx, count, up(norm.width), weights);
-  normedBack(m, at.branch, norm, at.dx, at.dbranch, count);
+  normedBack(m, at.branch, norm, at.dx, at.dbranch, count, wants);
   return at.dbranch;
 }
 
 /** Add a branch's part to the gradients at `dx`, from that at its input, at `dy`. `x` holds the tokens before it. */
-function enterBack(m, norm, count, { weights }) {
+function enterBack(m, norm, count, wants) {
   const { config, f, at } = m;
   if (config.post_norm) {
     for (let i = 0; i < count * up(norm.width); i++) f[at.dx / 4 + i] += f[at.dy / 4 + i];
     return;
   }
-  if (weights) normWeights(m, norm, at.x, at.dy, count, up(norm.width), weights);
-  normedBack(m, at.x, norm, at.dy, at.dx, count);
+  normedBack(m, at.x, norm, at.dy, at.dx, count, wants);
 }
 
 /** Gradient at the input of the nonlinearity, in place. at: address of its `count` inputs. */
@@ -209,8 +208,7 @@ function mlpBack(m, { norm2, gate, other, hiddenNorm, fc2 }, count, wants) {
   if (hiddenNorm) normed(m, at.hidden, hiddenNorm, at.normed, count);
   const leaving = hiddenNorm ? at.normed : at.hidden;
   const gradient = leaveBack(m, leaving, fc2, norm2, count, wants);
-  if (wants.weights) linearWeights(m, fc2, leaving, gradient, count, wants.weights);
-  linearBack(m, gradient, fc2, at.dhidden, count);
+  linearBack(m, leaving, fc2, gradient, at.dhidden, count, wants);
   if (hiddenNorm) normedInPlace(m, at.hidden, hiddenNorm, at.dhidden, count, wants);
   if (other) {
     for (let i = 0; i < numbers; i++) {
@@ -219,12 +217,8 @@ function mlpBack(m, { norm2, gate, other, hiddenNorm, fc2 }, count, wants) {
     }
   }
   activateBack(m, at.before, at.dhidden, numbers);
-  linearBack(m, at.dhidden, gate, at.dy, count);
-  if (other) linearBack(m, at.dother, other, at.dy, count, 1);
-  if (wants.weights) {
-    linearWeights(m, gate, at.y, at.dhidden, count, wants.weights);
-    if (other) linearWeights(m, other, at.y, at.dother, count, wants.weights);
-  }
+  linearBack(m, at.y, gate, at.dhidden, at.dy, count, wants);
+  if (other) linearBack(m, at.y, other, at.dother, at.dy, count, wants, 1);
   enterBack(m, norm2, count, wants);
 }
 
@@ -250,8 +244,7 @@ function gatherBack(m, layer, count, wants) {
   if (norm) normed(m, at.y, norm, at.normed, count);
   const leaving = norm ? at.normed : at.y;
   const gradient = leaveBack(m, leaving, proj, norm1, count, wants);
-  if (wants.weights) linearWeights(m, proj, leaving, gradient, count, wants.weights);
-  linearBack(m, gradient, proj, at.dy, count);
+  linearBack(m, leaving, proj, gradient, at.dy, count, wants);
   if (norm) normedInPlace(m, at.y, norm, at.dy, count, wants);
   for (const part of [at.dmixed, at.dq]) f.fill(0, part / 4, part / 4 + heads * rows * stride);
   for (let head = 0; head < heads; head++)
@@ -382,9 +375,8 @@ function attentionBack(m, layer, surgery, count, wants) {
       dim,
     );
   }
-  linearBack(m, at.dqkv, block.qkv, at.dy, tokens);
+  linearBack(m, at.y, block.qkv, at.dqkv, at.dy, tokens, wants);
   wants.asking?.(layer, taken(m, at.dy, tokens, m.config.embed_dim));
-  if (wants.weights) linearWeights(m, block.qkv, at.y, at.dqkv, tokens, wants.weights);
   enterBack(m, block.norm1, tokens, wants);
 }
 
@@ -408,7 +400,6 @@ function blockBack(m, layer, { tokens, layers }, surgery, count, wants) {
 
 /** Gradient of the tokens at `y`, to `dy`, from that of the vector that attention pooling made of them. */
 function attentionPoolBack(m, surgery, wants) {
-  const { weights } = wants;
   const {
     config: { embed_dim: dim, num_tokens: tokens, pool_heads: heads },
     f,
@@ -417,18 +408,13 @@ function attentionPoolBack(m, surgery, wants) {
   } = m;
   const { latent, q, kv, proj, norm, gate, hiddenNorm, fc2 } = m.attnPool;
   const [count, d] = [countOf(m, surgery), dim / heads];
-  linearBack(m, at.dpooled, fc2, at.dpoolHidden, 1);
-  if (weights) linearWeights(m, fc2, hiddenNorm ? at.poolNormed : at.poolHidden, at.dpooled, 1, weights);
+  const leaving = hiddenNorm ? at.poolNormed : at.poolHidden;
+  linearBack(m, leaving, fc2, at.dpooled, at.dpoolHidden, 1, wants);
   if (hiddenNorm) normedInPlace(m, at.poolHidden, hiddenNorm, at.dpoolHidden, 1, wants);
   activateBack(m, at.poolBefore, at.dpoolHidden, gate.cols);
-  linearBack(m, at.dpoolHidden, gate, at.dheard, 1);
-  if (weights) {
-    linearWeights(m, gate, at.heard, at.dpoolHidden, 1, weights);
-    normWeights(m, norm, at.found, at.dheard, 1, up(dim), weights);
-  }
-  normedBack(m, at.found, norm, at.dheard, at.dpooled, 1);
-  linearBack(m, at.dpooled, proj, at.dgathered, 1);
-  if (weights) linearWeights(m, proj, at.gathered, at.dpooled, 1, weights);
+  linearBack(m, at.heard, gate, at.dpoolHidden, at.dheard, 1, wants);
+  normedBack(m, at.found, norm, at.dheard, at.dpooled, 1, wants);
+  linearBack(m, at.gathered, proj, at.dpooled, at.dgathered, 1, wants);
   f.fill(0, at.dqkv / 4, at.dqkv / 4 + rows * kv.cols);
   f.fill(0, at.dquery / 4, at.dquery / 4 + up(dim));
   const gradient = new Float32Array(heads * tokens);
@@ -449,12 +435,10 @@ function attentionPoolBack(m, surgery, wants) {
     }
   }
   wants.pool?.(poolShares(m), gradient);
-  linearBack(m, at.dqkv, kv, at.dy, count);
-  if (!weights) return;
-  linearWeights(m, kv, at.y, at.dqkv, count, weights);
-  linearWeights(m, q, latent, at.dquery, 1, weights);
-  linearBack(m, at.dquery, q, at.dheard, 1);
-  addTo(weights, "attn_pool.latent", taken(m, at.dheard, 1, dim));
+  linearBack(m, at.y, kv, at.dqkv, at.dy, count, wants);
+  if (!wants.weights) return;
+  linearBack(m, latent, q, at.dquery, at.dheard, 1, wants);
+  addTo(wants.weights, "attn_pool.latent", taken(m, at.dheard, 1, dim));
 }
 
 /**
@@ -488,7 +472,6 @@ function poolBack(m, surgery, rows, wants) {
 
 /** Gradient of the tokens after the last block, at `dx`, from that of the logits. `x` holds these tokens. */
 function answerBack(m, surgery, gradient, wants) {
-  const { weights } = wants;
   const {
     config: { pooled_dim: width, num_classes, dist_token },
     kernels,
@@ -515,20 +498,18 @@ function answerBack(m, surgery, gradient, wants) {
   m.heads.forEach((head, number) => {
     f.fill(0, at.dlogits / 4, at.dlogits / 4 + ((rows + 3) & ~3) * head.cols);
     put(m, at.dlogits, rowsOf(num_classes, number), num_classes);
-    if (weights) linearWeights(m, head, entering, at.dlogits, rows, weights);
-    linearBack(m, at.dlogits, head, at.dpooled, rows, 1);
+    linearBack(m, entering, head, at.dlogits, at.dpooled, rows, wants, 1);
   });
   if (m.fcNorm) normedInPlace(m, at.pooled, m.fcNorm, at.dpooled, rows, wants);
   const count = poolBack(m, surgery, rows, wants);
-  if (m.last && weights) normWeights(m, m.last, at.x, at.dy, count, up(m.last.width), weights);
-  if (m.last) normedBack(m, at.x, m.last, at.dy, at.dx, count);
+  if (m.last) normedBack(m, at.x, m.last, at.dy, at.dx, count, wants);
   else kernels.move(at.dy, up(m.config.embed_dim), at.dx, up(m.config.embed_dim), count, m.config.embed_dim);
 }
 
-/** Gradients of the learned tokens, the positions and the patch embedding. */
+/** Gradients of the learned tokens and the positions. */
 function embedWeights(m, { places }, weights) {
   const {
-    config: { embed_dim: dim, num_tokens: tokens, num_prefix_tokens: prefix, num_patches: patches },
+    config: { embed_dim: dim, num_tokens: tokens },
     at,
   } = m;
   const rows = taken(m, at.dx, tokens, dim);
@@ -546,7 +527,6 @@ function embedWeights(m, { places }, weights) {
       rows.subarray(token * dim, (token + 1) * dim),
       ((places?.[token] ?? token) - first) * dim,
     );
-  linearWeights(m, m.patch, at.patches, at.dx + 4 * prefix * up(dim), patches, weights);
 }
 
 /** Gradient of the pixels, from that of the tokens before the first block, at `dx`. -> (C, h, w) */
@@ -562,7 +542,7 @@ function tokenizeBack(m, pixels, surgery, wants) {
   if (m.normPre || wants.weights) embed(m, pixels, surgery);
   if (m.normPre) normedInPlace(m, at.x, m.normPre, at.dx, tokens, wants);
   if (wants.weights) embedWeights(m, surgery, wants.weights);
-  linearBack(m, at.dx + 4 * prefix * up(dim), m.patch, at.dpatches, patches);
+  linearBack(m, at.patches, m.patch, at.dx + 4 * prefix * up(dim), at.dpatches, patches, wants);
   const gradient = new Float32Array(pixels.length);
   eachLine(config, m.patch.depth, (to, from) =>
     gradient.set(f.subarray(at.dpatches / 4 + from, at.dpatches / 4 + from + pw), to),
