@@ -994,7 +994,7 @@ def test_a_picture_that_another_analysis_needs_is_counted_where_that_was_asked_f
     monkeypatch.setattr(desk.analyses._watch, "analysis", lambda door, **_: doors.append(door))
     programs = Programs(desk.analyses, desk._store, "mcp")
     programs.explain(upload.address, "tiny-cls", "generic", like="cat")
-    transplant = {"kind": "transplant", "tokens": [1], "layer": 1, "from": "cat"}
+    transplant = {"kind": "transplant", "patches": [1], "layer": 1, "from": "cat"}
     programs.intervene(upload.address, [transplant], "tiny-cls")
     assert len(doors) >= 4
     assert set(doors) == {"mcp"}
