@@ -335,12 +335,14 @@ SEEN = {
         ("unknown", 2, 2),
     ],
     "phone": [("when", 4, 5), ("block", 3, 4), ("cut", 7, 7)],
+    "projector": [("gather", 4, 5)],  # after an answer a long step
 }
 KINDS = "answers bars code curve maps numbers pair panel photo row stage"
 
 
 @pytest.mark.parametrize(
-    ("size", "kinds"), [("laptop", KINDS), ("phone", "code curve numbers pair panel")]
+    ("size", "kinds"),
+    [("laptop", KINDS), ("phone", "code curve numbers pair panel"), ("projector", "bars code")],
 )
 def test_what_a_step_asks_and_tells_of_is_in_sight(visit, size, kinds) -> None:
     page = visit("?model=photos", wait_for=PANDA, **SIZES[size]).page

@@ -181,7 +181,7 @@ export function createLessonBar(app) {
     show(why, revealed && course.question().kind !== "write");
     if (document.activeElement !== because) because.value = course.because();
     // words that come late would end behind the buttons
-    if (document.activeElement === next && truth.textContent !== before) tellOf();
+    if (revealed && document.activeElement === next && truth.textContent !== before) tellOf();
   }
 
   function renderButtons(current, revealed, value) {
