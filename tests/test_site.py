@@ -127,6 +127,23 @@ def test_the_weights_are_there_for_a_server_and_for_a_double_click(
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
+def test_a_site_for_a_server_alone_has_the_weights_once(deit: Path, tmp_path: Path) -> None:
+    both, once = (
+        write_site(tmp_path / name, [str(deit)], served=name == "once") for name in ("both", "once")
+    )
+    weights = told(tmp_path / "once")["models"]["own deit"]["weights"]
+    assert [*weights] == ["path"]
+    clicks = [
+        "double click" in (tmp_path / name / "README.md").read_text("utf-8")
+        for name in ("both", "once")
+    ]
+    assert clicks == [True, False]
+    found = told(tmp_path / "both")["models"]["own deit"]["weights"]
+    assert weights["path"] == found["path"]
+    assert both.size - once.size > (tmp_path / "both" / found["script"]).stat().st_size
+    assert written(tmp_path / "both") - written(tmp_path / "once") >= {found["script"]}
+
+
 def test_the_readme_is_that_of_a_static_space(site: Path) -> None:
     _, front, text = (site / "README.md").read_text("utf-8").split("---\n", 2)
     front = yaml.safe_load(front)

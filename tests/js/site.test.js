@@ -7,7 +7,7 @@ import { open } from "../../vitviz/viewer/hosts/site.js";
 
 const NAMES = ["document", "window", "location", "history", "matchMedia", "MutationObserver", "localStorage"];
 const TEXTS = [
-  "title photo film draw play again examples model theme stays film_title coming lost unopened model_lost only",
+  "title photo film draw play again examples model theme stays film_title coming lost unopened model_lost served only",
   "nothing_pasted kept forget",
 ].flatMap((words) => words.split(" "));
 
@@ -170,6 +170,19 @@ test("a site opens with the picture of its address", async () => {
   come.resolve();
   await opening;
   assert.deepEqual(did, [["update", "dog.js"]]);
+});
+
+test("a site for a web server alone says so where nobody serves it", async () => {
+  globalThis.location = /** @type {any} */ ({
+    href: "file:///site/index.html",
+    protocol: "file:",
+    hash: "",
+    search: "",
+  });
+  const { did, come, opening, note } = opened();
+  come.resolve();
+  await opening;
+  assert.deepEqual([did, note()], [[["update", "dog.js"]], "served"]);
 });
 
 test("no example is marked while a model of the playground is shown", async () => {

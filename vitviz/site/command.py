@@ -30,8 +30,14 @@ def site(argv: Sequence[str]) -> None:
     options.add_argument(
         "--language", metavar="TAG", help="en or ko (default: that of the visitor's browser)"
     )
+    options.add_argument(
+        "--served",
+        action="store_true",
+        help="for a web server alone: the weights lie there once, not twice, and a page that was "
+        "opened by a double click says that it cannot compute",
+    )
     arguments = options.parse_args(argv)
-    report = write_site(arguments.folder, arguments.model, arguments.language)
+    report = write_site(arguments.folder, arguments.model, arguments.language, arguments.served)
     print(f"{arguments.folder}/index.html: the whole site has {report.size / 1e6:.1f} MB")
     for line in report.terms:
         print(f"terms of {line}")

@@ -58,12 +58,17 @@ class Report:
 
 
 def write_site(
-    folder: str | Path, models: Sequence[str] = (), language: str | None = None
+    folder: str | Path,
+    models: Sequence[str] = (),
+    language: str | None = None,
+    served: bool = False,
 ) -> Report:
     """Write the site into a folder that is new, empty, or holds an older site, which is replaced.
 
     `models`: names for `load`; the first is shown first; by default the shipped models.
     `language`: language of the page until a visitor chooses; by default that of the browser.
+    `served`: leave out the scripts with the weights, which only a page that was opened by a double
+    click reads.
     Raises `WeightsError` for a model that no page can run, before anything is written, and
     `VitvizError` if the folder holds other files, if another command is writing into it, or if a
     file cannot be written; an older site is still there then.
@@ -87,7 +92,7 @@ def write_site(
                 wait = f"wait for it, or delete {others[0]} if none does"
                 raise VitvizError(f"another command writes a site into {folder}: {wait}")
             old = _claimed(folder)
-            report = _written(_Writer(partial), offered, examples, language)
+            report = _written(_Writer(partial), offered, examples, language, served)
             _replaced(folder, partial, old)
     except OSError as error:
         raise VitvizError(f"{folder} cannot be written: {error.strerror}") from error
@@ -120,6 +125,7 @@ def _written(
     offered: Mapping[str, LoadedModel],
     examples: Sequence[Example],
     language: str | None,
+    served: bool,
 ) -> Report:
     """Write all files."""
     default = next(iter(offered))
@@ -127,7 +133,7 @@ def _written(
     first = next((example for example in fitting if example.model == default), fitting[0])
     models: dict[str, dict[str, Any]] = {}
     for key, loaded in tqdm(offered.items(), "models", disable=None):  # None: on a terminal alone
-        models[key] = _model(writer, key, loaded, _fitting(examples, key), models)
+        models[key] = _model(writer, key, loaded, _fitting(examples, key), models, served)
     site = {
         "models": models,
         "examples": {_key(example): _example(writer, example) for example in examples},
@@ -151,7 +157,7 @@ def _written(
     lacks = tuple(
         str(Message(f"site.lacks_{question}")) for question in QUESTIONS if question not in ANSWERED
     )
-    writer.write("README.md", _readme(terms, lacks, writer.size).encode())
+    writer.write("README.md", _readme(terms, lacks, writer.size, served).encode())
     writer.write(LIST, json.dumps([*writer.written, LIST], indent=0).encode())
     return Report(writer.size, terms, lacks)
 
@@ -238,6 +244,7 @@ def _model(
     loaded: LoadedModel,
     examples: Sequence[Example],
     others: Mapping[str, dict[str, Any]],
+    served: bool,
 ) -> dict[str, Any]:
     """The entry of a model in the page; writes the files of its weights and its examples.
 
@@ -268,13 +275,17 @@ def _model(
         **in_page.named(subject),
         "path": writer.add(f"{stem}.js", value_file(subject).encode()),
         "examples": analyzed,
-        "weights": _weights(writer, key, loaded, others),
+        "weights": _weights(writer, key, loaded, others, served),
         "twin": _twin(writer, key, loaded, examples[0]),
     }
 
 
 def _weights(
-    writer: _Writer, key: str, loaded: LoadedModel, others: Mapping[str, dict[str, Any]]
+    writer: _Writer,
+    key: str,
+    loaded: LoadedModel,
+    others: Mapping[str, dict[str, Any]],
+    served: bool,
 ) -> dict[str, str]:
     """Paths of the weights of a model; "head": a head in base64, for the trunk that they hold."""
     taught = loaded.card.taught if key in list_heads() else None
@@ -282,10 +293,10 @@ def _weights(
         head = base64.b64encode(in_page.head_of(loaded, taught.base)).decode()
         return {**others[taught.base]["weights"], "head": head}
     weights = in_page.weights_of(loaded, torch.float16)
-    return {
-        "path": writer.add(f"{_stem(key)}.safetensors", weights),
-        "script": writer.add(f"{_stem(key)}-weights.js", _in_base64(weights)),
-    }
+    path = writer.add(f"{_stem(key)}.safetensors", weights)
+    if served:
+        return {"path": path}
+    return {"path": path, "script": writer.add(f"{_stem(key)}-weights.js", _in_base64(weights))}
 
 
 def _here(model: dict[str, Any]) -> dict[str, Any]:
@@ -378,9 +389,10 @@ def _of_pictures() -> str:
     return "example pictures: " + text.partition("\n\n")[2].partition("\n")[0]
 
 
-def _readme(terms: Sequence[str], lacks: Sequence[str], size: int) -> str:
+def _readme(terms: Sequence[str], lacks: Sequence[str], size: int, served: bool) -> str:
     """README.md of the site, with the head that makes a folder of files a Space."""
     text = Template((HERE / "space.txt").read_text(encoding="utf-8"))
     lists = {"terms": terms, "lacks": lacks}
     items = {name: "\n".join(f"- {line}" for line in lines) for name, lines in lists.items()}
-    return text.substitute(items, size=f"{size / 1e6:.1f} MB")
+    opened = "" if served else ", or open\n`index.html` by a double click"
+    return text.substitute(items, size=f"{size / 1e6:.1f} MB", double_click=opened)

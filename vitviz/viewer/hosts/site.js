@@ -21,7 +21,7 @@ import { TabPhotos } from "./tabphotos.js";
  * @typedef {{
  *   models: Record<string, {title: string, names: Record<string, string>, channels: number, path: string,
  *     examples: Record<string, string>,
- *     weights: {path: string, script: string, head?: string}, twin: {draws: string, like: string}|null}>,
+ *     weights: {path: string, script?: string, head?: string}, twin: {draws: string, like: string}|null}>,
  *   examples: Record<string,
  *     {names: Record<string, string>, thumbnail: string, photo: string, file: string, model: string|null,
  *       shown: boolean}>,
@@ -38,6 +38,10 @@ import { TabPhotos } from "./tabphotos.js";
  */
 
 const isFile = () => !location.protocol.startsWith("http");
+
+/** Whether the weights of a site are for a web server alone, and nobody serves it. @param {Site} site */
+const isUnserved = ({ models }) =>
+  isFile() && Object.values(models).some(({ weights: { path, script } }) => path && !script);
 
 /** Reads what a file beside the page has. @param {string} path */
 const readBeside = (path) => load(new URL(path, document.baseURI).href);
@@ -70,6 +74,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   await mounted();
   if (address.view?.()?.photo) await kept?.ready; // the page was reloaded
   if (turn === 0) await choose(named(), more.selection);
+  if (isUnserved(site)) bar.say("served");
 
   /** The viewer: what is pressed before its file is here waits for it. */
   function mounted() {
@@ -173,8 +178,10 @@ export async function open({ element, strip, site, viewer: given, read = readBes
       return true;
     } catch (error) {
       if (mine !== turn) return false;
-      const again = error.said ? null : () => choose(wanted, selection);
-      await refuse(viewer, wanted.photo, error.modelLost ? "model_lost" : "lost", error.said, again);
+      const unserved = isUnserved(site);
+      const again = error.said || unserved ? null : () => choose(wanted, selection);
+      const key = error.modelLost ? (unserved ? "served" : "model_lost") : "lost";
+      await refuse(viewer, wanted.photo, key, error.said, again);
       if (!error.said && !error.modelLost) throw error;
       return false;
     }
