@@ -422,6 +422,15 @@ class Visit:
         self.upload(path)
         self.ready(path.name)
 
+    def send(self, path: Path) -> None:
+        """Upload a photo that only the server can open, agree, and wait until it is shown."""
+        self.upload(path)
+        question = self.page.locator(
+            ".vv-consent", has_text=f"Only the server can open {path.name}"
+        )
+        question.get_by_role("button", name="Send this photo").click()
+        self.ready(path.name)
+
     def go(self, query: str, title: str) -> None:
         """Follow a link in the same tab."""
         self.page.goto(self.page.url.partition("?")[0] + query)

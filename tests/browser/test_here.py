@@ -243,9 +243,7 @@ def test_a_file_that_only_python_opens_is_asked_about_before_it_is_sent(
     seen.bring(own)  # another wish
     expect(question).to_be_hidden()
     assert sent(seen) == []
-    seen.upload(pictures["scan"])
-    question.get_by_role("button", name="Send this photo").click()
-    seen.ready("scan.tiff")
+    seen.send(pictures["scan"])
     expect(question).to_be_hidden()
     assert len(sent(seen)) == 1
     page.reload()
@@ -297,8 +295,8 @@ def test_photos_stay_however_they_come_and_what_is_none_is_said(
         several(seen, small.read_bytes(), language)
     assert sent(seen) == []
     page.evaluate("document.documentElement.lang = 'en'")
-    # What Python alone can open goes the way that it always went.
-    seen.bring(pictures["scan"])
+    # Python alone can open this one.
+    seen.send(pictures["scan"])
     assert not page.locator("#vv-said").is_visible()
     assert len(sent(seen)) == 1
     assert page.locator(".vv-here").count() == 0

@@ -65,7 +65,7 @@ def test_an_x_ray_of_12_bits_is_stretched_by_the_server_and_back(visit, tmp_path
     assert plain != bright
     seen = visit("?model=photos&panel=predictions")
     page = seen.page
-    seen.bring(path)
+    seen.send(path)
     told(page, False, f"{16 * int(greys.max())}")
     assert best(page) == plain
     with seen.anew("x-ray.png"):
@@ -93,7 +93,7 @@ def test_back_takes_stretching_back_in_the_app(visit, tmp_path, greys, bits: int
     path.write_bytes(deep_png(dark)) if bits == 16 else Image.fromarray(greys // 4).save(path)
     seen = visit("?model=photos&panel=predictions")
     page = seen.page
-    seen.bring(path)
+    (seen.send if bits == 16 else seen.bring)(path)
     line = page.locator(".vv-photo-note", has_text="dark to the model")
     line.wait_for()
     plain = best(page)
