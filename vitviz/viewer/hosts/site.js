@@ -262,6 +262,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   /** @param {any} place */
   async function fetchPlaced({ path, script, draws }, onShare) {
     if (draws) return read(draws);
+    if (isUnserved(site)) throw new Error("the weights are for a web server alone");
     if (isFile() || !path) return ofBase64(await read(script)); // a page of files can fetch none
     const told = (share) => {
       bar.come(share);
