@@ -77,7 +77,7 @@ def test_a_photo_is_there_before_the_weights_answered_as_in_python_and_not_uploa
     assert [page.evaluate(opacity, name) for name in pale] == ["0.55", "0.55"], (
         "of the photo before"
     )
-    assert photo.evaluate("one => one.naturalWidth > 0")
+    page.wait_for_function("document.querySelector('img.vv-incoming').naturalWidth > 0")
     box, frame = photo.bounding_box(), page.locator(".vv-stage .vv-picture").bounding_box()
     assert box == pytest.approx(frame, abs=1)
     weights.go()
