@@ -53,7 +53,7 @@ class Removal:
 
     @property
     def kind(self) -> Literal["probability", "likeness"]:
-        """What falls in the curves: the probability of the class, or a likeness."""
+        """Kind of the score in the curves: the probability of the class, or a likeness."""
         return "likeness" if self.target is None else "probability"
 
     @property

@@ -9,8 +9,8 @@ import { FUSIONS } from "../maths/rollout.js";
 /**
  * @typedef {{token: number, partner: number|"strongest", pinned: boolean, layer: number, head: number|"mean",
  *   direction: "from"|"to", panel: string, overlay: string,
- *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, liked: string, experiment: string,
- *   lesson: string, step: number, [own: string]: any}} Selection
+ *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, liked: string,
+ *   experiment: string, lesson: string, step: number, [own: string]: any}} Selection
  *   partner: the token on the other side of a pair, the key where attention is from the token; "strongest" is
  *     whichever other token has most attention with it
  *   beside: the key of the second analysis, "" if there is none
