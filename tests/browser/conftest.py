@@ -53,14 +53,21 @@ CUT_LABELS = """() => [...document.querySelectorAll("svg.vv-chart text")]
             || label.top < chart.top - 1 || label.bottom > chart.bottom + 1;
     })
     .map(({ textContent }) => textContent)"""
-# A visitor who has chosen All panels before: the page begins with them. Only a tab that nothing was
-# kept for writes: another one, in a process of its own, may read before the last write has come.
-ALL_PANELS = """try {
-    const taste = JSON.parse(localStorage.getItem("vitviz-taste")) ?? {};
-    if (taste.all === undefined) {
-        localStorage.setItem("vitviz-taste", JSON.stringify({ ...taste, all: true }));
-    }
-} catch {}"""
+# A visitor who has chosen All panels before: the page begins with them. Nothing is written for it:
+# a page in a new process can read before the last write of another one has come, and would write
+# back what is old.
+ALL_PANELS = """{
+    const theirs = Storage.prototype.getItem;
+    Storage.prototype.getItem = function (name) {
+        const text = theirs.call(this, name);
+        if (name !== "vitviz-taste") return text;
+        try {
+            return JSON.stringify({ all: true, ...JSON.parse(text) });
+        } catch {
+            return text;
+        }
+    };
+}"""
 # Asked to turn a class or an attribute on or off by a value that is undefined, a browser turns it
 # over, which the page never means.
 NO_TURNING_OVER = """for (const [kind, name] of [
