@@ -22,6 +22,13 @@ NO_ENGINE = """delete window.WebAssembly;
 LINK = "panel=explain&model={}&example=dog"
 
 
+def busy(route) -> None:
+    if '"beside"' in (route.request.post_data or ""):
+        route.fulfill(json={"error": "This server is busy."})
+    else:
+        route.continue_()
+
+
 def is_told(page, analysis, other, key: str, token: int) -> None:
     """The number in the panel, and the map over the picture, are those of Python."""
     likeness = f"{analysis.likeness(other):.2f}".replace("-", "\u2212")
@@ -162,6 +169,18 @@ def test_a_reload_and_undo_bring_back_what_erasing_does_to_the_likeness(visit) -
     bar.wait_for()
     page.wait_for_function("location.search.includes('beside=experiment')")
     assert "cat" not in page.evaluate("location.search")
+    # A server that is busy just then is told in its place, and tried again with the next change.
+    page.route("**/component_server**", busy)
+    page.reload()
+    page.locator(READY).wait_for()
+    page.get_by_text("could not be opened again (This server is busy.)").wait_for()
+    page.unroute("**/component_server**", busy)
+    page.locator(ERASE).click()
+    brush(page, (6, 4), (6, 4))
+    bar.wait_for(state="detached")
+    page.locator(".vv-rivals li", has_text="Likeness to cat.jpg").wait_for()
+    page.keyboard.press("Control+z")
+    bar.wait_for()
     page.reload()
     page.locator(READY).wait_for()
     bar.wait_for()

@@ -38,6 +38,8 @@ export class Explanations {
     this.alike = new Recent(MOST_KEPT); // files of the likeness to it
     /** The picture whose likeness an experiment changes. @type {import("./source.js").Source|null} */
     this.liked = null;
+    /** Why that picture is not here. @type {Error|null} */
+    this.likeFailure = null;
     let last = Promise.resolve();
     // One after another: each may keep the host busy for seconds.
     this.fetchInTurn = (file, at) => {
@@ -81,7 +83,7 @@ export class Explanations {
    */
   meet(source, operated = false) {
     const other = this.compares && source && isAnother(this.manifest, source.manifest) ? source : null;
-    if (!operated) this.liked = other;
+    if (!operated) [this.liked, this.likeFailure] = [other, null];
     other?.pooled.get(); // it is needed when the other picture is closed
     if (other === this.other) return;
     this.other = other;
@@ -91,8 +93,10 @@ export class Explanations {
   /**
    * Takes the picture whose likeness an experiment changes, where it does not stand beside before.
    * @param {import("./source.js").Source|null} source
+   * @param {Error|null} [failure]  why it could not be opened
    */
-  like(source) {
+  like(source, failure = null) {
+    this.likeFailure = failure;
     this.liked = source && isAnother(this.manifest, source.manifest) ? source : null;
     this.liked?.pooled.get();
   }

@@ -3,6 +3,8 @@
 import { Source } from "../data/source.js";
 import { OPERATED } from "../state/experiment.js";
 
+const NOTHING = { key: "", explanations: null, experiment: "" };
+
 /**
  * @param {import("../main.js").App} app
  * @param {(key: string, signal: AbortSignal) => Promise<import("../types.js").Manifest>} manifestOf
@@ -11,26 +13,31 @@ import { OPERATED } from "../state/experiment.js";
  * @returns {{follow: () => void, close: () => void}}
  */
 export function createLiked(app, manifestOf, fetchFile, render) {
-  let known = ""; // the key of the picture that is `liked`, or that is loading
-  /** @type {import("../data/explanations.js").Explanations|null} */
-  let of = null; // the explanations that have it
+  /**
+   * The picture that is `liked`, or that is loading: its key, the explanations that have it, and the experiment
+   * with which it was opened.
+   */
+  let opened = NOTHING;
   /** @type {Source|null} */
   let source = null;
   let stop = new AbortController();
   return { follow, close };
 
   function follow() {
-    const { beside, liked } = app.selection;
+    const { beside, liked, experiment } = app.selection;
     const { explanations } = app.source;
     if (beside !== OPERATED) {
       close();
-      [known, of] = [app.facing() ? beside : "", explanations]; // `meet` takes it
-    } else if (known !== liked || of !== explanations) {
-      close();
-      [known, of] = [liked, explanations];
-      explanations.like(null);
-      if (liked && explanations.compares) open(liked, explanations);
+      opened = { ...NOTHING, key: app.facing() ? beside : "", explanations }; // `meet` takes it
+      return;
     }
+    const same = opened.key === liked && opened.explanations === explanations;
+    // One that could not be opened is tried again with the next change.
+    if (same && (!explanations.likeFailure || opened.experiment === experiment)) return;
+    close();
+    opened = { key: liked, explanations, experiment };
+    explanations.like(null);
+    if (liked && explanations.compares) open(liked, explanations);
   }
 
   async function open(key, explanations) {
@@ -42,16 +49,17 @@ export function createLiked(app, manifestOf, fetchFile, render) {
       await source.seeded;
       if (signal.aborted) return;
       explanations.like(source);
-      render();
-    } catch {
-      // Nobody has the picture any more: the headline tells the answer.
+    } catch (error) {
+      if (signal.aborted) return;
+      explanations.like(null, error);
     }
+    render();
   }
 
   function close() {
     stop.abort();
     stop = new AbortController();
     source?.dispose();
-    [source, known] = [null, ""];
+    [source, opened] = [null, NOTHING];
   }
 }
