@@ -24,7 +24,7 @@ export interface App extends View, Choosing {
   /** The bounds of a selection in a source, by default in the first. */
   shape: (source?: Source) => Shape;
   /** The pictures of the panel Many pictures, once there are some (many/album.js). */
-  album?: any;
+  album?: import("./many/sheet.js").Shown;
 }
 
 type Source = import("./data/source.js").Source;

@@ -21,9 +21,15 @@ const ORDERS = {
 };
 
 /**
+ * The album that the sheet shows. changed: draws it anew; drawn: the colours in which it was drawn.
+ * @typedef {ReturnType<typeof createAlbum>
+ *   & {runner: import("../passes/localmodels.js").LocalModel, changed: () => void, drawn?: string}} Shown
+ */
+
+/**
  * The sheet of the album of this page; it is kept on `app` while the model stays, for it outlives the photo
  * that is shown.
- * @param {any} app
+ * @param {import("../main.js").App} app
  * @param {import("../passes/localmodels.js").LocalModel} runner  that is here
  * @returns {{root: HTMLElement, render: () => void}}
  */

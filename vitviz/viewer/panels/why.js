@@ -133,8 +133,9 @@ function createDares(app) {
   );
   // what it does not know it can be taught
   const teach = createDare(t("dareTeach"), t("dareTeachWhy"), () => app.page.play?.("own"));
-  const size = t(manifest.template ? "dareWideWhy" : "dareWideSize", app.page.wide ?? {}); // template: not sent
-  const wide = createDare(t("dareWide"), size, () => app.page.wide?.open());
+  const offered = app.page.wide; // template: the photo was not sent
+  const size = offered ? t(manifest.template ? "dareWideWhy" : "dareWideSize", offered) : "";
+  const wide = createDare(t("dareWide"), size, () => offered?.open());
   const asked = t(name ? "dareBrightWhy" : "dareBrightAny", { name, count: ERASED });
   const bright = createDare(t("dareBright"), asked, async (button) => {
     const text = /** @type {HTMLElement} */ (button.lastChild);
