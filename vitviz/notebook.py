@@ -15,7 +15,16 @@ PICTURE_PX = 224  # the longer side of the picture that stands there instead
 # Allow scripts and downloads of the viewer, but no access to the notebook around it.
 SANDBOX = "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox"
 # Jupyter removes frames and styles from untrusted output, and leaves pictures and text.
-HIDDEN_BESIDE_VIEWER = "<style>.vitviz-picture:has(+ iframe) { display: none }</style>"
+# The page in a frame prefers the colour scheme of its frame
+# (https://www.w3.org/TR/css-color-adjust-1/#color-scheme-effect), so it follows the theme of the
+# notebook: attributes and classes of JupyterLab, Colab, and VS Code.
+STYLE = """<style>
+.vitviz-picture:has(+ iframe) { display: none }
+:is([data-jp-theme-light="true"], [theme="light"], .vscode-light) .vitviz-frame,
+.vscode-high-contrast-light .vitviz-frame { color-scheme: light }
+:is([data-jp-theme-light="false"], [theme="dark"], .vscode-dark) .vitviz-frame,
+.vscode-high-contrast:not(.vscode-high-contrast-light) .vitviz-frame { color-scheme: dark }
+</style>"""
 UNTRUSTED = (
     "<p>The viewer stands here once this notebook is trusted: run the cell again, or choose "
     "<b>Trust Notebook</b> in the command palette of Jupyter.</p>"
@@ -43,11 +52,12 @@ def cell(analysis: "Analysis", beside: "Analysis | None" = None) -> str:
     files = [*payload.files.values(), *(other.files.values() if other else ())]
     if 4 * sum(map(len, files)) / 3 < MOST_BYTES:  # in base64; else the page is too long
         text = escape(page(payload, beside=other))
-        html = HIDDEN_BESIDE_VIEWER + _small(analysis, UNTRUSTED)
+        html = STYLE + _small(analysis, UNTRUSTED)
         html += (
-            f'<iframe srcdoc="{text}" sandbox="{SANDBOX}" title="{escape(repr(analysis))}" '
-            f'style="display: block; box-sizing: border-box; width: 100%; height: {HEIGHT_PX}px; '
-            'border: 1px solid #8886; border-radius: 8px; background: #fff"></iframe>'
+            f'<iframe srcdoc="{text}" sandbox="{SANDBOX}" class="vitviz-frame" '
+            f'title="{escape(repr(analysis))}" style="display: block; box-sizing: border-box; '
+            f"width: 100%; height: {HEIGHT_PX}px; border: 1px solid #8886; border-radius: 8px; "
+            'background: Canvas"></iframe>'
         )
         if len(html.encode()) <= MOST_BYTES:
             return html

@@ -36,6 +36,38 @@ def test_a_cell_shows_the_numbers_of_python_and_runs_no_name(open_page):
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_cell_follows_the_theme_of_its_notebook(browser, tmp_path):
+    """It had that of the system: white in a dark JupyterLab."""
+    cell = tmp_path / "cell.html"
+    cell.write_text(f"{START}{analyze(tiny('cls'), photo())._repr_html_()}", encoding="utf-8")
+    context = browser.new_context(color_scheme="null")  # else a frame has what is emulated
+    try:
+        tab = context.new_page()
+        tab.goto(cell.as_uri())
+        frame = tab.locator("iframe")
+        page = tab.frame_locator("iframe").locator("html")
+        page.locator("#viewer[data-state=ready]").wait_for()
+        for place, name, theme, scheme in (
+            ("body", "data-jp-theme-light", "false", "dark"),  # JupyterLab
+            ("body", "data-jp-theme-light", "true", "light"),
+            ("body", "class", "vscode-dark", "dark"),
+            ("body", "class", "vscode-light", "light"),
+            ("body", "class", "vscode-high-contrast", "dark"),
+            ("body", "class", "vscode-high-contrast vscode-high-contrast-light", "light"),
+            ("html", "theme", "dark", "dark"),  # Colab
+            ("html", "theme", "light", "light"),
+        ):
+            tab.locator(place).evaluate(
+                "(one, [to, as]) => one.setAttribute(to, as)", [name, theme]
+            )
+            shown = "html.dark" if scheme == "dark" else "html:not(.dark)"
+            tab.frame_locator("iframe").locator(shown).wait_for()
+            assert frame.evaluate("(one) => getComputedStyle(one).colorScheme") == scheme
+            tab.locator(place).evaluate("(one, to) => one.removeAttribute(to)", name)
+    finally:
+        context.close()
+
+
 def test_a_notebook_that_is_not_trusted_shows_a_picture_and_says_why(open_page):
     html = analyze(tiny("cls"), photo())._repr_html_()
     assert html.count("<iframe") == html.count("</style>") == 1
