@@ -162,7 +162,8 @@ def test_what_was_cut_away_is_told_and_leads_to_the_frame(visit, tmp_path) -> No
     assert seen.page.locator(".vv-photo-note").count() == 0
 
 
-# How far the parts of the title reach beyond it, and which of them are shorter than their text.
+# How far the parts of the title reach beyond it, which of them are shorter than their text, and how
+# wide the narrowest is that can be seen.
 TITLE = """() => {
     const { right } = document.querySelector(".vv-title").getBoundingClientRect();
     const parts = [".vv-cut", ".vv-names", ".vv-names-line p + p"].map((part) =>
@@ -171,6 +172,9 @@ TITLE = """() => {
         beyond: Math.max(...parts.map((node) => node.getBoundingClientRect().right - right)),
         cut: parts.filter((node) => node.scrollWidth > node.clientWidth + 1)
             .map((node) => [node.className, node.title.startsWith(node.textContent)]),
+        least: Math.min(...parts
+            .filter((node) => node.checkVisibility({ visibilityProperty: true }))
+            .map((node) => node.getBoundingClientRect().width)),
     };
 }"""
 
@@ -185,6 +189,15 @@ def test_names_that_are_cut_off_are_told_whole_and_nothing_widens_the_page(visit
         cut = page.evaluate(TITLE)["cut"]
         assert all(told for _, told in cut), (width, cut)
         assert (["vv-names", True] in cut) == (width < 1200), (width, cut)
+    # A letter of a name looked like a bracket, and for want of a pixel a sentence ended in dots.
+    cut = page.locator(".vv-cut")
+    for text, widths in (("Chihuahua", (1280, 1366)), ("Chihuahua " * 3, (1100, 1366))):
+        page.evaluate("(to) => document.querySelector('.vv-rivals span').textContent = to", text)
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 700})
+            page.wait_for_function("width => innerWidth === width", arg=width)
+            assert page.evaluate(TITLE)["least"] > 50, (text, width)
+    assert cut.evaluate("(one) => one.scrollWidth <= one.clientWidth")
     page.set_viewport_size({"width": 390, "height": 844})
     page.locator(".vitviz[data-size=narrow]").wait_for()
     page.add_style_tag(content=".vitviz { font-size: 32px !important }")
