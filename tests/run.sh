@@ -196,12 +196,12 @@ CHROMIUM=$(find_chromium)
 export CHROMIUM
 echo "chromium: ${CHROMIUM:-none}"
 
-# tests NAME ARGUMENTS...: pytest, whose log tee keeps to the end of a run that is ended. A selection (the arguments
-# of this script) may have no test of one kind: status 5.
+# tests NAME ARGUMENTS...: pytest, whose log tee keeps to the end of a run that is ended: the step is not over before
+# tee is. A selection (the arguments of this script) may have no test of one kind: status 5.
 tests() {
     local log=$venv/$1.log
     shift
-    "$bin/python" -m pytest -q $side_by_side "$@" > >(trap '' HUP INT TERM; exec tee "$log") 2>&1 || [ "$?$selection" = "5yes" ]
+    "$bin/python" -m pytest -q $side_by_side "$@" 2>&1 | (trap '' HUP INT TERM; exec tee "$log") || [ "$?$selection" = "5yes" ]
 }
 
 # One process per core: most of these tests compute on one thread, and a browser waits a lot.
