@@ -72,7 +72,7 @@ def test_maps_are_made_when_looked_at_for_any_class_and_tested_fairly(visit, pic
     page.get_by_role("checkbox", name="generic relevance (Chefer)").check()
     page.wait_for_function(DRAWN, arg=3)
     under(page, analysis, "generic", other)
-    assert "ms here" in seen.text(".vv-explanation:nth-child(3) .vv-note")
+    assert "s here" in seen.text(".vv-explanation:nth-child(3) .vv-note")
 
     page.get_by_role("button", name="Test these maps").click()
     page.locator(".vv-fair-found").wait_for()
