@@ -138,9 +138,7 @@ def test_the_server_is_asked_before_it_gets_a_photo_and_a_no_stands(visit, own, 
     page.locator(".vv-explanation canvas").first.wait_for()
     assert not page.locator(".vv-consent").is_visible()
     # A figure is offered of what has come.
-    expect(page.locator(".vv-explanation", has_text="s here")).to_have_count(
-        2, timeout=PATIENCE_MS
-    )
+    expect(page.locator(".vv-explanation", has_text="s here")).to_have_count(2, timeout=PATIENCE_MS)
     page.locator("button", has_text="Save").first.click()
     page.locator(".vv-save-items button", has_text="SVG").first.click()
     page.locator(".vv-consent", has_text=QUESTION).wait_for()
