@@ -194,6 +194,17 @@ KEPT = """async (count) => {
     });
     while ((await kept()) !== count) await new Promise((goOn) => setTimeout(goOn, 50));
 }"""
+# Keeps the database busy until the page goes: nothing is stored meanwhile.
+BUSY = """() => new Promise((done, fail) => {
+    const request = indexedDB.open("vitviz");
+    request.onerror = fail;
+    request.onsuccess = () => {
+        const all = request.result.transaction("photos", "readwrite").objectStore("photos");
+        const goOn = () => (all.count().onsuccess = goOn);
+        goOn();
+        done();
+    };
+})"""
 
 
 def test_a_reload_brings_things_back_until_they_are_forgotten(visit, things) -> None:
@@ -204,6 +215,8 @@ def test_a_reload_brings_things_back_until_they_are_forgotten(visit, things) -> 
     give(page, 1, things["dog"][:2], 2)
     page.get_by_text("Its card: what it is for").click()
     page.get_by_label("Where do the pictures come from?").fill("from my desk")
+    page.evaluate(KEPT, 4)
+    page.evaluate(BUSY)
     page.locator(f"{ROW} .vv-signs-name").nth(1).press_sequentially("dog")  # and stays there
     page.reload()  # at once
     page.locator(".vv-own-counts li").nth(1).wait_for()  # learned anew

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
 import { Database } from "../../vitviz/viewer/data/database.js";
+import { createKept } from "../../vitviz/viewer/play/ownkept.js";
+import { OwnSet } from "../../vitviz/viewer/play/ownset.js";
 
 const NAMES = ["navigator", "window", "document", "sessionStorage", "localStorage", "indexedDB"];
 const kept = Object.fromEntries(
@@ -31,6 +33,8 @@ class Storage {
 /** A database of one table, whose requests are answered by and by. */
 function fakeDatabase() {
   const rows = new Map();
+  const idle = { put: () => ({}), delete: () => ({}), openCursor: () => ({}) };
+  const made = { rows, busy: false, open: () => later({}, base) };
   const later = (request, result) => {
     Promise.resolve().then(() => {
       request.result = result;
@@ -54,12 +58,13 @@ function fakeDatabase() {
   };
   const base = {
     transaction() {
-      const made = /** @type {any} */ ({ objectStore: () => table });
-      setTimeout(() => made.oncomplete?.({}), 0);
-      return made;
+      const { busy } = made;
+      const transaction = /** @type {any} */ ({ objectStore: () => (busy ? idle : table) });
+      if (!busy) setTimeout(() => transaction.oncomplete?.({}), 0);
+      return transaction;
     },
   };
-  return { rows, open: () => later({}, base) };
+  return made;
 }
 
 let shared = /** @type {any} */ (null);
@@ -188,4 +193,67 @@ test("a tab forgets what it keeps, and nothing of another", async () => {
   await database.forget();
   assert.deepEqual([ids(), database.isForgotten()], [["other"], true]);
   assert.deepEqual((await other.load()).found, ["other"]);
+});
+
+test("words are kept for an hour, never older ones than those that found no room, and forgotten", async (context) => {
+  const one = tab();
+  const { database } = await one.load();
+  const other = tab().here() && new Database();
+  one.here();
+  database.putWords("own", { name: "cup" });
+  assert.equal(new Database().words("own").name, "cup");
+  assert.equal(other.words("own"), null);
+  context.mock.method(one.session, "setItem", () => {
+    throw new DOMException("full", "QuotaExceededError");
+  });
+  database.putWords("own", { name: "mug" });
+  assert.equal(database.words("own"), null);
+  context.mock.restoreAll();
+  database.putWords("own", { name: "mug" });
+  const now = Date.now();
+  context.mock.method(Date, "now", () => now + 3_600_001);
+  assert.equal(database.words("own"), null);
+  database.putWords("own", { name: "mug" });
+  await database.forget();
+  assert.deepEqual(Object.keys(one.session), []);
+});
+
+/** The own things of a tab as a page of it finds them; touch keeps them. */
+async function things() {
+  const set = new OwnSet();
+  const own = createKept(set, { height: 1, width: 1, channels: 3 });
+  await own.restore();
+  const shown = () => set.things.map(({ name, pictures }) => `${name}:${pictures.length}`).join();
+  return { set, shown, touch: own.touch };
+}
+
+test("own things are those of the last moment before the page went, while the database was busy", async () => {
+  tab().here();
+  const { set, touch } = await things();
+  for (const thing of set.things) set.add(thing, { group: 1, pixels: Uint8Array.of(1, 2, 3), file: null });
+  set.things[0].name = "cup";
+  set.things[1].name = "d";
+  await touch();
+  shared.database.busy = true;
+  set.things[1].name = "dog";
+  set.card.purpose = "play";
+  touch(); // it does not end
+  shared.database.busy = false;
+  const again = await things();
+  assert.deepEqual([again.shown(), again.set.card.purpose], ["cup:1,dog:1", "play"]);
+
+  shared.database.busy = true;
+  again.set.remove(again.set.things[0]); // the pictures of it do not go to another
+  again.set.things[0].name = "hat";
+  again.touch();
+  shared.database.busy = false;
+  const third = await things();
+  assert.equal(third.shown(), "hat:0,dog:1");
+
+  shared.database.busy = true;
+  third.set.clear();
+  third.touch();
+  shared.database.busy = false;
+  assert.equal((await things()).shown(), ":0,:0");
+  assert.deepEqual(ids(), []);
 });

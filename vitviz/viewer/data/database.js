@@ -141,12 +141,39 @@ export class Database {
     return this.#run((all) => all.delete(id));
   }
 
+  /**
+   * Stores words within this call: a page that goes does not wait for a transaction.
+   * @param {string} id @param {object} words
+   */
+  putWords(id, words) {
+    if (this.#tab === null) return;
+    const name = NAME + this.#tab + id;
+    try {
+      sessionStorage.setItem(name, JSON.stringify({ ...words, at: Date.now() }));
+    } catch {
+      sessionStorage.removeItem(name); // full: what `put` stores is newer than older words
+    }
+  }
+
+  /** The words that this tab stored within the hour; null without any. @param {string} id @returns {any} */
+  words(id) {
+    if (this.#tab === null) return null;
+    const name = NAME + this.#tab + id;
+    const words = JSON.parse(sessionStorage.getItem(name) ?? "null");
+    if (words && words.at + HOUR_MS >= Date.now()) return words;
+    sessionStorage.removeItem(name);
+    return null;
+  }
+
   /** Deletes all that this tab keeps; it gets another name. */
   async forget() {
     await this.#each((cursor) => {
       if (cursor.value.tab === this.#tab) cursor.delete();
     });
-    if (this.#tab !== null) sessionStorage.removeItem(NAME);
+    if (this.#tab === null) return;
+    for (const name of Object.keys(sessionStorage)) {
+      if (name === NAME || name.startsWith(NAME + this.#tab)) sessionStorage.removeItem(name);
+    }
   }
 
   /** Goes through all that is kept. @param {(cursor: IDBCursorWithValue) => void} visit */

@@ -13,26 +13,41 @@ export function createKept(set, image) {
   const database = new Database();
   let id = KIND + "-" + random();
   const sees = [image.height, image.width, image.channels].join("x");
+  const keys = /** @type {WeakMap<object, string>} */ (new WeakMap());
+  const write = oneAfterTheOther(() => (set.isEmpty ? database.delete(id) : put()));
   return {
     /** Brings back what was kept, unless something was added meanwhile or another model saw it. */
     async restore() {
-      let kept = /** @type {any} */ (null);
+      let pictured = /** @type {any} */ (null);
       await database.read((one) => {
-        if (one.kind === KIND) kept = one;
+        if (one.kind === KIND) pictured = one;
       });
-      if (!kept) return;
-      id = kept.id;
-      if (kept.sees === sees && set.count === 0) set.restore(kept.things, kept.card);
+      if (pictured) id = pictured.id;
+      const kept = latest(pictured, database.words(KIND));
+      if (kept?.sees !== sees || set.count > 0) return;
+      set.restore(kept.things, kept.card);
+      kept.things.forEach(({ key }, at) => keys.set(set.things[at], key));
+      if (set.isEmpty) await write(); // it was forgotten, and the page went before that was stored
     },
-    /** Keeps the set as it is now, or once the last write has ended; an empty one is forgotten. */
-    touch: oneAfterTheOther(() => (set.isEmpty ? database.delete(id) : put())),
+    /** Keeps the words now, and the pictures once the last write has ended; an empty set is forgotten. */
+    touch() {
+      const things = set.isEmpty ? [] : set.things.map(wordsOf);
+      database.putWords(KIND, { sees, things, card: set.card });
+      return write();
+    },
   };
 
+  /** key: by it a thing is found again, whatever its name. @param {import("./ownset.js").Thing} thing */
+  function wordsOf(thing) {
+    const key = keys.get(thing) ?? random();
+    keys.set(thing, key);
+    return { key, name: thing.name, none: thing.none };
+  }
+
   function put() {
-    const things = set.things.map(({ name, none, pictures }) => ({
-      name,
-      none,
-      pictures: pictures.map(({ group, pixels, file }) => ({
+    const things = set.things.map((thing) => ({
+      ...wordsOf(thing),
+      pictures: thing.pictures.map(({ group, pixels, file }) => ({
         group,
         pixels,
         file: file && file.size <= LARGEST ? file : null,
@@ -40,4 +55,12 @@ export function createKept(set, image) {
     }));
     return database.put(/** @type {any} */ ({ id, kind: KIND, sees, things, card: { ...set.card } }));
   }
+}
+
+/** The things as their words say, which are stored first, with the pictures that were stored for them. */
+function latest(pictured, words) {
+  if (!words) return pictured;
+  const stored = pictured?.sees === words.sees ? pictured.things : [];
+  const picturesOf = (key) => stored.find((thing) => thing.key === key)?.pictures ?? [];
+  return { ...words, things: words.things.map((thing) => ({ ...thing, pictures: picturesOf(thing.key) })) };
 }
