@@ -18,7 +18,6 @@ import {
   partSeen,
   rivalsOf,
 } from "../text/answer.js";
-import { reasonOf } from "../text/refusal.js";
 import { changeName, sized, translated } from "../text/words.js";
 
 /**
@@ -95,10 +94,8 @@ export function createHeadline(app) {
     function explained() {
       if (failed) return t("experimentFailed");
       if (changes.length === 0) return asks ? asks.about : about;
-      const { likeFailure } = app.source.explanations;
       return [
         after?.why ? after.note : "",
-        likeFailure && t("likenessFailed", { reason: reasonOf(likeFailure, app.language) }),
         distance && t(likeness ? "likenessWhy" : "vectorMovedWhy"),
         t("afterChanges", { changes: said(changes) }),
       ]

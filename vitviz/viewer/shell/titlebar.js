@@ -2,12 +2,13 @@
 
 import { createConsent } from "./consent.js";
 import { createHeadline } from "./headline.js";
-import { el, show } from "../parts/dom.js";
+import { el, setText, show } from "../parts/dom.js";
 import { allow, button } from "../parts/widgets.js";
 import { createSharing } from "../saving/sharing.js";
 import { lookOf } from "../maths/look.js";
 import { visitPanel } from "../state/panels.js";
 import { languageName, nextLanguage } from "../text/language.js";
+import { reasonOf } from "../text/refusal.js";
 import { translated } from "../text/words.js";
 
 /**
@@ -75,10 +76,12 @@ export function createTitleBar(app, save, openHelp, projecting, unfold) {
   );
   // Not in the headline, whose height is the same for every picture and model.
   const consent = createConsent(app);
+  const alike = el("p", { role: "status", hidden: true });
   const notes = el(
     "div",
     { class: "vv-notes" },
     consent.root,
+    alike,
     app.backend.holdsPhoto(manifest)
       ? el("p", { class: "vv-photo-note vv-here", text: t("photoHere") })
       : null,
@@ -119,6 +122,9 @@ export function createTitleBar(app, save, openHelp, projecting, unfold) {
     render() {
       headline.render();
       consent.render();
+      const { likeFailure } = app.source.explanations;
+      setText(alike, likeFailure ? t("likenessFailed", { reason: reasonOf(likeFailure, app.language) }) : "");
+      show(alike, likeFailure !== null);
       show(
         notes,
         [...notes.children].some((/** @type {any} */ note) => !note.hidden),
