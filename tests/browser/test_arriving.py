@@ -17,6 +17,7 @@ SCRIPTS = Path(gradio.__file__).parent / "templates/frontend/assets"
 QUEUE = "**/gradio_api/queue/join*"
 VIEWER = re.compile(r"/gradio_api/vitviz-[0-9a-f]{16}\.js$")
 KOREAN = re.compile(r"/gradio_api/vitviz-ko-[0-9a-f]{16}\.js$")
+ENGLISH = re.compile(r"/gradio_api/vitviz-en-[0-9a-f]{16}\.js$")
 GRADIO_KOREAN = re.compile(r"/assets/ko-[^/]*\.js$")
 SENT = """() => Object.fromEntries(performance.getEntriesByType("resource")
     .map(({ name, transferSize, encodedBodySize }) => [name, [transferSize, encodedBodySize]]))"""
@@ -241,13 +242,31 @@ def test_another_language_is_fetched_when_it_is_chosen_and_said_where_it_does_no
     page.get_by_role("tab", name="어텐션", exact=True).wait_for()
     assert len(asked()) == 2  # the one that was blocked, and the one that came
     seen.forgive("ERR_FAILED")
-    # A browser that speaks it has it with the viewer.
-    korean = visit(locale="ko-KR")
-    korean.page.get_by_role("tab", name="어텐션", exact=True).wait_for()
-    files = [one for one in korean.requests if KOREAN.search(urlsplit(one).path)]
+    # A browser that speaks it has it with the viewer, and no English.
+    korean = visit(locale="ko-KR", fresh=True)
+    page = korean.page
+    page.get_by_role("tab", name="어텐션", exact=True).wait_for()
+    files = [one for one in korean.requests if VIEWER.search(urlsplit(one).path)]
     by = "name => performance.getEntriesByName(name)[0].initiatorType"
-    assert len(files) == 1
-    assert korean.page.evaluate(by, files[0]) == "link"  # by the headers, before Gradio has run
+    assert [page.evaluate(by, one) for one in files] == ["link"]  # by the headers, before Gradio
+    assert not any(ENGLISH.search(urlsplit(one).path) for one in korean.requests)
+    page.route(ENGLISH, lambda route: route.abort())
+    page.get_by_role("button", name="English").click()
+    page.get_by_role("alert").filter(has_text="이 언어의 글을").wait_for()
+    page.unroute(ENGLISH)
+    page.get_by_role("button", name="English").click()
+    page.get_by_role("tab", name="Attention", exact=True).wait_for()
+    korean.forgive("ERR_FAILED")
+
+    # A language that is remembered and does not come leaves the page in that of the viewer.
+    def remembered(page) -> None:
+        page.add_init_script("localStorage.setItem('vitviz-taste', '{\"language\": \"en\"}')")
+        page.route(ENGLISH, lambda route: route.abort())
+
+    without = visit(locale="ko-KR", fresh=True, wait_for="", before=remembered)
+    without.page.get_by_role("alert").filter(has_text="이 언어의 글을").wait_for()
+    without.page.get_by_role("tab", name="어텐션", exact=True).wait_for()
+    without.forgive("ERR_FAILED")
 
 
 def test_a_language_that_is_changed_while_gradio_fetches_the_other_one_stays(visit):

@@ -168,7 +168,8 @@ def test_a_reload_and_undo_bring_back_what_erasing_does_to_the_likeness(visit) -
     bar = page.locator(".vv-rivals li", has_text=f"Likeness to cat.jpg{told}")
     bar.wait_for()
     page.wait_for_function("location.search.includes('beside=experiment')")
-    assert "cat" not in page.evaluate("location.search")
+    address = page.evaluate("location.search")
+    assert "cat" not in address
     # A server that is busy just then is told in its place, and tried again with the next change.
     page.route("**/component_server**", busy)
     page.reload()
@@ -183,6 +184,7 @@ def test_a_reload_and_undo_bring_back_what_erasing_does_to_the_likeness(visit) -
     expect(why).to_be_hidden()
     page.keyboard.press("Control+z")
     bar.wait_for()
+    page.wait_for_function("(address) => location.search === address", arg=address)  # it rests
     page.reload()
     page.locator(READY).wait_for()
     bar.wait_for()

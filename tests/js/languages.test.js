@@ -67,6 +67,25 @@ test("texts that the viewer was not brought with are learned once, or asked for 
   assert.equal(translator("ko")("tryAgain"), korean.tryAgain);
 });
 
+test("a page with the texts of one language refuses in it, and in another once that has come", async () => {
+  const room = (name) => import(pathToFileURL(join(copy, "viewer/text", name)).href);
+  const [{ STRINGS: here }, { languageHere }, { granted, reasonOf }] = await Promise.all(
+    ["strings.js", "learning.js", "refusal.js"].map(room),
+  );
+  const { en, qps } = here;
+  Object.assign(here, { en: {}, qps: {} });
+  assert.equal(languageHere(), "ko");
+  /** @type {any} */
+  let refused = null;
+  assert.throws(
+    () => granted(undefined),
+    (error) => (refused = error) instanceof Error,
+  );
+  assert.deepEqual([refused.message, reasonOf(refused, "ko")], [here.ko.noReply, here.ko.noReply]);
+  Object.assign(here, { en, qps });
+  assert.equal(reasonOf(refused, "en"), en.noReply);
+});
+
 test("a button offers the language after this one, by its own name", () => {
   assert.equal(nextLanguage("en-GB"), nextLanguage("en"));
   const round = Object.keys(STRINGS).reduce((seen) => [...seen, nextLanguage(seen.at(-1))], ["ko"]);

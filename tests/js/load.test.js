@@ -93,7 +93,7 @@ class TestPhotos extends PhotoStore {
 const MODEL = { key: { name: "photos", untrained: false, image_size: null } };
 
 /** component.js as Gradio runs it, with a file that comes when the test says so. */
-function component(value = null) {
+function component(value = null, languages = ["en-US"]) {
   const did = [];
   const nodes = {
     ".vv-place": {},
@@ -139,9 +139,22 @@ function component(value = null) {
       return () => open(mounted, given, page, texts);
     },
   };
-  const files = { viewer: "gradio_api/v.js", texts: { ko: "gradio_api/ko.js" } };
+  const files = {
+    viewer: { en: "gradio_api/v.js", ko: "gradio_api/w.js" },
+    texts: { ko: "gradio_api/ko.js" },
+  };
   const code = GLUE.replace("__LOAD__", "coming").replace("__FILES__", JSON.stringify(files));
-  compileFunction(code, ["element", "props", "server", "trigger", "upload", "watch", "coming", "window"])(
+  compileFunction(code, [
+    "element",
+    "props",
+    "server",
+    "trigger",
+    "upload",
+    "watch",
+    "coming",
+    "window",
+    "navigator",
+  ])(
     element,
     props,
     {},
@@ -150,6 +163,7 @@ function component(value = null) {
     (name, listener) => watched.push([name, listener]),
     coming,
     { vitviz: page },
+    { languages },
   );
   const set = (id) => {
     props.value = { ...props.value, text: JSON.stringify({ id, files: {}, model: MODEL }) };
@@ -176,6 +190,18 @@ test("what came before the file is shown with it: the newest answer, once, and t
     watched.map(([name]) => name),
     ["value"],
   );
+});
+
+test("the file of the viewer is that with the texts which the browser prefers, as the server names it", () => {
+  const named = (search, ...languages) => {
+    globalThis.location.search = search;
+    return component(null, languages).file.address.split("/").pop();
+  };
+  assert.equal(named("", "ko-KR", "en-US"), "w.js");
+  assert.equal(named("", "fr-FR", "ko"), "w.js");
+  assert.equal(named("?model=photos&lang=ko", "en-US"), "w.js");
+  assert.equal(named("?lang=en", "ko"), "v.js");
+  assert.equal(named("?lang=constructor", "fr"), "v.js");
 });
 
 test("an answer after the file is shown as it comes", async () => {

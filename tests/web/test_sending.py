@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import re
+import sys
 import urllib.error
 import urllib.request
 import zlib
@@ -27,7 +28,7 @@ from vitviz import analyze
 from vitviz.languages import dictionary, languages
 from vitviz.model.menu import CURATED, WEIGHTS_DIR, list_models
 from vitviz.payload import bundle
-from vitviz.payload.bundle import css, gradio_file, texts_files
+from vitviz.payload.bundle import as_file, css, gradio_file, texts_files
 from vitviz.web.host import limits
 from vitviz.web.page import sending
 from vitviz.web.page.components import TEMPLATE
@@ -36,7 +37,7 @@ from vitviz.web.page.sending import (
     KEPT,
     RUNNING_FILE,
     TEXTS_FILES,
-    VIEWER_FILE,
+    VIEWER_FILES,
     Assets,
     KeptFile,
     Light,
@@ -50,6 +51,7 @@ SHIPPED = [WEIGHTS_DIR / f"{name}.safetensors" for name in list_models() if name
 DOCUMENT_BYTES = 120_000
 LONG = "a document " * 1000
 HASH = 64 * "a"
+VIEWER_FILE = VIEWER_FILES["en"]
 
 
 def raw(url, **headers):
@@ -66,7 +68,7 @@ def raw(url, **headers):
 
 
 def test_the_file_is_the_viewer_under_the_hash_of_its_content():
-    content = gradio_file().encode()
+    content = gradio_file("en").encode()
     assert VIEWER_FILE.path == f"gradio_api/vitviz-{hashlib.sha256(content).hexdigest()[:16]}.js"
     assert KeptFile("vitviz", content + b" ", "js", "text/javascript").path != VIEWER_FILE.path
 
@@ -75,25 +77,42 @@ def left_by(file: str) -> dict:
     return json.loads(re.fullmatch(r"document\.currentScript\.viewer = (.*);\n", file)[1])
 
 
-def test_the_viewer_brings_english_and_other_languages_are_files_of_their_own():
-    for language in set(languages()) - {"en"}:
+def test_the_viewer_brings_a_language_and_others_are_files_of_their_own():
+    for language in languages():
         said = dictionary(language, "viewer")["untrainedNote"]
         assert said in bundle()  # of a page of one file
-        assert said not in gradio_file()
+        assert (said in as_file()) == (language == "en")
+        assert [said in gradio_file(one) for one in languages()] == [
+            one == language for one in languages()
+        ]
         texts = left_by(texts_files()[language])
         assert texts["STRINGS"]["untrainedNote"] == said
         assert "lesson.ask" not in texts["STRINGS"]
         assert texts["GLOSSARY"] == dictionary(language, "glossary")
         assert TEXTS_FILES[language].path.startswith(f"gradio_api/vitviz-{language}-")
-    assert dictionary("en", "viewer")["untrainedNote"] in gradio_file()
-    for language in languages():
         asked = dictionary(language, "lessons")["ask_goal"]
         assert asked in bundle()
-        assert asked not in gradio_file()  # nobody needs it who opens no lesson
+        assert asked not in gradio_file(language)  # nobody needs it who opens no lesson
         texts = left_by(texts_files()[f"lessons-{language}"])
         assert texts["STRINGS"]["lesson.ask_goal"] == asked
         assert TEXTS_FILES[f"lessons-{language}"].path.endswith(".js")
-    assert len(gradio_file().encode()) < 0.9 * len(bundle().encode())
+    assert len(gradio_file("en").encode()) < 0.9 * len(bundle().encode())
+
+
+def test_what_a_language_lacks_is_in_english_in_its_file(monkeypatch):
+    """The viewer of a language has no English to fall back on."""
+    bundling = sys.modules["vitviz.payload.bundle"]  # the package has the function under its name
+    of = bundling.dictionary
+
+    def without(language: str, subject: str) -> dict[str, str]:
+        texts = of(language, subject)
+        return {key: texts[key] for key in texts if language == "en" or key != "untrainedNote"}
+
+    monkeypatch.setattr(bundling, "dictionary", without)
+    assert dictionary("en", "viewer")["untrainedNote"] in gradio_file("ko")
+    texts = left_by(texts_files()["ko"])["STRINGS"]
+    assert texts["untrainedNote"] == dictionary("en", "viewer")["untrainedNote"]
+    assert texts["answer"] == dictionary("ko", "viewer")["answer"]
 
 
 def test_it_is_sent_as_the_browser_takes_it_and_kept_for_ever():
@@ -108,11 +127,11 @@ def test_it_is_sent_as_the_browser_takes_it_and_kept_for_ever():
         assert reply.headers.get("content-encoding", "identity") == accepted
         sizes[accepted] = int(reply.headers["content-length"])
         if accepted != "br":  # only some clients can read that
-            assert reply.text == gradio_file()
+            assert reply.text == gradio_file("en")
     assert sizes["br"] < sizes["gzip"] < sizes["identity"] / 3
     brotli = pytest.importorskip("brotli")
     with client.stream("GET", VIEWER_FILE.path, headers={"accept-encoding": "br"}) as reply:
-        assert brotli.decompress(b"".join(reply.iter_raw())).decode() == gradio_file()
+        assert brotli.decompress(b"".join(reply.iter_raw())).decode() == gradio_file("en")
 
 
 def test_a_file_is_compressed_when_it_is_first_asked_for_and_once(monkeypatch):
@@ -272,20 +291,19 @@ def test_events_are_compressed_one_by_one_and_none_waits_for_the_next():
 
 
 @pytest.mark.parametrize(
-    ("query", "accepted", "hinted"),
+    ("query", "accepted", "language"),
     [
-        ("", "ko-KR,ko;q=0.9,en;q=0.8", True),
-        ("", "en-US,ko;q=0.5", False),
-        ("?lang=ko", "en-US", True),
-        ("?lang=en&panel=model", "ko", False),
-        ("?lang=xx", "ko", True),
-        ("", "", False),
+        ("", "ko-KR,ko;q=0.9,en;q=0.8", "ko"),
+        ("", "en-US,ko;q=0.5", "en"),
+        ("?lang=ko", "en-US", "ko"),
+        ("?lang=en&panel=model", "ko", "en"),
+        ("?lang=xx", "ko", "ko"),
+        ("", "", "en"),
     ],
 )
-def test_the_document_names_the_texts_of_its_language(query, accepted, hinted):
+def test_the_document_names_the_viewer_of_its_language(query, accepted, language):
     links = light().get(f"/{query}", headers={"accept-language": accepted}).headers["link"]
-    assert VIEWER_FILE.path in links
-    assert (f"<{TEXTS_FILES['ko'].path}>; rel=preload; as=script" in links) is hinted
+    assert links == f"<{VIEWER_FILES[language].path}>; rel=preload; as=script"
 
 
 @pytest.fixture(scope="module")
@@ -398,7 +416,7 @@ def test_the_document_of_the_app_is_small_and_holds_no_bundle(app):
     _, headers, body = raw(f"{url}/{RUNNING_FILE.path}", accept_encoding="gzip")
     assert headers["content-encoding"] == "gzip"
     assert "function createEngine" in gzip.decompress(body).decode()
-    assert "function createEngine" not in gradio_file()
+    assert "function createEngine" not in gradio_file("en")
 
 
 @pytest.fixture(scope="module")
@@ -417,7 +435,7 @@ def test_the_file_is_there_below_a_path_and_behind_a_login_and_no_other_hash(loc
     # A proxy takes the path of the app away.
     status, headers, body = raw(f"{locked}/{VIEWER_FILE.path}", accept_encoding="gzip")
     assert (status, headers["content-encoding"]) == (200, "gzip")  # and Gradio leaves it so
-    assert gzip.decompress(body).decode() == gradio_file()
+    assert gzip.decompress(body).decode() == gradio_file("en")
     assert "vv-first" not in raw(locked)[2].decode()  # it asks for a password
     wrong = VIEWER_FILE.path.replace("vitviz-", "vitviz-0")
     assert raw(f"{locked}/{wrong}")[0] == 404

@@ -17,6 +17,7 @@ from .explanations import of_digits
 VIEWER = Path(__file__).resolve().parents[1] / "viewer"
 # Modules that the bundle replaces: most of them read files, which a browser cannot.
 STRINGS = VIEWER / "text" / "strings.js"
+SNIPPETS = VIEWER / "text" / "snippets.js"
 PHOTO = VIEWER / "text" / "phototexts.js"
 PLAY = VIEWER / "play" / "playtexts.js"
 PLAY_STYLE = VIEWER / "play" / "playstyle.js"
@@ -83,9 +84,11 @@ def as_file() -> str:
     return f"{LEFT} = {join(VIEWER / 'main.js', 'vitviz.js', (ENGLISH,))}"
 
 
-def gradio_file() -> str:
-    """The viewer and its host in Gradio's page as one file for `load`, with English texts."""
-    return f"{LEFT} = {join(VIEWER / 'gradioapp.js', 'vitviz.js', (ENGLISH,))}"
+def gradio_file(language: str) -> str:
+    """The viewer and its host in Gradio's page as one file for `load`, with the texts of a
+    language.
+    """
+    return f"{LEFT} = {join(VIEWER / 'gradioapp.js', 'vitviz.js', (language,))}"
 
 
 def gradio_head() -> str:
@@ -94,15 +97,16 @@ def gradio_head() -> str:
 
 
 def texts_files() -> dict[str, str]:
-    """Files for `load` with the texts that `as_file` lacks, by the names that learning.js requests:
-    one per language, and one per language with its lessons.
+    """Files for `load` with texts, by the names that learning.js requests: one per language, and
+    one per language with its lessons.
     """
-    others = [language for language in languages() if language != ENGLISH]
     texts = {
-        language: {name: texts_of(language) for name, texts_of in TEXTS.items()}
-        for language in others
+        language: {name: _whole(texts_of, language) for name, texts_of in TEXTS.items()}
+        for language in languages()
     }
-    lessons = {f"lessons-{language}": {"STRINGS": _lessons(language)} for language in languages()}
+    lessons = {
+        f"lessons-{language}": {"STRINGS": _whole(_lessons, language)} for language in languages()
+    }
     return {name: value_file(value) for name, value in (texts | lessons).items()}
 
 
@@ -163,6 +167,7 @@ def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:
     """
     made = {
         STRINGS: _strings(spoken),
+        SNIPPETS: _snippets(),
         PHOTO: _by_language("PHOTO", _photo),
         PLAY: _by_language("TEXTS", _play),
         PLAY_STYLE: f"export const STYLE = {_json(_style('play.css'))};\n",
@@ -275,23 +280,28 @@ def _strings(spoken: Collection[str] | None = None) -> str:
     """The module that replaces `STRINGS`: the names of all languages, and the texts of those in
     `spoken`; None: all texts of all languages, including lessons.
     """
-    whole = spoken is None
+    lessons = spoken is None
     spoken = languages() if spoken is None else spoken
     texts: dict[str, dict[str, Any]] = {
         name: {
-            language: texts_of(language) if language in spoken else {} for language in languages()
+            language: _whole(texts_of, language) if language in spoken else {}
+            for language in languages()
         }
         for name, texts_of in TEXTS.items()
     }
-    if whole:
+    if lessons:
         for language in spoken:
-            texts["STRINGS"][language] |= _lessons(language)
-    if spoken:
-        texts["SNIPPETS"] = {
-            kind: (VIEWER / "snippets" / f"with_{kind}.py").read_text(encoding="utf-8")
-            for kind in ("vitviz", "torch")
-        }
+            texts["STRINGS"][language] |= _whole(_lessons, language)
     return "".join(f"export const {name} = {_json(value)};\n" for name, value in texts.items())
+
+
+def _snippets() -> str:
+    """The module that replaces `SNIPPETS`."""
+    texts = {
+        kind: (VIEWER / "snippets" / f"with_{kind}.py").read_text(encoding="utf-8")
+        for kind in ("vitviz", "torch")
+    }
+    return f"export const SNIPPETS = {_json(texts)};\n"
 
 
 def _glossary(language: str) -> dict[str, str]:
@@ -317,6 +327,11 @@ def _lessons(language: str) -> dict[str, str]:
         for subject, prefix in prefixes.items()
         for key, text in dictionary(language, subject).items()
     }
+
+
+def _whole(texts_of: Callable[[str], dict[str, str]], language: str) -> dict[str, str]:
+    """The texts of a language; in English what it lacks, as a page may have no other language."""
+    return texts_of(ENGLISH) | texts_of(language)
 
 
 TEXTS = {"STRINGS": _texts, "GLOSSARY": _glossary}

@@ -143,6 +143,7 @@ def _written(
         "languages": {
             name: writer.add(f"vitviz-{name}.js", text.encode())
             for name, text in texts_files().items()
+            if name != ENGLISH  # `as_file` has it
         },
         "running": writer.add("vitviz-running.js", running_file().encode()),
         "playing": writer.add("vitviz-play.js", playing_file().encode()),

@@ -2,14 +2,16 @@
 
 import { open } from "./hosts/gradio.js";
 import { mount, prepare } from "./main.js";
+import { languageHere } from "./text/learning.js";
 
 /**
- * Loads the texts of the page's language, and opens the viewer in a component of Gradio.
+ * Loads the texts of the page's language, if the file has those of another, and opens the viewer in a component
+ * of Gradio.
  * @param {import("./hosts/gradio.js").Component} component
  * @param {ReturnType<typeof import("./hosts/gradiohead.js").createHead>} page
  * @param {(name: string) => Promise<any>} texts
  */
 export async function start(component, page, texts) {
-  if (!(await prepare(document.documentElement.lang, texts))) document.documentElement.lang = "en";
+  if (!(await prepare(document.documentElement.lang, texts))) document.documentElement.lang = languageHere();
   return () => open({ mount }, component, page, texts);
 }

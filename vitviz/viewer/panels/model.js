@@ -7,9 +7,8 @@ import { digits, grouped, inGroups, percent, percents } from "../maths/numbers.j
 import { classesByGroup } from "../maths/predictions.js";
 import { othersRows, photographsNote } from "../text/known.js";
 import { explainerName } from "../text/explaining.js";
-import { STRINGS } from "../text/strings.js";
 import { codeOf } from "../text/python.js";
-import { groupName, labelName, translated } from "../text/words.js";
+import { groupName, hasText, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const model = { id: "model", group: "try", whole: true, lights: () => [], create, saves, code };
@@ -200,7 +199,7 @@ function looks(app) {
 function lacksOf({ details: { data = "" }, light_ink_only: lightOnly }) {
   const set = "lacks_" + data.split(":")[0];
   const keys = lightOnly === false ? [set + "_both", set] : [set];
-  return keys.find((key) => Object.hasOwn(STRINGS.en, key)) ?? "";
+  return keys.find(hasText) ?? "";
 }
 
 /**
@@ -272,7 +271,7 @@ function origin(app) {
   const rounded = app.backend.rounded(manifest);
   const name = (key) => {
     const own = "fact_" + key.replace(/[^A-Za-z0-9]+/g, "_");
-    return Object.hasOwn(STRINGS.en, own) ? t(own) : key;
+    return hasText(own) ? t(own) : key;
   };
   const rows = [
     [t("model"), model.name],

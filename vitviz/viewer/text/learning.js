@@ -18,6 +18,10 @@ export async function learn(tag, fetchTexts = null) {
   return !fetchTexts || Object.keys(STRINGS[language]).length > 0 || fetched(language, fetchTexts(language));
 }
 
+/** A language whose texts are here. @returns {Language} */
+export const languageHere = () =>
+  Object.keys(STRINGS).find((one) => Object.keys(STRINGS[one]).length > 0) ?? "en";
+
 /** Whether the texts of lessons are here. @param {Language} language */
 export const knowsLessons = (language) => "lesson.cut" in STRINGS[language];
 

@@ -3,7 +3,7 @@
  * page.
  */
 
-import { SNIPPETS } from "./strings.js";
+import { SNIPPETS } from "./snippets.js";
 
 /**
  * @typedef {{vitviz: string, torch: string|null}} Code  with vitviz's own functions, and with plain PyTorch,

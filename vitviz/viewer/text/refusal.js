@@ -4,16 +4,17 @@ import { languageOf } from "./language.js";
 import { STRINGS } from "./strings.js";
 import { translator } from "./words.js";
 
-/** A failure with its reason in several languages; its `message` is in English. */
+/** A failure with its reason in several languages; its `message` is in English, where the page has it. */
 class Refusal extends Error {
   /**
    * @param {Record<import("./language.js").Language, string>} reasons
-   * @param {{busy?: boolean, expired?: boolean}} why  busy: asking again later helps; expired: what is asked
-   *   about has to be made again
+   * @param {{busy?: boolean, expired?: boolean, key?: string}} why  busy: asking again later helps; expired:
+   *   what is asked about has to be made again; key: of the text of this page that says the reason
    */
-  constructor(reasons, { busy, expired } = {}) {
-    super(reasons.en);
+  constructor(reasons, { busy, expired, key = "" } = {}) {
+    super(reasons.en ?? Object.values(reasons)[0]);
     this.reasons = reasons;
+    this.key = key;
     this.busy = busy === true;
     this.expired = expired === true;
   }
@@ -26,8 +27,13 @@ export const refusalOf = (reply) => new Refusal({ ...reply.errors, en: reply.err
 export const refusal = (key) =>
   new Refusal(
     /** @type {Record<import("./language.js").Language, string>} */ (
-      Object.fromEntries(Object.keys(STRINGS).map((each) => [each, translator(each)(key)]))
+      Object.fromEntries(
+        Object.keys(STRINGS)
+          .filter((language) => Object.hasOwn(STRINGS[language], key)) // the page has the texts of others only later
+          .map((language) => [language, translator(language)(key)]),
+      )
     ),
+    { key },
   );
 
 /**
@@ -53,5 +59,6 @@ export function granted(reply) {
  * @returns {string}
  */
 export function reasonOf(error, language) {
-  return (error instanceof Refusal && error.reasons[languageOf(language)]) || error.message;
+  if (!(error instanceof Refusal)) return error.message;
+  return error.key ? translator(language)(error.key) : error.reasons[languageOf(language)] || error.message;
 }

@@ -1,9 +1,5 @@
-/**
- * Every text of the viewer: six dictionaries of each language, and the code under the panels; bundle.py
- * replaces this module.
- */
+/** Every text of the viewer: six dictionaries of each language; bundle.py replaces this module. */
 
-import { readFileSync } from "node:fs";
 import { byLanguage, dictionary, prefixed } from "./dictionaries.js";
 
 /**
@@ -22,11 +18,3 @@ export const STRINGS = byLanguage((name) => ({
 
 /** @type {Record<string, Record<string, string>>} */
 export const GLOSSARY = byLanguage((name) => dictionary(name, "glossary"));
-
-/** Python with vitviz's own functions, and with plain PyTorch. @type {Record<string, string>} */
-export const SNIPPETS = Object.fromEntries(
-  ["vitviz", "torch"].map((kind) => [
-    kind,
-    readFileSync(new URL("../snippets/with_" + kind + ".py", import.meta.url), "utf8"),
-  ]),
-);

@@ -130,7 +130,7 @@ export const headName = (head, { t }) => t(head === "mean" ? "headMean" : "headN
  */
 export function stepName(name, t) {
   const key = "step_" + name.replace(/[^A-Za-z0-9]+/g, "_");
-  return Object.hasOwn(STRINGS.en, key) ? t(key) : name;
+  return hasText(key) ? t(key) : name;
 }
 
 /**

@@ -1,10 +1,16 @@
 // Runs once when Gradio mounts the component; `element`, `props`, `server`, `trigger`, `upload` and `watch` are
 // its own. Loads the viewer, which takes over (viewer/hosts/gradio.js).
 const load = __LOAD__;
-const files = __FILES__; // name -> path; texts: language -> path
+const files = __FILES__; // name -> path; viewer, texts: language -> path
 const addressOf = (path) => new URL(path, document.baseURI).href;
 
-// Texts that are not in the file of the viewer; an alert if they cannot be loaded.
+// The viewer comes with the texts of the language in which the server names its file in the headers (sending.py).
+const wanted = [new URLSearchParams(location.search).get("lang") ?? "", ...navigator.languages];
+const spoken = wanted
+  .flatMap((tag) => [tag, tag.split("-")[0]])
+  .find((language) => Object.hasOwn(files.viewer, language));
+
+// Texts of another language; an alert if they cannot be loaded.
 const silent = element.querySelector(".vv-no-texts");
 async function texts(name) {
   silent.hidden = true;
@@ -49,7 +55,7 @@ page.taker = {
     return page.taker === null ? false : page.taker.take(file);
   },
 };
-load(addressOf(files.viewer)).then(
+load(addressOf(files.viewer[spoken ?? "en"])).then(
   async ({ start }) => {
     const opened = await start({ element, props, server, trigger, upload, watch, load, files }, page, texts);
     if (ended) return;

@@ -13,7 +13,7 @@ from ...payload.bundle import load, without_comments
 from ..host.error_messages import in_all
 from ..service.replies import with_places
 from .gradio_inside import StillHTML, events
-from .sending import DIGITS_FILES, PLAYING_FILE, RUNNING_FILE, TEXTS_FILES, VIEWER_FILE
+from .sending import DIGITS_FILES, PLAYING_FILE, RUNNING_FILE, TEXTS_FILES, VIEWER_FILES
 
 TEMPLATE = f"""<p class="vv-no-texts" role="alert" hidden>
 {in_all(Message("web.no_texts"))}</p><div class="vv-place"></div>
@@ -56,9 +56,10 @@ class Viewer(StillHTML):
     )
 
     def __init__(self, value: Manifest | None = None, **kwargs: Any) -> None:
-        named = {"viewer": VIEWER_FILE, "running": RUNNING_FILE, "playing": PLAYING_FILE}
-        files = {name: file.path for name, file in (named | DIGITS_FILES).items()} | {
-            "texts": {name: file.path for name, file in TEXTS_FILES.items()}
+        named = {"running": RUNNING_FILE, "playing": PLAYING_FILE} | DIGITS_FILES
+        spoken = {"viewer": VIEWER_FILES, "texts": TEXTS_FILES}
+        files = {name: file.path for name, file in named.items()} | {
+            kind: {name: file.path for name, file in some.items()} for kind, some in spoken.items()
         }
         glue = without_comments((Path(__file__).parent / "component.js").read_text("utf-8"))
         glue = glue.replace("__LOAD__", load()).replace("__FILES__", json.dumps(files))

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...languages import spoken
+from ...languages import languages, spoken
 from ...model.key import ModelKey, read_size
 from ...payload.bundle import digits, gradio_file, playing_file, running_file, texts_files
 from ..host import limits
@@ -85,8 +85,11 @@ def _codings() -> dict[str, Callable[[bytes], bytes]]:
 CODINGS = _codings()
 
 
-VIEWER_FILE = KeptFile("vitviz", gradio_file().encode(), "js", "text/javascript")
-TEXTS_FILES = {  # texts that are not in the file of the viewer
+VIEWER_FILES = {  # each with the texts of its language
+    language: KeptFile("vitviz", gradio_file(language).encode(), "js", "text/javascript")
+    for language in languages()
+}
+TEXTS_FILES = {  # for a page whose language is changed
     name: KeptFile(f"vitviz-{name}", text.encode(), "js", "text/javascript")
     for name, text in texts_files().items()
 }
@@ -99,7 +102,8 @@ DIGITS_FILES = {
     for name, sheet in digits().items()
 }
 OUR_FILES = (
-    *(VIEWER_FILE, RUNNING_FILE, PLAYING_FILE),
+    *(RUNNING_FILE, PLAYING_FILE),
+    *VIEWER_FILES.values(),
     *TEXTS_FILES.values(),
     *DIGITS_FILES.values(),
 )
@@ -265,12 +269,11 @@ def _language_of(scope: Scope) -> str:
 
 
 def _hinting(send: Send, language: str) -> Send:
-    files = filter(None, (VIEWER_FILE, TEXTS_FILES.get(language)))
-    hints = ", ".join(f"<{file.path}>; rel=preload; as=script" for file in files)
+    hint = f"<{VIEWER_FILES[language].path}>; rel=preload; as=script"
 
     async def hinting(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).append("Link", hints)
+            MutableHeaders(scope=message).append("Link", hint)
         await send(message)
 
     return hinting
