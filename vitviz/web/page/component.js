@@ -4,7 +4,8 @@ const load = __LOAD__;
 const files = __FILES__; // name -> path; viewer, texts: language -> path
 const addressOf = (path) => new URL(path, document.baseURI).href;
 
-// The viewer comes with the texts of the language in which the server names its file in the headers (sending.py).
+// The file of the viewer with the texts of a language: that of the address, or what the browser prefers. The server
+// names the same file in the headers (sending.py), so that it is on its way already.
 const wanted = [new URLSearchParams(location.search).get("lang") ?? "", ...navigator.languages];
 const spoken = wanted
   .flatMap((tag) => [tag, tag.split("-")[0]])
