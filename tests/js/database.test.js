@@ -238,6 +238,7 @@ test("own things are those of the last moment before the page went, while the da
   set.things[1].name = "dog";
   set.card.purpose = "play";
   touch(); // it does not end
+  await new Promise((done) => setTimeout(done, 0)); // its transaction has begun
   shared.database.busy = false;
   const again = await things();
   assert.deepEqual([again.shown(), again.set.card.purpose], ["cup:1,dog:1", "play"]);
@@ -246,6 +247,7 @@ test("own things are those of the last moment before the page went, while the da
   again.set.remove(again.set.things[0]); // the pictures of it do not go to another
   again.set.things[0].name = "hat";
   again.touch();
+  await new Promise((done) => setTimeout(done, 0)); // its transaction has begun
   shared.database.busy = false;
   const third = await things();
   assert.equal(third.shown(), "hat:0,dog:1");
@@ -253,6 +255,7 @@ test("own things are those of the last moment before the page went, while the da
   shared.database.busy = true;
   third.set.clear();
   third.touch();
+  await new Promise((done) => setTimeout(done, 0)); // its transaction has begun
   shared.database.busy = false;
   assert.equal((await things()).shown(), ":0,:0");
   assert.deepEqual(ids(), []);
