@@ -69,12 +69,14 @@ test("texts that the viewer was not brought with are learned once, or asked for 
 
 test("a page with the texts of one language refuses in it, and in another once that has come", async () => {
   const room = (name) => import(pathToFileURL(join(copy, "viewer/text", name)).href);
-  const [{ STRINGS: here }, { languageHere }, { granted, reasonOf }] = await Promise.all(
-    ["strings.js", "learning.js", "refusal.js"].map(room),
+  const [{ STRINGS: here }, { languageHere }, { granted, reasonOf }, { translator }] = await Promise.all(
+    ["strings.js", "learning.js", "refusal.js", "words.js"].map(room),
   );
   const { en, qps } = here;
   Object.assign(here, { en: {}, qps: {} });
   assert.equal(languageHere(), "ko");
+  const t = translator("en");
+  assert.equal(t("tryAgain"), here.ko.tryAgain, "until English has come");
   /** @type {any} */
   let refused = null;
   assert.throws(

@@ -10,14 +10,16 @@ import { filled } from "./particles.js";
 import { STRINGS } from "./strings.js";
 
 /**
- * The function that looks texts up in a language; a text that the language lacks is in English.
+ * The function that looks texts up in a language; a text that the language lacks is in English, or in the language
+ * that the page has.
  * @param {string} language
  * @returns {(key: string, values?: Record<string, *>) => string}
  */
 export function translator(language) {
   const texts = STRINGS[languageOf(language)]; // more can come to them
   return (key, values = {}) => {
-    const text = texts[key] ?? STRINGS.en[key];
+    const text =
+      texts[key] ?? STRINGS.en[key] ?? Object.values(STRINGS).find((one) => Object.hasOwn(one, key))?.[key];
     if (text === undefined) throw new Error("no text named " + key);
     return filled(text, values);
   };
