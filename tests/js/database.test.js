@@ -260,3 +260,17 @@ test("own things are those of the last moment before the page went, while the da
   assert.equal((await things()).shown(), ":0,:0");
   assert.deepEqual(ids(), []);
 });
+
+test("own things are restored from their pictures where the words of another version lie", async () => {
+  const one = tab();
+  one.here();
+  const { set, touch } = await things();
+  set.add(set.things[0], { group: 1, pixels: Uint8Array.of(1, 2, 3), file: null });
+  set.things[0].name = "cup";
+  await touch();
+  const name = Object.keys(one.session).find((item) => item.endsWith("own"));
+  for (const text of ["{", "3", JSON.stringify({ at: Date.now(), things: 3 })]) {
+    one.session.setItem(name, text);
+    assert.equal((await things()).shown(), "cup:1,:0", text);
+  }
+});

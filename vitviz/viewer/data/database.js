@@ -107,6 +107,15 @@ export function oneAfterTheOther(work) {
   };
 }
 
+/** The value of a JSON text; null for a text that another version, or another page of this site, has written. */
+function parsed(text) {
+  try {
+    return JSON.parse(text ?? "null");
+  } catch {
+    return null;
+  }
+}
+
 export class Database {
   #tab = tabName();
   #opened = this.#tab === null ? Promise.resolve(null) : opened().catch(() => null);
@@ -159,8 +168,8 @@ export class Database {
   words(id) {
     if (this.#tab === null) return null;
     const name = NAME + this.#tab + id;
-    const words = JSON.parse(sessionStorage.getItem(name) ?? "null");
-    if (words && words.at + HOUR_MS >= Date.now()) return words;
+    const words = parsed(sessionStorage.getItem(name));
+    if (words?.at + HOUR_MS >= Date.now()) return words;
     sessionStorage.removeItem(name);
     return null;
   }

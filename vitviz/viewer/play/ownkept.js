@@ -59,7 +59,7 @@ export function createKept(set, image) {
 
 /** The things as their words say, which are stored first, with the pictures that were stored for them. */
 function latest(pictured, words) {
-  if (!words) return pictured;
+  if (!Array.isArray(words?.things)) return pictured; // another version may have stored something else
   const stored = pictured?.sees === words.sees ? pictured.things : [];
   const picturesOf = (key) => stored.find((thing) => thing.key === key)?.pictures ?? [];
   return { ...words, things: words.things.map((thing) => ({ ...thing, pictures: picturesOf(thing.key) })) };
