@@ -22,6 +22,7 @@ import {
 } from "../../vitviz/viewer/lessons/own.js";
 import { createCourse, originOf } from "../../vitviz/viewer/lessons/course.js";
 import { createShelf } from "../../vitviz/viewer/lessons/shelf.js";
+import { fitsLink, written } from "../../vitviz/viewer/state/experiment.js";
 import { lessonBook } from "../../vitviz/viewer/state/memory.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { codeOf } from "../../vitviz/viewer/lessons/codes.js";
@@ -66,6 +67,30 @@ test("a lesson survives file and link, letter by letter", () => {
   assert.equal(lessonOfAddress("http://host/?a=1#elsewhere"), null);
 });
 
+test("a view with as much of an experiment as a link can hold is read again", () => {
+  const scattered = Array.from({ length: 144 }, (_, at) => at).filter((at) => at % 2 === 0);
+  const experiment = written([
+    { kind: "remove", patches: scattered },
+    { kind: "replace", patches: scattered.map((at) => at + 1), by: "black" },
+  ]);
+  assert.ok(experiment.length > 300 && fitsLink(experiment), experiment);
+  const selection = {
+    ...view,
+    beside: "experiment",
+    experiment,
+    maps: Array(5).fill("a".repeat(40)).join("."),
+  };
+  const collected = {
+    title: "",
+    steps: [stepOf(selection, { model: "photos", example: "dog" }, Object.keys(selection))],
+  };
+  assert.deepEqual(lessonInFile(fileText(collected)).steps, collected.steps);
+  assert.deepEqual(unpacked(packed(collected)).steps, collected.steps);
+  const book = lessonBook(storageOf(new Map()));
+  createShelf(book, () => null, null).put(/** @type {any} */ (collected));
+  assert.deepEqual(createShelf(book, () => null, null).draft().steps, collected.steps, "after a reload");
+});
+
 test("what is no lesson is refused with a sentence", () => {
   for (const wrong of [null, 3, "x", [], {}, { steps: {} }])
     misfit(() => checkedLesson(wrong), "ownNoLesson");
@@ -80,7 +105,8 @@ test("what is no lesson is refused with a sentence", () => {
     [],
     { model: "photos" },
     { ...view, layer: {} },
-    { ...view, panel: "a".repeat(61) },
+    { ...view, panel: "a".repeat(MOST.value + 1) },
+    { ...view, ["a".repeat(MOST.name + 1)]: 1 },
     { ...view, toString: 1 },
     JSON.parse('{"model": "a", "example": "b", "__proto__": 1}'),
     { ...view, layer: NaN },

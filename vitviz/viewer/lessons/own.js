@@ -2,6 +2,8 @@
  * Own lessons: views that a teacher has collected, with questions; checked, packed into a link, and played.
  */
 
+import { MOST_IN_LINK } from "../state/experiment.js";
+
 export const OWN = "own";
 /** Limits of an own lesson. It comes from files and links, so more is refused with a sentence. */
 export const MOST = {
@@ -11,7 +13,9 @@ export const MOST = {
   question: 300,
   right: 300,
   answer: 600,
-  field: 60,
+  fields: 60,
+  name: 60,
+  value: MOST_IN_LINK,
   file: 200_000,
   link: 8000,
 };
@@ -74,17 +78,17 @@ function checkedStep(step, at) {
   if (!WAYS.includes(way))
     throw new Misfit("ownNoWay", {
       step: at + 1,
-      way: String(way).slice(0, MOST.field),
+      way: String(way).slice(0, MOST.name),
       ways: WAYS.join(", "),
     });
   const fields = Object.entries(view);
-  if (fields.length > MOST.field) throw new Misfit("ownNoView", { step: at + 1 });
+  if (fields.length > MOST.fields) throw new Misfit("ownNoView", { step: at + 1 });
   for (const [name, value] of fields) {
     const short =
       typeof value === "boolean" ||
       Number.isFinite(value) ||
-      (typeof value === "string" && value.length <= MOST.field);
-    if (!short || name.length > MOST.field || Object.hasOwn(Object.prototype, name))
+      (typeof value === "string" && value.length <= MOST.value);
+    if (!short || name.length > MOST.name || Object.hasOwn(Object.prototype, name))
       throw new Misfit("ownNoView", { step: at + 1 });
   }
   const right = textOf(step, "right");
