@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
-import { createCallState } from "../../vitviz/viewer/teaching/calls.js";
+import { createCallState, createCalls } from "../../vitviz/viewer/teaching/calls.js";
 import { createMoments } from "../../vitviz/viewer/teaching/moments.js";
+import { openPage } from "./page.js";
 
 /** An app with a class, which a restart makes forget; `asked` has the requests. */
 function appOf() {
@@ -134,4 +135,36 @@ test("the teacher's device alone remembers when it last heard this run of the ap
   assert.deepEqual(await looks(reloaded, 12), [9, 12]);
   assert.deepEqual(await looks(pupil, 13), [0, 0]);
   assert.deepEqual(await looks(pageOf(app, "word"), 13), [0, 13]); // another device
+});
+
+test("a page that is seen again while a request is out goes on with one request at a time", async (t) => {
+  const { body } = openPage(t);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const [listeners, waiting] = [{}, []];
+  Object.assign(globalThis.document, { addEventListener: (type, listener) => (listeners[type] = listener) });
+  const room = {
+    teacher: "word",
+    voter: "0",
+    answered: null,
+    ask: () => new Promise((done) => waiting.push(done)),
+  };
+  const notebook = guessBook(/** @type {any} */ (STORED()));
+  const app = /** @type {any} */ ({ selection: null, source: null });
+  const moments = createMoments(notebook, true);
+  const calls = createCalls(app, /** @type {any} */ (room), notebook, moments, body, () => {});
+  const rest = async () => {
+    for (let at = 0; at < 10; at++) await null;
+  };
+  t.mock.timers.tick(1);
+  listeners.visibilitychange(); // hidden and seen again
+  listeners.visibilitychange();
+  assert.equal(waiting.length, 3);
+  for (let turn = 0; turn < 4; turn++) {
+    for (const done of waiting.splice(0)) done({ run: "1", call: null, at: 9, since: 0 });
+    await rest();
+    t.mock.timers.tick(4000);
+    await rest();
+    assert.equal(waiting.length, 1);
+  }
+  calls.stop();
 });

@@ -72,7 +72,7 @@ export function createCalls(app, room, notebook, moments, root, render) {
   go.classList.add("vv-main");
   const away = button({ text: "✕", onClick: () => (state.done(), draw()) });
   const banner = el("div", { class: "vv-called", role: "status", hidden: true }, text, go, away);
-  let timer = setTimeout(look, 0);
+  let [timer, turn] = [setTimeout(look, 0), 0];
   document.addEventListener("visibilitychange", again);
   if (!room.teacher) root.append(banner);
   return {
@@ -91,9 +91,10 @@ export function createCalls(app, room, notebook, moments, root, render) {
   }
 
   async function look() {
+    const mine = ++turn; // a page that is seen again looks at once, while an earlier look may be on its way
     const before = [state.call()?.call, moments.since()].join();
     await state.look();
-    if (!root.isConnected) return;
+    if (!root.isConnected || mine !== turn) return;
     if (!document.hidden) timer = setTimeout(look, LOOK_MS);
     if ([state.call()?.call, moments.since()].join() !== before) render();
   }
