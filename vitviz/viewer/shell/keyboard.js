@@ -38,9 +38,10 @@ export function listenToKeys(app, screen, readAloud) {
    * A key is for the viewer in which it is pressed; where nobody else takes it, for the one that was used
    * last.
    */
-  function isMine({ target, key, defaultPrevented }) {
+  function isMine({ target, key, ctrlKey, metaKey, defaultPrevented }) {
     // A dialog has the keyboard to itself: Escape closes it and unpins nothing behind it.
     if (!screen.board || document.querySelector("dialog[open]") || target.closest(FIELDS)) return false;
+    if (target.matches("select") && !ctrlKey && !metaKey) return false; // letters choose in a menu
     if (root.contains(target)) return true;
     if (
       defaultPrevented ||
@@ -55,14 +56,7 @@ export function listenToKeys(app, screen, readAloud) {
 
   /** While x is held the picture is as it was before the experiment. */
   function hold(event) {
-    if (
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      event.repeat ||
-      event.target.matches("select") ||
-      app.bench.list().length === 0
-    )
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || app.bench.list().length === 0)
       return;
     holds = true;
     app.bench.use({ shows: "before" });
