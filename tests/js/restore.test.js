@@ -11,7 +11,7 @@ const MODEL = "photos";
 const EXAMPLE = { link: { model: MODEL, example: "dog" }, photo: { name: "dog.jpg" } };
 
 /** A page with an address in a browser that keeps entries. */
-function page(manifest = EXAMPLE) {
+function page(manifest = /** @type {any} */ (EXAMPLE)) {
   const photos = new PhotoStore();
   const asked = [];
   const tab = { entries: [null], at: 0, moved: () => {} };
@@ -28,7 +28,7 @@ function page(manifest = EXAMPLE) {
   };
   /** @type {any} */
   const app = {
-    source: { manifest },
+    source: manifest && { manifest },
     selection: { panel: "attention", lesson: "", token: 5, pinned: true },
     pointer: { compared: null },
     page: { link: address.read },
@@ -38,11 +38,12 @@ function page(manifest = EXAMPLE) {
       history.settle(true);
     },
   };
-  const screen = /** @type {any} */ ({ live: {}, board: null });
+  const screen = /** @type {any} */ ({ live: {}, board: {} });
   const history = createHistory(app, screen, /** @type {any} */ ({ address }), photos);
-  const restore = createRestore(app, address, history, () => asked.push(tab.at));
+  const restore = createRestore(app, screen, address, history, () => asked.push(tab.at));
   return {
     app,
+    screen,
     photos,
     tab,
     asked,
@@ -75,6 +76,33 @@ test("back within one analysis brings the compared token back", (t) => {
   tab.moved();
   assert.equal(app.pointer.compared, null);
   assert.deepEqual(asked, []);
+});
+
+test("back to the analysis before a failure asks for it again, for a message stands in its place", (t) => {
+  const { app, screen, tab, history, back, asked } = page();
+  t.after(history.stop);
+  history.record();
+  app.select({ panel: "rollout" });
+  history.record();
+  screen.board = null; // another one failed to open
+  back();
+  assert.deepEqual([asked, app.selection.panel, tab.entries[1].selection.panel], [[0], "rollout", "rollout"]);
+});
+
+test("back before anything is shown loads the page anew, for what comes is of another entry", (t) => {
+  const { app, tab, history, back, asked } = page(null);
+  const reloaded = [];
+  const { location } = globalThis;
+  globalThis.location = /** @type {any} */ ({ reload: () => reloaded.push(tab.at) });
+  t.after(() => {
+    history.stop();
+    globalThis.location = location;
+  });
+  const entry = (example) => ({ link: { model: MODEL, example }, photo: "", selection: app.selection });
+  tab.entries = [entry("dog"), entry("cat")];
+  tab.at = 1;
+  back();
+  assert.deepEqual([reloaded, asked, tab.entries[0].link.example], [[0], [], "dog"]);
 });
 
 test("what stands in place of a forgotten photo takes its entry, and the next one follows it", (t) => {

@@ -82,7 +82,7 @@ export function mount(host) {
   const comparisons = createComparisons(app, backend, photos, fetchFile, render);
   const camera = createCamera(app, around, screen, backend.prepare);
   const history = createHistory(app, screen, host, photos);
-  const restore = createRestore(app, address, history, host.reopen ?? null);
+  const restore = createRestore(app, screen, address, history, host.reopen ?? null);
   const second = createSecondSource(app, comparisons.manifestOf, fetchFile, render);
   const liked = createLiked(app, comparisons.manifestOf, fetchFile, render);
   const pointer = createPointer(app, render);

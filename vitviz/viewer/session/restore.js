@@ -10,11 +10,12 @@ const RENEWED_MS = 60_000;
 
 /**
  * @param {import("../main.js").App} app
+ * @param {{board: any}} screen  board: null while nothing is shown, or a message
  * @param {import("../types.js").Address|null} address
  * @param {ReturnType<typeof import("./history.js").createHistory>} history
  * @param {null|(() => void)} reopen  asks the host for what the address is about
  */
-export function createRestore(app, address, history, reopen) {
+export function createRestore(app, screen, address, history, reopen) {
   // what is shown comes anew: the page was reloaded, or the analysis has expired
   let renewed = Boolean(address?.view?.());
   let renewedAt = -Infinity;
@@ -68,8 +69,13 @@ export function createRestore(app, address, history, reopen) {
 
   /** Back or Forward was pressed. */
   function back() {
-    if (!app.source || !address.view()) return;
-    const entry = history.held() ? null : entryOf(app.source.manifest);
+    if (!address.view()) return;
+    if (!app.source) {
+      // What is coming would take the place of this entry; nothing is shown yet that a reload could lose.
+      location.reload();
+      return;
+    }
+    const entry = history.held() || !screen.board ? null : entryOf(app.source.manifest);
     if (entry) {
       app.pointer.compared = entry.with ?? null;
       app.select(entry.selection);
