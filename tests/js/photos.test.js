@@ -12,10 +12,11 @@ const FILE = new Blob(["a"]);
 /** An app in whose panel "explain" a photo is shown, or none. */
 function consentOf(photos, photo, host = { share: () => {} }) {
   const manifest = photo ? { upload: { address: photo.id, name: photo.name } } : {};
-  const app = { source: { manifest }, selection: { panel: "explain" } };
+  const app = { source: { manifest }, selection: { panel: "explain" }, learned: false };
   const did = [];
   const consent = createConsent(app, host, photos, {
     share: async () => did.push("share"),
+    learned: () => app.learned,
     render: () => did.push("render"),
   });
   return { app, consent, did };
@@ -128,6 +129,7 @@ test("while a photo is sent nobody is asked again, until the host has answered o
       sent.push(shown);
       if (fails.now) throw new Error("no server");
     },
+    learned: () => false,
     render: () => {},
   });
   await consent.send();
@@ -146,4 +148,17 @@ test("a photo that is sent twice stands once, and each says when it was kept", (
     photos.all.map(({ kept }) => kept),
     [7],
   );
+});
+
+test("a model that has learned in this page asks for no photo: no host has it", () => {
+  const photos = new PhotoStore();
+  const own = photos.create({ file: FILE, name: "a.jpg" });
+  photos.keep(own);
+  photos.shown = own;
+  const { app, consent } = consentOf(photos, own);
+  app.learned = true;
+  assert.throws(consent.require, { key: "learnedHere" });
+  assert.deepEqual([consent.isAsked(), own.consent], [false, "unasked"]);
+  app.learned = false;
+  assert.throws(consent.require, { key: "needsServer" });
 });

@@ -9,7 +9,7 @@
 import { HERE, notHere } from "../data/files.js";
 import { takesFromOthers, takesTokens } from "../state/experiment.js";
 import { lookOf } from "../maths/look.js";
-import { granted, refusal } from "../text/refusal.js";
+import { LEARNED_HERE, granted, refusal } from "../text/refusal.js";
 import { createLocal, sketch } from "./local.js";
 import { createLocalModels } from "./localmodels.js";
 import { createRemote } from "./remote.js";
@@ -194,7 +194,8 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     try {
       return consent();
     } catch (error) {
-      if (!UNASKED.includes(name) || params.name?.startsWith("explain-")) throw error;
+      const waits = UNASKED.includes(name) && !params.name?.startsWith("explain-");
+      if (!waits || error.key === LEARNED_HERE) throw error;
     }
     return new Promise(() => {}); // the panel asks again when the host has the photo
   }

@@ -4,7 +4,7 @@
  * open is asked about before it is shown, over the picture before it.
  */
 
-import { refusal } from "../text/refusal.js";
+import { LEARNED_HERE, refusal } from "../text/refusal.js";
 
 /** @typedef {ReturnType<typeof createConsent>} Consent */
 
@@ -12,10 +12,11 @@ import { refusal } from "../text/refusal.js";
  * @param {import("../main.js").App} app
  * @param {import("../types.js").Host} host
  * @param {import("../state/photos.js").PhotoStore} photos
- * @param {{share: (photo: import("../state/photos.js").OwnPhoto|null) => Promise<any>, render: () => void}} on
- *   share: sends a photo
+ * @param {{share: (photo: import("../state/photos.js").OwnPhoto|null) => Promise<any>, learned: () => boolean,
+ *   render: () => void}} on
+ *   share: sends a photo; learned: whether a model is shown that has learned in this page
  */
-export function createConsent(app, host, photos, { share, render }) {
+export function createConsent(app, host, photos, { share, learned, render }) {
   const panels = new Set(); // those that need the host for the photo that is shown
   let sending = false;
   let unopened = /** @type {import("../state/photos.js").OwnPhoto|null} */ (null);
@@ -76,8 +77,13 @@ export function createConsent(app, host, photos, { share, render }) {
     render();
   }
 
-  /** Asks unless the visitor has said no, and throws a refusal until the photo may be sent. @returns {never} */
+  /**
+   * Asks unless the visitor has said no, and throws a refusal until the photo may be sent. A model that has learned
+   * in this page is on no host, so nothing is asked.
+   * @returns {never}
+   */
   function require() {
+    if (learned()) throw refusal(LEARNED_HERE);
     mark();
     throw refusal(isRefused() ? "photoKept" : "needsServer");
   }

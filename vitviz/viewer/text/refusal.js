@@ -23,6 +23,9 @@ class Refusal extends Error {
 /** The refusal in a host's reply. @param {any} reply */
 export const refusalOf = (reply) => new Refusal({ ...reply.errors, en: reply.error }, reply);
 
+/** The text that refuses what needs a host for a model that no host has. */
+export const LEARNED_HERE = "learnedHere";
+
 /** A refusal of this page, with one of its texts. @param {string} key */
 export const refusal = (key) =>
   new Refusal(
