@@ -124,6 +124,7 @@ export function mount(host) {
         if (app.selection.beside === KEPT) second.close();
         comparisons.keep(app.source.manifest);
         app.select({ beside: KEPT });
+        render(); // the selection is the same where another one was kept before
       },
     },
     /** The bounds of a selection: source, panels, lessons, and analyses that can be put beside it. */
