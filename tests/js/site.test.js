@@ -282,6 +282,16 @@ test("a viewer that does not come is told, and again to whoever goes on pressing
   assert.equal(note(), "lost");
 });
 
+test("texts that do not come are told, and the viewer hears of it", async () => {
+  const { come, host, opening, note } = opened(["ko.js"]);
+  SITE.languages.ko = "ko.js";
+  come.resolve();
+  await opening;
+  await assert.rejects(host.given.texts("ko"));
+  delete SITE.languages.ko;
+  assert.equal(note(), "lost");
+});
+
 test("what cannot be shown is over: the address is that of the picture that stays", async () => {
   const { did, come, host, opening, press, note } = opened(["cat.js"]);
   come.resolve();

@@ -53,7 +53,11 @@ const readBeside = (path) => load(new URL(path, document.baseURI).href);
  */
 export async function open({ element, strip, site, viewer: given, read = readBeside, more = {} }) {
   const page = document.documentElement;
-  const texts = (name) => read(site.languages[name]);
+  const texts = (name) =>
+    read(site.languages[name]).catch((error) => {
+      bar.say("lost");
+      throw error;
+    });
   const kept = site.links ? new TabPhotos() : null;
   const photos = kept ?? new PhotoStore();
   const own = (file, name = file.name) => photos.create({ file, name });
