@@ -53,6 +53,8 @@ class Photos extends PhotoStore {
   }
 }
 
+const file = (name) => new File(["a"], name);
+
 const MANIFEST = { model: { key: { name: "photos", untrained: false, image_size: null } }, files: {} };
 
 /** A page that shows an example; `answers` are those of the page's own analyses, settled by the test. */
@@ -115,10 +117,31 @@ async function page({ model = "photos", awaited = false } = {}) {
   );
   await turn();
   did.length = 0;
-  return { did, released, answers, photos, head, host, component, learned };
+  return {
+    did,
+    released,
+    answers,
+    photos,
+    head,
+    host,
+    component,
+    learned,
+    /** The server answers with the template of a model. */
+    async come(name, size = null, others = {}) {
+      const model = { key: { name, untrained: false, image_size: size }, ...others };
+      component.props.value = { text: JSON.stringify({ ...MANIFEST, model }) };
+      component.changed();
+      await turn();
+    },
+    /** A photo is analysed in the page, and drawn. */
+    async draws(name) {
+      const taking = head.taker.take(file(name));
+      await turn();
+      answers[name].done(true);
+      await taking;
+    },
+  };
 }
-
-const file = (name) => new File(["a"], name);
 
 test("a photo whose answer comes when an example is shown does not mark the page as its own", async () => {
   const { answers, photos, head, component } = await page();
@@ -183,18 +206,59 @@ test("what is no picture leaves the photo that is drawn, and not one that never 
 });
 
 test("light and dark of a photo whose model the page cannot run: it stays, and the visitor is asked", async () => {
-  const { did, photos, host } = await page({ model: "vit_tiny" });
-  photos.shown = photos.create({ file: file("a.jpg"), name: "a.jpg" });
+  const { did, photos, host, draws, come } = await page();
+  await draws("a.jpg");
+  await come("vit_tiny");
+  did.length = 0;
   await host.look({ inverted: true, stretched: false });
   assert.deepEqual([photos.shown.name, did], ["a.jpg", [["askConsent"]]]);
   photos.leave();
+  await come("vit_tiny");
   await host.look({ inverted: false, stretched: true });
   assert.deepEqual(did.at(-1), ["look", { inverted: false, stretched: true }]);
 });
 
+test("light and dark are of the picture that is drawn, also when another one was refused", async () => {
+  const { did, answers, photos, host, draws, come } = await page();
+  await draws("a.jpg");
+  photos.leave(); // an example was chosen, which the server refuses
+  const looking = host.look({ inverted: false, stretched: true });
+  await turn();
+  answers["a.jpg"].done(true);
+  await looking;
+  assert.deepEqual([photos.shown.name, photos.shown.stretched, did], ["a.jpg", true, []]);
+  photos.leave();
+  await come("photos"); // an example
+  photos.shown = photos.create({ file: file("a.jpg"), name: "a.jpg" }); // Back to the photo, which is refused
+  did.length = 0;
+  await host.look({ inverted: true, stretched: false });
+  host.resize("144");
+  assert.deepEqual(did, [
+    ["look", { inverted: true, stretched: false }],
+    ["resize", "144"],
+  ]);
+});
+
+test("the server's file is not offered while a model is shown that has learned in this page", async () => {
+  const { host, draws, come } = await page();
+  const offered = [];
+  const shows = (name) => {
+    host.adopted(name);
+    offered.push(marks["data-vv-here"]);
+  };
+  await come("photos");
+  shows("cup, pen");
+  shows("");
+  await draws("a.jpg");
+  shows("cup, pen");
+  shows("");
+  assert.deepEqual(offered, [true, false, true, true]);
+});
+
 test("a photo is sent for what it was asked for, whatever is shown meanwhile", async () => {
-  const { did, photos, host, component } = await page({ model: "vit_base" });
-  photos.shown = photos.create({ file: file("a.jpg"), name: "a.jpg" });
+  const { did, photos, host, component, draws, come } = await page();
+  await draws("a.jpg");
+  await come("vit_base");
   host.resize("144");
   const sending = host.share(photos.shown);
   photos.leave();
@@ -204,16 +268,10 @@ test("a photo is sent for what it was asked for, whatever is shown meanwhile", a
 });
 
 test("a photo that stays is shown in another size, and in a larger model, by their weights", async () => {
-  const { did, answers, photos, host, component } = await page();
-  photos.shown = photos.create({ file: file("a.jpg"), name: "a.jpg" });
+  const { did, answers, host, draws, come } = await page();
+  await draws("a.jpg");
   host.resize("144");
   assert.deepEqual(did, [["resize", "144"]]);
-  const come = async (name, size, others) => {
-    const model = { key: { name, untrained: false, image_size: size }, ...others };
-    component.props.value = { text: JSON.stringify({ ...MANIFEST, model }) };
-    component.changed();
-    await turn();
-  };
   const shown = [];
   for (const [name, size, others, address] of [
     ["photos", null, {}, "https://host/a"],

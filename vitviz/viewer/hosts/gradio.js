@@ -138,7 +138,10 @@ export function open(viewer, component, page, texts) {
     again: () => trigger("again"),
     reopen: () => trigger("reopen"),
     go: (href) => location.assign(href), // a lesson continues with another model or picture
-    adopted: nameInMenu,
+    adopted(name) {
+      nameInMenu(name);
+      here(name !== "" || onBoard !== null);
+    },
     filming: (on) => document.getElementById("vv-camera")?.setAttribute("aria-expanded", String(on)),
     entitle: (title) => {
       document.title = title + " · vitviz";
@@ -155,16 +158,16 @@ export function open(viewer, component, page, texts) {
       if (!runs(template.model)) trigger("reopen"); // resets the menu to the model that is shown
     },
     async look(look) {
-      const { shown } = photos;
-      if (!shown) trigger("look", look);
-      else if (!(await take({ ...shown, ...look }))) {
-        photos.shown = shown; // its model is one of the server's
+      const photo = onBoard;
+      if (!photo) trigger("look", look);
+      else if (!(await take({ ...photo, ...look }))) {
+        photos.shown = photo; // its model is one of the server's
         mounted.askConsent();
       }
     },
     resize(size) {
       // a photo that has not left this page is analyzed here in the new size, too
-      if (!photos.shown || runs(template.model)) trigger("resize", size);
+      if (!onBoard || runs(template.model)) trigger("resize", size);
       else {
         wanted = { size };
         mounted.askConsent();
