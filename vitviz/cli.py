@@ -176,7 +176,7 @@ def exercise(argv: Sequence[str]) -> int:
 
 def summary(argv: Sequence[str]) -> None:
     options = Arguments("vitviz summary", description="Print every layer: shape and parameters.")
-    options.add_argument("model", metavar="MODEL", help="as --model of vitviz look; no download")
+    options.add_argument("model", metavar="MODEL", help="as --model of vitviz look; weights of timm are not downloaded")
     _add_weights(options)
     arguments = options.parse_args(argv)
     from .layers import layer_table

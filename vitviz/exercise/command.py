@@ -33,7 +33,8 @@ def exercise(argv: Sequence[str]) -> int:
     doing = options.add_mutually_exclusive_group()
     doing.add_argument("--check", action="store_true", help="check the file, which is run")
     doing.add_argument("--train", action="store_true", help="train the ViT of the file with digits")
-    options.add_argument("--language", metavar="TAG", default="en", help="en or ko (default: en)")
+    choice = f"{' or '.join(languages())} (default: en)"
+    options.add_argument("--language", metavar="TAG", default="en", help=choice)
     arguments = options.parse_args(argv)
     if not spoken(arguments.language):
         options.error(f"--language is one of {', '.join(languages())}, got {arguments.language!r}")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..arguments import Arguments
+from ..languages import languages
 from .site import write_site
 
 DESCRIPTION = """\
@@ -28,7 +29,7 @@ def site(argv: Sequence[str]) -> None:
         "(default: the shipped ones)",
     )
     options.add_argument(
-        "--language", metavar="TAG", help="en or ko (default: that of the visitor's browser)"
+        "--language", metavar="TAG", help=f"{' or '.join(languages())} (default: that of the visitor's browser)"
     )
     options.add_argument(
         "--served",
