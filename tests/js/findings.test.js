@@ -91,7 +91,7 @@ test("positions have learned rows and columns where these are more alike than th
   const say = (similar, token = 1, language = "en") => positionsFinding(app(language), similar, token);
   assert.match(
     say([1, 0.4, 0.6, 0.1]),
-    /^Nobody told it .* more like it \(0.50\) than all others \(0.10\)\.$/,
+    /^Training has put .* more like it \(0.50\) than all others \(0.10\)\.$/,
   );
   assert.match(
     say([1, 0.1, 0.1, 0.1]),
@@ -99,7 +99,7 @@ test("positions have learned rows and columns where these are more alike than th
   );
   assert.match(
     say([1, 0.4, 0.6, 0.1], 1, "ko"),
-    /스스로 배웠습니다\. .*자리\(0.50\)가 나머지\(0.10\)보다 이 자리를 더 닮았습니다\.$/,
+    /학습이 이 숫자에 .*담았습니다\. .*자리\(0.50\)가 나머지\(0.10\)보다 이 자리를 더 닮았습니다\.$/,
   );
   assert.equal(say([1, 0.4, 0.6, 0.1], 0), "", "CLS has no place");
   assert.equal(say(null), "");
@@ -401,8 +401,8 @@ test("positions of the fixed formula were given and not learned", () => {
     ),
     /^Nobody taught it this and it did not learn it: a fixed formula/,
   );
-  assert.match(say([given[0], given[1] - 0.02, ...given.slice(2)], 8), /it learned it/);
-  assert.match(say(given, 16), /it learned it|has not learned/);
+  assert.match(say([given[0], given[1] - 0.02, ...given.slice(2)], 8), /Training has put/);
+  assert.match(say(given, 16), /Training has put|has not learned/);
 });
 
 test("no word in a finding needs a card, but the name of CLS", () => {
