@@ -12,6 +12,7 @@ import time
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,7 +20,7 @@ from tests.running import until
 from vitviz.errors import VitvizError
 from vitviz.web.host import limits
 from vitviz.web.store import cache as cache_module
-from vitviz.web.store.cache import BLOCK_BYTES, PREFIX, Cache
+from vitviz.web.store.cache import BLOCK_BYTES, MARK, PREFIX, Cache
 from vitviz.web.store.store import ExpiredError
 
 LONG_AGO = limits.CACHE_AGE_SECONDS + 100
@@ -45,6 +46,13 @@ def put(path: Path, age: float = 0, size: int = 3) -> Path:
 def aged(path: Path, age: float) -> Path:
     os.utime(path, (time.time() - age,) * 2)
     return path
+
+
+def left_by_another(base: Path) -> Path:
+    """The folder of a cache whose process has ended."""
+    folder = base / f"{PREFIX}killed_1"
+    (folder / MARK).mkdir(parents=True)
+    return folder
 
 
 def test_an_address_longer_than_any_path_is_none(cache):
@@ -261,7 +269,7 @@ def test_a_folder_that_cannot_be_made_again_closes_no_file_of_others(cache, monk
     def fails(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    cache.folder.rmdir()
+    shutil.rmtree(cache.folder)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "mkdir", fails)
         with pytest.raises(VitvizError, match="cannot keep anything"):
@@ -276,9 +284,12 @@ def test_a_folder_that_cannot_be_made_again_closes_no_file_of_others(cache, monk
 
 def test_a_folder_that_somebody_deleted_is_made_again_and_held(base, cache):
     for _ in range(2):  # also if it was measured a moment ago
-        cache.folder.rmdir()
+        shutil.rmtree(cache.folder)
         cache.check_room()
-        assert cache.folder.is_dir()
+        assert (cache.folder / MARK).is_dir()
+    (cache.folder / MARK).rmdir()  # as a cleaner of empty folders does
+    cache.check_room()
+    assert (cache.folder / MARK).is_dir()
     aged(cache.folder, LONG_AGO)
     Cache(base).sweep()
     assert cache.folder.is_dir()
@@ -315,8 +326,8 @@ def test_what_a_killed_process_left_is_deleted_by_the_next_and_a_live_one_is_lef
 
 def test_what_a_killed_process_left_makes_room_before_anything_is_written(base, monkeypatch):
     """An app that was killed on a full disk could not start again: its own files filled it."""
-    left = put(base / f"{PREFIX}killed" / "a" / "photo.jpg", LONG_AGO)
-    aged(base / f"{PREFIX}killed", LONG_AGO)
+    left = put(left_by_another(base) / "a" / "photo.jpg", LONG_AGO)
+    aged(left.parent.parent, LONG_AGO)
     make = tempfile.mkdtemp
 
     def on_a_full_disk(**options):
@@ -329,13 +340,96 @@ def test_what_a_killed_process_left_makes_room_before_anything_is_written(base, 
     assert [*base.iterdir()] == [cache.folder]
 
 
-def test_files_of_other_programs_are_never_touched(base, cache):
-    others = [put(base / name / "photo.jpg", LONG_AGO) for name in ("0a1b2c", "vitviz")]
-    others += [put(base / "tmpabc", LONG_AGO), put(base / f"{PREFIX}file", LONG_AGO)]
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("0a1b2c", "vitviz", "vitviz-models", "vitviz-cat-tiny-cls", "vitviz-ray-0a1b2c3d"),
+        *(PREFIX, f"{PREFIX}0a1b2c3d4", f"{PREFIX}0A1B2C3D", f"x{PREFIX}0a1b2c3d"),
+    ],
+)
+def test_files_of_other_programs_are_never_touched(base, cache, name):
+    """`vitviz-` and anything was enough: a folder of models, or what `vitviz look` wrote."""
+    others = [put(base / name / "photo.jpg", LONG_AGO), put(base / "tmpabc", LONG_AGO)]
+    others += [put(base / f"{PREFIX}0a1b2c3e", LONG_AGO)]  # a file
+    others += [put(base / f"{PREFIX}0a1b2c3f" / "photo.jpg", LONG_AGO)]  # our name, not our mark
+    (base / name / MARK).mkdir()
     for folder in base.iterdir():
         aged(folder, LONG_AGO)
     cache.sweep()
+    Cache(base)
     assert all(path.exists() for path in others)
+
+
+def test_a_link_of_our_name_is_not_followed(base, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    photo = put(elsewhere / "photo.jpg", LONG_AGO)
+    (elsewhere / MARK).mkdir()
+    aged(elsewhere, LONG_AGO)
+    link = base / f"{PREFIX}0a1b2c3d"
+    link.symlink_to(elsewhere)
+    os.utime(link, (0, 0), follow_symlinks=False)
+    Cache(base)
+    assert photo.exists()
+
+
+@pytest.mark.parametrize("name", ["vitviz-cache", "vitviz-pictures", f"{PREFIX}0a1b2c3d"])
+def test_a_given_folder_with_a_name_like_ours_is_the_base(base, name):
+    """Its parent was taken, and what lay there under such a name deleted."""
+    given = base / name
+    given.mkdir()
+    other = put(base / "vitviz-models" / "a.safetensors", LONG_AGO)
+    aged(other.parent, LONG_AGO)
+    assert Cache(given).folder.parent == given
+    assert other.exists()
+
+
+def test_a_folder_of_another_user_keeps_no_app_from_starting(base, monkeypatch):
+    left, stat = left_by_another(base), Path.stat
+    aged(left, LONG_AGO)
+
+    def refused(path, **options):
+        if path.parent == left:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return stat(path, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", refused)
+        Cache(base)
+    assert left.is_dir()
+
+
+def test_an_app_in_the_process_of_one_that_has_ended_has_the_same_base(base):
+    """The environment still names the folder of the first."""
+    first = Cache(base)
+    first.delete()
+    assert Cache(first.folder).folder.parent == base
+
+
+def test_a_deletion_that_breaks_off_is_done_again(base, monkeypatch):
+    left = left_by_another(base)
+    photo = put(left / "a" / "photo.jpg", LONG_AGO)
+    aged(left, LONG_AGO)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            Cache(base)
+    assert photo.exists()
+    Cache(base)
+    assert not left.exists()
+
+
+def test_a_folder_that_cannot_be_marked_stops_the_start_with_a_sentence(base, monkeypatch):
+    make = Path.mkdir
+
+    def on_a_full_disk(path, *given, **options):
+        if path.name == MARK:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        make(path, *given, **options)
+
+    monkeypatch.setattr(Path, "mkdir", on_a_full_disk)
+    with pytest.raises(VitvizError, match="cannot be used: No space left on device"):
+        Cache(base)
+    assert not [*base.iterdir()]
 
 
 def test_at_the_end_nothing_is_left(cache):
@@ -381,10 +475,10 @@ def test_folders_that_were_left_empty_are_swept(cache):
     for name in ("failed", "filled"):
         (cache.folder / name).mkdir()
     put(cache.folder / "filled" / "a.png")
-    for name in ("failed", "filled"):
+    for name in ("failed", "filled", MARK):
         aged(cache.folder / name, A_WHILE_AGO)
     cache.sweep()
-    assert [path.name for path in cache.folder.iterdir()] == ["filled"]
+    assert {path.name for path in cache.folder.iterdir()} == {"filled", MARK}
 
 
 def test_who_writes_fast_does_not_exceed_the_bound_until_the_next_measurement(cache, monkeypatch):

@@ -8,6 +8,7 @@ import errno
 import logging
 import math
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -28,7 +29,9 @@ try:
 except ImportError:  # Windows: see `_abandoned`
     fcntl = None  # type: ignore[assignment]  # a checker on Linux knows the module alone
 
-PREFIX = "vitviz-"
+PREFIX = "vitviz-cache-"
+NAME = re.compile(rf"{PREFIX}[a-z0-9_]{{8}}")  # as `mkdtemp` makes it
+MARK = "cache-of-vitviz"  # an empty folder in ours; a name alone could be that of anybody's folder
 BLOCK_BYTES = 4096  # file systems give a file, and its folder, whole blocks
 NO_ROOM, NO_WRITING = Message("web.no_room"), Message("web.no_writing")
 UNWRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)  # a disk mounted anew, a locked folder
@@ -46,8 +49,9 @@ class _File(NamedTuple):
 class Cache:
     """A `Store` in a folder, for uploads and files made from them, kept for about an hour.
 
-    The process locks the folder as long as it runs. A folder of ours without a lock belongs to an
-    ended process, and the next process deletes it. Files of other programs are never touched.
+    The process locks the folder as long as it runs, and marks it. A marked folder without a lock
+    belongs to an ended process, and the next process deletes it. Files of other programs are never
+    touched.
     """
 
     def __init__(self, base: str | Path) -> None:
@@ -55,22 +59,26 @@ class Cache:
 
         Raises `VitvizError` if that fails.
         """
-        given = Path(base).resolve()
-        self._base = given.parent if given.name.startswith(PREFIX) else given
-        try:
-            self._base.mkdir(parents=True, exist_ok=True)
-            _delete_abandoned(self._base)  # first: a killed app may have filled the disk
-            self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._base))
-        except OSError as error:
-            where = f"the folder {self._base} for pictures cannot be used: {error.strerror}"
-            raise VitvizError(f"{where}; GRADIO_TEMP_DIR names another") from error
         self._handle: int | None = None
         self._lock = threading.Lock()
         self._due = threading.Event()  # for a sweep
         self._measured = float("-inf")
         self._written = 0  # bytes since the last measurement
         self._oldest = 0.0  # age of the oldest file that the last sweep left
-        self.hold()
+        given = Path(base).resolve()
+        self._base = given.parent if _is_of_app(given) else given
+        try:
+            self._base.mkdir(parents=True, exist_ok=True)
+            _delete_abandoned(self._base)  # first: a killed app may have filled the disk
+            self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._base))
+            try:
+                self.hold()
+            except OSError:
+                _delete(self.folder)
+                raise
+        except OSError as error:
+            where = f"the folder {self._base} for pictures cannot be used: {error.strerror}"
+            raise VitvizError(f"{where}; GRADIO_TEMP_DIR names another") from error
 
     def put(self, data: bytes, name: str) -> str:
         return self.put_all([(data, name)])[0]
@@ -142,12 +150,16 @@ class Cache:
                 self._handle = os.open(self.folder, os.O_RDONLY) if fcntl else None
                 if self._handle is not None:
                     fcntl.flock(self._handle, fcntl.LOCK_EX)
+                with suppress(FileNotFoundError):  # deleted again meanwhile
+                    (self.folder / MARK).mkdir(exist_ok=True)  # locked before: it is in use
 
     def _held(self) -> bool:
-        """Whether the folder exists and is the locked folder."""
+        """Whether the folder exists, is the locked folder, and has its mark."""
         try:
             there = self.folder.stat()
         except FileNotFoundError:
+            return False
+        if not _is_marked(self.folder):
             return False
         return not fcntl or (
             self._handle is not None and os.path.samestat(os.fstat(self._handle), there)
@@ -226,7 +238,9 @@ class Cache:
         self._oldest = oldest
         filled = {file.folder for file in files}
         for inner in self.folder.iterdir():
-            if str(inner) not in filled and _age(inner) > limits.CACHE_SWEEP_SECONDS:
+            if inner.name == MARK or str(inner) in filled:
+                continue
+            if _age(inner) > limits.CACHE_SWEEP_SECONDS:
                 with suppress(OSError):  # it is no folder, or not empty
                     inner.rmdir()
 
@@ -250,7 +264,7 @@ class Cache:
 
     def delete(self) -> None:
         """Delete the folder, when the app ends."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _delete(self.folder)
 
 
 def refusal_of(error: BaseException) -> VitvizError | None:
@@ -277,11 +291,36 @@ def _most(limit: int, ours: int, spare: float) -> float:
     return min(limit, available - min(limit * limits.CACHE_MEASURE_SHARE, available / 2))
 
 
+def _is_of_app(folder: Path) -> bool:
+    """Whether a folder is that of a cache, or had the name of one and is gone."""
+    if not NAME.fullmatch(folder.name):
+        return False
+    return _is_marked(folder) or not os.path.lexists(folder)
+
+
+def _is_marked(folder: Path) -> bool:
+    try:
+        return (folder / MARK).is_dir() and not folder.is_symlink()
+    except PermissionError:  # the folder of another user
+        return False
+
+
 def _delete_abandoned(base: Path, but: Path | None = None) -> None:
     """Delete the folders of ended processes."""
     for other in base.glob(f"{PREFIX}*"):
-        if other != but and _abandoned(other):
-            shutil.rmtree(other, ignore_errors=True)
+        if other != but and _is_of_app(other) and _abandoned(other):
+            _delete(other)
+
+
+def _delete(folder: Path) -> None:
+    """Delete a folder of ours, its mark last: a deletion that is broken off is done again."""
+    with suppress(OSError):  # it is gone
+        for inner in folder.iterdir():
+            if not inner.is_dir() or inner.is_symlink():
+                inner.unlink(missing_ok=True)
+            elif inner.name != MARK:
+                shutil.rmtree(inner, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _abandoned(folder: Path) -> bool:
