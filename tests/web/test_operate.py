@@ -215,6 +215,20 @@ def test_strokes_leave_nothing_behind_and_can_be_asked_about_for_ever(desk, monk
     assert "data" in desk.ask("late", {**asked(now, changes[-1]), "name": "features"})
 
 
+def test_a_changed_pass_is_stored_only_where_the_disk_has_room(desk, monkeypatch) -> None:
+    """Each question about other interventions stored one more, whatever the disk had left."""
+    now, change = shown(desk), {"kind": "remove", "patches": [3]}
+    question = {**asked(now, change), "name": "features"}
+    before = {*Path(desk._store.folder).rglob("*.*")}
+    with monkeypatch.context() as patch:
+        patch.setattr(limits, "DISK_RESERVE_BYTES", 10**18)
+        assert "no room for another analysis" in desk.ask("late", question)["error"]
+    assert {*Path(desk._store.folder).rglob("*.*")} == before
+    assert "data" in desk.ask("late", question)
+    monkeypatch.setattr(limits, "DISK_RESERVE_BYTES", 10**18)
+    assert "data" in desk.ask("late", question)  # what is there is read
+
+
 def test_nothing_is_changed_by_nothing(desk) -> None:
     now = shown(desk)
     again = operate(desk, now)

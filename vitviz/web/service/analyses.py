@@ -269,8 +269,8 @@ class Analyses:
 
     def saved(self, ref: PassRef) -> bytes:
         """The saved analysis of a pass. It is made at the first question about the pass, and again
-        after it was deleted. Raises `VitvizError` if that is refused, and `ExpiredError` if the id
-        is forgotten or the photo was deleted, too.
+        after it was deleted. Raises `VitvizError` if that is refused or the disk is full, and
+        `ExpiredError` if the id is forgotten or the photo was deleted, too.
         """
         known = self.known(ref.id)
         address = self._operated.get(ref.key) if ref.changes else known.analysis
@@ -283,6 +283,7 @@ class Analyses:
             saved = self._made_again(known.shown)
             self._kept[ref.id] = known._replace(analysis=self._store.put(saved, SAVED))
             return saved
+        self._store.check_room()
         result = self._engine.run(self.operation(ref, wanted="saved"))
         if result.refused:
             raise VitvizError(result.refused.text)
