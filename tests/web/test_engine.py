@@ -16,6 +16,7 @@ from PIL import Image
 import vitviz
 from tests.desks import encoded, models_of
 from tests.running import ROOT
+from vitviz.errors import VitvizError
 from vitviz.languages import say
 from vitviz.model.key import ModelKey
 from vitviz.payload import pack
@@ -28,6 +29,7 @@ from vitviz.web.compute.orders import LateOrder, OperateOrder, Order, Refusal, R
 from vitviz.web.compute.turns import Turns, computing
 from vitviz.web.host import limits
 from vitviz.web.host.error_messages import in_each
+from vitviz.web.host.settings import Settings
 from vitviz.web.service.replies import Shown
 from vitviz.web.service.service import Service
 from vitviz.web.store.cache import Cache
@@ -320,6 +322,20 @@ def test_heavy_work_leaves_a_place_for_light_work(models, monkeypatch, limit, ex
         assert fulfil(LateOrder(name="filters", saved=saved, model=CLS), models).refused is None
     assert fulfil(plain, models).refused is None
     assert fulfil(operated, models).refused is None
+
+
+@pytest.mark.parametrize("passes", [1, 2, 5])
+def test_heavy_work_has_all_places_but_one_of_those_that_a_host_sets(monkeypatch, passes):
+    """The number was that of the cores, read before the settings of the host."""
+    for name in ("COMPUTING", "WORKERS"):
+        monkeypatch.setattr(limits, name, getattr(limits, name))  # put back afterwards
+    monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
+    Settings(passes=passes).apply()
+    with ExitStack() as heavy:
+        for _ in range(max(1, passes - 1)):
+            heavy.enter_context(fulfilment._leaving_room(None, limits.MANY_PASSES))
+        with pytest.raises(VitvizError, match="computes for many others"):
+            heavy.enter_context(fulfilment._leaving_room(None, limits.MANY_PASSES))
 
 
 def test_fooling_the_model_is_work_of_many_passes(models, monkeypatch):

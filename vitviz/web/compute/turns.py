@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
@@ -17,7 +17,8 @@ ASKING: ContextVar[str] = ContextVar("asking", default="")
 
 
 class Turns:
-    """`places` can be taken at a time, and `line` further callers can wait for one.
+    """`places` can be taken at a time, a number or a function that gives it, and `line` further
+    callers can wait for one.
 
     A free place goes to the address with the fewest places. Among addresses with equally many it
     goes to the one with the largest wait / sqrt(length of its turns), where the wait counts from
@@ -29,8 +30,9 @@ class Turns:
     a full line the last caller of the address that has the most gives way to one that has fewer.
     """
 
-    def __init__(self, places: int, line: int) -> None:
-        self._places, self._line = places, line
+    def __init__(self, places: int | Callable[[], int], line: int) -> None:
+        self._places = places if callable(places) else lambda: places
+        self._line = line
         self._changed = threading.Condition()
         self._waiting: list[_Caller] = []
         self._inside: Counter[str] = Counter()  # callers that have a place, by address
@@ -43,7 +45,7 @@ class Turns:
         """
         caller = _Caller(ASKING.get())
         with self._changed:
-            if len(self._waiting) + self._inside.total() >= self._places + self._line:
+            if len(self._waiting) + self._inside.total() >= self._places() + self._line:
                 self._give_way(caller.address, refusal)
             self._waiting.append(caller)
             self._fill()
@@ -91,7 +93,7 @@ class Turns:
             waited = now - max(caller.came, last.ended)
             return self._inside[caller.address], -waited / last.seconds**0.5
 
-        while self._waiting and self._inside.total() < self._places:
+        while self._waiting and self._inside.total() < self._places():
             caller = min(self._waiting, key=rank)
             caller.has_place = True
             self._waiting.remove(caller)
