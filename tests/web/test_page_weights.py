@@ -4,8 +4,11 @@ import json
 from dataclasses import replace
 from types import SimpleNamespace
 
+import anyio
+import httpx
 import pytest
 import torch
+from anyio import to_thread
 from safetensors import safe_open
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
@@ -211,3 +214,17 @@ def test_what_the_offer_says_of_a_photo_is_true(options, offers, tmp_path, monke
     service = SimpleNamespace(menu=Menu(settings.models), digits=None)
     wide = _in_page(settings, service, {}, None)["wide"]
     assert wide == ({"name": WIDE, "megabytes": WIDE_MEGABYTES} if offers else None)
+
+
+def test_who_waits_for_weights_takes_no_thread_that_answers_others(lent):
+    """Forty who waited for a model to be loaded kept everybody from documents and files."""
+    app = Starlette(routes=[weights_route(lent)])
+
+    async def ask():
+        threads = to_thread.current_default_thread_limiter()
+        threads.total_tokens = 1
+        async with threads, httpx.AsyncClient(transport=httpx.ASGITransport(app)) as client:
+            with anyio.fail_after(20):
+                return await client.get(f"http://localhost/{WEIGHTS}?model=tiny-cls")
+
+    assert anyio.run(ask).content == lent.get(CLS).data

@@ -9,6 +9,8 @@ from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
@@ -119,8 +121,14 @@ def weights_route(weights: PageWeights) -> Route:
     """The route of `WEIGHTS`: models that are not shipped, or of another size. Browsers keep the
     file, and ask with its tag whether it is still the same.
     """
+    # Who waits for a model to be loaded must not occupy the threads that answer all others; one is
+    # left for those whose file is there, or who find the line full.
+    waiting = CapacityLimiter(1 + limits.OPERATING_LINE + 1)
 
-    def answer(request: Request) -> Response:
+    async def answer(request: Request) -> Response:
+        return await run_sync(sent, request, limiter=waiting)
+
+    def sent(request: Request) -> Response:
         given = request.query_params
         size = read_size(given["size"]) if given.get("size") else None
         file = weights.get(ModelKey(given.get("model", ""), image_size=size))
