@@ -5,6 +5,7 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -107,6 +108,36 @@ def test_no_visitor_reads_where_the_hosts_files_are(tmp_path, monkeypatch, caplo
     assert str(path) in caplog.text  # the host reads it
     with pytest.raises(WeightsError, match=str(path)):  # and at the start, too
         Models([str(path)])
+
+
+@pytest.mark.parametrize("form", ["{}", "{}/", "local-dir:{}", "~/secret/tiny-cls"])
+@pytest.mark.parametrize("deleted", ["the file", "the folder"])
+def test_no_visitor_reads_where_the_hosts_folders_are(tmp_path, monkeypatch, caplog, form, deleted):
+    """Only the path as the host had written it was noticed in a sentence."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / "secret" / "tiny-cls"
+    folder.mkdir(parents=True)
+    file = save_tiny(folder, "cls")
+    monkeypatch.setattr(limits, "MODELS_BYTES", 1)
+    models = Models([form.format(folder), str(save_tiny(tmp_path, "grey"))])
+    file.unlink()
+    if deleted == "the folder":
+        folder.rmdir()
+    else:
+        (folder / "config.json").write_text("{}")
+    with pytest.raises(WeightsError) as error:
+        models.get(ModelKey("tiny-cls"))
+    assert error.value.message.key == "web.model_gone"
+    assert "secret" in caplog.text
+
+
+def test_what_a_file_of_the_hosts_cannot_do_is_said_though_it_is_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MODELS_BYTES", 1)
+    models = Models([str(save_tiny(tmp_path, name)) for name in ("cls", "grey")])
+    refusal = WeightsError("the device 'cuda' cannot be used: it has no memory left")
+    monkeypatch.setattr(module, "load_key", Mock(side_effect=refusal))
+    with pytest.raises(WeightsError, match="no memory left"):
+        models.get(ModelKey("tiny-cls"))
 
 
 def test_a_folder_of_the_hosts_is_on_the_menu_by_its_name(loads):

@@ -29,6 +29,7 @@ from ...model.weights import (
     list_models,
     load_key,
 )
+from ...whole import at_home
 from ..host import limits
 from .turns import Turns
 
@@ -48,12 +49,15 @@ class Menu:
         """
         self._sources: dict[str, str] = {}
         self._own = frozenset(added)
+        self._on_disk: set[str] = set()  # the keys of the host's files and folders
         for source in added:
             name = _name_of(source)
             key, count = name, 2
             while key in self._sources:
                 key, count = f"{name} ({count})", count + 1
             self._sources[key] = source
+            if _is_on_disk(source):
+                self._on_disk.add(key)
         for name in (*list_models(), *list_heads()):
             self._sources.setdefault(name, name)
         if not self._sources:
@@ -252,16 +256,17 @@ class Models(Menu):
         return key
 
     def _load(self, key: ModelKey) -> LoadedModel:
-        """Load a model. Errors about a file of the host do not contain its path."""
+        """Load a model. Errors about a file of the host do not contain its path, in any form."""
         source, name = self._sources[key.name], key.name
         side = CURATED[name].image_size if name in CURATED else None
         size = key.image_size or (None if side is None else (side, side))
+        options = self._options.get(source, {})
         try:
-            options = self._options.get(source, {})
             wanted = replace(key, name=source, image_size=size)
             loaded = load_key(wanted, device=self._device, **options)
         except WeightsError as error:
-            if self._starting or source == name or source not in error.message:
+            gone = not is_file(source) or _tells_place(error.message, source, options)
+            if self._starting or name not in self._on_disk or not gone:
                 raise
             log.exception("%s cannot be loaded", source)
             raise WeightsError(Message("web.model_gone", name=name)) from error
@@ -272,11 +277,24 @@ class Models(Menu):
 
 def _name_of(source: str) -> str:
     """The name of a host's model on the menu, without its path."""
+    return name_of(Path(source.removeprefix(LOCAL))) if _is_on_disk(source) else source
+
+
+def _is_on_disk(source: str) -> bool:
+    """Whether a host's model is a file or a folder, and neither a shipped one nor of a network."""
     if source in (*list_models(), *list_heads()):
-        return source
-    if not (is_file(source) or source.startswith(LOCAL)):
-        return source
-    return name_of(Path(source.removeprefix(LOCAL)))
+        return False
+    return is_file(source) or source.startswith(LOCAL)
+
+
+def _tells_place(text: str, source: str, options: Mapping[str, Any]) -> bool:
+    """Whether a sentence names the file of a model, or one among the arguments of `load`; some
+    sentences cut a path behind 80 letters.
+    """
+    more = (value for value in options.values() if isinstance(value, str | Path))
+    given = (source.removeprefix(LOCAL), *more)
+    paths = {form for one in given for form in (Path(one), at_home(one))}
+    return any(len(path.parts) > 1 and str(path)[:80] in text for path in paths)
 
 
 def read_title(path: Path) -> str | None:
