@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -249,6 +250,13 @@ def test_a_site_is_replaced_and_nothing_else_is(deit: Path, tmp_path: Path) -> N
     (hostile / LIST).write_text(json.dumps(["../other/files/mine.txt", LIST]))
     write_site(hostile, [str(deit)])
     assert (other / "files/mine.txt").read_text() == "kept"
+
+
+def test_an_error_without_a_number_is_told_by_its_text(tmp_path: Path, monkeypatch) -> None:
+    """A full folder for temporary files was told as "cannot be written: None"."""
+    monkeypatch.setattr("vitviz.site.site._claimed", Mock(side_effect=OSError("it is full")))
+    with pytest.raises(VitvizError, match=r"cannot be written: it is full$"):
+        write_site(tmp_path / "site", ["mnist-none"])
 
 
 def test_a_site_that_cannot_be_written_leaves_the_one_before(

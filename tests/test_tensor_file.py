@@ -1,7 +1,9 @@
 """Files of tensors: they are read as they were written, and a failed write leaves no file."""
 
+import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -75,10 +77,32 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, monke
         raise safetensors.SafetensorError("no space left")
 
     monkeypatch.setattr(safetensors.torch, "save_file", full)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(OSError, match="no space left") as caught:
         write_tensors(path, {"a": torch.ones(2)}, {})
+    assert caught.value.errno == errno.EIO
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["x.safetensors"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
+def test_a_file_that_the_system_refuses_raises_its_error(tmp_path: Path) -> None:
+    """It had no number, so nobody told a full disk from other errors, or read None."""
+    import resource
+
+    path = tmp_path / "x.safetensors"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # the write fails instead
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(OSError, match="too large") as caught:
+            write_tensors(path, {"a": torch.ones(2)}, {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    error = caught.value
+    assert (error.errno, error.strerror) == (errno.EFBIG, os.strerror(errno.EFBIG))
+    assert error.filename == str(path)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_several_write_the_same_file_and_each_writes_it_whole(tmp_path: Path) -> None:

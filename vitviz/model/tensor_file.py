@@ -1,6 +1,8 @@
 """.safetensors files of ours: checkpoints, films and analyses, written whole or not at all."""
 
+import errno
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,8 +25,16 @@ def write_tensors(
         try:
             save_file(whole, partial, metadata=dict(metadata))
         except SafetensorError as error:  # a full disk, for example
-            raise OSError(str(error)) from error
+            raise _of_system(str(error), path) from error
         partial.chmod(mode)
+
+
+def _of_system(text: str, path: str | Path) -> OSError:
+    """The error of the system that safetensors tells of in a text; `EIO` where it tells of none."""
+    if found := re.search(r"([^:]+) \(os error (\d+)\)", text):
+        number = int(found[2])
+        return OSError(number, found[1].strip(), str(path), number)  # the last for Windows alone
+    return OSError(errno.EIO, text, str(path))
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:

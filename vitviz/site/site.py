@@ -95,7 +95,7 @@ def write_site(
             report = _written(_Writer(partial), offered, examples, language, served)
             _replaced(folder, partial, old)
     except OSError as error:
-        raise VitvizError(f"{folder} cannot be written: {error.strerror}") from error
+        raise VitvizError(f"{folder} cannot be written: {error.strerror or error}") from error
     finally:
         if new:
             with suppress(OSError):  # it holds the site
