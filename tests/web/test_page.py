@@ -9,7 +9,7 @@ from pathlib import Path
 
 import gradio as gr
 import pytest
-from gradio.data_classes import FileData
+from gradio.data_classes import FileData, ImageData
 
 from tests.running import ROOT, save_tiny
 from vitviz.errors import VitvizError, WeightsError
@@ -20,7 +20,9 @@ from vitviz.web.compute.orders import Refusal
 from vitviz.web.host import limits
 from vitviz.web.page.build import given_of, key_of, places
 from vitviz.web.page.components import Manifest
+from vitviz.web.page.gradio_inside import PhotoInput
 from vitviz.web.page.sending import thumbnail_file
+from vitviz.web.service.beside import picked
 from vitviz.web.service.replies import Answered, Left, Refused, Shown, Stored, Unchanged
 from vitviz.web.store.examples import EXAMPLES
 from vitviz.web.store.store import Upload
@@ -131,6 +133,24 @@ def test_what_a_viewer_sends_as_a_drawing_can_be_anything():
     for wrong in (*wrong_ones, {"first": False}):
         with pytest.raises(VitvizError, match="Upload the picture itself"):
             given_of(wrong)
+
+
+@pytest.mark.parametrize("name", ["/srv/ada/vitviz/a.png", "C:\\Users\\Ada\\a.png", ""])
+@pytest.mark.parametrize("way", ["the viewer", "the picture input", "beside"])
+def test_the_name_of_a_picture_has_no_folders_whichever_way_it_comes(tmp_path, name, way):
+    """The alias of a folder became its path, which was cut so that no alias took its place."""
+    file = tmp_path / "a.png"
+    file.touch()
+    sent = {"path": str(file), "name": name}
+    if way == "the viewer":
+        upload = given_of({**sent, "first": True}).upload
+    elif way == "the picture input":
+        photo = PhotoInput()
+        photo.GRADIO_CACHE = str(tmp_path)
+        upload = photo.preprocess(ImageData(path=str(file), orig_name=name))
+    else:
+        upload = picked(sent, SHOWN, ()).photo
+    assert upload == Upload(str(file), "a.png")
 
 
 def test_the_controls_name_a_model_and_what_is_shown_its_size():

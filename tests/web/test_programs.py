@@ -238,6 +238,7 @@ MARK = {"meta": {"_type": "gradio.FileData"}}
     ("asked", "says"),
     [
         ({"photo": "https://example.com/a.png"}, "This picture is not here"),
+        ({"photo": "http://["}, "This picture is not here"),
         ({"photo": {"path": "http://127.0.0.1:9/a.png"}}, "This picture is not here"),
         ({"photo": {"path": "http://127.0.0.1:9/a.png", **MARK}}, "Upload the picture itself"),
         ({"photo": {"path": "", "url": "data:image/png;base64,aGVsbG8="}}, "A picture is needed"),
@@ -322,6 +323,7 @@ def test_the_tools_have_the_names_of_the_endpoints(url):
     said = tools["explain"].inputSchema["properties"]["photo"]["description"]
     assert "at most 32 MB and 64 megapixels" in said
     assert said.count(" MB ") == 2
+    assert f"over HTTP within the {limits.BODY_BYTES // 1000} kB of a request" in said
 
 
 def test_a_survey_is_that_of_python_and_goes_on_after_a_broken_picture(client, model, picture):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ import vitviz
 from tests.desks import encoded
 from tests.models import photo
 from tests.running import save_tiny
-from vitviz.errors import VitvizError
+from vitviz.errors import VitvizError, WeightsError
 from vitviz.model.key import ModelKey
 from vitviz.web.compute import replicas as module
 from vitviz.web.compute.orders import Order, Selection
@@ -134,6 +135,15 @@ def test_a_cluster_of_our_own_gets_a_token_and_ends_with_the_app(ray, settings):
     engine.close()
     assert ray.ended == ["ray"]
     assert not logs.exists()
+
+
+@pytest.mark.parametrize("error", [WeightsError("no model"), KeyboardInterrupt()], ids=repr)
+def test_a_start_that_fails_leaves_no_cluster_and_no_folder(ray, settings, monkeypatch, error):
+    monkeypatch.setattr(module.Models, "__init__", Mock(side_effect=error))
+    with pytest.raises(type(error)):
+        Replicas(settings, environ={})
+    assert ray.ended == ["ray"]
+    assert not Path(ray.asked[0]["_temp_dir"]).exists()
 
 
 def test_another_cluster_is_joined_with_its_token_and_left_running(ray, monkeypatch, tmp_path):

@@ -19,7 +19,7 @@ import vitviz.draw
 from tests.desks import desk_of, encoded, uploaded
 from tests.running import save_digits, save_tiny
 from tests.viewer_fixture import film
-from vitviz.errors import SelectionError, VitvizError
+from vitviz.errors import ImageError, SelectionError, VitvizError
 from vitviz.model.key import ModelKey
 from vitviz.model.photo_levels import Look
 from vitviz.payload import pack
@@ -306,6 +306,26 @@ def test_a_full_disk_is_no_reason_to_fail_half_way(desk, upload, monkeypatch):
     assert "no room for another analysis" in desk.show(upload, CLS, START).refusal.text
     with pytest.raises(VitvizError, match="no room for another analysis"):
         Programs(desk.analyses, desk._store).answer(upload.address, "tiny-cls")
+
+
+def test_no_folder_of_the_host_is_in_an_answer_to_a_program_or_its_file(desk, upload):
+    """A picture's name that was an alias came back as the beginning of its path."""
+    programs = Programs(desk.analyses, desk._store)
+    sent = {"path": upload.address, "orig_name": "/srv/ada-lovelace/vitviz/web/examples"}
+    (answer,) = programs.survey([sent], "tiny-cls")["answers"]
+    assert answer["photo"] == "examples"
+    summary, file = programs.answer(sent, "tiny-cls", explainer="generic", like=sent)
+    found = summary["photo"]["name"], summary["selection"]["relevance"]["like"]
+    assert found == ("examples", "examples")
+    assert b"lovelace" not in Path(file).read_bytes()
+
+
+@pytest.mark.parametrize("address", ["http://[", "x://[a]/a.png", "http://\u2100/a.png"])
+def test_an_address_that_cannot_be_read_is_refused_as_one_elsewhere(desk, address):
+    """It was an error of ours, with a traceback in the log."""
+    for photo in (address, {"path": address}):
+        with pytest.raises(ImageError, match="picture is not here"):
+            Programs(desk.analyses, desk._store).answer(photo, "tiny-cls")
 
 
 def test_without_a_picture_the_one_on_the_page_is_meant(desk, upload):

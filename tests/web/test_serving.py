@@ -169,12 +169,35 @@ def test_a_start_that_is_broken_off_while_the_page_is_built_leaves_no_folder(tmp
         assert list(tmp_path.iterdir())
         raise KeyboardInterrupt
 
+    engine = Mock()
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
-    monkeypatch.setattr(build, "_engine_of", lambda _: (None, None))
+    monkeypatch.setattr(build, "_engine_of", lambda _: (engine, None))
     monkeypatch.setattr(build, "_built", stopped)
     with pytest.raises(KeyboardInterrupt):
         build.build(Settings())
     assert list(tmp_path.iterdir()) == []
+    engine.close.assert_called_once_with()
+
+
+def test_a_cache_that_cannot_be_made_leaves_no_engine_open(tmp_path, monkeypatch):
+    engine = Mock()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(build, "_engine_of", lambda _: (engine, None))
+    with pytest.raises(VitvizError, match="cannot be used"):
+        build.build(Settings())
+    engine.close.assert_called_once_with()
+
+
+def test_a_page_that_is_built_keeps_its_engine_and_its_folder(tmp_path, monkeypatch):
+    engine = Mock()
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
+    monkeypatch.setattr(build, "_engine_of", lambda _: (engine, None))
+    monkeypatch.setattr(build, "_built", lambda *given: given[-1])
+    cache = build.build(Settings())
+    assert cache.folder.is_dir()
+    engine.close.assert_not_called()
+    cache.delete()
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,12 @@ def test_an_option_that_may_be_repeated_has_all_its_values():
     assert (settings.hostname, settings.allow_origin) == (("a.b", "c.d"), ("https://e",))
 
 
+def test_a_root_path_that_is_no_address_is_refused_in_a_sentence(capsys):
+    with pytest.raises(SystemExit):
+        Settings.from_args(["--root-path", "http://["], {})
+    assert "--root-path must be a path that begins with /" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("variable", ["VITVIZ_ROOT_PATH", "GRADIO_ROOT_PATH"])
 def test_the_name_of_a_proxy_in_the_root_path_is_one_of_the_app(variable, monkeypatch):
     address = "https://vit.example/app"

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Mapping, MutableMapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -68,18 +69,26 @@ class Replicas:
         _check_version()
         _check_token(address, environ)
         self._ray = importlib.import_module("ray")
-        serve = importlib.import_module("ray.serve")
         self._errors = importlib.import_module("ray.exceptions")
         self._busy = importlib.import_module("ray.serve.exceptions").BackPressureError
         if address is None:
             # Ray's ports listen on every interface in spite of this address: see README.md.
-            options = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+            options: dict[str, Any] = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
             # The folder of its logs and sockets, deleted at the end; their paths must be short.
             short = "/tmp" if Path("/tmp").is_dir() else None
             self._folder = options["_temp_dir"] = tempfile.mkdtemp("", "vitviz-ray-", short)
         else:
             _check_reached(address)
             options = {"address": address}
+        try:
+            self._start(settings, options)
+        except BaseException:  # a signal, too: a start can take a minute
+            self.close()
+            raise
+
+    def _start(self, settings: Settings, options: Mapping[str, Any]) -> None:
+        """Start or join the cluster, and wait for its first replica."""
+        serve = importlib.import_module("ray.serve")
         self._ray.init(log_to_driver=False, namespace=APP, **options)
         serve.start(proxy_location="Disabled")  # no port for HTTP: only our app uses it
         replica = serve.deployment(

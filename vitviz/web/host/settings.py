@@ -91,9 +91,16 @@ def _engine(text: str) -> str:
 
 
 def _root_path(text: str) -> str:
-    if not re.fullmatch(r"(https?:/)?/\S*", text.strip()):
-        raise SettingsError(f"must be a path that begins with /, such as /vitviz, got {text!r}")
-    return text.strip()
+    given = text.strip()
+    try:
+        urlsplit(given)
+        if not re.fullmatch(r"(https?:/)?/\S*", given):
+            raise ValueError
+    except ValueError as error:  # of urlsplit: such as http://[
+        raise SettingsError(
+            f"must be a path that begins with /, such as /vitviz, got {text!r}"
+        ) from error
+    return given
 
 
 def _origins(text: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,14 +89,15 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     """Build the app, and the arguments for its `launch`."""
     settings.apply()
     engine, menu = _engine_of(settings)  # may fail, so it comes before the cache's folder
-    Image.core.set_block_size(limits.PILLOW_BLOCK_BYTES)
-    return_memory()
-    cache = Cache(upload_folder())
-    try:
-        return _built(settings, engine, menu, cache)
-    except BaseException:  # a signal, too
-        cache.delete()
-        raise
+    with ExitStack() as unless_built:  # after a signal, too
+        unless_built.callback(engine.close)
+        Image.core.set_block_size(limits.PILLOW_BLOCK_BYTES)
+        return_memory()
+        cache = Cache(upload_folder())
+        unless_built.callback(cache.delete)
+        built = _built(settings, engine, menu, cache)
+        unless_built.pop_all()
+    return built
 
 
 def _built(
@@ -219,7 +221,8 @@ def _engine_of(settings: Settings) -> tuple[Engine, Menu]:
         # Check all models here: an error stops the start with a sentence, but would not in a
         # replica.
         Models(settings.models, settings.default_model, "cpu", settings.weights)
-        return Replicas(settings), Menu(settings.models, settings.default_model)
+        menu = Menu(settings.models, settings.default_model)
+        return Replicas(settings), menu
     device = "cpu" if zero_gpu.is_here() else settings.device
     models = Models(settings.models, settings.default_model, device, settings.weights)
     local = ZeroGpu if zero_gpu.is_here() else Local
@@ -470,7 +473,7 @@ def given_of(sent: Any) -> Given:
         case {"path": str(path), "name": str(name), "first": bool(first)}:
             size = sent.get("size")
             size = None if size is None else str(size)
-            return Given(Upload(path, name), first, Look.of_page(sent), size)
+            return Given(Upload.sent(path, name), first, Look.of_page(sent), size)
         case {"first": True, **others} if not others:
             return Given(None, True)
     raise VitvizError(NOT_UPLOADED)

@@ -334,7 +334,7 @@ class PhotoInput(gr.Image):
         path, folder = Path(payload.path or ""), Path(self.GRADIO_CACHE).resolve()
         if not payload.path or not path.resolve().is_relative_to(folder):
             raise gr.Error(in_all(NOT_UPLOADED), print_exception=False)
-        return Upload(payload.path, payload.orig_name or path.name)
+        return Upload.sent(payload.path, payload.orig_name or "")
 
 
 class Compressing(BrotliMiddleware):

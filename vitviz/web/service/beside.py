@@ -89,5 +89,5 @@ def picked(wanted: Any, shown: Shown, offered: Iterable[Choice]) -> Shown | None
         case str(key):
             return next((choice.shown for choice in offered if choice.key == key), None)
         case {"path": str(path), "name": str(name)}:
-            return shown._replace(photo=Upload(path, name), preview=None, look=AS_IT_IS)
+            return shown._replace(photo=Upload.sent(path, name), preview=None, look=AS_IT_IS)
     return None

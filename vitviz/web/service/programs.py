@@ -38,9 +38,11 @@ NO_PICTURE = Message("web.no_picture")
 # Descriptions of the parameters of the six questions.
 PARAMETERS = {
     "photo": "the name of an example (models lists them); or the picture itself as "
-    f"data:image/png;base64,... in at most {limits.TOOL_BYTES // 10**6} MB of text; or the address "
-    "or path of a file that was uploaded to this server at /gradio_api/upload, of at most "
-    f"{MAX_BYTES // 2**20} MB and {MAX_PIXELS // 10**6} megapixels; other addresses are not opened",
+    f"data:image/png;base64,..., in a tool at most {limits.TOOL_BYTES // 10**6} MB of text, over "
+    f"HTTP within the {limits.BODY_BYTES // 1000} kB of a request, so upload larger ones first; or "
+    "the address or path of a file that was uploaded to this server at /gradio_api/upload, of at "
+    f"most {MAX_BYTES // 2**20} MB and {MAX_PIXELS // 10**6} megapixels; other addresses are not "
+    "opened",
     "photos": "a list of pictures, each named as photo is in the other questions",
     "model": 'a key that models lists; "" is the default model',
     "token": "the query, counted from 0: first the special tokens such as CLS, then the patches "
@@ -388,17 +390,24 @@ class Programs:
         if photo.startswith("data:"):
             self._store.check_room()
             return Upload(self._store.put(_decoded(photo), "picture"), "picture")
-        path = photo[: limits.ADDRESS_LETTERS + 1]  # longer addresses are never in the store
-        path = unquote(urlsplit(path).path) if "://" in path else path
-        path = path.partition(FILE)[2] or path
+        path = _path_of(photo)
         if path not in self._store:
             raise ImageError(Message("web.not_ours", names=tuple(examples)))
-        name = name if isinstance(name, str) and name else path.rsplit("/", 1)[-1]
-        return Upload(path, name)
+        return Upload.sent(path, name if isinstance(name, str) else "")
 
     def _examples(self) -> dict[str, Upload]:
         uploads = (example.upload for example in self._analyses.examples)
         return {upload.name.rsplit(".", 1)[0]: upload for upload in uploads}
+
+
+def _path_of(address: str) -> str:
+    """The path of a file in its address, or the path itself; "" in an address that has none."""
+    address = address[: limits.ADDRESS_LETTERS + 1]  # longer ones are never in the store
+    try:
+        path = unquote(urlsplit(address).path) if "://" in address else address
+    except ValueError:  # such as http://[
+        return ""
+    return path.partition(FILE)[2] or path
 
 
 def _decoded(address: str) -> bytes:

@@ -82,11 +82,16 @@ def file_name(*parts: str) -> str:
     return whole.strip("-._") or "analysis"
 
 
+def last_part(name: str) -> str:
+    """A name without folders, of any system; "" for that of a folder with its last slash."""
+    return re.split(r"[/\\]", name)[-1]
+
+
 def upload_name(name: str) -> str:
     """The name of an upload as a file name: without folders and characters that some system forbids
     in names, but with its ending.
     """
-    last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
+    last = last_part(unicodedata.normalize("NFC", name))
     plain = "".join(letter for letter in last if letter.isprintable() and letter not in '<>:"|?*')
     stem, dot, ending = plain.rstrip(" .").rpartition(".")
     if not dot or len(ending) > 5:

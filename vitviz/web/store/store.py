@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from ...errors import VitvizError
 from ...languages import Message
+from .files import last_part
 
 
 class ExpiredError(VitvizError):
@@ -44,3 +45,12 @@ class Upload(NamedTuple):
 
     address: str
     name: str
+
+    @classmethod
+    def sent(cls, address: str, name: str = "") -> "Upload":
+        """A picture as a request names it; without a name it has that of its file.
+
+        A name has no folders: in a request the alias of one has become its path on the host
+        (page/aliases.py), which would be shown where the name is cut, or lies in a file.
+        """
+        return cls(address, last_part(name) or last_part(address))
