@@ -119,6 +119,9 @@ test("the spotlight leaves each pixel a brightness that grows with the root of i
     // A white pixel under the shade: alpha of black over 255.
     assert.ok(Math.abs(1 - (shade[place] >>> 24) / 255 - brightness) < 0.005, String(value));
     assert.equal(shade[place] & 0xffffff, 0, "black");
+    // A square beside the picture, and the legend, have the same grey.
+    const [grey] = cssColour(shade[place]).match(/\d+/g).map(Number);
+    assert.ok(Math.abs(grey / 255 - brightness) < 0.005, String(value));
     // As saturation: the share of the colours that stays.
     const colours = (brightness - DIMMEST) / (1 - DIMMEST);
     assert.ok(Math.abs(1 - (greyTable()[place] >>> 24) / 255 - colours) < 0.01, String(value));

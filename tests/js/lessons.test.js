@@ -680,7 +680,7 @@ test("a lesson begins with what is recalled, and closes with what was found", as
     { guess: "a", shown: true, told: ["Whose?", "You: A"], because: "I saw it" },
   ]);
   assert.equal(course.following().id, "shuffle");
-  assert.match(stepText(app, ""), /was learned/);
+  assert.match(stepText(app, ""), /a fixed rule/);
   course.go(course.number() + 1);
   assert.equal(course.number(), where.steps.length + 1, "nothing is behind it");
   course.start("cut");

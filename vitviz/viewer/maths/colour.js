@@ -119,7 +119,9 @@ export function packColour(colours, at) {
  * @returns {string}
  */
 export function cssColour(packed) {
-  return "rgb(" + (packed & 255) + " " + ((packed >> 8) & 255) + " " + ((packed >> 16) & 255) + ")";
+  const opacity = (packed >>> 24) / 255;
+  const parts = [0, 8, 16].map((at) => Math.round(255 + opacity * (((packed >> at) & 255) - 255)));
+  return "rgb(" + parts.join(" ") + ")";
 }
 
 /**

@@ -104,7 +104,7 @@ export function createStage(app) {
     const { taste, selection } = app;
     const { lit } = app.pointer;
     const other = app.panel().pairs ? app.pointer.shownPartner() : -1;
-    const table = shown.values && colourTable(shown.colours);
+    const table = shown.values && tableOf(shown);
     picture.render(view, app.bench.marks(), changedSource());
     root.classList.toggle("vv-bare", app.bench.marks());
     const litPatches = lit !== null && lit !== "picture" && lit.end > grid.prefix;
@@ -176,7 +176,7 @@ export function createStage(app) {
     const ends = decimals === null ? { ends: digits } : { decimals };
     legend.render({
       ...shown,
-      ...(shown.colours === SPOTLIGHT && { table: shadeTable() }),
+      table: tableOf(shown),
       note: [note, ...lightOf(shown)].join(" "),
       marked: value,
       ...ends,
@@ -202,6 +202,11 @@ export function createStage(app) {
     }
     return readingOf(app, shown, pointer);
   }
+}
+
+/** The colours of the scale, which the legend and the prefix tokens have as well. */
+function tableOf({ colours }) {
+  return colours === SPOTLIGHT ? shadeTable() : colourTable(colours);
 }
 
 /**
