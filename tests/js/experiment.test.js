@@ -339,6 +339,18 @@ test("the code after a transplant analyses the other photo too", () => {
   );
 });
 
+test("the code of a model that has learned in the page loads the file that it is saved in", () => {
+  const manifest = (model) =>
+    /** @type {any} */ ({
+      model: { key: { name: "own-1" }, outputs: "one_of", position_kinds: [], ...model },
+      photo: { name: "dog.jpg" },
+      pass: { changes: [] },
+    });
+  const loaded = (model) => codeOf(manifest(model), "predictions", { count: 5 }, []).vitviz;
+  assert.match(loaded({ saved_as: "own-cup-pen.safetensors" }), /vitviz\.load\("own-cup-pen\.safetensors"\)/);
+  assert.match(loaded({}), /vitviz\.load\("own-1"\)/);
+});
+
 const ADDED_KO = /^2번 레이어 뒤에서 CLS에 클래스 tabby 방향의 -1\.5배를 더함$/;
 
 test("a class is called by its name", () => {

@@ -29,7 +29,8 @@
  * classes, null where they are too many to send; `groups`: the word of each class; for what follows from
  * these see maths/predictions.js; `taught`: of a head that was taught, the number of its pictures, of those left out
  * (`of`), and of the right answers to these; `in_page`: the name by which the page may have its weights, null where
- * its engine may not run it; `weights`: their address; `none`: the class of pictures that show none of the others.
+ * its engine may not run it; `weights`: their address; `saved_as`: the file of one that has learned
+ * in this page; `none`: the class of pictures that show none of the others.
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
@@ -52,6 +53,7 @@
  *   pool: "token"|"avg"|"token_avg"|"map"|"", outlier_times: number, explainers: Explainer[],
  *   tested: {pictures: number, data: string, date: string}|null,
  *   words: Record<string, Record<string, Record<string, string>>>, in_page?: string|null, weights?: string,
+ *   saved_as?: string,
  * }} Model
  */
 

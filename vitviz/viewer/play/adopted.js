@@ -10,12 +10,12 @@ const VERSION = 2; // of a manifest, as in vitviz/payload/payload.py
  * The part of a manifest that is true of every picture, with its files, for `analysed` of data/analysed.js.
  * @param {{facts: import("../engine/core.js").Facts,
  *   tensors: Record<string, import("../maths/safetensors.js").Tensor>}} known
- * @param {{key: string, names: Record<string, string>, right?: number, pictures: number}} called  key: by
- *   which the viewer knows the model; names: by language;
+ * @param {{key: string, file: string, names: Record<string, string>, right?: number, pictures: number}} called
+ *   key: by which the viewer knows the model; file: the name under which it is saved; names: by language;
  *   right: the share of so many pictures that it answers rightly
  * @returns {import("../types.js").Manifest}
  */
-export function templateOf({ facts, tensors }, { key, names, right, pictures }) {
+export function templateOf({ facts, tensors }, { key, file: saved, names, right, pictures }) {
   const { config, preprocess, labels, details } = facts;
   const {
     embed_dim: dim,
@@ -59,6 +59,7 @@ export function templateOf({ facts, tensors }, { key, names, right, pictures }) 
     light_ink_only: true,
     taught_place: null,
     key: { name: key, untrained: false, image_size: null },
+    saved_as: saved,
     sizes: [],
     trained_size: [height, width],
     title,

@@ -86,6 +86,7 @@ export function createCarrying(runs, digits, adopt) {
     count += 1;
     const template = templateOf(known, {
       key: "playground-" + count,
+      file: fileOfRun(run),
       names,
       right: run.right ?? undefined,
       pictures: digits.test.labels.length,
@@ -95,8 +96,7 @@ export function createCarrying(runs, digits, adopt) {
 
   /** @param {import("./runs.js").Run} run */
   async function save(run) {
-    const name = run.name ?? ["playground", written(run.settings).replaceAll("*", "-"), run.step].join("-");
-    download(new Blob([await runs.weights(run)]), name + ".safetensors");
+    download(new Blob([await runs.weights(run)]), fileOfRun(run));
   }
 
   /**
@@ -115,4 +115,9 @@ export function createCarrying(runs, digits, adopt) {
       await looker().answers(buffer, digits),
     );
   }
+}
+
+/** The name of the file in which the model of a run is saved. @param {import("./runs.js").Run} run */
+function fileOfRun({ name, settings, step }) {
+  return (name ?? ["playground", written(settings).replaceAll("*", "-"), step].join("-")) + ".safetensors";
 }

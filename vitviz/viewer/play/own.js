@@ -277,6 +277,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     await adopt({
       template: templateOf(template, {
         key: "own-" + ++opened,
+        file: fileName("own", labels),
         labels,
         details,
         found,

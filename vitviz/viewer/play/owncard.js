@@ -91,10 +91,11 @@ const leftOut = (language, confusions) => sayingIn(language)("left_out", countsO
 /**
  * The manifest of the trunk with the new head, without a picture, for `analysed` of data/analysed.js.
  * @param {import("../types.js").Manifest} template
- * @param {{key: string, labels: string[], details: Record<string, string>, found: import("./ownmodel.js").Found}} own
+ * @param {{key: string, file: string, labels: string[], details: Record<string, string>,
+ *   found: import("./ownmodel.js").Found}} own  file: the name under which it is saved
  * @returns {import("../types.js").Manifest}
  */
-export function templateOf({ version, model, pass, files }, { key, labels, details, found }) {
+export function templateOf({ version, model, pass, files }, { key, file, labels, details, found }) {
   const { title, accuracy } = details;
   const { threshold, confusions, pictures, none } = found;
   const words = wordsOf(labels);
@@ -109,6 +110,7 @@ export function templateOf({ version, model, pass, files }, { key, labels, detai
       ...model,
       name: key,
       key: { name: key, untrained: false, image_size: null },
+      saved_as: file,
       source: title,
       title,
       details,

@@ -44,13 +44,13 @@ function valueOf(value) {
   );
 }
 
-/** The call that loads the model. */
-function loadCall({ key: { name, untrained, image_size: size }, outputs }) {
+/** The call that loads the model. @param {import("../types.js").Model} model */
+function loadCall({ key: { name, untrained, image_size: size }, outputs, saved_as: file }) {
   const sides = size && (size[0] === size[1] ? size[0] : "(" + size.join(", ") + ")");
   return (
     "vitviz.load(" +
     [
-      literal(name),
+      literal(file ?? name),
       untrained && "pretrained=False",
       sides && "image_size=" + sides,
       outputs !== "one_of" && "outputs=" + literal(outputs),
