@@ -74,6 +74,13 @@ def test_the_page_fools_the_model_as_python_does(visit, fooled) -> None:
     expect(lens).to_contain_text(f"the photo is {before} from layer {clean} on")
     expect(lens).to_contain_text(f"{after} from layer {changed} on")
     expect(page.locator(f"{FOOL} .vv-linechart")).to_have_count(2)
+    # Both curves follow the layer, by keys as well.
+    plots = page.locator(f"{FOOL} .vv-plot")
+    plots.first.press("Home")
+    for layer in ("1", "2"):
+        plots.first.press("ArrowRight")
+        for plot in plots.all():
+            expect(plot).to_have_attribute("aria-valuenow", layer)
     # The larger file is Pillow's.
     with page.expect_download() as larger:
         page.get_by_role("button", name="Save it larger").click()

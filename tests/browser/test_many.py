@@ -113,3 +113,14 @@ def test_the_examples_stand_on_the_sheet_and_beside_the_photo(visit, files) -> N
     page.locator(".vv-sheet-tile").nth(1).click()
     beside = page.locator(".vv-beside-choice option[value^='example-']").first
     address_says(page, beside=beside.get_attribute("value"))
+    # The first one is the photo of the page, which stands alone then.
+    itself = page.locator(".vv-sheet-tile").first
+    assert itself.get_attribute("title").endswith("페이지의 사진")
+    itself.click()
+    address_says(page, beside=None)
+    # A head is chosen in the chart, and marked there.
+    dot = page.locator("figure:visible circle.vv-dot").first
+    dot.click(force=True)
+    address_says(page, layer=0)
+    chosen = page.locator("figure:visible circle.vv-dot-chosen")
+    expect(chosen).to_have_attribute("cx", dot.get_attribute("cx"))

@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { insideMap } from "../../vitviz/viewer/maths/inside.js";
+import { insideMap, readInside } from "../../vitviz/viewer/maths/inside.js";
+import { colourIndex } from "../../vitviz/viewer/maths/colour.js";
+import { writeSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 import { insideFinding, poolFinding } from "../../vitviz/viewer/text/findings.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 
@@ -26,6 +28,18 @@ test("every patch as the key has the number of its way to the query", () => {
     [0, -1, -2, -10, -11, -12],
     "one layer stands for all",
   );
+});
+
+test("a bias that was not trained yet has the colour of the middle, not that of the least", () => {
+  const shape = [2, 1, 3, 5];
+  const data = new Float32Array(30);
+  const model = { grid: { rows: 2, cols: 3 }, depth: 2, num_heads: 1, head_dim: 4 };
+  const read = (numbers) =>
+    readInside(writeSafetensors({ bias: { shape, data: numbers } }), /** @type {any} */ ({ model }));
+  const { most } = read(data);
+  assert.ok(most > 0);
+  assert.equal(colourIndex(0, { min: -most, max: most }), 128);
+  assert.equal(read(data.map((_, at) => (at === 3 ? -2 : 0.5))).most, 2);
 });
 
 test("from how many squares a pool gathers", () => {

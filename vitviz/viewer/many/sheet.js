@@ -103,6 +103,7 @@ export function createMany(app, runner) {
     root,
     render() {
       if (album.drawn !== colours()) draw();
+      else summary.mark();
     },
   };
 

@@ -38,7 +38,8 @@ export function createSummary(app, model, say) {
       always,
     ),
   );
-  return { root, found, render };
+  let dots = /** @type {ReturnType<typeof createDotChart>|null} */ (null);
+  return { root, found, render, mark: () => dots?.mark(app.selection, null) };
 
   /**
    * @param {import("./album.js").Item[]} done
@@ -58,7 +59,7 @@ export function createSummary(app, model, say) {
         most: digits(Math.max(...far)),
       }),
     );
-    const dots = createDotChart(app, {
+    dots = createDotChart(app, {
       figure: "distance",
       values: all.distance,
       errors: all.error,

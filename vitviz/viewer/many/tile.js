@@ -35,7 +35,11 @@ export function createTile(
   pen.putImageData(new ImageData(toRgba(picture, channels), width, height), 0, 0);
   pen.imageSmoothingEnabled = false;
   pen.drawImage(light.canvas, 0, 0, width, height);
-  const open = () => (file ? app.page.take?.(file, name) : app.select({ beside: key }));
+  const isItself = key !== undefined && key === manifest.itself?.key;
+  const open = () => {
+    if (file) app.page.take?.(file, name);
+    else app.select({ beside: isItself ? "" : key }); // it is alone on the page then
+  };
   return el(
     "div",
     { role: "listitem" },
@@ -44,7 +48,7 @@ export function createTile(
       {
         type: "button",
         class: "vv-sheet-tile",
-        title: say(file ? "many_open" : "many_beside", { name }),
+        title: say(file ? "many_open" : isItself ? "many_itself" : "many_beside", { name }),
         onclick: open,
       },
       canvas,

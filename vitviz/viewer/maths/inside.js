@@ -5,6 +5,9 @@
 
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
+/** The least end of the scale. */
+const LEAST = 1e-6;
+
 /**
  * values: (layers, heads, 2 rows - 1, 2 cols - 1), by the offset from key to query; a single layer or head
  * stands for all. most: the largest absolute value. turns: (layers, 3, heads, d / 2) for rotary positions,
@@ -35,7 +38,8 @@ export function readInside(buffer, { model: { grid, depth, num_heads: all, head_
     heads,
     values,
     turns,
-    most: values.reduce((most, value) => Math.max(most, Math.abs(value)), 0),
+    // a bias that was not trained yet is 0 everywhere, which is the middle of a scale
+    most: values.reduce((most, value) => Math.max(most, Math.abs(value)), LEAST),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Panel Positions: cosine similarities of the position embedding, which show what it knows of places. */
 
+import { hover } from "../parts/pointing.js";
 import { positionMaps } from "../data/analysis.js";
 import { colourTable } from "../maths/colour.js";
 import { createCurves } from "./positions/curves.js";
@@ -132,6 +133,7 @@ function create(app) {
         : t("positionsPrefix", { token: tokenTitle(token, app) }),
     );
     for (const part of ones) part.render(token);
+    for (const curve of curves) curve.count(app.taste.fromOne);
     legend.render({ scale: SCALE, colours: "diverging", uniform: null, note: t("scale_positions") });
     const place = placeOf(token, grid);
     for (const curve of curves) show(curve.root, similar !== null);
@@ -186,8 +188,11 @@ function blindNodes(app) {
 function createOne(app, title, mapOf, point) {
   const map = createPatchMap(app.source.grid);
   const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: title }), map.frame);
-  map.frame.addEventListener("pointermove", (event) => point(map.tokenOf(event)));
-  map.frame.addEventListener("pointerleave", () => point(null));
+  hover(
+    map.frame,
+    (event) => point(map.tokenOf(event)),
+    () => point(null),
+  );
   map.frame.addEventListener("click", (event) => {
     const token = map.tokenOf(event);
     if (token !== null) app.select({ token, pinned: true });

@@ -104,11 +104,8 @@ export function createLineChart({ label, axis, columns, height = 16, onChoose })
     const paths = lines.map(({ values }, at) =>
       svg("polyline", {
         class: "vv-series vv-series-" + Math.min(at, 5),
-        points: values
-          .map(
-            (value, column) =>
-              (SIZE * placeOfColumn(column, count)).toFixed(1) + "," + (SIZE * y(value)).toFixed(1),
-          )
+        points: (count === 1 ? [0, SIZE] : values.map((_, column) => SIZE * placeOfColumn(column, count)))
+          .map((x, column) => x.toFixed(1) + "," + (SIZE * y(values[column] ?? values[0])).toFixed(1))
           .join(" "),
       }),
     );

@@ -52,3 +52,17 @@ export function explore(node, tokenOf, app) {
     if (token !== null) app.pointer.pin(token);
   });
 }
+
+/**
+ * Hears what a pointer is over. What a finger has reached stays when it is lifted, for it cannot hover.
+ * @param {HTMLElement} node
+ * @param {(event: PointerEvent) => void} onPoint
+ * @param {() => void} onLeave
+ */
+export function hover(node, onPoint, onLeave) {
+  node.addEventListener("pointerdown", onPoint);
+  node.addEventListener("pointermove", onPoint);
+  node.addEventListener("pointerleave", ({ pointerType }) => {
+    if (pointerType !== "touch") onLeave();
+  });
+}

@@ -3,6 +3,7 @@
 import { mapCanvas } from "./canvas.js";
 import { largestSize } from "../maths/colour.js";
 import { el, show } from "./dom.js";
+import { hover } from "./pointing.js";
 
 /**
  * @param {number} count
@@ -21,13 +22,11 @@ export function createStrip(count, name, onPoint, kind = "") {
     const at = Math.floor(((event.clientX - box.left) / box.width) * count);
     return at >= 0 && at < count ? at : null;
   };
-  for (const kind of ["pointerdown", "pointermove"]) {
-    bar.addEventListener(kind, (event) => onPoint(atOf(event)));
-  }
-  // The number that a finger has reached stays when it is lifted: a finger cannot hover.
-  bar.addEventListener("pointerleave", (event) => {
-    if (event.pointerType !== "touch") onPoint(null);
-  });
+  hover(
+    bar,
+    (event) => onPoint(atOf(event)),
+    () => onPoint(null),
+  );
   return {
     root: el(
       "div",

@@ -62,6 +62,8 @@ export function createCompare(app) {
         : [there, back];
     const [a, b] = [tokenName(token, app), tokenName(pointed, app)];
     if (flows) setText(between, t("compareFlows", { a, b, out: percent(out), back: percent(into) }));
+    else if (first.told)
+      setText(between, t("compareTold", { a, b, there: digits(there), back: digits(back) }));
     else setText(between, t("compareCosine", { a, b, value: digits(there) }));
     show(between, Number.isFinite(there) && Number.isFinite(back));
     setText(scale, t("compareScale", { min: digits(min), max: digits(max) }));

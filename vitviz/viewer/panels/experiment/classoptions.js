@@ -23,3 +23,15 @@ export function classOptions(app, from = 0) {
   if (others.length > 0) groups.push(el("optgroup", { label: t("explainOthers") }, ...others.map(option)));
   return groups;
 }
+
+/**
+ * Chooses a class in such a menu. A link can name one that is not in it: the answer, or one whose name was not sent.
+ * @param {HTMLSelectElement} menu
+ * @param {string} value
+ * @param {() => string} nameOf
+ */
+export function chooseClass(menu, value, nameOf) {
+  if (![...menu.options].some((option) => option.value === value))
+    menu.append(el("option", { value, text: nameOf() }));
+  menu.value = value;
+}

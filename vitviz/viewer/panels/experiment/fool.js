@@ -14,7 +14,7 @@ import { className } from "../../text/explaining.js";
 import { reasonOf } from "../../text/refusal.js";
 import { groupName } from "../../text/words.js";
 import { LIMITS } from "../../engine/tables.js";
-import { classOptions } from "./classoptions.js";
+import { chooseClass, classOptions } from "./classoptions.js";
 import { restingSlider } from "./restingslider.js";
 
 const [STEPS, TIMES] = [8, 16];
@@ -114,14 +114,18 @@ export function createFoolControls(app) {
   function render() {
     const change = perturbed();
     if (change && change.target !== "random") ({ target } = change);
-    menu.value = String(target);
+    chooseClass(menu, String(target), () => className(Number(target), app));
     level.set(change?.epsilon ?? 0);
     const { key, app: other, coming } = app.second;
     const here = change && bench.list().length === 1 && key === OPERATED && other;
     if (here && coming) return; // the last answer stays until the next is here
     const sides = here ? [source, other.source].map(({ picture }) => picture.get()?.pixels) : [];
     show(result, Boolean(sides[0] && sides[1]));
-    if (!sides[0] || !sides[1] || drawn === sides[1]) return;
+    if (!sides[0] || !sides[1]) return;
+    if (drawn === sides[1]) {
+      curve.render();
+      return;
+    }
     drawn = sides[1];
     const moved = sides[1].map((value, i) => Math.abs(value - sides[0][i]));
     const change16 = Uint8Array.from(drawn, (value, i) =>
@@ -197,14 +201,16 @@ function createCurve(app, answer) {
     lens.said,
   );
   let [change, changed] = [null, null];
+  let charts = /** @type {(() => void)[]} */ ([]); // draws each with the layer that is selected
   return {
     root,
+    render: () => charts.forEach((drawn) => drawn()),
     /**
      * `turned`: the changed picture, null if its answer has not turned. Nothing is learned without CLS: clean
      * patches are then all tokens, or nearly all.
      */
     of(next, turned) {
-      [change, changed] = [next, turned];
+      [change, changed, charts] = [next, turned, []];
       const asks = turned && prefix[0] === "cls_token";
       const offer = () =>
         change === next && show(root, asks && app.backend.model(source.manifest.model)?.state === "here");
@@ -249,7 +255,10 @@ function createCurve(app, answer) {
 
   function draw(to, lines, { textContent: reading }) {
     const ticks = [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "%" }));
-    to.render({ lines, scale: { min: 0, max: 1 }, marked: app.selection.layer, reading, ticks });
+    const scale = { min: 0, max: 1 };
+    const drawn = () => to.render({ lines, scale, marked: app.selection.layer, reading, ticks });
+    charts.push(drawn);
+    drawn();
   }
 
   function readLens() {

@@ -4,7 +4,7 @@ import { el, freshId } from "../../parts/dom.js";
 import { choice, slider } from "../../parts/widgets.js";
 import { isSteered } from "../../state/experiment.js";
 import { className } from "../../text/explaining.js";
-import { classOptions } from "./classoptions.js";
+import { chooseClass, classOptions } from "./classoptions.js";
 import { restingSlider } from "./restingslider.js";
 
 const [MOST, STEP] = [4, 0.25];
@@ -87,10 +87,7 @@ export function createSteerControls(app) {
     const there = list[placeIn(list)];
     one = there ? /** @type {any} */ ({ ...there }) : { ...one, factor: 0 };
     const wanted = String(one.toward);
-    // A class of a link, whose name was not sent.
-    if (![...menu.options].some(({ value }) => value === wanted))
-      menu.append(el("option", { value: wanted, text: className(one.toward, app) }));
-    menu.value = wanted;
+    chooseClass(menu, wanted, () => className(one.toward, app));
     layer.set(one.layer);
     tokens.set(one.patches, where.length > 1);
     factor.set(one.factor);

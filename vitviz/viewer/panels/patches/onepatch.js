@@ -1,5 +1,6 @@
 /** One patch: its pixels enlarged, and all of its numbers in the order in which the model reads them. */
 
+import { hover } from "../../parts/pointing.js";
 import { mapCanvas } from "../../parts/canvas.js";
 import { colourTable } from "../../maths/colour.js";
 import { el, setText, show } from "../../parts/dom.js";
@@ -77,20 +78,21 @@ export function createOnePatch(app) {
     element = next;
     renderElement(app.pointer.shownToken());
   };
-  frame.addEventListener("pointermove", (event) => {
+  const atPixel = (event) => {
     const box = enlarged.getBoundingClientRect();
     const col = Math.floor(((event.clientX - box.left) / box.width) * grid.patchWidth);
     const row = Math.floor(((event.clientY - box.top) / box.height) * grid.patchHeight);
     const inside = row >= 0 && row < grid.patchHeight && col >= 0 && col < grid.patchWidth;
     const at = row * grid.patchWidth + col;
     pointAt(inside ? (app.taste.order === "pixel" ? at * channels : at) : null);
-  });
-  stripBar.addEventListener("pointermove", (event) => {
+  };
+  const atNumber = (event) => {
     const box = stripBar.getBoundingClientRect();
     const at = Math.floor(((event.clientX - box.left) / box.width) * count);
     pointAt(at >= 0 && at < count ? at : null);
-  });
-  for (const node of [frame, stripBar]) node.addEventListener("pointerleave", () => pointAt(null));
+  };
+  hover(frame, atPixel, () => pointAt(null));
+  hover(stripBar, atNumber, () => pointAt(null));
 
   return { root, render, destroy: () => clearTimeout(late) };
 

@@ -1,6 +1,6 @@
 /** Line charts over the rows or columns of the grid, of the marginals of a map. */
 
-import { el } from "../../parts/dom.js";
+import { el, setText } from "../../parts/dom.js";
 import { linePoints } from "../../maths/marginals.js";
 import { svg } from "../../parts/svg.js";
 
@@ -10,8 +10,9 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM] = [300, 120, 30, 20];
  * A chart of one or two lines over the same rows or columns.
  * @param {{title: string, axis: string, count: number, scale: {min: number, max: number},
  *   names: string[]}} props  names: of the lines, written below if there are two
- *   render: draws the lines that are given
- * @returns {{root: HTMLElement, render: (lines: ArrayLike<number>[], marked: number|null) => void}}
+ *   render: draws the lines that are given; count: from 1 or from 0
+ * @returns {{root: HTMLElement, render: (lines: ArrayLike<number>[], marked: number|null) => void,
+ *   count: (fromOne: boolean) => void}}
  */
 export function createCurves({ title, axis, count, scale, names }) {
   const [inner, high] = [WIDTH - LEFT - 6, HEIGHT - BOTTOM - 8];
@@ -21,6 +22,9 @@ export function createCurves({ title, axis, count, scale, names }) {
   );
   const marker = svg("line", { class: "vv-line-mark", y1: 0, y2: high });
   const every = Math.ceil(count / 14);
+  const numbers = Array.from({ length: Math.ceil(count / every) }, (_, at) =>
+    svg("text", { x: ((at * every + 0.5) / count) * inner, y: high + 16, "text-anchor": "middle" }),
+  );
   const ends = [scale.min, 0, scale.max];
   const chart = svg(
     "svg",
@@ -37,16 +41,7 @@ export function createCurves({ title, axis, count, scale, names }) {
           text: String(value).replace("-", "\u2212"),
         }),
       ]),
-      ...Array.from({ length: count }, (_, at) =>
-        at % every === 0
-          ? svg("text", {
-              x: ((at + 0.5) / count) * inner,
-              y: high + 16,
-              "text-anchor": "middle",
-              text: String(at),
-            })
-          : null,
-      ),
+      ...numbers,
       marker,
       ...lines,
     ),
@@ -71,6 +66,9 @@ export function createCurves({ title, axis, count, scale, names }) {
   );
   return {
     root,
+    count(fromOne) {
+      numbers.forEach((node, at) => setText(node, String(at * every + Number(fromOne))));
+    },
     render(values, marked) {
       lines.forEach((line, at) =>
         line.setAttribute("points", values[at] ? linePoints(values[at], scale, inner, high) : ""),
