@@ -112,9 +112,10 @@ def one_of(
     taste: dict,
     changes: Any = (),
     outputs: str | None = None,
+    size: tuple[int, int] | None = None,
 ) -> dict:
     """What the viewer is given of an analysis."""
-    size = None if changes else SIZES.get(name)
+    size = size or (None if changes else SIZES.get(name))
     loaded = load(folder / f"tiny-{name}.safetensors", image_size=size, outputs=outputs)
     # One of them was inverted first, which its code has to say.
     analysis = analyze(loaded, folder / HOSTILE, invert=name == "no_cls", interventions=changes)
@@ -212,6 +213,18 @@ def test_explainers_have_their_definition_in_plain_pytorch(name: str, folder: Pa
         for key, same, right in zip(maps.split("."), plain, exact, strict=True):
             size = max(1e-3, float(np.abs(right).max()))
             np.testing.assert_allclose(same, right, rtol=0, atol=1e-4 * size, err_msg=key)
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["cls", "no_cls"])
+def test_occlusion_leaves_out_windows_that_hold_a_small_picture(name: str, folder: Path) -> None:
+    patch = load(folder / f"tiny-{name}.safetensors").card.config.patch_size
+    size = (3 * patch[0], 2 * patch[1])
+    selection = {"token": 1, "layer": 1, "head": 0, "target": 2, "maps": "occlusion"}
+    (panels,) = answers(folder, [one_of(folder, name, selection, {}, size=size)])
+    (one,) = [panel for panel in panels if panel["panel"] == "explain"]
+    (plain,), (exact,) = (run(one["code"][kind], folder) for kind in ("torch", "vitviz"))
+    np.testing.assert_allclose(plain, exact, rtol=0, atol=1e-4 * np.abs(exact).max())
 
 
 @needs_node

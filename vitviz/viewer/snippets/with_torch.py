@@ -263,7 +263,7 @@ def logit_with(kept):
 
 tokens, means = torch.arange(vit.config.num_tokens), []
 places, whole = tokens[len(prefix) :].view(rows, cols), logit_with(tokens)
-for side in (1, 3):
+for side in (1, 3) if max(rows, cols) > 3 else (1,):  # no window holds the whole picture
     falls, windows = torch.zeros(2, len(tokens))
     for window in places.unfold(0, min(side, rows), 1).unfold(1, min(side, cols), 1).flatten(0, 1):
         window = window.flatten()
@@ -271,7 +271,7 @@ for side in (1, 3):
         falls[window] += fall / len(window)
         windows[window] += 1
     means.append(falls / windows.clamp(min=1))
-shown.append(sum(means) / 2)
+shown.append(sum(means) / len(means))
 
 # %% explain_centre (needs patches_explained)
 near = [torch.exp(-8 * ((torch.arange(n) + 0.5) / n - 0.5) ** 2) for n in (rows, cols)]
