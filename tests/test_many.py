@@ -275,6 +275,63 @@ def test_pictures_come_from_anywhere(tiny_vit: LoadedModel, files: Path) -> None
     assert "the disk is gone" in found.broken[0].sentence
 
 
+class Series:
+    """Values with labels of their own, read as pandas reads a Series: by its labels in brackets."""
+
+    ndim = 1
+
+    def __init__(self, values: Any, index: Any) -> None:
+        self.values, self.index = list(values), list(index)
+        self.iloc = self.values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Any:
+        return iter(self.values)
+
+    def __getitem__(self, label: Any) -> Any:
+        return self.values[self.index.index(label)]
+
+
+@pytest.mark.parametrize("kind", ["paths", "arrays"])
+def test_a_series_of_pandas_is_read_in_its_order(tiny_vit, files: Path, kind: str) -> None:
+    """A table that was sorted or filtered: pictures got the classes of others."""
+    paths = [str(files / f"class {1 + place % 2}" / f"{place}.png") for place in range(4)]
+    given = {"paths": paths, "arrays": [np.asarray(Image.open(path)) for path in paths]}[kind]
+    for index in ([3, 1, 0, 2], [7, 8, 9, 11], ["a", "b", "c", "d"]):
+        labels = Series([0, 1, 2, 3], index)
+        ours = vitviz.features(tiny_vit, Series(given, index), labels=labels, progress=False)
+        plain = vitviz.features(tiny_vit, given, labels=[0, 1, 2, 3], progress=False)
+        assert (ours.names, ours.labels, ours.broken) == (plain.names, plain.labels, ())
+        assert np.array_equal(ours.values, plain.values)
+    table = Series(given, range(4))
+    table.ndim = 2
+    with pytest.raises(VitvizError, match="a Series came: take the column of it that has the pict"):
+        vitviz.features(tiny_vit, table)
+    by_class = {"cup": Series(given[:2], [5, 6]), "pen": Series(given[2:], [0, 1])}
+    assert vitviz.teach(tiny_vit, by_class, progress=False).card.taught.pictures == (2, 2)
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_a_list_of_batches_is_what_its_loader_is(tiny_vit: LoadedModel, kind: type) -> None:
+    """All of its pictures were broken."""
+    tensors = torch.stack([torch.from_numpy(photo(32, 40)).movedim(-1, 0)] * 5)
+    tensors = tensors.roll(3, dims=0) // torch.arange(1, 6, dtype=torch.uint8).view(5, 1, 1, 1)
+    items = torch.utils.data.TensorDataset(tensors, torch.arange(5))
+    for loader in (
+        torch.utils.data.DataLoader(items, batch_size=2),
+        torch.utils.data.DataLoader(tensors, batch_size=2),
+    ):
+        ours = vitviz.features(tiny_vit, kind(loader), progress=False)
+        plain = vitviz.features(tiny_vit, loader, progress=False)
+        assert (ours.names, ours.labels, ours.broken) == (plain.names, plain.labels, ())
+        assert len(ours.names) == 5
+        assert np.array_equal(ours.values, plain.values)
+    found = vitviz.survey(tiny_vit, kind(loader), labels=[4, 3, 2, 1, 0], progress=False)
+    assert [one.label for one in found.pictures] == [f"class {4 - place}" for place in range(5)]
+
+
 # --- survey ---------------------------------------------------------------------------------------
 
 
@@ -602,6 +659,78 @@ def test_a_file_of_which_only_a_part_of_the_head_was_written_is_begun_anew(
     assert file.read_bytes() == b"notes"
 
 
+SETUPS = ("pool", "pixels", "crop", "labels", "outputs", "temperature", "threshold", "groups")
+
+
+def other_setup(name: str) -> LoadedModel:
+    """The same model by name and weights, which gives other numbers, or other answers."""
+    loaded = tiny("cls")
+    card, made = loaded.card, loaded.preprocess
+    labels = tuple(f"thing {number}" for number in range(7))
+    pool = replace(card.config, global_pool="avg")
+    vit = vitviz.ViT(pool).eval().requires_grad_(False)
+    vit.load_state_dict(loaded.vit.state_dict())
+    others = json.dumps({"score": LARGEST, "threshold": 0.5})
+    groups = json.dumps(["a", "b", "a", "b", "a", "b", "a"])
+    return {
+        "pool": replace(loaded, vit=vit, card=replace(card, config=pool)),
+        "pixels": replace(loaded, preprocess=replace(made, mean=(0.1, 0.5, 0.5))),
+        "crop": replace(loaded, preprocess=replace(made, crop_mode="squash")),
+        "labels": replace(loaded, card=replace(card, labels=labels)),
+        "outputs": replace(loaded, card=replace(card, outputs="any_of")),
+        "temperature": replace(loaded, card=replace(card, temperature=2.0)),
+        "threshold": replace(loaded, card=replace(card, details={"others": others})),
+        "groups": replace(loaded, card=replace(card, details={"groups": groups})),
+    }[name]
+
+
+@pytest.mark.parametrize("other", SETUPS)
+def test_a_file_of_the_same_weights_in_another_setup_is_refused(tmp_path, other: str) -> None:
+    """Its old numbers were given for those of the model that is surveyed."""
+    file, changed = tmp_path / "survey.jsonl", other_setup(other)
+    vitviz.survey(tiny("cls"), pictures(2), file=file, progress=False)
+    before = file.read_bytes()
+    with pytest.raises(VitvizError, match="is no survey of this model with these measures"):
+        vitviz.survey(changed, pictures(2), file=file, progress=False)
+    assert file.read_bytes() == before
+    again = vitviz.survey(changed, pictures(2), file=tmp_path / "other.jsonl", progress=False)
+    assert len(again.pictures) == 2
+
+
+def test_a_file_of_an_older_vitviz_is_refused_in_a_sentence_of_its_own(tiny_vit, tmp_path) -> None:
+    """It does not say how its pictures became pixels: its numbers may be of another setup."""
+    file = tmp_path / "survey.jsonl"
+    vitviz.survey(tiny_vit, pictures(2), file=file, progress=False)
+    head, *lines = file.read_text().split("\n")
+    parts = json.loads(head)
+    assert [*parts][-1] == "setup"
+    del parts["setup"]
+    file.write_text("\n".join([json.dumps(parts), *lines]))
+    before = file.read_bytes()
+    with pytest.raises(VitvizError, match=r"begun by an older vitviz, .*: name another file"):
+        vitviz.survey(tiny_vit, pictures(2), file=file, progress=False)
+    assert file.read_bytes() == before
+
+
+def test_maps_of_as_many_rows_and_columns_are_no_heads() -> None:
+    """Three layers of two heads, over a grid of 3 x 2 patches."""
+    config = vitviz.ViTConfig(
+        image_size=(12, 8), patch_size=4, embed_dim=8, depth=3, num_heads=2, num_classes=3
+    )
+    vit = spread(vitviz.ViT(config)).eval().requires_grad_(False)
+    labels = ("a", "b", "c")
+    card = vitviz.ModelCard(name="x", source="", config=config, labels=labels, head="classes")
+    loaded = LoadedModel(vit, card, vitviz.Preprocess(size=(12, 8)))
+    names = ["prefix", "grad_cam", "distance", "norms", "attention", "entropy"]
+    found = vitviz.survey(loaded, pictures(3), names, progress=False)
+    assert found.mean("grad_cam").shape == found.mean("distance").shape == (3, 2)
+    row = found.table()[3]
+    assert [name for name in row if not name.endswith("_error")] == [
+        *("layer", "head", "prefix", "distance", "entropy"),
+    ]
+    assert row["entropy"] == pytest.approx(float(found.mean("entropy")[1, 1]))
+
+
 def test_tables_are_written_as_csv(tiny_vit: LoadedModel, files: Path) -> None:
     found = vitviz.survey(tiny_vit, files, ["answer", "distance", "norms"], progress=False)
     head, *rows = found.to_csv().splitlines()
@@ -620,6 +749,8 @@ def test_tables_are_written_as_csv(tiny_vit: LoadedModel, files: Path) -> None:
         one.mean("entropy")
     with pytest.raises(SelectionError, match="no picture could be used"):
         vitviz.survey(tiny_vit, [b""], progress=False).mean()
+    none = vitviz.survey(tiny_vit, [b""], progress=False)
+    assert none.to_csv().splitlines()[:2] == ["layer,head", "0,0"]
 
 
 # --- ablation -------------------------------------------------------------------------------------

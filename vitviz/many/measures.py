@@ -27,11 +27,13 @@ class Measure:
     sentence  meaning and shape of the numbers
     of        computes the numbers from an analysis
     price     cost in forward passes besides the pass itself, on two cores
+    of_heads  whether there is one number for each head, (layers, heads)
     """
 
     sentence: str
     of: Callable[[Analysis], Tensor]
     price: float
+    of_heads: bool = False
 
 
 def _prefix(analysis: Analysis) -> Tensor:
@@ -79,16 +81,19 @@ MEASURES = {
         "mean attention distance of each head, in pixels, (layers, heads)",
         lambda analysis: analysis.head_statistics().distance,
         0.3,
+        of_heads=True,
     ),
     "entropy": Measure(
         "entropy of each head, in nats, (layers, heads)",
         lambda analysis: analysis.head_statistics().entropy,
         1.0,
+        of_heads=True,
     ),
     "prefix": Measure(
         "share of the attention of patches that goes to prefix tokens, (layers, heads)",
         _prefix,
         1.0,
+        of_heads=True,
     ),
     "norms": Measure("mean length of the patch tokens, (layers + 1)", _norms, 0.0),
     FOOLED: Measure(

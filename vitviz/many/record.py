@@ -13,6 +13,8 @@ from ..errors import VitvizError
 from ..model.json_values import parse
 from ..whole import write_text
 
+SETUP = "setup"  # part of the head: checksum of what the numbers depend on besides the weights
+
 
 @dataclass(frozen=True, slots=True)
 class PictureResult:
@@ -66,13 +68,15 @@ class Record:
 
     def __init__(self, path: Path, head: Mapping[str, Any], measures: Sequence[str]) -> None:
         self.path, self.head = path, json.dumps(head, ensure_ascii=False)
+        older = {name: value for name, value in head.items() if name != SETUP}
+        self.older = json.dumps(older, ensure_ascii=False)  # as vitviz wrote it without `SETUP`
         self.measures = [name for name in measures if name != "answer"]
 
     def read(self) -> dict[str, Line]:
         """The lines of pictures with a result, by name; creates the file if there is none.
 
         An unfinished last line of a stopped run is cut off, also if it is the head. Raises
-        `VitvizError` for the file of another survey, and if the disk refuses.
+        `VitvizError` for the file of another survey or of an older vitviz, and if the disk refuses.
         """
         try:
             data = self.path.read_bytes() if self.path.exists() else b""
@@ -82,6 +86,11 @@ class Record:
                 return {}
             # not splitlines: a name may hold U+2028, which is a letter in JSON
             head, *texts = whole.decode("utf-8").replace("\r\n", "\n").split("\n")[:-1] or [""]
+            if head == self.older:
+                raise VitvizError(
+                    f"{self.path} was begun by an older vitviz, which did not write down how its "
+                    "pictures became pixels and what its answers mean: name another file"
+                )
             if head != self.head:
                 raise VitvizError(
                     f"{self.path} is no survey of this model with these measures: name another file"

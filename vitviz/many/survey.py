@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from ..whole import at_home
 from .analyses import in_batches, labelled, made_of, size_of
 from .measures import ANSWER, DISTANCE, FOOLED, MEASURES, QUICK, chosen, price, quick
 from .pictures import NAMED, BrokenPicture, Label, Picture, note_others, pictures_of, watched
-from .record import Line, PictureResult, Record
+from .record import SETUP, Line, PictureResult, Record
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -95,9 +96,8 @@ class Survey:
         After the measure "fooled" also "restored", the share of `restored` before this layer.
         """
         layers, heads = self.card.config.depth, self.card.config.num_heads
-        measured = [
-            name for name, values in self.values.items() if values.shape[1:] == (layers, heads)
-        ]
+        # by what it is: the map of a grid of as many rows and columns has the same shape
+        measured = [name for name in self.values if MEASURES[name].of_heads and self.pictures]
         parts = {name: self.mean(name).tolist() for name in measured}
         parts |= {f"{name}_error": self.error(name).tolist() for name in measured}
         back = self.restored() if FOOLED in self.values else None
@@ -163,10 +163,10 @@ def survey(
     measures  some of `MEASURES`; answers and distances need the forward pass alone; the cost of
               others is printed first, on stderr, unless `progress` is False
     labels    the class of each picture; "folders": the name of the folder that it lies in
-    file      written after each batch, a line of JSON for each picture. Pictures that it has
-              already, by name and by the time and length of their files, or by their pixels where
-              they have no files, are not computed again. It must be of the same model and measures,
-              else `VitvizError` is raised. Broken pictures are tried again
+    file      written after each batch, a line of JSON for each picture. Pictures that it has, by
+              name and by time and length of their files or by their pixels, are not computed again,
+              broken ones are. It must be of the same model, loaded with the same options, and of
+              the same measures, else `VitvizError` is raised
     invert, stretch  see `analyze`
 
     A picture without a result is among `broken`; one that is listed twice counts once. Raises
@@ -216,7 +216,7 @@ class _Run:
         self.classes = classes_of(loaded.card)
 
     def head(self) -> dict[str, Any]:
-        """The head of a file: the model, a checksum of its weights, and the measures."""
+        """The head of a file: the model, checksums of its weights and its setup, the measures."""
         card, weights = self.loaded.card, 0
         for tensor in self.loaded.vit.state_dict().values():
             weights = zlib.crc32(
@@ -230,7 +230,24 @@ class _Run:
             "measures": list(self.measures),
             "invert": self.look.invert,
             **({"stretch": True} if self.look.stretch else {}),  # older files do not have it
+            SETUP: self.setup(),
         }
+
+    def setup(self) -> int:
+        """A checksum of all else that the numbers depend on: how pictures become pixels, how the
+        model computes, and what its outputs mean.
+        """
+        known = self.classes
+        parts = {
+            "config": self.loaded.card.config.to_dict(),
+            "preprocess": self.loaded.preprocess.to_dict(),
+            "labels": known.labels,
+            "groups": known.groups,
+            "outputs": known.outputs,
+            "temperature": known.temperature,
+            "known_or_not": (known.threshold, known.known_by, known.none),
+        }
+        return zlib.crc32(json.dumps(parts, sort_keys=True).encode())
 
     def lines(self, batch: list[Picture]) -> list[Line]:
         """The lines of some pictures, which go through the model together."""
