@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,11 @@ from tests.test_from_transformers import FOLDER as TRANSFORMERS
 from tests.test_head import BARE, bare
 from vitviz import LoadedModel, SelectionError, VitvizError, WeightsError, cli
 from vitviz.many.linear import PENALTY, fit, folds_of, left_out
+from vitviz.many.picture_set import PictureSet, write_set
 from vitviz.many.teach import CHOICES, MOST_CLASSES
 from vitviz.model.head import without_head
 from vitviz.model.loaded import LARGEST
+from vitviz.model.precision import bring_to
 from vitviz.payload import pack
 
 Sets = Mapping[str, list[np.ndarray]]
@@ -370,3 +374,61 @@ def test_the_command_refuses_other_folders(capsys, tmp_path, model, things) -> N
     assert not path.exists()
     table = [line.split()[0] for line in cli.table().splitlines() if line]
     assert "teach" in table
+
+
+def test_a_head_is_tested_with_a_set_that_the_page_saved(capsys, tmp_path, model, things) -> None:
+    """All of its pictures were called broken, after the head was fitted."""
+    loaded, test = vitviz.load(model, device="cpu"), tmp_path / "test.safetensors"
+    shown = {name: [vitviz.analyze(loaded, one).picture for one in SETS[name]] for name in SETS}
+    groups = tuple(tuple(range(len(some))) for some in shown.values())
+    pictures = torch.stack([one for some in shown.values() for one in some])
+    write_set(test, PictureSet(tuple(shown), groups, pictures))
+    told = []
+    for place, each in enumerate((things, test)):
+        path = tmp_path / f"{place}.safetensors"
+        options = ("--model", model, "-o", path, "--test", each, "--json")
+        code, out, err = call(capsys, things, *options)
+        assert (code, err) == (0, "")
+        told.append(json.loads(out)["test"])
+    assert told[0] == told[1]
+    assert told[1]["of"] == 18
+
+    other = tmp_path / "other.safetensors"
+    write_set(other, PictureSet(tuple(shown), groups, pictures[:, :16]))
+    path = tmp_path / "mine.safetensors"
+    code, _, err = call(capsys, things, "--model", model, "-o", path, "--test", other)
+    assert code == 1
+    assert "the pictures in other.safetensors are 16 x 32 x 3" in err
+    assert not path.exists(), "it is refused before the head is fitted"
+
+
+def test_a_head_in_another_precision_is_tested(capsys, tmp_path, things, monkeypatch) -> None:
+    """Features are float32, and the head was not."""
+    loaded = replace(tiny("cls"), vit=deepcopy(tiny("cls").vit))
+    bring_to(loaded.vit, torch.bfloat16)
+    monkeypatch.setattr("vitviz.teaching.load_key", lambda *_, **__: loaded)
+    path = tmp_path / "mine.safetensors"
+    code, out, err = call(capsys, things, "-o", path, "--test", things, "--json")
+    assert (code, err) == (0, "")
+    made = vitviz.load(path, device="cpu")
+    answers = [
+        vitviz.analyze(made, one).predictions(1)[0].label == name
+        for name, some in SETS.items()
+        for one in some
+    ]
+    assert abs(json.loads(out)["test"]["right"] - sum(answers)) <= 2  # its features are rounded
+
+
+def test_a_test_that_fails_loses_no_head(capsys, tmp_path, model, things, monkeypatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise VitvizError("the disk is gone")
+
+    for name in ("features", "halves"):
+        path = tmp_path / f"{name}.safetensors"
+        with monkeypatch.context() as patch:
+            patch.setattr(f"vitviz.teaching.{name}", fail)
+            options = ("--model", model, "-o", path, "--test", things, "--halves")
+            code, _, err = call(capsys, things, *options)
+        assert code == 1
+        assert "the disk is gone" in err
+        assert vitviz.load(path, device="cpu").card.taught.of == 18

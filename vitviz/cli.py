@@ -176,7 +176,8 @@ def exercise(argv: Sequence[str]) -> int:
 
 def summary(argv: Sequence[str]) -> None:
     options = Arguments("vitviz summary", description="Print every layer: shape and parameters.")
-    options.add_argument("model", metavar="MODEL", help="as --model of vitviz look; weights of timm are not downloaded")
+    told = "as --model of vitviz look; weights of timm are not downloaded"
+    options.add_argument("model", metavar="MODEL", help=told)
     _add_weights(options)
     arguments = options.parse_args(argv)
     from .layers import layer_table
@@ -407,7 +408,7 @@ def teach_options() -> Arguments:
         "--test",
         type=Path,
         metavar="FOLDER",
-        help="pictures to test the head with, in such folders",
+        help="pictures to test the head with, in such folders, or a set that the page saved",
     )
     add(
         "--penalty",

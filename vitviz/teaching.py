@@ -15,8 +15,9 @@ from .errors import VitvizError
 from .many.features import features
 from .many.halves import halves
 from .many.linear import confusions_of
+from .many.picture_set import is_set
 from .many.pictures import BrokenPicture
-from .many.teach import classes_in, teach_all
+from .many.teach import as_seen, classes_in, teach_all
 from .model.checkpoints import save
 from .model.key import ModelKey
 from .model.loaded import LoadedModel
@@ -45,17 +46,19 @@ def write_taught(arguments: argparse.Namespace) -> int:
     loaded = load_key(key, device=arguments.device, **weight_options(arguments))
     if arguments.verbose:
         print(loaded, file=sys.stderr)
+    if is_set(arguments.test):
+        as_seen(loaded, arguments.test)  # raises for pictures of another size
     look, size = Look(arguments.invert, arguments.stretch), arguments.batch_size
     made, broken = teach_all(
         loaded, arguments.folder, arguments.penalty, arguments.pool, size, look, True
     )
+    save(made, path)  # whatever comes of the tests, the head is not lost
     told = facts_of(made)
     if arguments.halves:
         told["halves"] = _halves(loaded, arguments, size, look)
     tested: Sequence[BrokenPicture] = ()
     if arguments.test is not None:
         told["test"], tested = _test(made, arguments.test, size, look)
-    save(made, path)
     told["file"] = str(path)
     print(json.dumps(told) if arguments.json else "\n".join(in_words(told)))
     for picture in (*broken, *tested):
@@ -114,19 +117,22 @@ def _halves(
 def _test(
     made: LoadedModel, folder: Path, size: int | None, look: Look
 ) -> tuple[dict[str, Any], Sequence[BrokenPicture]]:
-    """The answers to the pictures of another folder: counts, and confusions as in `Taught`."""
+    """The answers to the pictures of another folder, or of a set: counts, and confusions as in
+    `Taught`.
+    """
     labels = list(made.card.labels or ())
     given = [(name, one) for name, some in classes_in(folder).items() for one in some]
     found = features(
-        made,
-        [one.file for _, one in given],
+        as_seen(made, folder) if is_set(folder) else made,
+        [one for _, one in given],
         batch_size=size,
         invert=look.invert,
         stretch=look.stretch,
         labels=[name for name, _ in given],
     )
     state, x = made.vit.state_dict(), torch.from_numpy(found.values)
-    logits = x @ state["head.weight"].cpu().T + state["head.bias"].cpu()
+    weight, bias = (state[f"head.{name}"].cpu().float() for name in ("weight", "bias"))
+    logits = x @ weight.T + bias
     y = torch.tensor([labels.index(str(name)) for name in found.labels], dtype=torch.long)
     table = confusions_of(logits, y)
     facts = {"right": int(table.trace()), "of": len(y), "confusions": table.tolist()}

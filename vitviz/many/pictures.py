@@ -92,8 +92,9 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
     source  a path; a folder, with all the folders in it; a Pillow image, array or `Photo`; a tensor
             (N, C, h, w) or an array (N, h, w, C); a `torch.utils.data.Dataset`, whose items are
             pictures or pairs of picture and class; or any iterable of these or of batches (N, C,
-            h, w), alone or with their classes, such as a DataLoader. Tensors hold whole numbers
-            from 0 to 255 or floats from 0 to 1, not normalised
+            h, w), alone or with their classes, such as a DataLoader, a list of what one gave, or a
+            Series of pandas, in its order. Tensors hold whole numbers from 0 to 255 or floats from
+            0 to 1, not normalised
     labels  the class of each picture, its number or name; "folders": the name of the folder that a
             file lies in
 
@@ -125,16 +126,15 @@ def _found(source: Any, by_folder: bool) -> Iterable[Picture]:
         )
     if _is_one(source):
         return list(_each(0, source, by_folder))
+    if hasattr(source, "iloc"):  # of pandas, which takes a number in brackets for a label
+        source = _column(source)
+    if isinstance(source, list | tuple):  # a folder or a batch among them can hold many
+        return [
+            picture
+            for place, item in enumerate(source)
+            for picture in _each(place, item, by_folder)
+        ]
     if hasattr(source, "__getitem__") and hasattr(source, "__len__"):
-        files = isinstance(source, list | tuple) and any(
-            isinstance(item, str | Path) for item in source
-        )
-        if files:  # a folder among them can hold many
-            return [
-                picture
-                for place, item in enumerate(source)
-                for picture in _each(place, item, by_folder)
-            ]
         return [
             Picture(f"picture {place}", partial(_item, source, place))
             for place in range(len(source))
@@ -148,6 +148,15 @@ def _found(source: Any, by_folder: bool) -> Iterable[Picture]:
     raise VitvizError(
         f"pictures can be a folder, a list, a tensor or a data set; a {type(source).__name__} came"
     )
+
+
+def _column(source: Any) -> list[Any]:
+    """The values of a Series of pandas, in their order. Raises `VitvizError` for a DataFrame."""
+    if getattr(source, "ndim", 1) != 1:
+        raise VitvizError(
+            f"a {type(source).__name__} came: take the column of it that has the pictures"
+        )
+    return list(source)
 
 
 def _labels(labels: Any) -> list[Label]:
@@ -236,8 +245,10 @@ def _is_one(source: Any) -> bool:
 
 def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
     """The pictures of a folder in the order of their names, or of a batch; for other sources a
-    single picture.
+    single picture. A `Picture` stays as it is.
     """
+    if isinstance(source, Picture):
+        return iter([source])
     if (batch := _batch(source)) is not None:
         return (
             Picture(f"picture {row} of batch {place}", partial(_pair, pair))

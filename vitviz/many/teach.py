@@ -155,7 +155,7 @@ def rows_of(
     check_runs(loaded)
     plain, size, classes = pooling(loaded, pool), size_of(batch_size, loaded), classes_in(pictures)
     if is_set(pictures):
-        plain = _as_seen(plain, pictures)
+        plain = as_seen(plain, pictures)
     else:
         note_others(pictures, progress)
     labels = tuple(classes)
@@ -172,20 +172,20 @@ def _groups(rows: Rows) -> list[int]:
     return [first[print_] for print_ in rows.prints]
 
 
-def _as_seen(plain: LoadedModel, path: str | Path) -> LoadedModel:
+def as_seen(loaded: LoadedModel, path: str | Path) -> LoadedModel:
     """The model for the pictures of a set, which are as large as it sees them. Raises `VitvizError`
     for pictures of another size.
     """
-    theirs, ours = read_set(path).pictures.shape[1:], plain.card.config
+    theirs, ours = read_set(path).pictures.shape[1:], loaded.card.config
     wanted = (*ours.image_size, ours.in_chans)
     if theirs != wanted:
         raise VitvizError(
             f"the pictures in {Path(path).name} are {' x '.join(map(str, theirs))}, height x width "
-            f"x colours, and {plain.card.name} sees {' x '.join(map(str, wanted))}: take the model "
-            "that the set was made with"
+            f"x colours, and {loaded.card.name} sees {' x '.join(map(str, wanted))}: take the "
+            "model that the set was made with"
         )
-    as_it_is = replace(plain.preprocess, size=ours.image_size, crop_pct=1.0, crop_mode="squash")
-    return replace(plain, preprocess=as_it_is)
+    as_it_is = replace(loaded.preprocess, size=ours.image_size, crop_pct=1.0, crop_mode="squash")
+    return replace(loaded, preprocess=as_it_is)
 
 
 def _words() -> dict[str, dict[str, dict[str, str]]]:
