@@ -7,12 +7,14 @@ import pytest
 import torch
 from PIL import Image
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.data import DataLoader, TensorDataset
 
 import vitviz
 from tests.models import TINY, photo, tiny
 from tests.test_head import BARE, bare, plain
 from vitviz import SelectionError, VitvizError, WeightsError
+from vitviz.many import features
 
 
 def pictures(count: int = 5) -> list[np.ndarray]:
@@ -150,6 +152,45 @@ def test_cka_is_three_lines_of_numpy(other: str | None, pool: str) -> None:
         assert_close(found.diagonal(), torch.ones(3))
     with pytest.raises(SelectionError, match="three pictures or more, and 2 can be used"):
         vitviz.cka(loaded, pictures(2))
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_cka_by_products_of_features_is_cka_by_products_of_pictures(same: bool) -> None:
+    draw = np.random.default_rng(0)
+    first = draw.normal(size=(40, 3, 5)).astype(np.float32)
+    first[:, 1] = 2.5  # the same for all pictures
+    second = first if same else draw.normal(size=(40, 4, 7)).astype(np.float32)
+    of_pictures, of_features = (
+        way(first, second) for way in (features._by_pictures, features._by_features)
+    )
+    assert_close(of_features, of_pictures, equal_nan=True)
+    assert of_features.isnan().any(dim=1).tolist() == [same, True, same]
+    expected = plain_cka(first[:, 2].astype(float), second[:, 0].astype(float))
+    assert float(of_features[2, 0]) == pytest.approx(expected)
+
+
+class Sizes(TorchDispatchMode):
+    """The sizes of all tensors that are made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[int] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        self.found += [out.numel()] if isinstance(out, torch.Tensor) else []
+        return out
+
+
+@pytest.mark.parametrize("count", [4, 2000])
+def test_cka_takes_no_memory_for_the_square_of_many_pictures(count: int) -> None:
+    """Of 10,000 pictures and 24 layers 19 GB were taken, and twice that for a model with itself."""
+    layers, width = 4, 6
+    values = np.random.default_rng(0).normal(size=(count, layers, width)).astype(np.float32)
+    with Sizes() as sizes:
+        found = features._cka(values, values)
+    assert_close(found.diagonal(), torch.ones(layers))
+    assert max(sizes.found) <= max(count * width, layers * width**2)
 
 
 def test_cka_leaves_out_what_either_model_cannot_read() -> None:

@@ -1,6 +1,6 @@
 """features: pooled features of many pictures, as arrays for a linear probe, k-NN or CKA."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -212,7 +212,9 @@ def cka(
 def _shared(first: Features, second: Features) -> tuple[np.ndarray, np.ndarray]:
     """The values of the pictures that both models could use. (n, L, D), (n, L', D')"""
     broken = {picture.name for each in (first, second) for picture in each.broken}
-    x, y = (each.values[[name not in broken for name in each.names]] for each in (first, second))
+    x = first.values[[name not in broken for name in first.names]]
+    same = second is first
+    y = x if same else second.values[[name not in broken for name in second.names]]
     if len(x) < 3:
         raise SelectionError(f"CKA needs three pictures or more, and {len(x)} can be used")
     return x, y
@@ -221,12 +223,40 @@ def _shared(first: Features, second: Features) -> tuple[np.ndarray, np.ndarray]:
 def _cka(first: np.ndarray, second: np.ndarray) -> Tensor:
     """CKA of each layer of (n, L, D) with each of (n, L', D'). (L, L')
 
-    By the (n, n) products X X^T, of which tr(X X^T Y Y^T) = |Y^T X|^2: one for each layer.
+    `second` may be `first` itself, of which all is computed once. |Y^T X|^2 = tr(X X^T Y Y^T): the
+    smaller of the two products is taken, so that memory does not grow with the square of n.
     """
+    wide = max(first.shape[2], second.shape[2])
+    return (_by_features if len(first) > wide else _by_pictures)(first, second).float()
+
+
+def _by_pictures(first: np.ndarray, second: np.ndarray) -> Tensor:
+    """`_cka` by the (n, n) products X X^T, one for each layer."""
     grams = []
-    for values in (first, second):
-        x = torch.from_numpy(values).double().transpose(0, 1)
-        x = x - x.mean(dim=1, keepdim=True)
-        gram = (x @ x.mT).flatten(1)
+    for values in (first,) if second is first else (first, second):
+        gram = torch.stack([(x @ x.T).flatten() for x in _layer_by_layer(values)])
         grams.append(gram / gram.norm(dim=1, keepdim=True))
-    return (grams[0] @ grams[1].T).float()
+    return grams[0] @ grams[-1].T
+
+
+def _by_features(first: np.ndarray, second: np.ndarray) -> Tensor:
+    """`_cka` by the (D', D) products Y^T X, one for each pair of layers."""
+    same = second is first
+    found = torch.empty(first.shape[1], second.shape[1], dtype=torch.float64)
+    for i, x in enumerate(_layer_by_layer(first)):
+        for j, y in enumerate(_layer_by_layer(second[:, : i + 1] if same else second)):
+            found[i, j] = (y.T @ x).square().sum()
+            if same:
+                found[j, i] = found[i, j]
+    lengths = [
+        torch.stack([(x.T @ x).norm() for x in _layer_by_layer(values)])
+        for values in ((first,) if same else (first, second))
+    ]
+    return found / (lengths[0][:, None] * lengths[-1])
+
+
+def _layer_by_layer(values: np.ndarray) -> Iterator[Tensor]:
+    """The features after each layer of (n, L, D), each column with mean 0. (n, D) float64"""
+    for layer in range(values.shape[1]):
+        x = torch.from_numpy(values[:, layer]).double()
+        yield x - x.mean(dim=0)
