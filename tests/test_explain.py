@@ -112,7 +112,11 @@ def test_options_that_do_not_exist_are_refused(wrong: dict, sentence: str) -> No
 
 
 @pytest.mark.parametrize(
-    "residual", [torch.tensor([0.5, 0.5]), np.array([0.5, 0.5]), "0.5", None, 1.1, float("nan"), 1j]
+    "residual",
+    [
+        *(torch.tensor([0.5, 0.5]), np.array([0.5, 0.5]), "0.5", None, 1.1, float("nan"), 1j),
+        pytest.param(10**400, id="400 digits"),
+    ],
 )
 def test_a_residual_is_one_number_from_0_to_1(residual: object) -> None:
     with pytest.raises(SelectionError, match="residual must be from 0 to 1"):

@@ -338,6 +338,7 @@ def test_a_baseline_of_numpy_is_that_of_torch(kind: type) -> None:
     for wrong, sentence in (
         (given[0], r"pixels of shape \(3, 32, 32\), got \(32, 32\)"),
         (np.array(["black"]), "a baseline must hold numbers"),
+        (np.array([[[10**400]]], object), "a baseline must hold numbers"),
         ([1.0], 'baseline must be "mean"'),
     ):
         with pytest.raises(SelectionError, match=sentence):

@@ -117,6 +117,7 @@ def test_a_head_takes_the_place_of_another_and_of_what_was_measured_with_it() ->
         (numbers(3, 24), {"pool": "max"}, "pool must be one of token, avg, token_avg, got 'max'"),
         (numbers(3, 24) / 0, {}, "not finite"),
         ("linear", {}, "must be an array of numbers, got str"),
+        ([[0.5, 10**400]], {}, "must be an array of numbers, got list"),
     ],
 )
 def test_a_head_that_does_not_fit_is_refused_with_the_shapes(weight, options, sentence) -> None:

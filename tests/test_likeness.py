@@ -8,10 +8,11 @@ import torch
 from torch.testing import assert_close
 
 import vitviz
-from tests.models import photo, tiny
+from tests.models import photo, spread, tiny
 from tests.test_head import BARE, bare
 from vitviz import EXPLAINERS, Analysis, LoadedModel, SelectionError, VitvizError
 from vitviz.languages import say
+from vitviz.model.vit import ViT
 from vitviz.probe.explain.likeness import own_vector
 
 OF_CLASS = [key for key, explainer in EXPLAINERS.items() if "class" in explainer.needs]
@@ -176,6 +177,7 @@ def test_a_vector_of_a_text_is_compared_with_the_projected_picture() -> None:
         (torch.zeros(24), "not all of them 0"),
         (np.full(24, np.nan), "finite numbers"),
         (["a"] * 24, "must hold numbers"),
+        ([0.5] * 23 + [10**400], "must hold numbers"),
     ],
 )
 def test_a_vector_that_does_not_fit_is_refused(target, sentence: str) -> None:
@@ -212,6 +214,45 @@ def test_a_steered_pass_has_a_likeness_and_maps_of_it(name: str) -> None:
     assert found.isfinite().all()
     assert not torch.allclose(found, plain_map, atol=1e-6)
     assert steered.explain("occlusion", target=v).isfinite().all()
+
+
+def test_a_steered_pass_of_a_model_without_class_names_has_a_likeness_to_its_outputs() -> None:
+    """Its head was looked for where none is."""
+    clip = vitviz.load("tests/transformers_files/clip", device="cpu")
+    steps = [{"kind": "add", "patches": "all", "layer": 0, "toward": 3, "factor": 2.0}]
+    steered = vitviz.analyze(clip, photo(), interventions=steps)
+    text = torch.randn(clip.card.config.num_classes)
+    expected = float(cosine(steered.trace.logits, text))
+    assert steered.likeness(text) == pytest.approx(expected, abs=1e-5)
+    assert vitviz.analyze(clip, photo()).likeness(text) != pytest.approx(expected, abs=1e-3)
+    for key in OF_CLASS:
+        assert steered.explain(key, target=text).isfinite().all()
+    other = vitviz.analyze(clip, photo()[:, ::-1].copy(), interventions=steps)
+    expected = float(cosine(steered.trace.logits, other.trace.logits))
+    assert steered.likeness(other) == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["cls", "avg"])
+def test_a_picture_in_a_model_of_the_same_name_is_no_target(name: str) -> None:
+    """Other weights, such as those of another epoch, or another config."""
+    loaded = tiny("cls")
+    config = loaded.card.config
+    if name == "avg":
+        config = dataclasses.replace(config, global_pool="avg")
+    vit = spread(ViT(config), seed=int(name == "cls")).eval().requires_grad_(False)
+    other = dataclasses.replace(
+        loaded, vit=vit, card=dataclasses.replace(loaded.card, config=config)
+    )
+    analysis, theirs = (vitviz.analyze(one, photo()) for one in (loaded, other))
+    assert theirs.card.key == analysis.card.key
+    for ask in (analysis.likeness, lambda one: analysis.explain("generic", target=one)):
+        for target in (theirs, Analysis.from_bytes(theirs.to_bytes())):
+            with pytest.raises(SelectionError, match="needs another picture in the same model"):
+                ask(target)
+    changes = [{"kind": "head", "layer": 2, "head": 0, "by": "zero"}]
+    ours = vitviz.analyze(loaded, photo()[::-1].copy(), interventions=changes)
+    again = Analysis.from_bytes(ours.to_bytes())
+    assert analysis.likeness(again) == pytest.approx(analysis.likeness(ours), abs=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,11 +1,15 @@
 """PCA with one basis for the patches of several pictures."""
 
+from copy import deepcopy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from tests.models import photo, tiny
+from tests.models import photo, spread, tiny
 from vitviz import Analysis, SelectionError, VitvizError, analyze, draw, load, pca
+from vitviz.model.vit import ViT
 from vitviz.probe.measure.features import principal, tokens_after
 
 PHOTOS = (photo(), photo(90, 50)[::-1].copy(), 255 - photo())
@@ -84,6 +88,21 @@ def test_grids_may_differ_and_a_twin_is_another_model() -> None:
     twin = analyze(load("photos", pretrained=False), photo())
     with pytest.raises(SelectionError, match="one model"):
         pca([square, twin])
+
+
+def test_a_model_of_the_same_name_with_other_weights_is_another_model() -> None:
+    """Such as two epochs of one training: their directions were mixed without a word."""
+    loaded = tiny("cls")
+    vit = spread(ViT(loaded.card.config), seed=1).eval().requires_grad_(False)
+    one, other = (analyze(model, photo()) for model in (loaded, replace(loaded, vit=vit)))
+    with pytest.raises(SelectionError, match="one model"):
+        pca([one, other])
+    again = replace(loaded, vit=deepcopy(loaded.vit))
+    ours, read = pca([one, analyze(again, photo())]), Analysis.from_bytes(one.to_bytes())
+    for given in ([one, one], [one, read], [read, one]):
+        found = pca(given, normed=False)
+        torch.testing.assert_close(found[0].scores, found[1].scores)
+    assert torch.equal(ours[0].scores, ours[1].scores)
 
 
 def test_what_does_not_fit_is_said(tmp_path) -> None:

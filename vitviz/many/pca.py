@@ -10,6 +10,7 @@ from torch import Tensor
 from ..errors import SelectionError
 from ..probe.analysis import Analysis
 from ..probe.measure.features import principal, tokens_after
+from ..probe.verify import is_of
 
 FEWEST = 3  # patches that three directions can be found in
 Side = Literal["positive", "negative"]
@@ -64,7 +65,7 @@ def pca(
         raise SelectionError(_no_analyses(other[0]))
     if not analyses:
         raise SelectionError("PCA needs at least one analysis")
-    if any(_model_of(other) != _model_of(analyses[0]) for other in analyses):
+    if not all(_share_a_model(analyses[0], other) for other in analyses[1:]):
         raise SelectionError("PCA shares its directions between pictures of one model")
     if foreground not in (None, "positive", "negative"):
         raise SelectionError(f"foreground must be positive, negative or None, not {foreground!r}")
@@ -97,6 +98,18 @@ def pca(
 def _no_analyses(came: object, alone: str = "") -> str:
     kind = type(came).__name__
     return f"PCA takes a list of analyses, as vitviz.analyze returns them, got {kind}{alone}"
+
+
+def _share_a_model(first: Analysis, other: Analysis) -> bool:
+    """Whether one model made both. Weights are compared where the model is at hand, and the size of
+    its pictures is the same.
+    """
+    if _model_of(first) != _model_of(other):
+        return False
+    loaded = first.loaded
+    if loaded is None or loaded is other.loaded or first.card.config != other.card.config:
+        return True
+    return is_of(other.pass_, loaded)
 
 
 def _model_of(analysis: Analysis) -> tuple[object, ...]:

@@ -174,7 +174,7 @@ def _numbers(name: str, value: Any) -> Tensor:
     """
     try:
         numbers = torch.as_tensor(value).detach().cpu()
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise WeightsError(
             f"the {name} of a head must be an array of numbers, got {type(value).__name__}"
         ) from error

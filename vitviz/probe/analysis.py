@@ -463,7 +463,7 @@ class Analysis:
             vector = vector_of(target)
             assert vector is not None
             return vector
-        if target.card.key != self.card.key:
+        if target.card.key != self.card.key or not target._is_of(loaded):
             raise SelectionError("a likeness needs another picture in the same model")
         return own_vector(loaded, target.trace.tokens[-1], target.pass_.surgery)
 
@@ -685,12 +685,18 @@ class Analysis:
                 Message("experiments.needs_model", method=method, model=repr(self.card.name))
             )
         check_runs(loaded)
-        same = (loaded.card.config, loaded.card.trained) == (self.card.config, self.card.trained)
-        if not same or not is_of(self.pass_, loaded):
+        if not self._is_of(loaded):
             raise VitvizError(
                 Message("experiments.other_model", ours=self.card.name, theirs=loaded.card.name)
             )
         return loaded
+
+    def _is_of(self, loaded: LoadedModel) -> bool:
+        """Whether this model, with its weights, made the pass, whatever its name."""
+        if loaded is self.loaded:
+            return True
+        same = (loaded.card.config, loaded.card.trained) == (self.card.config, self.card.trained)
+        return same and is_of(self.pass_, loaded)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one .safetensors file; `Analysis.load` gives it back exactly.

@@ -126,7 +126,7 @@ def _share(residual: SupportsFloat) -> float:
     """A number from 0 to 1, also of numpy or torch. Raises `SelectionError` for another."""
     try:
         share = float(residual) if isinstance(residual, SupportsFloat) else -1.0
-    except (TypeError, ValueError, RuntimeError):  # several numbers
+    except (TypeError, ValueError, RuntimeError, OverflowError):  # several numbers; 400 digits
         share = -1.0
     if not 0 <= share <= 1:
         raise SelectionError(f"residual must be from 0 to 1, got {short(residual)}")

@@ -20,14 +20,17 @@ class Likeness(nn.Module):
 
     vector: Tensor
 
-    def __init__(self, vector: Tensor, instead_of: ViT) -> None:
-        """`instead_of`: the model with its head, which steering reads the classes from."""
+    def __init__(self, vector: Tensor, instead_of: ViT, projection: nn.Module) -> None:
+        """`instead_of`: the model with its head, which steering reads the classes from.
+        `projection`: what comes before the cosine, such as that head, or nothing (`nn.Identity`).
+        """
         super().__init__()
         self.instead_of = (instead_of,)  # in a tuple it is no part of this module
+        self.projection = projection
         self.register_buffer("vector", vector)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.cosine_similarity(x, self.vector, dim=-1)[..., None]
+        return F.cosine_similarity(self.projection(x), self.vector, dim=-1)[..., None]
 
 
 def vector_of(target: Any) -> Tensor | None:
@@ -41,7 +44,7 @@ def vector_of(target: Any) -> Tensor | None:
         return None  # the number of a class
     try:
         vector = torch.as_tensor(target).detach().float().cpu().clone()
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise SelectionError("a vector as target must hold numbers") from error
     if vector.ndim != 1:
         raise SelectionError(
@@ -72,11 +75,11 @@ def likened(loaded: LoadedModel, vector: Tensor) -> LoadedModel:
             if widths
             else f"{loaded.card.name} does not pool its tokens: no vector is like its answer"
         )
-    model = without_head(loaded)
-    likeness: nn.Module = Likeness(vector.to(loaded.device), loaded.vit)
+    model, projection = without_head(loaded), nn.Identity()
     if projects and len(vector) == config.num_classes:
         model = as_precise(build(loaded.vit.state_dict(), loaded.card, loaded.preprocess), loaded)
-        likeness = nn.Sequential(model.vit.head, likeness)
+        projection = model.vit.head  # type: ignore[assignment]
+    likeness = Likeness(vector.to(loaded.device), loaded.vit, projection)
     model.vit.head = likeness.eval()  # type: ignore[assignment]
     model.vit.blocks = loaded.vit.blocks  # whoever counts the passes of the model hears these, too
     return replace(model, resampling=loaded.resampling)

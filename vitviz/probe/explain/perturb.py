@@ -141,7 +141,7 @@ def _baseline(case: Case, baseline: str | Tensor | np.ndarray) -> Tensor:
     if isinstance(baseline, np.ndarray):
         try:
             baseline = torch.from_numpy(baseline.astype(np.float32))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise SelectionError("a baseline must hold numbers") from error
     if isinstance(baseline, Tensor):
         if baseline.shape != shape:
