@@ -112,6 +112,40 @@ def test_arrays_of_any_range_can_be_stretched(source) -> None:
     assert photo.notes[-1].startswith("levels from ")
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.int64, np.float32])
+@pytest.mark.parametrize("channels", [2, 4])
+def test_alpha_is_no_level(kind: type, channels: int) -> None:
+    """The highest number was that of alpha, and nothing was stretched."""
+    top = {np.uint16: 65535, np.float32: 1}.get(kind, 255)
+    levels = np.linspace(0.1, 0.4, 30)[None, :, None].repeat(20, 0).repeat(channels, 2) * top
+    levels[..., -1] = top
+    array = levels.astype(kind)
+    without = array[..., 0] if channels == 2 else array[..., :3]
+    ours, plain = (open_photo(each, stretch=True) for each in (array, without))
+    assert np.array_equal(np.asarray(ours.image), np.asarray(plain.image))
+    assert ours.notes == plain.notes
+    assert ours.image.getextrema()[0] in (0, (0, 255))
+
+
+def test_transparent_parts_of_an_array_are_white_before_it_is_stretched_as_those_of_a_file() -> (
+    None
+):
+    array = np.random.default_rng(0).integers(90, 120, (20, 30, 4), np.uint8)
+    array[..., 3] = np.linspace(0, 255, 30).astype(np.uint8)
+    file = open_photo(encoded(Image.fromarray(array), "PNG"), stretch=True)
+    alike = (array, array.astype(np.float32) / 255, array.astype(np.uint16) * 257)
+    for one in (*alike, torch.from_numpy(array).movedim(-1, 0)):
+        found = open_photo(one, stretch=True)
+        apart = np.asarray(found.image).astype(int) - np.asarray(file.image)
+        assert abs(apart).max() <= 2  # a file is rounded to 255 levels before it is stretched
+        assert found.notes[0] == file.notes[0] == "transparent parts shown on white"
+        assert found.stretched
+    beyond = np.full((4, 4, 4), 300.0, np.float32)  # an alpha of which nobody knows the range
+    beyond[0] = 0
+    with pytest.raises(ImageError, match="must hold values from 0 to 1"):
+        open_photo(beyond, stretch=True)
+
+
 def test_stretching_keeps_hue_and_leaves_a_flat_picture() -> None:
     colours = np.array([[[10, 20, 30], [70, 70, 110]]], dtype=np.uint8)
     bright = np.asarray(open_photo(colours).stretch().image).astype(int)

@@ -118,15 +118,42 @@ def stretched(image: Image.Image) -> Image.Image:
 
 def stretched_array(array: np.ndarray) -> tuple[np.ndarray, tuple[Message, ...]]:
     """An array of numbers of any range as uint8, its lowest number 0 and its highest 255, and the
-    note about it. Arrays without two different, finite numbers are returned unchanged.
+    notes about it. Transparent parts are shown on white first, as those of files are; alpha itself
+    is no level. Arrays without two different, finite numbers, or with an alpha out of range, are
+    returned unchanged.
     """
     if array.dtype.kind not in "iuf" or not array.size:
         return array, ()
-    low, high = float(array.min()), float(array.max())
+    has_alpha = array.ndim == 3 and array.shape[2] in (2, 4)
+    made = _on_white(array) if has_alpha else (array, ())
+    if made is None:
+        return array, ()
+    shown, notes = made
+    low, high = float(shown.min()), float(shown.max())
     if not high > low or not np.isfinite([low, high]).all():
         return array, ()
     note = Message("photo.levels_stretched", low=f"{low:g}", high=f"{high:g}")
-    return to_8_bits(array, high, low), (note,)
+    return to_8_bits(shown, high, low), (*notes, note)
+
+
+def _on_white(array: np.ndarray) -> tuple[np.ndarray, tuple[Message, ...]] | None:
+    """The colours of (h, w, 2 or 4) on white where they are transparent, and the note about that;
+    None if alpha is out of range. Alpha is from 0 to the highest value of its type (1 for floats),
+    and white is that value, or a higher one among the colours.
+    """
+    top = 1 if array.dtype.kind == "f" else 65535 if array.dtype == np.uint16 else 255
+    colours, alpha = array[..., :-1], array[..., -1:]
+    least, most = float(alpha.min()), float(alpha.max())
+    if not 0 <= least <= most <= top:
+        return None
+    if least == top:
+        return colours, ()
+    white, shown = max(float(top), float(colours.max())), np.empty_like(colours)
+    for row, (some, own) in enumerate(zip(colours, alpha, strict=True)):  # floats take much memory
+        share = own.astype(np.float64) / top
+        on_white = some * share + white * (1 - share)
+        shown[row] = on_white if array.dtype.kind == "f" else np.rint(on_white)
+    return shown, (Message("photo.on_white"),)
 
 
 def to_8_bits(values: np.ndarray, highest: float, lowest: float = 0.0) -> np.ndarray:
