@@ -500,7 +500,12 @@ def test_a_pair_is_drawn_with_all_that_it_is_made_of(any_tiny_analysis, token) -
     assert [at for at, colour in enumerate(colours) if colour != colours[-1]] == [2]
     text = words(figure)
     assert f"their sum is {found.sum:.4g}" in text
-    assert f"{found.sum:.4g} x {found.scale:.4g} = {found.score:.4g}" in text
+    is_relative = analysis.card.config.relative_bias
+    bias = f" + bias {found.bias:.4g}" if is_relative else ""
+    assert f"{found.sum:.4g} x {found.scale:.4g}{bias} = {found.score:.4g}" in text
+    assert found.sum * found.scale + is_relative * found.bias == pytest.approx(
+        found.score, abs=1e-4
+    )
     assert f"layer {LAYER}, head {HEAD}: {found.share:.4g}" in text
 
 

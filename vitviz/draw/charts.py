@@ -102,10 +102,11 @@ def pair(analysis: Analysis, layer: int, head: int, query: int, key: int | None 
     _bars(axes["products"], np.asarray(found.products))
     chart(axes["products"], f"number by number q x k; their sum is {found.sum:.4g}")
     _bars(axes["scores"], np.asarray(found.scores), key)
+    bias = f" + bias {found.bias:.4g}" if analysis.trace.bias else ""
     chart(
         axes["scores"],
         "the row of scores, one for every key; orange: "
-        f"{found.sum:.4g} x {found.scale:.4g} = {found.score:.4g}",
+        f"{found.sum:.4g} x {found.scale:.4g}{bias} = {found.score:.4g}",
     )
     _bars(axes["attention"], np.asarray(found.attention), key)
     chart(
