@@ -44,8 +44,8 @@ def page(
     shown first, so it should be among them.
 
     `engine`: includes the weights and the engine, so that the page takes a visitor's photos, drawn
-    digits and experiments: 10 MB more for the shipped photo model. Raises `WeightsError` for a model
-    that no page can run (`in_page.check`), or an analysis without its model.
+    digits and experiments: 10 MB more for the shipped photo model. Raises `WeightsError` for a
+    model that no page can run (`in_page.check`), or an analysis without its model.
     """
     runs = _runs(analysis) if engine else None
     payload = (

@@ -29,7 +29,9 @@ def site(argv: Sequence[str]) -> None:
         "(default: the shipped ones)",
     )
     options.add_argument(
-        "--language", metavar="TAG", help=f"{' or '.join(languages())} (default: that of the visitor's browser)"
+        "--language",
+        metavar="TAG",
+        help=f"{' or '.join(languages())} (default: that of the visitor's browser)",
     )
     options.add_argument(
         "--served",
