@@ -51,8 +51,10 @@ test("letters choose in a menu of the viewer, and are shortcuts beside it", (t) 
   assert.deepEqual(did, ["direction", "before"]);
 });
 
-test("a step is taken back from a menu, too", (t) => {
+test("a step is taken back from a menu, and other keys work in it, too", (t) => {
   const { did, menu, press } = page(t);
+  assert.equal(press(menu, "]"), true);
+  assert.deepEqual(did.splice(0), ["layer"]);
   assert.equal(press(menu, "z", { ctrlKey: true }), true);
   assert.deepEqual(did, ["undo"]);
 });

@@ -41,7 +41,8 @@ export function listenToKeys(app, screen, readAloud) {
   function isMine({ target, key, ctrlKey, metaKey, defaultPrevented }) {
     // A dialog has the keyboard to itself: Escape closes it and unpins nothing behind it.
     if (!screen.board || document.querySelector("dialog[open]") || target.closest(FIELDS)) return false;
-    if (target.matches("select") && !ctrlKey && !metaKey) return false; // letters choose in a menu
+    const isLetter = /^\p{L}$/u.test(key) && !ctrlKey && !metaKey;
+    if (isLetter && target.matches("select")) return false; // letters choose in a menu
     if (root.contains(target)) return true;
     if (
       defaultPrevented ||
