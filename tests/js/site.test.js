@@ -105,14 +105,17 @@ const SITE = {
   texts: { en: Object.fromEntries(TEXTS.map((key) => [key, key])) },
 };
 
-/** A site whose viewer comes when the test says so; `lost`: files that cannot be had. */
-function opened(lost = []) {
+/**
+ * A site whose viewer comes when the test says so; `lost`: files that cannot be had; `prepare`: fetches texts, as the
+ * viewer does.
+ */
+function opened(lost = [], prepare = /** @type {any} */ (async () => true)) {
   const [did, released] = [/** @type {any[]} */ ([]), /** @type {number[]} */ ([])];
   const strip = new Node();
   const [come, host] = [{}, { given: /** @type {any} */ (null), learned: false }];
   const viewer = {
     firstLanguage: () => "en",
-    prepare: async () => true,
+    prepare,
     mount(given) {
       host.given = given;
       const heard =
@@ -290,6 +293,20 @@ test("texts that do not come are told, and the viewer hears of it", async () => 
   await assert.rejects(host.given.texts("ko"));
   delete SITE.languages.ko;
   assert.equal(note(), "lost");
+});
+
+test("that the language of the visitor did not come is told beside the first picture", async () => {
+  SITE.languages.ko = "ko.js";
+  const { did, come, opening, note } = opened(["ko.js"], (_language, texts) =>
+    texts("ko").then(
+      () => true,
+      () => false,
+    ),
+  );
+  come.resolve();
+  await opening;
+  delete SITE.languages.ko;
+  assert.deepEqual([did, note()], [[["update", "dog.js"]], "lost"]);
 });
 
 test("what cannot be shown is over: the address is that of the picture that stays", async () => {

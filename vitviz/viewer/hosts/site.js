@@ -53,8 +53,10 @@ const readBeside = (path) => load(new URL(path, document.baseURI).href);
  */
 export async function open({ element, strip, site, viewer: given, read = readBeside, more = {} }) {
   const page = document.documentElement;
+  let lacksTexts = false;
   const texts = (name) =>
     read(site.languages[name]).catch((error) => {
+      lacksTexts = true;
       bar.say("lost");
       throw error;
     });
@@ -79,6 +81,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   if (address.view?.()?.photo) await kept?.ready; // the page was reloaded
   if (turn === 0) await choose(named(), more.selection);
   if (isUnserved(site)) bar.say("served");
+  else if (lacksTexts && !isEmpty) bar.say("lost"); // the first picture has taken the sentence away
 
   /** The viewer: what is pressed before its file is here waits for it. */
   function mounted() {
