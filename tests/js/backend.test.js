@@ -114,6 +114,22 @@ function page(fetches, weights = { mnist: "https://host/mnist-1234.safetensors" 
 const ask = (backend, interventions, model = MODEL) =>
   backend.change({ source: sourceOf(model), interventions, layer: 1, token: 5 });
 
+test("the page itself refuses what cannot be done to a model that has learned in it, for no host has it", async () => {
+  const { asked, backend, until } = page(async () => new globalThis.Response(WEIGHTS));
+  backend.prepare(MODEL, true);
+  await until(() => backend.model(MODEL).state === "here");
+  const all = [{ kind: "remove", patches: Array.from({ length: 49 }, (_, at) => at) }];
+  assert.equal(await ask(backend, all), "host");
+  const refused = await ask(backend, all, { ...MODEL, saved_as: "own-cup-pen.safetensors" }).catch(
+    (error) => error,
+  );
+  assert.equal(
+    reasonOf(refused, "en"),
+    "nothing would be left of the picture; at least one patch has to stay",
+  );
+  assert.equal(asked.length, 1);
+});
+
 test("without a host the page names all classes, and refuses what cannot be done in a sentence of every language", async () => {
   const backend = backendOf({
     weights: { mnist: "there" },

@@ -20,6 +20,9 @@ const UNASKED = ["late", "rollout"];
 /** Whether a photo is one that the host may not have. @param {import("../state/photos.js").OwnPhoto|null} photo */
 const isHeld = (photo) => photo !== null && photo.consent !== "given";
 
+/** Whether the host can have a model: not one that has learned in this page. @param {import("../types.js").Model} model */
+const isOnHost = ({ saved_as: file }) => file === undefined;
+
 /** @typedef {ReturnType<typeof createBackend>} Backend */
 
 /**
@@ -87,16 +90,17 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
    */
   async function analyze(template, photo) {
     const model = await come(template.model, true);
-    if (!model && !remote.changes && models.has(template.model))
+    const changes = remote.changes && isOnHost(template.model);
+    if (!model && !changes && models.has(template.model))
       throw Object.assign(new Error("the model did not come"), { modelLost: true });
     if (!model) return null;
     try {
       const manifest = await local.analyze(model, template, photo);
-      if (manifest || !remote.changes) return manifest;
+      if (manifest || !changes) return manifest;
     } catch (error) {
-      if (!error.told && remote.changes) return null; // the host says in every language what cannot be done
+      if (!error.told && changes) return null; // the host says in every language what cannot be done
       if (!error.told) throw error;
-      throw Object.assign(error, { said: model.tools.said(error.told, !remote.changes) });
+      throw Object.assign(error, { said: model.tools.said(error.told, !changes) });
     }
     throw Object.assign(new Error("only the host can open the file"), { hostOpens: true });
   }
@@ -112,17 +116,18 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     const { source, interventions, asked = interventions, layer, token } = question;
     const { template, model: described, pass } = source.manifest;
     const there = () => (template ? consent() : remote.change(asked, pass.id, { layer, token }));
+    const changes = remote.changes && isOnHost(described);
     const knowsDonors = interventions.every(({ from }) => !isHeld(photos.find(from)));
-    if (takesFromOthers(interventions) && remote.changes && !template && knowsDonors) return there();
-    const model = remote.changes ? models.prepare(described) : await come(described);
+    if (takesFromOthers(interventions) && changes && !template && knowsDonors) return there();
+    const model = changes ? models.prepare(described) : await come(described, true);
     if (model?.state !== "here") {
-      if (!remote.changes) throw refusal(models.has(described) ? "error_network" : "error_no_host");
+      if (!changes) throw refusal(models.has(described) ? "error_network" : "error_no_host");
       return there();
     }
     try {
       return await local.change(model, question);
     } catch (error) {
-      if (remote.changes) return there(); // the host says in every language what cannot be done
+      if (changes) return there(); // the host says in every language what cannot be done
       if (!error.key) throw error;
       const errors = /** @type {any} */ (model.tools).said({
         key: "experiment." + error.key,
