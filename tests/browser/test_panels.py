@@ -765,7 +765,7 @@ def test_positions_that_were_given_are_not_called_learned_and_none_are_said(show
     timm = pytest.importorskip("timm.layers")
     loaded = tiny("cls")
     given = timm.build_sincos2d_pos_embed([4, 4], dim=24)
-    for noise, said in ((0, "a fixed formula"), (0.1, "it learned it")):
+    for noise, said in ((0, "a fixed formula"), (0.1, "Training has put")):
         vit = copy.deepcopy(loaded.vit)
         some = noise * torch.randn(given.shape, generator=torch.Generator().manual_seed(0))
         vit.pos_embed.data[0, 1:] = given + some

@@ -94,13 +94,19 @@ test("back before anything is shown loads the page anew, for what comes is of an
   const reloaded = [];
   const { location } = globalThis;
   globalThis.location = /** @type {any} */ ({ reload: () => reloaded.push(tab.at) });
+  let dialog = /** @type {object|null} */ ({});
+  globalThis.document = /** @type {any} */ ({ querySelector: () => dialog });
   t.after(() => {
     history.stop();
     globalThis.location = location;
+    delete globalThis.document;
   });
   const entry = (example) => ({ link: { model: MODEL, example }, photo: "", selection: app.selection });
   tab.entries = [entry("dog"), entry("cat")];
   tab.at = 1;
+  tab.moved(); // the playground is open
+  assert.deepEqual(reloaded, []);
+  dialog = null;
   back();
   assert.deepEqual([reloaded, asked, tab.entries[0].link.example], [[0], [], "dog"]);
 });

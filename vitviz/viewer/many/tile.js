@@ -49,6 +49,7 @@ export function createTile(
         type: "button",
         class: "vv-sheet-tile",
         title: say(file ? "many_open" : isItself ? "many_itself" : "many_beside", { name }),
+        disabled: isItself && app.selection.beside === "",
         onclick: open,
       },
       canvas,

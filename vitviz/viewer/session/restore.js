@@ -71,8 +71,8 @@ export function createRestore(app, screen, address, history, reopen) {
   function back() {
     if (!address.view()) return;
     if (!app.source) {
-      // What is coming would take the place of this entry; nothing is shown yet that a reload could lose.
-      location.reload();
+      // What is coming would take the place of this entry. A run of the playground would be lost by it.
+      if (!document.querySelector("dialog[open]")) location.reload();
       return;
     }
     const entry = history.held() || !screen.board ? null : entryOf(app.source.manifest);

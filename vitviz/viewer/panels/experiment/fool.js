@@ -248,6 +248,7 @@ function createCurve(app, answer) {
     const returns = (part) => rows[part].map((one) => bestOf(one) === answer);
     const { key, values } = takeOver(returns("patches"), returns("cls"));
     setText(said, t(key, { ...values, name: className(answer, app) }));
+    charts = []; // it can be measured again
     draw(chart, lines, said);
     readLens();
     show(found, true);
