@@ -418,6 +418,27 @@ def test_a_deletion_that_breaks_off_is_done_again(base, monkeypatch):
     assert not left.exists()
 
 
+def test_a_folder_of_which_something_stays_keeps_its_mark_and_goes_later(base, monkeypatch):
+    left = left_by_another(base)
+    photo = put(left / "a" / "photo.jpg", LONG_AGO)
+    put(left / "b" / "photo.jpg", LONG_AGO)
+    aged(left, LONG_AGO)
+    whole = shutil.rmtree
+
+    def in_use(folder, **options):  # as Windows refuses an open file
+        if Path(folder).name not in ("a", left.name):
+            whole(folder, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", in_use)
+        Cache(base)
+    assert photo.exists()
+    assert {*left.iterdir()} == {left / "a", left / MARK}
+    aged(left, LONG_AGO)
+    Cache(base)
+    assert not left.exists()
+
+
 def test_a_folder_that_cannot_be_marked_stops_the_start_with_a_sentence(base, monkeypatch):
     make = Path.mkdir
 

@@ -38,6 +38,8 @@ UNWRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)  # a disk mounted anew, a 
 
 log = logging.getLogger("vitviz.web")
 
+_made: set[Path] = set()  # by this process, whose environment names one that is gone by now
+
 
 class _File(NamedTuple):
     age: float
@@ -66,11 +68,12 @@ class Cache:
         self._written = 0  # bytes since the last measurement
         self._oldest = 0.0  # age of the oldest file that the last sweep left
         given = Path(base).resolve()
-        self._base = given.parent if _is_of_app(given) else given
+        self._base = given.parent if given in _made or _is_of_app(given) else given
         try:
             self._base.mkdir(parents=True, exist_ok=True)
             _delete_abandoned(self._base)  # first: a killed app may have filled the disk
             self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._base))
+            _made.add(self.folder)
             try:
                 self.hold()
             except OSError:
@@ -292,10 +295,8 @@ def _most(limit: int, ours: int, spare: float) -> float:
 
 
 def _is_of_app(folder: Path) -> bool:
-    """Whether a folder is that of a cache, or had the name of one and is gone."""
-    if not NAME.fullmatch(folder.name):
-        return False
-    return _is_marked(folder) or not os.path.lexists(folder)
+    """Whether a folder is that of a cache, by its name and its mark."""
+    return bool(NAME.fullmatch(folder.name)) and _is_marked(folder)
 
 
 def _is_marked(folder: Path) -> bool:
@@ -315,12 +316,18 @@ def _delete_abandoned(base: Path, but: Path | None = None) -> None:
 def _delete(folder: Path) -> None:
     """Delete a folder of ours, its mark last: a deletion that is broken off is done again."""
     with suppress(OSError):  # it is gone
-        for inner in folder.iterdir():
-            if not inner.is_dir() or inner.is_symlink():
-                inner.unlink(missing_ok=True)
-            elif inner.name != MARK:
+        for inner in _unmarked(folder):
+            if inner.is_dir() and not inner.is_symlink():
                 shutil.rmtree(inner, ignore_errors=True)
-    shutil.rmtree(folder, ignore_errors=True)
+                continue
+            with suppress(OSError):
+                inner.unlink()
+        if not _unmarked(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unmarked(folder: Path) -> list[Path]:
+    return [inner for inner in folder.iterdir() if inner.name != MARK]
 
 
 def _abandoned(folder: Path) -> bool:
