@@ -21,6 +21,8 @@ from ..probe.normalised import unnormalised
 from .analyses import each_of, in_batches, made_of, size_of
 from .pictures import BrokenPicture, Label, Picture, note_others, pictures_of, watched
 
+MOST_GRAM_BYTES = 1e9  # of products of pictures in `cka`
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Features:
@@ -224,10 +226,11 @@ def _cka(first: np.ndarray, second: np.ndarray) -> Tensor:
     """CKA of each layer of (n, L, D) with each of (n, L', D'). (L, L')
 
     `second` may be `first` itself, of which all is computed once. |Y^T X|^2 = tr(X X^T Y Y^T): the
-    smaller of the two products is taken, so that memory does not grow with the square of n.
+    (n, n) products are quicker, one for each layer, and are taken as long as they fit in memory.
     """
-    wide = max(first.shape[2], second.shape[2])
-    return (_by_features if len(first) > wide else _by_pictures)(first, second).float()
+    layers = first.shape[1] + (0 if second is first else second.shape[1])
+    grams = 2 * 8 * layers * len(first) ** 2  # with the normalised ones
+    return (_by_features if grams > MOST_GRAM_BYTES else _by_pictures)(first, second).float()
 
 
 def _by_pictures(first: np.ndarray, second: np.ndarray) -> Tensor:
