@@ -106,10 +106,12 @@ def _share_a_model(first: Analysis, other: Analysis) -> bool:
     """
     if _model_of(first) != _model_of(other):
         return False
-    loaded = first.loaded
-    if loaded is None or loaded is other.loaded or first.card.config != other.card.config:
+    if first.card.config != other.card.config:
+        return True  # of another size
+    known, unknown = (first, other) if first.loaded is not None else (other, first)
+    if known.loaded is None or known.loaded is unknown.loaded:
         return True
-    return is_of(other.pass_, loaded)
+    return is_of(unknown.pass_, known.loaded)
 
 
 def _model_of(analysis: Analysis) -> tuple[object, ...]:

@@ -269,6 +269,8 @@ def _of_file(file: Path, label: Label) -> Picture:
 
 def _batch(source: Any) -> list[tuple[Any, Any]] | None:
     """The pictures of a batch, each with its class or None; None if this is no batch."""
+    if isinstance(source, tuple | list) and len(source) == 1:  # of a `TensorDataset`
+        (source,) = source
     alone = not isinstance(source, tuple | list) or len(source) < 2
     images, classes = (source, None) if alone else source[:2]
     if not isinstance(images, Tensor | np.ndarray) or images.ndim != 4:

@@ -93,7 +93,8 @@ class Record:
                 )
             if head != self.head:
                 raise VitvizError(
-                    f"{self.path} is no survey of this model with these measures: name another file"
+                    f"{self.path} is no survey of this model with these measures, or the model was "
+                    "loaded with other options: name another file"
                 )
             lines = [Line.read(text, self.measures) for text in texts]
             if whole != data:
