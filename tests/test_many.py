@@ -322,6 +322,7 @@ def test_a_list_of_batches_is_what_its_loader_is(tiny_vit: LoadedModel, kind: ty
     for loader in (
         torch.utils.data.DataLoader(items, batch_size=2),
         torch.utils.data.DataLoader(tensors, batch_size=2),
+        torch.utils.data.DataLoader(torch.utils.data.TensorDataset(tensors), batch_size=2),
     ):
         ours = vitviz.features(tiny_vit, kind(loader), progress=False)
         plain = vitviz.features(tiny_vit, loader, progress=False)

@@ -134,6 +134,9 @@ def test_a_root_path_that_is_no_address_is_refused_in_a_sentence(capsys):
     with pytest.raises(SystemExit):
         Settings.from_args(["--root-path", "http://["], {})
     assert "--root-path must be a path that begins with /" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        Settings.from_args([], {"GRADIO_ROOT_PATH": "http://["})
+    assert "GRADIO_ROOT_PATH must be a path that begins with /" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("variable", ["VITVIZ_ROOT_PATH", "GRADIO_ROOT_PATH"])

@@ -406,11 +406,7 @@ class Settings:
 
     def root(self) -> SplitResult:
         """The address or path of the app behind a proxy; Gradio has a variable for it."""
-        given = self.root_path or os.environ.get("GRADIO_ROOT_PATH", "")
-        try:
-            return urlsplit(given)
-        except ValueError as error:  # such as http://[
-            raise SettingsError(f"GRADIO_ROOT_PATH must be a path, got {given!r}") from error
+        return urlsplit(self.root_path or os.environ.get("GRADIO_ROOT_PATH", ""))
 
     def ray_address(self) -> str | None:
         """HOST:PORT of the Ray cluster to join; None: a cluster of our own, or no Ray."""
