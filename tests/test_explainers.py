@@ -298,6 +298,44 @@ def test_attention_norm_is_the_length_of_what_each_token_brings(
     assert_close(analysis.explain("attention_norm", token), torch.stack(expected))
 
 
+@pytest.mark.parametrize("name", ["cls", "no_cls", "registers", "relative"])
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        [{"kind": "head", "layer": 2, "head": 1, "by": "zero"}],
+        [{"kind": "head", "layer": 2, "head": 0, "by": "mean"}],
+        [
+            {"kind": "remove", "patches": [2, 5]},
+            {"kind": "head", "layer": 2, "head": 0, "by": "mean"},
+            {"kind": "head", "layer": 2, "head": 1, "by": "zero"},
+        ],
+        [{"kind": "branch", "layer": 2, "branch": "attention"}],
+    ],
+    ids=["zero", "mean", "removed", "branch"],
+)
+def test_attention_norm_is_of_what_heads_that_are_off_still_bring(name: str, kinds: list) -> None:
+    """The values of all other tokens are set to 0, as above; an attention that is off adds 0."""
+    last = TINY[name].depth - 1
+    kinds = [{**one, "layer": last} if "layer" in one else one for one in kinds]
+    analysis, token = analysis_of(name).operate(kinds), 1
+    attn, trace = analysis.loaded.vit.blocks[-1].attn, analysis.case("attention_norm").trace
+    found = analysis.explain("attention_norm", token)
+    if kinds[0]["kind"] == "branch":
+        assert found.tolist() == [0.0] * analysis.grid.num_tokens
+        return
+    zero = attn.proj(torch.zeros(attn.proj.in_features))
+    expected = []
+    for key in range(analysis.grid.num_tokens):
+        alone = torch.zeros_like(trace.v[last])
+        alone[:, key] = trace.v[last][:, key]
+        mixed = (trace.attention(last) @ alone)[None]
+        mixed = analysis.pass_.surgery.heads_off(last, mixed)[0, :, token].flatten()
+        expected.append((attn.proj(mixed) - zero).norm())
+    assert_close(found, torch.stack(expected))
+    intact = analysis_of(name).explain("attention_norm", token)
+    assert not torch.allclose(found, intact, atol=1e-3)
+
+
 def test_attention_norm_is_refused_where_the_terms_cannot_be_told_apart() -> None:
     config = ViTConfig(**{**TINY["cls"].to_dict(), "attn_norm": True})
     loaded = loaded_of(spread(ViT(config)).eval().requires_grad_(False))
@@ -368,6 +406,32 @@ def test_grad_cam_by_hand(name: str, layer: int | None) -> None:
         expected[token] = max(0.0, float(normed[0, token].detach() @ weights))
     found = analysis.explain("grad_cam", target=target, layer=layer)
     assert_close(found, expected, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_grad_cam_is_of_the_patches_that_are_there(name: str) -> None:
+    """As the model gives it that gets only these; their own places keep their numbers."""
+    analysis, gone = analysis_of(name), [1, 6]
+    found = analysis.operate([{"kind": "remove", "patches": gone}]).explain("grad_cam", target=1)
+    vit, first = analysis.loaded.vit, analysis.grid.num_prefix_tokens
+    staying = [token for token in range(analysis.grid.num_tokens) if token - first not in gone]
+    heard = []
+
+    def hear(_module, args):
+        heard.append(args[0].detach().requires_grad_())
+        return heard[0], *args[1:]
+
+    handle = vit.blocks[-1].attn.register_forward_pre_hook(hear)
+    with torch.enable_grad():
+        x = vit.norm_pre(vit.embed(analysis.pixels[None]))[:, staying]
+        logits = vit.forward_head(vit.encode(x, torch.tensor(staying)[None]))[0]
+        (gradient,) = torch.autograd.grad(logits[1], heard)
+    handle.remove()
+    weights = gradient[0, first:].mean(0)
+    expected = torch.zeros(analysis.grid.num_tokens)
+    expected[staying] = (heard[0].detach()[0] @ weights).relu()
+    expected[:first] = 0
+    assert_close(found, expected, atol=1e-5, rtol=1e-3)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

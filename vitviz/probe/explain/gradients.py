@@ -3,6 +3,7 @@
 `A` is an attention map, `dA` its gradient for the logit of the class (`Trace.attention_gradient`).
 """
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,9 +21,10 @@ def attention_norm(case: Case, token: int | None) -> Tensor:
 
     `token` None, here and below: the query of the pool.
     The norm of sum over heads of A[h, i, j] v[h, j] W_o, where W_o is the projection after the
-    attention: a large attention to a value that is almost zero moves nothing. Kobayashi et al.
-    2020, arXiv:2004.10102, equation 7. Raises `SelectionError` for a model with a norm between
-    attention and projection, where the terms of the sum are not added up alone.
+    attention: a large attention to a value that is almost zero moves nothing, and neither does a
+    head or an attention that is off. Kobayashi et al. 2020, arXiv:2004.10102, equation 7. Raises
+    `SelectionError` for a model with a norm between attention and projection, where the terms of
+    the sum are not added up alone.
     """
     attn, trace, pool = case.model.blocks[-1].attn, case.trace, case.model.attn_pool
     if token is None and case.pool and pool is not None:
@@ -32,7 +34,8 @@ def attention_norm(case: Case, token: int | None) -> Tensor:
     if trace.v is None:
         raise CaptureError("this trace holds no values; capture(vit, values=True) keeps them")
     last = trace.depth - 1
-    return _brought(trace.attention_from(last, token or 0), trace.v[last], attn.proj.weight)
+    made = trace.attention_from if case.surgery is None else partial(case.surgery.shares, trace)
+    return _brought(made(last, token or 0), trace.v[last], attn.proj.weight)
 
 
 def has_attention_norm(config: ViTConfig) -> bool:
@@ -99,7 +102,8 @@ def grad_cam(case: Case, _token: int | None, *, layer: int | None = None) -> Ten
 
     Read at the input of a layer's attention, after its norm. `layer` None: the last one; after it
     the patches of a model that answers from CLS have no gradient at all. Prefix tokens, which
-    have no place, get 0. Selvaraju et al. 2016, arXiv:1610.02391, equations 1 and 2.
+    have no place, and patches that were taken out get 0. Selvaraju et al. 2016, arXiv:1610.02391,
+    equations 1 and 2.
     """
     at = -1 if layer is None else case.trace.check_layer(layer)
     heard: list[Tensor] = []
@@ -113,10 +117,10 @@ def grad_cam(case: Case, _token: int | None, *, layer: int | None = None) -> Ten
         listen(case.model.blocks[at].attn.register_forward_pre_hook, hear)
         logits = case.model(case.pixels[None].to(device))
         (gradient,) = torch.autograd.grad(case.score(logits[0]), heard)
-    first = case.grid.num_prefix_tokens
-    weights = gradient[0, first:].mean(dim=0)
-    values = (heard[0].detach()[0] @ weights).relu().float().cpu()
-    values[:first] = 0
+    there = case.grid.num_prefix_tokens + case.patches
+    weights = gradient[0, there].mean(dim=0)
+    values = torch.zeros(case.grid.num_tokens)
+    values[there] = (heard[0].detach()[0, there] @ weights).relu().float().cpu()
     return values
 
 

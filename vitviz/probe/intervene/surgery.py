@@ -409,6 +409,19 @@ class Surgery:
                 mixed[:, edit.head] = self._stay(alone).mean(dim=1, keepdim=True)
         return mixed
 
+    def shares(self, trace: Trace, layer: int, token: int) -> Tensor:
+        """The shares of `trace.attention_from` with which a layer really mixes values. (H, N)
+
+        0 for a head, or an attention, that is off; for a head set to its mean, those of all tokens
+        that stay, on average.
+        """
+        off = (branch.layer for branch in self._of(Branch) if branch.branch == "attention")
+        if layer in off:
+            return torch.zeros_like(trace.attention_from(layer, token))
+        if any(edit.layer == layer for edit in self._of(Head)):
+            return self.heads_off(layer, trace.attention(layer)[None])[0, :, token]
+        return trace.attention_from(layer, token)
+
     def _stay(self, x: Tensor) -> Tensor:
         """The tokens that are not removed; a shorter sequence has none of those. (B, n, D)"""
         if x.shape[1] < self.config.num_tokens:

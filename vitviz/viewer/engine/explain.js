@@ -80,6 +80,30 @@ function lastRows({ m: { config }, pass, surgery }, token) {
   return attentionRows(layerOf(layer, model, surgery.cuts[last]), token, "from");
 }
 
+/**
+ * `lastRows`, with which the last layer really mixes values: 0 for a head, or an attention, that is off; for a head
+ * set to its mean, those of all tokens, on average.
+ */
+function mixedRows(of, token) {
+  const {
+    m: { config },
+    surgery,
+  } = of;
+  const { num_tokens: tokens, depth } = config;
+  const rows = lastRows(of, token);
+  if (surgery.lacks(depth - 1, "attention")) return rows.fill(0);
+  const off = surgery.of("head").filter(({ layer }) => layer === depth - 1);
+  for (const { head } of off) rows.fill(0, head * tokens, (head + 1) * tokens);
+  const meant = off.filter(({ by }) => by === "mean");
+  for (const query of meant.length > 0 ? surgery.staying : []) {
+    const others = lastRows(of, query);
+    for (const { head } of meant)
+      for (let at = head * tokens; at < (head + 1) * tokens; at++)
+        rows[at] += others[at] / surgery.staying.length;
+  }
+  return rows;
+}
+
 /** Attention of the query that pools the tokens, in each head, (H, N). Its keys and values stay in memory, at `qkv`. */
 function pooledRows({ m, pass, surgery }) {
   put(m, m.at.x, pass.tokens[m.config.depth], pass.width);
@@ -139,7 +163,7 @@ function attentionNorm(of, token) {
   } = of;
   const { num_tokens: tokens, embed_dim: width, depth, attn_norm: inner } = config;
   if (inner && !attnPool) throw new SelectionError("no_attention_norm", {});
-  const shares = attnPool ? pooledRows(of) : lastRows(of, token);
+  const shares = attnPool ? pooledRows(of) : mixedRows(of, token);
   const dim = attnPool ? width / config.pool_heads : config.head_dim;
   const { proj } = attnPool ?? blocks[depth - 1];
   const valueOf = attnPool
@@ -249,20 +273,20 @@ function gradCam(of) {
     pass,
   } = of;
   const { depth, embed_dim: width, num_tokens: tokens, num_prefix_tokens: prefix } = config;
+  const there = patchesOf(of).map((patch) => prefix + patch);
   const weights = new Float64Array(width);
   gradientOf(of, {
     first: depth - 1,
     asking(_, gradient) {
-      for (let i = prefix * width; i < gradient.length; i++)
-        weights[i % width] += gradient[i] / (tokens - prefix);
+      for (const token of there)
+        for (let i = 0; i < width; i++) weights[i] += gradient[token * width + i] / there.length;
     },
   });
   put(m, at.x, pass.tokens[depth - 1], width);
   enter(m, blocks[depth - 1].norm1, tokens);
   const heard = taken(m, at.y, tokens, width);
-  const values = Float32Array.from({ length: tokens }, (_, token) =>
-    token < prefix ? 0 : Math.max(0, dot(heard, token * width, weights, 0, width)),
-  );
+  const values = new Float32Array(tokens); // of patches that are there
+  for (const token of there) values[token] = Math.max(0, dot(heard, token * width, weights, 0, width));
   return explained(values, 1, 1 / depth);
 }
 
