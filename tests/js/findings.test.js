@@ -99,7 +99,7 @@ test("positions have learned rows and columns where these are more alike than th
   );
   assert.match(
     say([1, 0.4, 0.6, 0.1], 1, "ko"),
-    /학습이 이 숫자에 .*담았습니다\. .*자리\(0.50\)가 나머지\(0.10\)보다 이 자리를 더 닮았습니다\.$/,
+    /학습을 거치며 위치에 .*담겼습니다\. .*자리\(0.50\)가 나머지\(0.10\)보다 이 자리를 더 닮았습니다\.$/,
   );
   assert.equal(say([1, 0.4, 0.6, 0.1], 0), "", "CLS has no place");
   assert.equal(say(null), "");
