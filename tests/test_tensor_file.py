@@ -31,6 +31,19 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["x.safetensors"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+def test_a_pipe_stays_one_and_gets_the_bytes(tmp_path: Path) -> None:
+    """safetensors put a file in its place: as root, of /dev/null as well."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_tensors(pipe, {"a": torch.arange(6)}, {"key": "text"})
+    assert pipe.is_fifo()
+    assert os.read(reader, 9999) == tensors_to_bytes({"a": torch.arange(6)}, {"key": "text"})
+    os.close(reader)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
 def test_bytes_are_those_of_the_file(tmp_path: Path) -> None:
     path, turned = tmp_path / "x.safetensors", torch.arange(6).reshape(2, 3).T
     for metadata in ({"key": "text"}, {}):

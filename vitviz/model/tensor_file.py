@@ -14,12 +14,17 @@ from ..whole import at_home, writes_whole
 def write_tensors(
     path: str | Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
 ) -> None:
-    """Write the file, whole or not at all. Raises `OSError` if it cannot be written."""
+    """Write the file, whole or not at all. A pipe or a device stays what it is, and gets the bytes.
+    Raises `OSError` if it cannot be written.
+    """
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
     with writes_whole(path) as partial:
+        if partial.exists():  # no plain file, and safetensors would put one in its place
+            partial.write_bytes(tensors_to_bytes(whole, metadata))
+            return
         partial.touch()
         mode = partial.stat().st_mode  # as the umask has it; safetensors lets only the owner read
         try:
