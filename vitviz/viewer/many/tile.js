@@ -39,6 +39,7 @@ export function createTile(
   const open = () => {
     if (file) app.page.take?.(file, name);
     else app.select({ beside: isItself ? "" : key }); // it is alone on the page then
+    if (isItself) canvas.closest(".vitviz")?.querySelector(".vv-stage")?.scrollIntoView({ block: "nearest" });
   };
   return el(
     "div",
@@ -49,7 +50,6 @@ export function createTile(
         type: "button",
         class: "vv-sheet-tile",
         title: say(file ? "many_open" : isItself ? "many_itself" : "many_beside", { name }),
-        disabled: isItself && app.selection.beside === "",
         onclick: open,
       },
       canvas,
