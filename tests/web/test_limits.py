@@ -81,9 +81,9 @@ def test_the_page_on_security_says_what_a_host_gives() -> None:
         f" {limits.DISK_RESERVE_BYTES // mb:,} MB are free",
         "time": f"{limits.QUEUE_SIZE} requests wait, at most {waiting} of one address, and"
         f" {limits.QUEUE_SIZE * limits.FIRST_QUEUE} where each further one is the only one of its"
-        f" address; addresses take turns; on two cores {limits.workers(2)} requests of pages compute"
-        f" at a time, and {limits.workers(2)} of programs, up to {limits.FIRST_WORKERS} of each if"
-        f" every further one is the only one of its address;"
+        f" address; addresses take turns; on two cores {limits.workers(2)} requests of pages"
+        f" compute at a time, and {limits.workers(2)} of programs, up to"
+        f" {limits.FIRST_WORKERS} of each if every further one is the only one of its address;"
         f" {limits.DIRECT_OF_ADDRESS} requests of an address compute beside the"
         f" queue, {limits.QUESTIONS} of all addresses and {limits.FIRST_QUESTIONS} where each"
         f" further one is the only one of its address, for pages, and as many for programs;"
