@@ -54,9 +54,11 @@ def test_a_photo_is_there_before_the_weights_answered_as_in_python_and_not_uploa
     visit, own, tmp_path
 ) -> None:
     Image.new("L", (5000, 5000), 90).save(large := tmp_path / "large.png")
-    seen = visit("?model=photos", fresh=True)
+    seen = visit("?model=photos&example=dog&invert=1", "dog.jpg", fresh=True)
     page, weights = seen.page, Held()
     page.route(WEIGHTS, weights.hold)
+    note = page.locator(".vv-photo-note", has_text="ight and dark exchanged")
+    assert note.is_visible()
     # One that would hold up the page comes with its answer: a PNG of 62 megapixels was decoded
     # twice, and the page stood still meanwhile.
     seen.upload(large)
@@ -77,6 +79,7 @@ def test_a_photo_is_there_before_the_weights_answered_as_in_python_and_not_uploa
     assert [page.evaluate(opacity, name) for name in pale] == ["0.55", "0.55"], (
         "of the photo before"
     )
+    assert not note.is_visible(), "its button would show the photo before in another way"
     page.wait_for_function("document.querySelector('img.vv-incoming').naturalWidth > 0")
     box, frame = photo.bounding_box(), page.locator(".vv-stage .vv-picture").bounding_box()
     assert box == pytest.approx(frame, abs=1)
