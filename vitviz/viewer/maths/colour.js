@@ -71,6 +71,11 @@ export function shadeTable() {
   return veil("shade", DIMMEST);
 }
 
+/** The colours of a map over a picture, and of what tells them. @param {string} name */
+export function tableOver(name) {
+  return name === SPOTLIGHT ? shadeTable() : colourTable(name);
+}
+
 /**
  * What the spotlight takes of the colours of a picture, to be blended as saturation: a pixel keeps all of them
  * at the high end of the scale, and none at the low end.

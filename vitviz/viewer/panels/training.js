@@ -1,7 +1,7 @@
 /** Panel Training: the film of how this model learned, moment by moment. */
 
 import { pictureCanvas, mapCanvas } from "../parts/canvas.js";
-import { SPOTLIGHT, colourTable, largest, shadeTable, toRgba } from "../maths/colour.js";
+import { SPOTLIGHT, colourTable, largest, tableOver, toRgba } from "../maths/colour.js";
 import { leastEnd } from "../maths/scales.js";
 import { el, setText, show } from "../parts/dom.js";
 import { answersAt, attentionAt, epochText, knowsNothing, pixelsOf, similarityAt } from "../data/film.js";
@@ -348,7 +348,7 @@ function createPicture(app, film, picture) {
       const values = attentionAt(film, moment, picture, layer, head);
       const spotlight = app.taste.colours === SPOTLIGHT;
       const max = largest(values, prefix, tokens, leastEnd(tokens));
-      map.draw(values, prefix, { min: 0, max }, spotlight ? shadeTable() : colourTable(app.taste.colours));
+      map.draw(values, prefix, { min: 0, max }, tableOver(app.taste.colours));
       setText(scale, t("filmScale", { max: digits(max), times: multiple(max * tokens) }));
       map.canvas.style.opacity = String(spotlight ? 1 : app.taste.opacity);
       map.canvas.setAttribute(

@@ -4,7 +4,7 @@
  */
 
 import { attentionRows, layerOf, meanOfHeads } from "../maths/attention.js";
-import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
+import { SPOTLIGHT, tableOver } from "../maths/colour.js";
 import { cutsOf } from "../maths/cuts.js";
 import { neighbour, placeOf, tokenAt } from "../maths/geometry.js";
 import { percent } from "../maths/numbers.js";
@@ -319,13 +319,7 @@ function createField(app, say, changed) {
     marks.draw(pass.removed);
     const values = mapOf(pass);
     const { colours, opacity } = app.taste;
-    if (values)
-      map.draw(
-        values,
-        grid.prefix,
-        patchScale(values, grid),
-        colours === SPOTLIGHT ? shadeTable() : colourTable(colours),
-      );
+    if (values) map.draw(values, grid.prefix, patchScale(values, grid), tableOver(colours));
     else map.clear();
     map.canvas.style.opacity = String(colours === SPOTLIGHT ? 1 : opacity);
   }

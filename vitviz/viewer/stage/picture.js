@@ -4,7 +4,7 @@
  */
 
 import { mapCanvas, photoCanvas, pixelCanvas } from "../parts/canvas.js";
-import { SPOTLIGHT, colourTable, greyTable, shadeTable } from "../maths/colour.js";
+import { SPOTLIGHT, greyTable, tableOver } from "../maths/colour.js";
 import { el, show } from "../parts/dom.js";
 import { percentBox, tokenAt } from "../maths/geometry.js";
 import { createMarks } from "./marks.js";
@@ -65,13 +65,7 @@ export function createPicture(app, ...above) {
       const spotlight = shown.colours === SPOTLIGHT;
       const covered = (shown.values || shown.painted) && !bare;
       if (covered && shown.painted) overlay.drawColours(shown.painted);
-      else if (covered)
-        overlay.draw(
-          shown.values,
-          grid.prefix,
-          shown.scale,
-          spotlight ? shadeTable() : colourTable(shown.colours),
-        );
+      else if (covered) overlay.draw(shown.values, grid.prefix, shown.scale, tableOver(shown.colours));
       else overlay.clear();
       overlay.canvas.style.opacity = String(!covered ? 0 : spotlight ? 1 : app.taste.opacity);
       const lit = covered && spotlight && !shown.painted;

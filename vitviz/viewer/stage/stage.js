@@ -1,6 +1,6 @@
 /** The stage: the picture as the model saw it, its patches, and the overlay. */
 
-import { DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour, shadeTable } from "../maths/colour.js";
+import { DIMMEST, SPOTLIGHT, colourIndex, cssColour, tableOver } from "../maths/colour.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createBrush } from "./brush.js";
 import { createGuesses } from "./guesses.js";
@@ -104,7 +104,7 @@ export function createStage(app) {
     const { taste, selection } = app;
     const { lit } = app.pointer;
     const other = app.panel().pairs ? app.pointer.shownPartner() : -1;
-    const table = shown.values && tableOf(shown);
+    const table = shown.values && tableOver(shown.colours);
     picture.render(view, app.bench.marks(), changedSource());
     root.classList.toggle("vv-bare", app.bench.marks());
     const litPatches = lit !== null && lit !== "picture" && lit.end > grid.prefix;
@@ -176,7 +176,7 @@ export function createStage(app) {
     const ends = decimals === null ? { ends: digits } : { decimals };
     legend.render({
       ...shown,
-      table: tableOf(shown),
+      table: tableOver(shown.colours),
       note: [note, ...lightOf(shown)].join(" "),
       marked: value,
       ...ends,
@@ -202,11 +202,6 @@ export function createStage(app) {
     }
     return readingOf(app, shown, pointer);
   }
-}
-
-/** The colours of the scale, which the legend and the prefix tokens have as well. */
-function tableOf({ colours }) {
-  return colours === SPOTLIGHT ? shadeTable() : colourTable(colours);
 }
 
 /**

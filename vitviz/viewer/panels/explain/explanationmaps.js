@@ -1,7 +1,7 @@
 /** Maps of explainers side by side on the picture, each with its own scale and what it cost. */
 
 import { explainFailure } from "../../data/files.js";
-import { SPOTLIGHT, shadeTable } from "../../maths/colour.js";
+import { tableOver } from "../../maths/colour.js";
 import { drawnBy } from "../../state/overlays.js";
 import { digits } from "../../maths/numbers.js";
 import { mainExplainer, questionOf, shownExplainers, toggled } from "../../state/explaining.js";
@@ -114,7 +114,7 @@ function createFigure(app, explainer) {
     legend.render({
       scale: drawn.scale,
       colours: drawn.colours,
-      ...(drawn.colours === SPOTLIGHT && { table: shadeTable() }),
+      table: tableOver(drawn.colours),
       uniform: null,
       ends: digits,
       marked: pointer === null ? null : value,
