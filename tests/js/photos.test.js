@@ -11,12 +11,12 @@ const FILE = new Blob(["a"]);
 
 /** An app in whose panel "explain" a photo is shown, or none. */
 function consentOf(photos, photo, host = { share: () => {} }) {
-  const manifest = photo ? { upload: { address: photo.id, name: photo.name } } : {};
-  const app = { source: { manifest }, selection: { panel: "explain" }, learned: false };
+  const upload = photo && { address: photo.id, name: photo.name };
+  const manifest = /** @type {any} */ ({ model: {}, ...(photo && { upload }) });
+  const app = { source: { manifest }, selection: { panel: "explain" } };
   const did = [];
   const consent = createConsent(app, host, photos, {
     share: async () => did.push("share"),
-    learned: () => app.learned,
     render: () => did.push("render"),
   });
   return { app, consent, did };
@@ -122,14 +122,16 @@ test("while a photo is sent nobody is asked again, until the host has answered o
   const photo = photos.create({ file: FILE, name: "cat.jpg" });
   photos.keep(photo);
   const sent = [];
-  const app = { source: { manifest: { upload: { address: photo.id } } }, selection: { panel: "explain" } };
+  const app = {
+    source: { manifest: { model: {}, upload: { address: photo.id } } },
+    selection: { panel: "explain" },
+  };
   const fails = { now: false };
   const consent = createConsent(app, { share: () => {} }, photos, {
     share: async (shown) => {
       sent.push(shown);
       if (fails.now) throw new Error("no server");
     },
-    learned: () => false,
     render: () => {},
   });
   await consent.send();
@@ -156,9 +158,9 @@ test("a model that has learned in this page asks for no photo: no host has it", 
   photos.keep(own);
   photos.shown = own;
   const { app, consent } = consentOf(photos, own);
-  app.learned = true;
+  app.source.manifest.model.saved_as = "own-cup-pen.safetensors";
   assert.throws(consent.require, { key: "learnedHere" });
   assert.deepEqual([consent.isAsked(), own.consent], [false, "unasked"]);
-  app.learned = false;
+  delete app.source.manifest.model.saved_as;
   assert.throws(consent.require, { key: "needsServer" });
 });

@@ -77,7 +77,7 @@ export function mount(host) {
   const screen = createScreen(app, around, render);
   screen.root.prepend(playing.row);
   const pending = createPendingPhoto(app, screen, render);
-  const consent = createConsent(app, host, photos, { share, learned: playing.learned, render });
+  const consent = createConsent(app, host, photos, { share, render });
   const backend = createBackend(host, { fetchFile, noticing, photos, consent: consent.require }, render);
   const comparisons = createComparisons(app, backend, photos, fetchFile, render);
   const camera = createCamera(app, around, screen, backend.prepare);

@@ -9,7 +9,7 @@
 import { HERE, notHere } from "../data/files.js";
 import { takesFromOthers, takesTokens } from "../state/experiment.js";
 import { lookOf } from "../maths/look.js";
-import { LEARNED_HERE, granted, refusal } from "../text/refusal.js";
+import { LEARNED_HERE, granted, isOnHost, refusal } from "../text/refusal.js";
 import { createLocal, sketch } from "./local.js";
 import { createLocalModels } from "./localmodels.js";
 import { createRemote } from "./remote.js";
@@ -19,9 +19,6 @@ const UNASKED = ["late", "rollout"];
 
 /** Whether a photo is one that the host may not have. @param {import("../state/photos.js").OwnPhoto|null} photo */
 const isHeld = (photo) => photo !== null && photo.consent !== "given";
-
-/** Whether the host can have a model: not one that has learned in this page. @param {import("../types.js").Model} model */
-const isOnHost = ({ saved_as: file }) => file === undefined;
 
 /** @typedef {ReturnType<typeof createBackend>} Backend */
 

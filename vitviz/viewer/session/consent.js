@@ -4,7 +4,7 @@
  * open is asked about before it is shown, over the picture before it.
  */
 
-import { LEARNED_HERE, refusal } from "../text/refusal.js";
+import { LEARNED_HERE, isOnHost, refusal } from "../text/refusal.js";
 
 /** @typedef {ReturnType<typeof createConsent>} Consent */
 
@@ -12,11 +12,10 @@ import { LEARNED_HERE, refusal } from "../text/refusal.js";
  * @param {import("../main.js").App} app
  * @param {import("../types.js").Host} host
  * @param {import("../state/photos.js").PhotoStore} photos
- * @param {{share: (photo: import("../state/photos.js").OwnPhoto|null) => Promise<any>, learned: () => boolean,
- *   render: () => void}} on
- *   share: sends a photo; learned: whether a model is shown that has learned in this page
+ * @param {{share: (photo: import("../state/photos.js").OwnPhoto|null) => Promise<any>, render: () => void}} on
+ *   share: sends a photo
  */
-export function createConsent(app, host, photos, { share, learned, render }) {
+export function createConsent(app, host, photos, { share, render }) {
   const panels = new Set(); // those that need the host for the photo that is shown
   let sending = false;
   let unopened = /** @type {import("../state/photos.js").OwnPhoto|null} */ (null);
@@ -83,7 +82,7 @@ export function createConsent(app, host, photos, { share, learned, render }) {
    * @returns {never}
    */
   function require() {
-    if (learned()) throw refusal(LEARNED_HERE);
+    if (app.source && !isOnHost(app.source.manifest.model)) throw refusal(LEARNED_HERE);
     mark();
     throw refusal(isRefused() ? "photoKept" : "needsServer");
   }

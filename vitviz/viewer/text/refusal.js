@@ -23,8 +23,11 @@ class Refusal extends Error {
 /** The refusal in a host's reply. @param {any} reply */
 export const refusalOf = (reply) => new Refusal({ ...reply.errors, en: reply.error }, reply);
 
-/** The text that refuses what needs a host for a model that no host has. */
+/** The text that refuses what needs a host for a model that no host has: it has learned in this page. */
 export const LEARNED_HERE = "learnedHere";
+
+/** Whether a host can have a model. @param {import("../types.js").Model} model */
+export const isOnHost = ({ saved_as: file }) => file === undefined;
 
 /** A refusal of this page, with one of its texts. @param {string} key */
 export const refusal = (key) =>
