@@ -184,7 +184,7 @@ class Sizes(TorchDispatchMode):
 
 @pytest.mark.parametrize("count", [4, 2000])
 def test_cka_takes_no_memory_for_the_square_of_many_pictures(count: int, monkeypatch) -> None:
-    """Of 10,000 pictures and 24 layers 19 GB were taken, and twice that for a model with itself."""
+    """Products of 10,000 pictures in 24 layers took 19 GB, twice that for a model with itself."""
     layers, width = 4, 6
     monkeypatch.setattr(features, "MOST_GRAM_BYTES", 1e6)
     values = np.random.default_rng(0).normal(size=(count, layers, width)).astype(np.float32)

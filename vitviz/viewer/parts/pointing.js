@@ -1,4 +1,4 @@
-/** Pointer events on tokens: hovering previews, a click or tap pins, a sideways drag of a finger explores. */
+/** Pointing: on tokens hovering previews, a click or tap pins, a sideways drag explores; elsewhere hovering reads. */
 
 /** A finger that moved less than this is a tap. */
 const TAP_PX = 8;
