@@ -333,6 +333,19 @@ def test_a_list_of_batches_is_what_its_loader_is(tiny_vit: LoadedModel, kind: ty
     assert [one.label for one in found.pictures] == [f"class {4 - place}" for place in range(5)]
 
 
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_one_batch_of_a_data_loader_is_its_pictures_with_their_classes(
+    tiny_vit: LoadedModel, kind: type
+) -> None:
+    images, classes = torch.rand(3, 3, 12, 20), torch.tensor([2, 0, 1])
+    ours = vitviz.features(tiny_vit, kind([images, classes]), progress=False)
+    plain = vitviz.features(tiny_vit, images, progress=False)
+    assert (ours.labels, ours.broken) == ((2, 0, 1), ())
+    assert np.array_equal(ours.values, plain.values)
+    two = vitviz.features(tiny_vit, kind([images, images]), progress=False)
+    assert (len(two.names), set(two.labels)) == (6, {None})
+
+
 # --- survey ---------------------------------------------------------------------------------------
 
 

@@ -92,8 +92,8 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
     source  a path; a folder, with all the folders in it; a Pillow image, array or `Photo`; a tensor
             (N, C, h, w) or an array (N, h, w, C); a `torch.utils.data.Dataset`, whose items are
             pictures or pairs of picture and class; or any iterable of these or of batches (N, C,
-            h, w), alone or with their classes, such as a DataLoader, a list of what one gave, or a
-            Series of pandas, in its order. Tensors hold whole numbers from 0 to 255 or floats from
+            h, w), alone or with their classes, such as a DataLoader, one batch or several of it,
+            or a Series of pandas, in its order. Tensors hold whole numbers from 0 to 255 or floats from
             0 to 1, not normalised
     labels  the class of each picture, its number or name; "folders": the name of the folder that a
             file lies in
@@ -124,7 +124,7 @@ def _found(source: Any, by_folder: bool) -> Iterable[Picture]:
             "pictures can be a folder, a list, a tensor or a data set; "
             f"a {type(source).__name__} came, and vitviz.teach takes pictures by class"
         )
-    if _is_one(source):
+    if _is_one(source) or _is_batch_with_classes(source):
         return list(_each(0, source, by_folder))
     if hasattr(source, "iloc"):  # of pandas, which takes a number in brackets for a label
         source = _column(source)
@@ -241,6 +241,13 @@ def _is_one(source: Any) -> bool:
     if isinstance(source, Tensor | np.ndarray):
         return source.ndim < 4
     return isinstance(source, str | Path | bytes | Image.Image | Photo)
+
+
+def _is_batch_with_classes(source: Any) -> bool:
+    """Whether this is one batch of a DataLoader, [images, classes], and not a list of two batches."""
+    if not isinstance(source, tuple | list) or len(source) != 2:
+        return False
+    return [getattr(part, "ndim", None) for part in source] == [4, 1]
 
 
 def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
