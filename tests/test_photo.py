@@ -217,6 +217,23 @@ def test_exif_orientations(subtests):
             turn_upright(orientation, kind)
 
 
+def test_the_orientation_of_xmp_is_passed_over_as_in_browsers(subtests) -> None:
+    """A server turned such a file, and the page did not."""
+    xmp = b'<rdf:Description xmlns:tiff="http://ns.adobe.com/tiff/1.0/" tiff:Orientation="6"/>'
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    picture = Image.new("RGB", (40, 20))
+    for kind, exif in product(["JPEG", "WEBP"], [Image.Exif(), turned]):
+        with subtests.test(kind=kind, exif=exif):
+            file = io.BytesIO()
+            picture.save(file, kind, xmp=xmp, exif=exif)
+            assert b"tiff:Orientation" in file.getvalue()
+            expected = (20, 40) if exif else (40, 20)
+            assert open_photo(file.getvalue()).image.size == expected
+    with Image.open(io.BytesIO(file.getvalue())) as opened:  # a caller's own
+        assert open_photo(opened).image.size == (20, 40)
+
+
 def turn_upright(orientation: int, kind: str) -> None:
     upright = np.repeat(np.repeat(np.array([[250, 128, 0], [60, 200, 20]], np.uint8), 16, 0), 16, 1)
     stored = {  # the EXIF table: where row 0 and column 0 of the file lie in the scene

@@ -87,6 +87,7 @@ UPRIGHT = {
     8: Image.Transpose.ROTATE_90,
 }
 EXIF_ORIENTATION = 0x0112
+XMP = {"xmp", "XML:com.adobe.xmp"}  # keys of Pillow
 DNG_VERSION = 50706  # a tag of TIFF that raw photos have
 COLOURFUL = 40  # levels between the strongest and the weakest channel of a pixel
 COLOURED = 0.05  # least share of colourful pixels in a picture that counts as coloured
@@ -453,9 +454,18 @@ def _finish(
 
 
 def _orientation(image: Image.Image) -> object:
-    """The EXIF orientation; 1 if it is missing or damaged, since the picture is still good."""
+    """The EXIF orientation; 1 if it is missing or damaged, since the picture is still good.
+
+    Without EXIF Pillow takes the orientation of XMP, which browsers pass over: one file would be
+    turned on a server, and in the page not.
+    """
     try:
-        return image.getexif().get(EXIF_ORIENTATION, 1)
+        if hasattr(image, "tag_v2") or XMP.isdisjoint(image.info):  # of a TIFF: EXIF is its own tags
+            exif = image.getexif()
+        else:
+            exif = Image.Exif()
+            exif.load(image.info.get("exif", b""))
+        return exif.get(EXIF_ORIENTATION, 1)
     except DECODER_ERRORS:
         return 1
 
