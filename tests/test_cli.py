@@ -239,6 +239,8 @@ def test_several_photos_end_with_a_table_and_a_sentence_for_each_that_is_broken(
         ours.trace.logits, analyze(vitviz.load(model), alone).trace.logits, rtol=1e-5, atol=1e-5
     )
     assert call(capsys, *arguments)[1].split() == told.split()  # the same folders
+    again = call(capsys, *arguments, "--force")[1]  # two photos of one name shared a folder then
+    assert [Path(line.split()[0]).name for line in again.splitlines()] == folders
 
 
 def test_numbers_alone_are_written_or_printed(

@@ -614,6 +614,9 @@ def test_the_command_writes_checks_and_refuses(tmp_path: Path, capsys: Any) -> N
     (folder / "bad.py").write_text("ViT = 1 / 0")
     assert main(["exercise", "--check", str(folder / "bad.py")]) == 1
     assert "stops with ZeroDivisionError: division by zero" in capsys.readouterr().err
+    (folder / "bad.py").write_text("open('data.csv')")  # bad.py was said not to be there
+    assert main(["exercise", "--check", str(folder / "bad.py")]) == 1
+    assert "bad.py stops with FileNotFoundError" in capsys.readouterr().err
     (folder / "bad.py").write_text("exit()")  # it counted as right
     assert main(["exercise", "--check", str(folder / "bad.py")]) == 1
     assert "stops with SystemExit" in capsys.readouterr().err

@@ -100,7 +100,8 @@ def _look_at_many(
 ) -> int:
     """`look` for several photos: a folder for each inside one folder, and a table of answers."""
     parent = arguments.out or Path(f"vitviz-look-{_with(arguments)}")
-    rows, broken, noted = [], [], []
+    rows: list[tuple[str, str, str]] = []
+    broken, noted = [], []
     for result in analyze_many(
         loaded,
         arguments.photo,
@@ -121,7 +122,7 @@ def _look_at_many(
         except OSError as error:
             raise _unusable(parent, error) from error
         folder = parent / word(result.photo_name)
-        if arguments.force:
+        if arguments.force and str(folder) not in (row[0] for row in rows):  # two of one name
             claim(folder, result, force=True)
         else:
             folder = own_folder(folder, result)

@@ -132,7 +132,7 @@ def test_a_batch_finds_what_every_picture_alone_finds():
             centre_map(grid).expand(4, -1, -1), box_cover(grid, pictures.boxes[[0, 1, 3, 4]])
         )
         gap = torch.stack(points).double() - guesses
-        ahead = gap.mean() / (gap.std(correction=0) / 2) if gap.std() > 0 else 0
+        ahead = gap.mean() / (gap.std() / 2) if gap.std() > 0 else 0
         assert got[name]["ahead"] == pytest.approx(float(ahead))
 
 
@@ -144,6 +144,8 @@ def test_an_explainer_that_the_model_has_not_is_left_out():
 
 
 def test_being_ahead_is_counted_in_standard_errors():
-    assert standard_errors(torch.tensor([1.0, 0, 0, 1])) == pytest.approx(0.5 / (0.5 / 2))
-    assert standard_errors(torch.tensor([-1.0, 0, 0, -1])) == pytest.approx(-2)
+    # (0.5² x 4) / 3 is the variance, and four of them have a standard error of half its root.
+    assert standard_errors(torch.tensor([1.0, 0, 0, 1])) == pytest.approx(3**0.5)
+    assert standard_errors(torch.tensor([-1.0, 0, 0, -1])) == pytest.approx(-(3**0.5))
+    assert standard_errors(torch.ones(1)) == 0
     assert standard_errors(torch.zeros(3)) == 0

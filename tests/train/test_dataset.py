@@ -250,8 +250,20 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path):
         {"images": noise(0), "labels": np.zeros(0)},
         {"images": noise(3), "labels": np.zeros(3), "boxes": np.zeros((3, 2))},
         {"jpeg": np.zeros(9, dtype=np.uint8), "offsets": np.array([0, 9]), "labels": np.zeros(1)},
+        {"images": noise(3)[..., :1], "labels": np.zeros(3)},
+        {"images": noise(3), "labels": np.array(0)},
+        {"images": noise(3), "labels": np.zeros((3, 1))},
     ],
-    ids=["no labels", "too few labels", "empty", "odd boxes", "no jpeg"],
+    ids=[
+        "no labels",
+        "too few labels",
+        "empty",
+        "odd boxes",
+        "no jpeg",
+        "one channel",
+        "one label",
+        "labels in a column",
+    ],
 )
 def test_a_damaged_pack_is_refused_by_name(tmp_path, arrays):
     np.savez(tmp_path / "bad_train.npz", **arrays)
@@ -277,6 +289,47 @@ def test_a_pack_whose_bytes_are_wrong_is_refused_by_name(tmp_path):
     pack.write_bytes(whole)
     with pytest.raises(TrainError, match="bad_train"):
         read(str(tmp_path), "train", cut(8, 3))
+
+
+@pytest.mark.parametrize("classes", [{"ant": 1, "bee": 0}, "ab", 3, [1, 2]])
+def test_names_of_classes_without_an_order_are_refused(tmp_path, classes):
+    """The keys of `class_to_idx` were taken for the names in their order: dogs were called cats."""
+    np.savez(tmp_path / "m_train.npz", images=noise(2), labels=np.array([0, 1]))
+    (tmp_path / "classes.json").write_text(json.dumps(classes))
+    with pytest.raises(TrainError, match=r"classes\.json is not a list of class names"):
+        read(str(tmp_path), "train", cut(8, 3))
+
+
+def test_pictures_to_test_with_need_no_others(tmp_path):
+    """The folder val/ was taken for a class."""
+    write_folder(tmp_path / "a" / "val", noise(3), [0, 1, 1])
+    test = read(str(tmp_path / "a"), "test", cut(8, 3))
+    assert (test.labels, test.targets.tolist()) == (LABELS, [0, 1, 1])
+    write_folder(tmp_path / "b", noise(20), [0] * 10 + [1] * 10)
+    (tmp_path / "b" / LABELS[1]).rename(tmp_path / "b" / "test")  # a class of this name
+    train, test = (read(str(tmp_path / "b"), split, cut(8, 3)) for split in ("train", "test"))
+    assert train.labels == test.labels == (LABELS[0], "test")
+    assert (len(train), len(test)) == (18, 2)
+
+
+def test_the_terms_of_a_known_data_set_are_not_those_of_a_folder_of_its_name(tmp_path):
+    write_folder(tmp_path / "mnist", noise(20), [0] * 10 + [1] * 10)
+    assert read(str(tmp_path / "mnist"), "train", cut(8, 3)).terms == "as the data set's"
+    assert read("digits", "test", cut(28, 1)).terms != "as the data set's"
+
+
+@pytest.mark.parametrize("kept", [0, 20])
+@pytest.mark.parametrize("download", [False, True])
+def test_a_download_that_was_cut_off_says_what_helps(tmp_path, kept, download):
+    """A file of no byte ended in a traceback, and one of some was said to need a connection."""
+    raw = tmp_path / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    for name in ("train-images", "train-labels", "t10k-images", "t10k-labels"):
+        axes = 3 if "images" in name else 1
+        (raw / f"{name}-idx{axes}-ubyte").write_bytes(bytes([0, 0, 8, axes] * 5)[:kept])
+    says = "delete what an earlier download left there" if download else "add --download"
+    with pytest.raises(TrainError, match=f"mnist is not whole in .*{says}"):
+        read("mnist", "train", cut(28, 1), data_dir=tmp_path, download=download)
 
 
 def test_classes_must_fit_the_labels():

@@ -229,6 +229,12 @@ def test_a_run_is_resumed_with_the_same_others_only(tmp_path):
         train(recipe, PICTURES, TEST, tmp_path, resume=True, others=fewer)
 
 
+def test_a_step_of_others_alone_is_refused():
+    recipe = TINY.changed(BESIDE | {"others_share": 0.8, "batch_size": 2})
+    with pytest.raises(TrainError, match=r"a batch of 2 with others_share 0\.8 has no picture of"):
+        Run(recipe, PICTURES, CPU, others=OTHERS)
+
+
 def test_a_step_shows_its_share_of_others_and_every_picture_gets_its_turn():
     a_run = Run(TINY.changed(BESIDE), PICTURES, CPU, others=OTHERS)
     assert (a_run.order.size, a_run.others_order.size) == (6, 2)

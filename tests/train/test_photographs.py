@@ -116,6 +116,22 @@ def test_plain_answers_begin_where_three_of_four_are_right():
     assert found["plain_right_error"] == pytest.approx(spread, rel=0.1)
 
 
+def test_an_error_counts_that_a_right_answer_is_not_a_wrong_one():
+    """It was taken for the sum of two independent counts, and was too small."""
+    known = torch.tensor([0.9] * 102 + [0.1] * 18, dtype=torch.double)
+    right = torch.arange(120) < 84  # 84 right, 18 wrong, 18 that are not told
+    strangers = torch.tensor([0.9] * 6 + [0.1] * 194, dtype=torch.double)
+    found = on_plain(known, right, strangers)
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.rand(20_000, 120, generator=generator)
+    good = drawn.lt(0.7).double().mean(1)
+    told = drawn.lt(0.85).double().mean(1)
+    strange = torch.rand(20_000, 200, generator=generator).lt(0.03).double().mean(1)
+    shares = good / (told + 2 * strange)
+    assert found["plain_right"] == pytest.approx(0.7 / 0.91)
+    assert found["plain_right_error"] == pytest.approx(shares.std().item(), rel=0.03)
+
+
 def test_the_bound_is_that_of_the_definition():
     """The least probability from which on `RIGHT` of the answers are right, found by trying all."""
     generator = torch.Generator().manual_seed(0)

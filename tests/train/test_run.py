@@ -4,7 +4,8 @@ import json
 import os
 import re
 import signal
-from dataclasses import fields
+import subprocess
+from dataclasses import fields, replace
 from unittest.mock import Mock
 
 import numpy as np
@@ -280,6 +281,9 @@ def test_a_run_goes_on_only_as_itself_but_may_become_longer(tmp_path):
         train(TINY.changed({"lr": 0.1}), PICTURES, TEST, tmp_path, resume=True)
     with pytest.raises(TrainError, match="number of pictures"):
         train(TINY, three_kinds(60), TEST, tmp_path, resume=True)
+    renamed = replace(PICTURES, labels=tuple(f"z{label}" for label in PICTURES.labels))
+    with pytest.raises(TrainError, match="the names of the classes"):
+        train(TINY, renamed, replace(TEST, labels=renamed.labels), tmp_path, resume=True)
     with pytest.raises(TrainError, match="has done 5 steps already"):
         train(TINY.changed({"epochs": 0.2}), PICTURES, TEST, tmp_path, resume=True)
     assert train(TINY, PICTURES, TEST, tmp_path, resume=True).steps == 15
@@ -437,6 +441,26 @@ def test_the_file_says_all_there_is_to_know(pack, tmp_path, capsys, monkeypatch)
 
 def test_the_commit_is_named_with_a_mark_for_changes():
     assert re.fullmatch(r"[0-9a-f]{12}\+?|unknown", command.current_commit())
+
+
+def test_the_commit_of_another_project_is_not_told(tmp_path, monkeypatch):
+    """An installed vitviz lies in the virtual environment of somebody's own clone."""
+    inside = tmp_path / "venv" / "vitviz" / "train"
+    inside.mkdir(parents=True)
+    (inside / "command.py").touch()
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x"]
+    (tmp_path / ".gitignore").write_text("venv")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "theirs"]):
+        subprocess.run([*git, *words], check=True)
+    monkeypatch.setattr(command, "__file__", str(inside / "command.py"))
+    assert command.current_commit() == "unknown"
+
+
+def test_an_option_for_measuring_is_not_passed_over_in_a_training(tmp_path, capsys):
+    for words in (["--calibrate"], ["--json", "x"], ["--explainers", "all"]):
+        assert main(["--out", str(tmp_path / "out"), *words]) == 1
+        assert f"{words[0]}: only with --evaluate" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_finished_run_is_not_overwritten(pack, tmp_path, capsys):

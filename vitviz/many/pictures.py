@@ -93,8 +93,8 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
             (N, C, h, w) or an array (N, h, w, C); a `torch.utils.data.Dataset`, whose items are
             pictures or pairs of picture and class; or any iterable of these or of batches (N, C,
             h, w), alone or with their classes, such as a DataLoader, one batch or several of it,
-            or a Series of pandas, in its order. Tensors hold whole numbers from 0 to 255 or floats from
-            0 to 1, not normalised
+            or a Series of pandas, in its order. Tensors hold whole numbers from 0 to 255 or floats
+            from 0 to 1, not normalised
     labels  the class of each picture, its number or name; "folders": the name of the folder that a
             file lies in
 
@@ -244,7 +244,7 @@ def _is_one(source: Any) -> bool:
 
 
 def _is_batch_with_classes(source: Any) -> bool:
-    """Whether this is one batch of a DataLoader, [images, classes], and not a list of two batches."""
+    """Whether this is one batch of a DataLoader, [images, classes], and no list of two batches."""
     if not isinstance(source, tuple | list) or len(source) != 2:
         return False
     return [getattr(part, "ndim", None) for part in source] == [4, 1]

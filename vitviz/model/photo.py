@@ -460,7 +460,8 @@ def _orientation(image: Image.Image) -> object:
     turned on a server, and in the page not.
     """
     try:
-        if hasattr(image, "tag_v2") or XMP.isdisjoint(image.info):  # of a TIFF: EXIF is its own tags
+        # A TIFF has EXIF as tags of its own.
+        if hasattr(image, "tag_v2") or XMP.isdisjoint(image.info):
             exif = image.getexif()
         else:
             exif = Image.Exif()

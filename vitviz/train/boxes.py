@@ -131,6 +131,8 @@ def points(maps: Tensor, inside: Tensor) -> Tensor:
 
 
 def standard_errors(differences: Tensor) -> float:
-    """The mean of differences in units of its standard error; 0 if all are 0. (n,) -> a number"""
-    error = differences.std(correction=0).item() / len(differences) ** 0.5
+    """The mean of differences in units of its standard error; 0 if there is none, of one picture or
+    of equal differences. (n,) -> a number
+    """
+    error = differences.std().item() / len(differences) ** 0.5 if len(differences) > 1 else 0.0
     return differences.mean().item() / error if error else 0.0

@@ -22,7 +22,7 @@ from ..model.weights import save_checkpoint
 from ..probe.explain.explainers import EXPLAINERS
 from ..whole import writes_whole
 from .comparison import PICTURES
-from .dataset import TERMS, TORCHVISION, Pictures, read
+from .dataset import TORCHVISION, Pictures, read
 from .errors import TrainError, writing
 from .filming import FILM
 from .loop import SAVE_EVERY, Stopped, Trained, train
@@ -83,10 +83,13 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _do(args: argparse.Namespace) -> None:
-    if args.evaluate:
+    if args.evaluate is not None:
         evaluate(args)
-    else:
-        train_and_save(args)
+        return
+    measuring = ("json", "photographs", "calibrate", "explainers")
+    if ignored := [f"--{name}" for name in measuring if getattr(args, name)]:
+        raise TrainError(f"{', '.join(ignored)}: only with --evaluate, of a model that is trained")
+    train_and_save(args)
 
 
 def tell(sentence: str) -> None:
@@ -243,7 +246,7 @@ def chosen_recipe(args: argparse.Namespace) -> Recipe:
         changes["data"] = Path(args.data).name
         if changes["data"] != RECIPES[args.recipe].data:  # it shows other things than the recipe's
             changes.setdefault("title", changes["data"])
-    if args.others:
+    if args.others is not None:
         changes["others"] = Path(args.others).name
     return RECIPES[args.recipe].changed(changes)
 
@@ -329,7 +332,7 @@ def save(
         "temperature": str(trained.temperature),
         "accuracy": say(trained.scores),
         "evaluation": json.dumps(measurements(trained.report)),
-        "terms": TERMS.get(pictures.name, Message("training.terms")),
+        "terms": pictures.terms,
     }
     if pictures.groups is not None:
         details["groups"] = json.dumps(pictures.groups)
@@ -370,6 +373,7 @@ def current_commit() -> str:
         ).stdout.strip()
 
     try:
+        git("ls-files", "--error-unmatch", Path(__file__).name)  # not in the clone of others
         changed = git("status", "--porcelain", "--", ".", "../model")
         return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):

@@ -39,6 +39,7 @@ TERMS = {
     name: Message(f"training.terms_of_{name}") for name in ("mnist", "everyday100", "imagenette")
 }
 TERMS["digits"] = TERMS["mnist"]
+UNKNOWN_TERMS = Message("training.terms")
 # Digits that come with vitviz: a sheet of each split, with its rows in the order of the classes.
 DIGITS = Path(__file__).parent / "digits"
 # What numpy raises for a file that is no pack, was cut off, or holds something else.
@@ -53,7 +54,7 @@ class Pictures:
     images uint8 (n, C, h, w); targets int64 (n,), index into `labels`; boxes float32 (n, 4) = left,
     top, right and bottom edge of the object in pixels of `images`, where the data set has them: a
     box around one pixel is 1 wide; groups[label] = a coarser word; words = translations of labels
-    and groups, as in `ModelCard`.
+    and groups, as in `ModelCard`; terms = whose the pictures are, where that is known.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Pictures:
     groups: tuple[str, ...] | None = None
     boxes: Tensor | None = None
     words: Words = field(default_factory=dict)
+    terms: Message = UNKNOWN_TERMS
 
     def __post_init__(self) -> None:
         if len(self.images) == 0:
@@ -149,7 +151,7 @@ def read_sheet(sheet: Path, cut: Preprocess) -> Pictures:
     digits = rearrange(pixels, "(row h) (col w) -> (row col) h w", h=28, w=28)
     images = stack(map(Image.fromarray, digits), cut, sheet.stem, len(digits))
     targets = torch.arange(10).repeat_interleave(len(digits) // 10)
-    return Pictures(DIGITS.name, images, targets, tuple("0123456789"))
+    return Pictures(DIGITS.name, images, targets, tuple("0123456789"), terms=TERMS[DIGITS.name])
 
 
 def read_torchvision(
@@ -165,8 +167,10 @@ def read_torchvision(
         which = {"train": split == "train"}
     try:
         source = kind(data_dir, download=download, **which)
-    except (RuntimeError, OSError) as error:
-        todo = "check the connection" if download else "add --download to fetch it"
+    except (RuntimeError, OSError, ValueError) as error:  # ValueError: of a file that was cut off
+        todo = "add --download to fetch it"
+        if download:
+            todo = "check the connection, and delete what an earlier download left there"
         raise TrainError(f"{name} is not whole in {data_dir}: {error}; {todo}") from error
     labels = tuple(
         str(label[0] if isinstance(label, tuple) else label).split(" - ")[0]  # "0 - zero" -> "0"
@@ -180,20 +184,24 @@ def read_torchvision(
             yield image
 
     pictures = stack(images(), cut, f"{name} {split}", len(source))
-    return Pictures(name, pictures, torch.tensor(targets), labels)
+    terms = TERMS.get(name, UNKNOWN_TERMS)
+    return Pictures(name, pictures, torch.tensor(targets), labels, terms=terms)
 
 
 def read_folder(path: Path, split: str, cut: Preprocess) -> Pictures:
-    """PATH/train/CLASS/*.jpg and PATH/val/CLASS/*.jpg; without train/, every tenth picture of
-    PATH/CLASS is a test picture.
+    """PATH/train/CLASS/*.jpg and PATH/val/CLASS/*.jpg; to test, val/ is enough. Without both, every
+    tenth picture of PATH/CLASS is a test picture.
     """
+    has_train = (path / "train").is_dir()
     roots = [path / root for root in ROOTS[split] if (path / root).is_dir()]
-    if (path / "train").is_dir() and not roots:
+    if has_train and not roots:
         raise TrainError(f"{path} has train/ but none of {', '.join(ROOTS[split])}/ beside it")
+    if not has_train:  # a class can have the name of a part
+        roots = [root for root in roots if any(child.is_dir() for child in root.iterdir())]
     root = roots[0] if roots else path
     # The classes are always those of the training part: a class without a test picture must not
     # change the numbers of the others.
-    all_classes = path / "train" if (path / "train").is_dir() else path
+    all_classes = path / "train" if has_train else root
     names = (child.name for child in all_classes.iterdir() if child.is_dir())
     labels = tuple(sorted(name for name in names if not name.startswith(".")))
     if len(labels) < 2:
@@ -247,7 +255,8 @@ def read_packs(path: Path, split: str, cut: Preprocess) -> Pictures:
     boxes = torch.cat(found) if len(found) == len(parts) else None
     words = names_of(path.name, labels, groups) | read_names(path / "names.json")
     images = torch.cat([images for images, _, _ in parts])
-    return Pictures(path.name, images, targets, labels, groups, boxes, words)
+    terms = TERMS.get(path.name, UNKNOWN_TERMS)
+    return Pictures(path.name, images, targets, labels, groups, boxes, words, terms)
 
 
 def _read_pack(pack: Path, cut: Preprocess) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -264,8 +273,8 @@ def _read_pack(pack: Path, cut: Preprocess) -> tuple[Tensor, Tensor, Tensor | No
     with _opened(pack) as file:
         arrays = {name: file[name] for name in file.files if name != "names"}
         targets = torch.from_numpy(arrays["labels"].astype(np.int64))
-        if len(targets) == 0:
-            raise ValueError("no pictures")
+        if targets.ndim != 1 or len(targets) == 0:
+            raise ValueError(f"labels of shape {tuple(targets.shape)}, not (number of pictures,)")
         pictures = stack(images(), cut, pack.stem, len(targets))
         if "boxes" not in arrays:
             return pictures, targets, None
@@ -310,7 +319,11 @@ def scale_boxes(boxes: np.ndarray, sizes: list[tuple[int, int]], cut: Preprocess
 
 def _decode(arrays: dict[str, np.ndarray]) -> Iterator[Image.Image]:
     if "images" in arrays:
-        yield from map(Image.fromarray, arrays["images"])
+        for pixels in arrays["images"]:
+            try:
+                yield Image.fromarray(pixels)
+            except TypeError as error:
+                raise ValueError(f"pictures of shape {pixels.shape}, {pixels.dtype}") from error
     else:
         jpeg = arrays["jpeg"]
         for start, end in pairwise(arrays["offsets"]):
@@ -325,6 +338,8 @@ def _read_classes(path: Path) -> tuple[tuple[str, ...], tuple[str, ...] | None] 
         return None
     try:
         classes = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(classes, list):  # the keys of an object are not in the order of classes
+            raise TypeError(f"a {type(classes).__name__} came")
         if all(isinstance(entry, str) for entry in classes):
             return tuple(classes), None
         labels = tuple(str(entry["name"]) for entry in classes)

@@ -57,8 +57,7 @@ def read_photographs(folder: Path, cut: Preprocess, labels: tuple[str, ...]) -> 
         )
 
     def cut_out(names: list[str]) -> Tensor:
-        photos = [open_one(folder / name) for name in names]
-        return stack(photos, cut, folder.name, len(photos))
+        return stack((open_one(folder / name) for name in names), cut, folder.name, len(names))
 
     targets = torch.tensor([index for _, index in known])
     pictures = Pictures(folder.name, cut_out([name for name, _ in known]), targets, labels)
@@ -183,6 +182,9 @@ def on_plain(known: Tensor, right: Tensor, strangers: Tensor) -> dict[str, float
         (slope / whole**2) ** 2 * share * (1 - share) / count if whole else 0.0
         for (slope, share), count in zip(slopes, counts, strict=True)
     )
+    if whole:  # a photograph whose answer is right is not one whose answer is wrong
+        both = slopes[0][0] * slopes[1][0] / whole**4
+        spread -= 2 * both * good * wrong / len(known)
     return {
         "plain_right": share_right(ours, right, theirs),
         "plain_right_error": spread**0.5,

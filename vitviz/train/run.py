@@ -61,6 +61,11 @@ class Run:
         self.kept_back, self.pictures = hold_out(pictures, recipe)
         self.mean, self.std = self.pictures.mean_std()
         unknown = 0 if others is None else round(recipe.others_share * recipe.batch_size)
+        if unknown == recipe.batch_size:
+            raise TrainError(
+                f"a batch of {unknown} with others_share {recipe.others_share:g} has no picture of "
+                "the classes: raise batch_size"
+            )
         self.order = Sampler(len(self.pictures), recipe.batch_size - unknown, recipe.seed)
         if others is not None:
             self.others_order = Sampler(len(others.taught), unknown, recipe.seed)
@@ -259,6 +264,7 @@ class Run:
         facts |= {"step": self.step, "seconds": self.seconds}
         facts |= {"heads": self.learner.heads.state_dict()}
         facts |= {"others": len(self.others.taught) if self.others else 0}
+        facts |= {"classes": [pictures.labels for pictures in self.sources]}
         if self.ema is not None:
             facts["ema"] = self.ema.module.state_dict()
         save_state(folder, vit=self.vit, optimizers=self.optimizers, facts=facts, name=name)
@@ -299,6 +305,9 @@ class Run:
             changed.append(
                 f"the number of pictures of others (was {state.get('others', 0)}, now {others})"
             )
+        classes = [pictures.labels for pictures in self.sources]
+        if state.get("classes", classes) != classes:  # an older state has none
+            changed.append("the names of the classes")
         if changed:
             raise TrainError(f"this is not the run to resume: {'; '.join(changed)}")
         if state["step"] > self.steps:

@@ -20,10 +20,9 @@ import torch
 import torch.nn.functional as F
 from einops import rearrange
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from ..whole import writes_whole
+from ..model.tensor_file import write_tensors
 from .dataset import Pictures
 from .errors import TrainError, writing
 from .learner import Outputs
@@ -174,8 +173,8 @@ def soft_labels(
     labels = look(teacher, images, processes, facts)
     if processes.first:
         tensors = {name: getattr(labels, name) for name in ("scores", "basis", "bias")}
-        with writing(path), writes_whole(path) as partial:
-            save_file(tensors, partial, {"key": key, "facts": json.dumps(facts)})
+        with writing(path):
+            write_tensors(path, tensors, {"key": key, "facts": json.dumps(facts)})
     return labels
 
 
