@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 import urllib.parse
@@ -34,11 +35,12 @@ def analyze(client, path, *args, **kwargs):
     return client.predict(handle_file(path), *args, api_name="/analyze", **kwargs)
 
 
-def raw(url, data):
+def raw(url, data, language=""):
     """The server's answer to a request written by hand, which no client has completed."""
     body = json.dumps({"data": data}).encode()
     call = f"{url}/gradio_api/call/analyze"
-    request = urllib.request.Request(call, body, {"Content-Type": "application/json"})
+    headers = {"Content-Type": "application/json", "Accept-Language": language}
+    request = urllib.request.Request(call, body, headers)
     with urllib.request.urlopen(request, timeout=30) as answer:
         event = json.load(answer)["event_id"]
     with urllib.request.urlopen(f"{call}/{event}", timeout=30) as answer:
@@ -131,6 +133,9 @@ def test_the_newest_inputs_come_last_and_old_calls_go_on(client, url, models, pi
         assert "event: complete" in answer
         assert '"name": "tiny-grey"' in answer
     assert "event: error" in raw(url, [])
+    for inputs in (["nope"], [file, "nope"]):  # before the function is called, and in it
+        told = raw(url, inputs, "ko-KR").encode("latin-1", "replace").decode("unicode_escape")
+        assert re.search("[가-힣]", told), told
 
 
 def test_only_questions_of_programs_are_public(client):

@@ -9,7 +9,8 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -117,6 +118,28 @@ def test_what_is_old_or_broke_off_is_swept_and_what_is_young_stays(cache):
     cache.sweep()
     assert not old.parent.exists()
     assert young.exists()
+
+
+def test_two_sweeps_at_once_delete_what_is_too_much_once(cache, monkeypatch):
+    """Both counted what one of them deleted, and the other deleted as much again."""
+    for number in range(8):
+        put(cache.folder / str(number) / "a.png", age=number, size=10)
+    monkeypatch.setattr(limits, "CACHE_BYTES", 4 * cache_module._room_of(10))
+    together, list_files = threading.Barrier(2), cache_module._files
+
+    def listed(folder):
+        found = [*list_files(folder)]
+        if folder == str(cache.folder):
+            with suppress(threading.BrokenBarrierError):
+                together.wait(0.2)  # for the other one, which must not come
+        return found
+
+    monkeypatch.setattr(cache_module, "_files", listed)
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(cache.sweep), pool.submit(cache.sweep)]:
+            done.result()
+    left = sorted(path.parent.name for path in cache.folder.glob("*/a.png"))
+    assert left == ["0", "1", "2", "3"]
 
 
 def test_what_is_put_again_during_a_sweep_stays(cache, monkeypatch):

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import re
+from unittest.mock import patch
 
 import pytest
 from starlette.exceptions import HTTPException
@@ -11,7 +12,7 @@ from starlette.exceptions import HTTPException
 from vitviz.web.host import limits
 from vitviz.web.host.passwords import WrongPasswords
 from vitviz.web.page import door
-from vitviz.web.page.door import Door, Gate
+from vitviz.web.page.door import Door, Gate, _ending
 from vitviz.web.store.cache import Cache
 
 QUESTION, UPLOAD = "/gradio_api/component_server", "/gradio_api/upload"
@@ -277,6 +278,34 @@ def test_passwords_that_come_at_once_wait_for_one_another_and_the_last_are_refus
     assert passwords.wait("b") == 0
     passwords.forget("a")
     assert passwords.wait("a") == 0
+
+
+def test_a_row_of_wrong_passwords_has_no_end_that_is_an_error():
+    """After 1,024 of them no right one was let in any more: the wait is no float then."""
+    passwords, now = WrongPasswords(), 0.0
+    with patch("vitviz.web.host.passwords.time.monotonic", lambda: now):
+        for _ in range(1100):
+            assert passwords.wait("a") <= limits.LOGIN_SECONDS
+            now += limits.LOGIN_SECONDS
+        passwords.forget("a")
+        assert passwords.wait("a") == 0
+
+
+def test_a_tool_whose_connection_is_kept_open_still_has_its_place():
+    """The comment that a stream gets after 15 seconds gave it back."""
+    ended, sent = [], []
+
+    async def send(message):
+        sent.append(message)
+
+    async def stream():
+        sending = _ending(send, lambda: ended.append(len(sent)))
+        await sending({"type": "http.response.start", "status": 200, "headers": []})
+        for body in (b"", b": ping - 2026\r\n\r\n", b"event: message\r\n"):
+            await sending({"type": "http.response.body", "body": body, "more_body": True})
+
+    asyncio.run(stream())
+    assert ended == [3]  # before the event
 
 
 def test_where_the_disk_is_full_no_upload_is_taken(gate, monkeypatch):

@@ -533,6 +533,70 @@ def test_an_address_computes_few_direct_requests_at_a_time(monkeypatch):
     asyncio.run(run())
 
 
+def test_a_body_that_arrives_slowly_keeps_nobody_of_its_address_waiting(monkeypatch):
+    """Four requests without the bodies that they announced stopped a school behind one address."""
+    monkeypatch.setattr(limits, "REQUESTS_OF_ADDRESS", 1)
+    monkeypatch.setattr(limits, "DIRECT_OF_ADDRESS", 1)
+    heard, sent, rest = [], [], asyncio.Event()
+
+    async def app(scope, receive, send):
+        body = (await receive())["body"] if scope["method"] == "POST" else b""
+        heard.append((scope["path"], body))
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def slow():
+        await rest.wait()
+        return {"type": "http.request", "body": b"{}", "more_body": False}
+
+    async def at_once():
+        return {"type": "http.request", "body": b"[]", "more_body": False}
+
+    async def too_much():
+        return {"type": "http.request", "body": b"x" * (limits.BODY_BYTES + 1), "more_body": True}
+
+    async def send(message):
+        sent.append(message.get("status"))
+
+    async def run():
+        entrance = Entrance(app, (*RULES, *TOOL_RULES), Origins())
+
+        def ask(path, receive=at_once, method="POST", headers=((b"content-length", b"2"),)):
+            scope = {"type": "http", "method": method, "path": path, "app": Open}
+            scope |= {"headers": [(b"host", HERE.encode()), *headers], "client": ("a", 1)}
+            return asyncio.create_task(entrance(scope, receive, send))
+
+        direct = "/gradio_api/component_server"
+        tools = {"headers": ((b"transfer-encoding", b"chunked"),)}
+        late = [ask(path, slow) for path in (JOIN, direct)] + [
+            ask("/gradio_api/mcp", slow, **tools)
+        ]
+        await asyncio.gather(ask(JOIN), ask(direct), ask(CONFIG, None, "GET", ()))
+        assert heard == [(JOIN, b"[]"), (direct, b"[]"), (CONFIG, b"")]
+        rest.set()
+        await asyncio.gather(*late)
+        assert sorted(heard[3:]) == sorted(
+            [(JOIN, b"{}"), (direct, b"{}"), ("/gradio_api/mcp", b"{}")]
+        )
+        sent.clear()
+        await ask(JOIN, too_much)
+        assert sent[0] == 413
+        assert not entrance._turns
+
+    asyncio.run(run())
+
+
+def test_who_logs_out_does_not_log_out_others_of_the_same_name():
+    heard = []
+
+    async def app(scope, receive, send):
+        heard.append(scope["query_string"])
+        await App()(scope, receive, send)
+
+    answer("GET", "/logout", app=app)
+    assert heard == [b"all_session=false"]
+
+
 def test_a_proxy_that_forwards_no_name_is_refused_and_leaves_no_traceback():
     for name in ("127.0.0.1:abc", "[", "a b", "a:b:c", "a, b c", "x" * 300, "<script>"):
         entrance = Entrance(None, RULES, Origins())

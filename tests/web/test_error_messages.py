@@ -9,7 +9,7 @@ from gradio.data_classes import ImageData
 from vitviz import languages
 from vitviz.errors import ImageError
 from vitviz.languages import Message
-from vitviz.web.host.error_messages import APOLOGY, hiding, in_all, sentence
+from vitviz.web.host.error_messages import APOLOGY, WANTED, hiding, in_all, sentence
 from vitviz.web.page.gradio_inside import NOT_UPLOADED, PhotoInput
 from vitviz.web.page.guard import guard
 
@@ -26,7 +26,7 @@ def test_our_errors_become_sentences_and_their_html_is_text():
 
 
 def test_a_page_gets_all_languages_and_a_program_that_it_asks_for():
-    def fail(request=None):
+    def fail():
         raise ImageError(Message("photo.empty", name="'<i>.png'", allowed="x."))
 
     korean = "'&lt;i&gt;.png'는 빈 파일입니다(0바이트). x."
@@ -36,9 +36,9 @@ def test_a_page_gets_all_languages_and_a_program_that_it_asks_for():
     both = f'<span class="vv-en">{english}</span><span class="vv-ko">{korean}</span>'
     assert both in caught.value.message
     for header, text in (("en-US,ko;q=0.5", english), ("ko-KR", korean), ("kok-IN", english)):
-        request = gr.Request(headers={"accept-language": header})
+        WANTED.set(header)
         with pytest.raises(gr.Error) as caught:
-            guard(fail)(request)
+            guard(fail)()
         assert caught.value.message == text
 
 

@@ -1,6 +1,7 @@
 """The service without a page: its replies, and that a failure changes nothing on the page."""
 
 import base64
+import errno
 import json
 import re
 from contextlib import ExitStack
@@ -544,6 +545,21 @@ def test_figures_for_print(desk, upload, kind):
     reply = desk.ask("figure", drawing(key, kind=kind, head=1, **more.get(kind, {})))
     assert reply.get("error") is None
     assert base64.b64decode(reply["data"]).startswith(b"<?xml")
+
+
+def test_a_figure_on_a_full_disk_is_refused_without_a_path_of_the_host(desk, upload, monkeypatch):
+    key = desk.show(upload, ModelKey("told"), START).manifest["pass"]["id"]
+
+    def full(*_given, **_options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Figure, "savefig", full)
+    question = drawing(key, kind=next(iter(FIGURES)), head=1)
+    reply = desk.ask("figure", question)
+    assert "has no room" in reply["error"]
+    assert "tmp" not in reply["error"]
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+    assert desk.ask("figure", question)["error"] == reply["error"]
 
 
 def test_figures_of_an_experiment_say_what_was_done(desk, upload, monkeypatch):

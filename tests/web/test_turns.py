@@ -1,6 +1,7 @@
 """Turns: a bounded number at a time, a bounded line, and a bounded wait."""
 
 import contextvars
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,7 +9,9 @@ import pytest
 
 from tests.running import until
 from vitviz.errors import VitvizError
+from vitviz.web.compute import fulfilment, opening
 from vitviz.web.compute import turns as turns_module
+from vitviz.web.compute.models import Models
 from vitviz.web.compute.turns import ASKING, Turns
 from vitviz.web.host import limits
 
@@ -229,3 +232,44 @@ def test_a_place_is_given_back_whatever_happens():
     for _ in range(3):
         with pytest.raises(ZeroDivisionError), turns.take(20, REFUSAL):
             raise ZeroDivisionError
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_has_free_places_whoever_holds_them_here():
+    """The threads that hold them are not in it: it waited for places that nobody gives back."""
+    turns = Turns(1, 0)
+    with turns.take(0, REFUSAL):
+        if not (child := os.fork()):
+            status = 1
+            try:
+                with turns.take(0, REFUSAL):
+                    status = 0
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+        with pytest.raises(VitvizError), turns.take(0, REFUSAL):
+            pass
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [fulfilment._heavy, opening._large, Models()._loading["photos"]],
+    ids=["heavy work", "large photos", "one model"],
+)
+def test_a_class_on_devices_of_its_own_waits_and_is_not_refused(turns):
+    """The tenth of them was refused at once."""
+    waiting, free = 24, threading.Event()
+
+    def work(number):
+        ASKING.set(f"10.0.0.{number}")
+        with turns.take(60, REFUSAL):
+            free.wait(60)
+        return number
+
+    with ThreadPoolExecutor(waiting) as pool:
+        found = [pool.submit(contextvars.copy_context().run, work, at) for at in range(waiting)]
+        places = turns._places()
+        until(lambda: len(turns._waiting) == waiting - places)
+        free.set()
+        assert [one.result() for one in found] == [*range(waiting)]

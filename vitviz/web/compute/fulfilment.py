@@ -48,7 +48,7 @@ from .turns import Turns
 UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # not shown by browsers
 PAGE, WEIGHTS = "page.html", "model.safetensors"
 Turn = Callable[[], AbstractContextManager[None]]
-_heavy = Turns(lambda: max(1, limits.COMPUTING - 1), limits.LINE)  # a host sets it later
+_heavy = Turns(lambda: max(1, limits.COMPUTING - 1), limits.COMPUTING_LINE)  # a host sets it later
 
 
 def fulfil(order: AnyOrder, models: ModelSource, turn: Turn = nullcontext) -> Result:

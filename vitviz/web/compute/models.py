@@ -181,7 +181,7 @@ class Models(Menu):
         self._device, self._options = device, weights or {}
         self._loaded: OrderedDict[ModelKey, LoadedModel] = OrderedDict()
         self._lock = threading.Lock()
-        self._loading = {name: Turns(1, limits.LINE) for name in self._sources}
+        self._loading = {name: Turns(1, limits.COMPUTING_LINE) for name in self._sources}
         self._configs: dict[str, ViTConfig] = {}  # of models loaded before, in their own size
         self._starting = True  # the host may read paths, visitors may not
         # Any model shows whether the device can be used.

@@ -14,7 +14,7 @@ from ..host import limits
 from .turns import Turns
 
 _small = Turns(limits.QUICK_PHOTOS, limits.OPERATING_LINE)
-_large = Turns(limits.LARGE_PHOTOS, limits.LINE)
+_large = Turns(limits.LARGE_PHOTOS, limits.COMPUTING_LINE)
 
 
 def open_upload(data: bytes, name: str, stretch: bool = False) -> Photo:

@@ -1,7 +1,9 @@
 """Turns: a semaphore with a bounded queue and a bounded wait, shared fairly by addresses."""
 
+import os
 import threading
 import time
+import weakref
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -33,6 +35,11 @@ class Turns:
     def __init__(self, places: int | Callable[[], int], line: int) -> None:
         self._places = places if callable(places) else lambda: places
         self._line = line
+        self._begin()
+        _EVERY.add(self)
+
+    def _begin(self) -> None:
+        """Be empty: at the start, and in a fork, which has none of the threads that hold places."""
         self._changed = threading.Condition()
         self._waiting: list[_Caller] = []
         self._inside: Counter[str] = Counter()  # callers that have a place, by address
@@ -99,6 +106,18 @@ class Turns:
             self._waiting.remove(caller)
             self._inside[caller.address] += 1
         self._changed.notify_all()
+
+
+_EVERY: weakref.WeakSet[Turns] = weakref.WeakSet()
+
+
+def _begin_all() -> None:
+    for turns in _EVERY:
+        turns._begin()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_begin_all)
 
 
 class _Caller:

@@ -3,11 +3,14 @@
 import html
 import re
 from collections.abc import Callable
+from contextvars import ContextVar
 
 from ...languages import ENGLISH, Message, languages, say, spoken
 from . import limits
 
 APOLOGY = Message("web.apology")
+# The Accept-Language header of the request that this task or thread answers.
+WANTED: ContextVar[str] = ContextVar("wanted", default="")
 
 
 def sentence(text: str, language: str = ENGLISH) -> str:
@@ -24,6 +27,11 @@ def in_each(text: str, translate: Callable[[str, str], str] = sentence) -> dict[
 def told_in(text: str, accept_language: str) -> str:
     """The sentence in the language of an Accept-Language header."""
     return sentence(text, preferred(accept_language))
+
+
+def in_wanted(text: str) -> str:
+    """HTML of the sentence in the language of the request that is answered."""
+    return as_html(told_in(text, WANTED.get()))
 
 
 def preferred(accept_language: str) -> str:

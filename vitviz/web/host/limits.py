@@ -94,8 +94,10 @@ LOGIN_SECONDS = 60  # longest wait for an answer after wrong passwords; the firs
 DRAWING_WAIT_SECONDS = 30  # for other figures; they are drawn one at a time
 ADDRESSES_KNOWN = 1000  # whose last turns of one kind are known
 SHORT_TURN_SECONDS = 0.05  # those that are shorter count as long; so do those of a new address
-LINE = 8  # callers that may wait for a turn of one kind
-COMPUTING_LINE = FIRST_QUESTIONS + 24  # callers that may wait to compute: all that are let in
+LINE = 8  # callers that may wait for a turn of one kind that few ask for: figures, fair tests
+# Callers that may wait to compute, for a large photo or for a model: all that are let in. A shorter
+# line would refuse some pupils of a class that has an address each.
+COMPUTING_LINE = FIRST_QUESTIONS + 24
 OPERATING_LINE = 48  # visitors who may wait for an experiment, or for weights: a class at once
 LARGE_PHOTO_MEGAPIXELS = 8  # above it a photo is decoded in a process of its own
 LARGE_PHOTO_BYTES = 8_000_000  # the same, whatever its pixels
@@ -113,7 +115,7 @@ MANY_PASSES = 10  # of one request
 HEAVY_WORK = 4e9  # operations of one request
 TESTING = 1  # steps of fair tests at a time; a test has some twenty, so visitors take turns
 TESTING_WAIT_SECONDS = 10  # for the turn of a step; then a viewer retries: data/fairtest.js
-TESTS_KNOWN = 200  # fair tests that can continue, one for each analysis
+TESTS_KNOWN = 200  # fair tests that can continue
 LOADING_WAIT_SECONDS = 120  # for a model that another request is loading or downloading
 COMPUTING = usable_cores()  # forward passes at a time, and as many rollouts
 WORKERS = workers(COMPUTING)  # requests of pages in the queue at a time, and as many of programs

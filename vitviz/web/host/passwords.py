@@ -32,7 +32,7 @@ class WrongPasswords:
         wrong, until = self._rows.get(address, _Row(0, now))
         seconds = max(0.0, until - now)
         if seconds <= limits.LOGIN_SECONDS:
-            pause = min(2.0**wrong, limits.LOGIN_SECONDS)
+            pause = min(2.0 ** min(wrong, 30), limits.LOGIN_SECONDS)  # 2.0**1024 is an error
             row = _Row(wrong + 1, now + seconds + pause)
             keep(self._rows, address, row, limits.LOGIN_ADDRESSES)
         return seconds

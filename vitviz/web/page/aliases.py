@@ -24,7 +24,12 @@ class Aliases:
     def __init__(self, folders: Mapping[str, Path]) -> None:
         paths = {f"/vitviz/{word}": str(folder) for word, folder in folders.items()}
         self._paths = paths
-        self._inward = {_in_json(alias): _in_json(path) for alias, path in paths.items()}
+        # Some writers of JSON escape slashes, too, such as PHP's.
+        self._inward = {
+            written: _in_json(path)
+            for alias, path in paths.items()
+            for written in (_in_json(alias), _in_json(alias).replace(b"/", b"\\/"))
+        }
         # Letters outside ASCII are plain or escaped in JSON, and percent-encoded in an address.
         self._outward = {
             written: alias.encode()

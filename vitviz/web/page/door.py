@@ -129,7 +129,7 @@ class Door:
         if is_upload:
             await self._upload(scope, _bounded(receive, most), send)
             return
-        body = await _read(receive, most)
+        body = await read_body(receive, most)
         kind = Headers(scope=scope).get("content-type", "").lower()
         if kind.startswith("multipart") and not is_login:
             raise RefusedError(400, NOT_TAKEN)  # Gradio would leave its files on the disk
@@ -140,10 +140,10 @@ class Door:
             await self._check_json(body, address_of(scope))
         ask = self._log_in if is_login else self._answer
         if rule is None or not rule.is_direct:
-            await ask(scope, _replayed(body, receive), send)
+            await ask(scope, replayed(body, receive), send)
             return
         async with self._places[rule.is_of_page].take(address_of(scope)) as end:
-            await ask(scope, _replayed(body, receive), _ending(send, end))
+            await ask(scope, replayed(body, receive), _ending(send, end))
 
     async def _check_json(self, body: bytes, address: str) -> None:
         """Refuse a body that is no JSON. A long one leaves the event loop to others for as long as
@@ -256,7 +256,7 @@ async def _pass_over(receive: Receive) -> None:
         return
 
 
-async def _read(receive: Receive, most: int) -> bytes:
+async def read_body(receive: Receive, most: int) -> bytes:
     """Read a body; a body that breaks off is returned as it is. Raises `RefusedError` if it is
     longer than `most` bytes, or takes longer than `BODY_SECONDS`.
     """
@@ -274,7 +274,7 @@ async def _read(receive: Receive, most: int) -> bytes:
     return bytes(body)
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def replayed(body: bytes, receive: Receive) -> Receive:
     first = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def replay() -> Event:
@@ -289,7 +289,8 @@ def _ending(send: Send, end: Callable[[], None]) -> Send:
     """
 
     async def sending(message: Event) -> None:
-        if message.get("body"):
+        body = message.get("body", b"")
+        if body and not body.startswith(b":"):  # a comment, which keeps a stream open
             end()
         await send(message)
 

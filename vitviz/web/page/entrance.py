@@ -21,9 +21,9 @@ from ...languages import Message
 from ..compute.turns import ASKING
 from ..host import limits
 from ..host.origins import Origins
-from .door import address_of, refused
+from .door import RefusedError, address_of, read_body, refused, replayed
 from .gradio_inside import is_logged_in
-from .routes import FILES, LOGIN, Rule, rule_of
+from .routes import FILES, LOGIN, LOGOUT, Rule, rule_of
 
 # Gradio writes scripts and styles into its document, and compiles functions from text.
 PAGE_POLICY = (
@@ -72,8 +72,9 @@ class Entrance:
         self.app, self.rules, self.origins, self.root = app, rules, origins, root
         self._streams: Counter[str] = Counter()  # open ones, by address
         self._inside: Counter[str] = Counter()  # all other requests
-        # Turns of an address for direct requests, and for short ones.
-        self._turns: dict[tuple[str, bool], _Turns] = {}
+        # Turns of an address for direct requests, and for short ones; of each kind apart for those
+        # whose body can take long to arrive.
+        self._turns: dict[tuple[str, bool, bool], _Turns] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -87,6 +88,8 @@ class Entrance:
         path = self._path_of(scope)
         # Everything behind the entrance sees the path that was checked.
         scope = {**scope, "path": path, "headers": _own_cookies(scope["headers"])}
+        if path == LOGOUT:  # a class can share one name
+            scope["query_string"] = b"all_session=false"
         headers = Headers(scope=scope)
         is_preflight = scope["method"] == "OPTIONS"
         method = (
@@ -148,8 +151,20 @@ class Entrance:
         """Answer a request when few others of its address are being answered: otherwise a hundred
         requests of one visitor would delay all others. The turn of a short request ends when its
         answer begins, so nobody waits for a slow connection; that of a direct one with the answer.
+        Nor does anybody wait for a body that arrives slowly: a usual one is read before, as many
+        bytes as the server keeps of any connection, and others have turns of their own.
         """
-        key = (address_of(scope), is_direct)
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "0")
+        has_usual_body = length.isdecimal() and int(length) <= limits.BODY_BYTES
+        if has_usual_body and int(length):
+            try:
+                receive = replayed(await read_body(receive, limits.BODY_BYTES), receive)
+            except RefusedError as refusal:
+                await refused(scope, refusal.status, refusal.error)(scope, receive, send)
+                return
+        is_quick = has_usual_body and "transfer-encoding" not in headers
+        key = (address_of(scope), is_direct, is_quick)
         most = limits.DIRECT_OF_ADDRESS if is_direct else limits.REQUESTS_OF_ADDRESS
         turns = self._turns.setdefault(key, _Turns(most))
         turns.requests += 1

@@ -33,7 +33,7 @@ from ...languages import Message
 from ..compute.engine import Engine
 from ..compute.turns import ASKING
 from ..host import limits
-from ..host.error_messages import as_html, in_all, sentence, told_in
+from ..host.error_messages import WANTED, in_all, in_wanted, told_in
 from ..host.origins import Origins
 from ..service.classroom import Classroom
 from ..store.store import Upload
@@ -102,6 +102,7 @@ class App(gr.Blocks):
         asked = getattr(options.get("request"), "request", None)
         if asked is not None:
             ASKING.set(address_of(asked.scope))
+            WANTED.set(asked.headers.get("accept-language", ""))
         if (event := options.get("event_data")) is not None:
             options["event_data"] = gr.EventData(event.target, _Sent(event._data))
         return await super().process_api(*args, **options)
@@ -134,7 +135,7 @@ class App(gr.Blocks):
             if not isinstance(error, InvalidPathError | ValidationError | ComponentProcessingError):
                 log.warning("a value was not taken: %.200r", error)
             refusal = NOT_UPLOADED if isinstance(error, InvalidPathError) else NOT_TAKEN
-            text = in_all(refusal) if _of_page(block_fn) else as_html(sentence(refusal))
+            text = in_all(refusal) if _of_page(block_fn) else in_wanted(refusal)
             raise gr.Error(text, print_exception=False) from error
 
     async def postprocess_data(

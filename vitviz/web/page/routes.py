@@ -16,7 +16,7 @@ class Rule(NamedTuple):
     path         a regular expression for the whole path
     is_open      answered without a login
     stays_open   a stream of events, which lasts as long as its page
-    is_long      receives slowly; limited by the door
+    is_long      receives slowly, or waits; limited by the door, or by what it waits for
     is_direct    computes without the queue; an address has few of them at a time
     is_of_page   a question of our page, which does not wait for those of programs
     is_made      made by Gradio in Python; few are made at a time
@@ -40,6 +40,7 @@ def _rule(methods: str, path: str, *marks: str) -> Rule:
 
 UPLOAD = re.compile(r"/gradio_api/upload/?")
 LOGIN = re.compile(r"/login/?")
+LOGOUT = "/logout"
 TOOLS = re.compile(r"/gradio_api/mcp(/http)?/?")
 # Sessions of Gradio's clients. One with another name, or an empty one, would be a traceback, or
 # stop others from cancelling: Gradio takes names of its tasks apart at "<gradio-sep>".
@@ -59,10 +60,10 @@ RULES = (
     # A page that has lost its connection asks for the app's id until it gets it, and loads again.
     _rule("GET", r"/gradio_api/(startup-events|theme\.css|app_id)", "is_open"),
     _rule("POST", LOGIN.pattern, "is_open", "is_long"),
-    _rule("GET", r"/logout", "is_open"),
+    _rule("GET", LOGOUT, "is_open"),
     _rule("GET", r"/config/?", "is_made"),
     _rule("GET", r"/gradio_api/info/?", "is_made"),
-    _rule("GET", r"/gradio_api/weights"),
+    _rule("GET", r"/gradio_api/weights", "is_long"),  # they can wait for a model to be loaded
     # Its requests, and their answers.
     _rule("POST", r"/gradio_api/(queue/join|cancel|reset/?)"),
     _rule("POST", r"/gradio_api/component_server/?", "is_direct", "is_of_page"),

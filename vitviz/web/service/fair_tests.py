@@ -1,5 +1,6 @@
 """Fair tests for viewers, step by step: visitors take turns, and can stop at any time."""
 
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -46,7 +47,8 @@ class WantedTest(NamedTuple):
 
 
 class FairTests:
-    """The tests that viewers have begun, one for each analysis; a new test replaces it.
+    """The tests that viewers have begun, by analysis and question: visitors share the analysis of
+    the page's own picture.
 
     Every question does one step, and a viewer asks until it has the result. A viewer that stops
     asking has cancelled; if it asks again later, the test continues.
@@ -55,7 +57,7 @@ class FairTests:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._turns = Turns(limits.TESTING, limits.LINE)
-        self._known: OrderedDict[str, tuple[WantedTest, Mapping[str, Any]]] = OrderedDict()
+        self._known: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
         self._running: set[str] = set()
         self._lock = threading.Lock()
 
@@ -65,22 +67,22 @@ class FairTests:
         """Do a step of the test of the pass `key`: {"done", "all"}, at the end "result".
 
         `order` makes the order of the next step. Raises `BusyError` if no turn is free in time, or
-        another step of this analysis is running; `VitvizError` if the test is refused.
+        another step of this test is running; `VitvizError` if the test is refused.
         """
+        test = json.dumps((key, wanted), sort_keys=True)
         with self._lock:
-            if key in self._running:
+            if test in self._running:
                 raise BusyError
-            self._running.add(key)
-            before, state = self._known.get(key, (None, {}))
+            self._running.add(test)
+            state = self._known.get(test, {})
         try:
-            state = state if before == wanted else {}
             if "result" not in state:
                 state = self._step(wanted, state, order)
                 with self._lock:
-                    limits.keep(self._known, key, (wanted, state), limits.TESTS_KNOWN)
+                    limits.keep(self._known, test, state, limits.TESTS_KNOWN)
         finally:
             with self._lock:
-                self._running.discard(key)
+                self._running.discard(test)
         return {name: state[name] for name in ("done", "all", "seconds", "result") if name in state}
 
     def _step(

@@ -15,6 +15,7 @@ from ...probe.analysis import Analysis
 from ...probe.capture.selection import choose
 from ...probe.explain.explainers import EXPLAINERS, chosen
 from ...probe.measure.film import Film
+from ..store.cache import refusal_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,10 +99,15 @@ class WantedFigure:
         )
         from ... import draw  # matplotlib takes a second to import, and few visitors need it
 
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / f"figure.{self.format}"
-            draw.save(FIGURES[self.kind](draw, analysis, self, given), path)
-            return path.read_bytes()
+        try:
+            with TemporaryDirectory() as folder:
+                path = Path(folder) / f"figure.{self.format}"
+                draw.save(FIGURES[self.kind](draw, analysis, self, given), path)
+                return path.read_bytes()
+        except (OSError, VitvizError) as error:  # whose sentence names a folder of the host
+            if refusal := refusal_of(error) or refusal_of(error.__cause__ or error):
+                raise refusal from error
+            raise
 
 
 def check_numbers(analysis: Analysis, **numbers: int) -> None:

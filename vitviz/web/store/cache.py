@@ -63,6 +63,7 @@ class Cache:
         """
         self._handle: int | None = None
         self._lock = threading.Lock()
+        self._sweeping = threading.Lock()
         self._due = threading.Event()  # for a sweep
         self._measured = float("-inf")
         self._written = 0  # bytes since the last measurement
@@ -215,8 +216,13 @@ class Cache:
     def sweep(self) -> None:
         """Delete old, surplus and partial files, empty folders, and folders of ended processes.
 
-        Where the disk comes near its reserve, the oldest files are surplus, too.
+        Where the disk comes near its reserve, the oldest files are surplus, too. Two sweeps at once
+        would both count what one of them deletes, and delete as much again.
         """
+        with self._sweeping:
+            self._sweep()
+
+    def _sweep(self) -> None:
         self.hold()
         _delete_abandoned(self._base, but=self.folder)
         top = str(self.folder)
