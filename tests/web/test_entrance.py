@@ -571,7 +571,8 @@ def test_a_body_that_arrives_slowly_keeps_nobody_of_its_address_waiting(monkeypa
         late = [ask(path, slow) for path in (JOIN, direct)] + [
             ask("/gradio_api/mcp", slow, **tools)
         ]
-        await asyncio.gather(ask(JOIN), ask(direct), ask(CONFIG, None, "GET", ()))
+        async with asyncio.timeout(60):
+            await asyncio.gather(ask(JOIN), ask(direct), ask(CONFIG, None, "GET", ()))
         assert heard == [(JOIN, b"[]"), (direct, b"[]"), (CONFIG, b"")]
         rest.set()
         await asyncio.gather(*late)
