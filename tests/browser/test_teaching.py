@@ -30,7 +30,7 @@ def open_own(page) -> None:
 
 
 def status(page):
-    return page.locator(f"{LIST} .vv-own [role=status]")
+    return page.locator(f"{LIST} .vv-own-lesson [role=status]")
 
 
 def test_an_own_lesson_from_three_views(visit, tmp_path) -> None:

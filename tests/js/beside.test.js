@@ -13,6 +13,7 @@ import {
   sameGrid,
 } from "../../vitviz/viewer/maths/difference.js";
 import { spanOf } from "../../vitviz/viewer/maths/scales.js";
+import { createAllHeads } from "../../vitviz/viewer/panels/attention/allheads.js";
 import { overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { headScale } from "../../vitviz/viewer/state/sharedscale.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
@@ -30,6 +31,7 @@ import { startSelection, validSelection } from "../../vitviz/viewer/state/state.
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { sideNames, sourceName, translator } from "../../vitviz/viewer/text/words.js";
 import { assertClose, fixtureOf, hostOnly, withFacts } from "./fixture.js";
+import { openPage } from "./page.js";
 
 const [cls, registers] = ["cls", "registers"].map(fixtureOf);
 const BESIDES = ["untrained", "model-b", KEPT];
@@ -58,6 +60,28 @@ function appOf(source) {
   };
   return Object.assign(app, { pointer: createPointer(app, () => {}) });
 }
+
+test("all heads are drawn anew beside another analysis, whose maps share the scale", async (t) => {
+  openPage(t);
+  const [source, before, after] = ["a", "b", "c"].map((id) => sourceOf(cls, id));
+  await Promise.all([source, before, after].map((one) => one.loaded(false).then(() => one.store.ensure(1))));
+  const app = Object.assign(appOf(source), { t: translator("en") });
+  const facing = (/** @type {Source} */ one) => (app.second = { app: secondApp(app, one).app });
+  let drawn = 0;
+  const { of } = source.maps;
+  t.mock.method(source.maps, "of", (...given) => (drawn++, of.apply(source.maps, given)));
+  const heads = createAllHeads(/** @type {any} */ (app));
+  const drew = () => {
+    const had = drawn;
+    heads.render(1);
+    return drawn > had;
+  };
+  facing(before);
+  assert.ok(drew());
+  assert.ok(!drew(), "nothing has changed");
+  facing(after); // the next stroke of an experiment: the same layers are ready
+  assert.ok(drew());
+});
 
 test("what is selected in one is selected in the other, at its place", () => {
   const app = appOf(sourceOf(cls)); // 4 x 4 patches, 1 prefix token, 3 layers, 2 heads

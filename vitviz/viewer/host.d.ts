@@ -16,7 +16,6 @@ interface Place {
   awaited?: boolean;
   /** Some of the initial fields; invalid values are ignored. */
   selection?: any;
-  taste?: any;
   /** Offers a button that changes the language of the page. */
   languages?: boolean;
   texts?: import("./types.js").Texts;

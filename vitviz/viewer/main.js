@@ -68,7 +68,7 @@ export function mount(host) {
   const link = address ? readLink(address.read(), PANELS) : null;
   let late = 0;
   const app = /** @type {App} */ ({}); // it has all its members once the opening is there
-  const first = firstOf(app, host, link);
+  const first = firstOf(app, link);
   Object.assign(app, first);
   const playing = createPlaying(app, host, show);
   const { draw, take, look } = playing;
@@ -283,10 +283,9 @@ export const fromBase64 = ofBase64;
 /**
  * The members of the app that need nothing but its host, and no analysis yet.
  * @param {App} app
- * @param {import("./types.js").Host} host
  * @param {any} asked  fields of the link
  */
-function firstOf(app, { taste = null }, asked) {
+function firstOf(app, asked) {
   return {
     t: null,
     language: "",
@@ -295,7 +294,7 @@ function firstOf(app, { taste = null }, asked) {
     source: null,
     second: null,
     panels: PANELS,
-    taste: [recall(storage), taste, asked].reduce(
+    taste: [recall(storage), asked].reduce(
       (base, wanted) => validTaste(wanted, base, PANELS),
       startTaste(PANELS),
     ),

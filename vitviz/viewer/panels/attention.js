@@ -6,7 +6,7 @@ import { colourTable, largest } from "../maths/colour.js";
 import { caution } from "../parts/caution.js";
 import { createHeadStatistics } from "./attention/headstatistics.js";
 import { el, setText, show } from "../parts/dom.js";
-import { createGallery } from "../parts/gallery.js";
+import { createGallery, createMapButton } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
 import { createAllHeads } from "./attention/allheads.js";
 import { createPool, poolTables } from "./attention/poolview.js";
@@ -155,33 +155,22 @@ function createHead(app, head) {
   const kinds = shares(new Float32Array(grid.tokens), manifest.model.prefix_tokens).map(({ kind }) =>
     el("span", { class: "vv-part vv-" + kind }),
   );
-  const name = head === "mean" ? t("mean") : String(head);
   const peak = el("span", { title: t("peakTitle") });
-  const root = el(
-    "button",
+  const root = createMapButton(
     {
-      type: "button",
-      class: "vv-head",
-      "aria-pressed": "false",
-      onclick: () => app.select({ head }),
+      name: head === "mean" ? t("mean") : String(head),
+      spoken: el("span", { class: "vv-live", text: headName(head, app) }),
+      map: [map.canvas, el("span", { class: "vv-bar", "aria-hidden": "true" }, ...kinds)],
+      onClick: () => app.select({ head }),
     },
-    el("span", { class: "vv-live", text: headName(head, app) }),
-    map.canvas,
-    el("span", { class: "vv-bar", "aria-hidden": "true" }, ...kinds),
-    el(
-      "span",
-      { class: "vv-head-line" },
-      el("span", { class: "vv-head-name", "aria-hidden": "true", text: name }),
-      peak,
-    ),
+    peak,
   );
   return {
     root,
     render(maps, table) {
-      const values = head === "mean" ? maps.mean : maps.rows;
-      const offset = head === "mean" ? 0 : head * grid.tokens;
-      const own = head === "mean" ? maps.mean : maps.rows.subarray(offset, offset + grid.tokens);
-      map.draw(values, offset + grid.prefix, headScale(app, app.selection.layer, head, maps, own), table);
+      const start = head === "mean" ? 0 : head * grid.tokens;
+      const own = head === "mean" ? maps.mean : maps.rows.subarray(start, start + grid.tokens);
+      map.draw(own, grid.prefix, headScale(app, app.selection.layer, head, maps, own), table);
       shares(own, manifest.model.prefix_tokens).forEach(({ share }, at) => {
         kinds[at].style.width = 100 * share + "%";
       });

@@ -334,22 +334,23 @@ function createPictureControls(app) {
   const root = el(
     "div",
     { class: "vv-sections" },
-    el(
-      "div",
-      { class: "vv-pair", role: "group", "aria-label": t("experimentShuffle") },
-      el("span", { text: t("experimentShuffle") }),
-      ...cells,
-    ),
+    group(app, "experimentShuffle", ...cells),
     kinds.length > 0
-      ? el(
-          "div",
-          { class: "vv-pair", role: "group", "aria-label": t("experimentPositions") },
-          el("span", { text: t("experimentPositions") }),
-          ...positions,
-        )
+      ? group(app, "experimentPositions", ...positions)
       : el("p", { class: "vv-note", text: t("missing_noPositions") }),
   );
   return { root, render() {} };
+}
+
+/** Controls behind what they are for. */
+function group({ t }, key, ...nodes) {
+  const name = t(key);
+  return el(
+    "div",
+    { class: "vv-pair", role: "group", "aria-label": name },
+    el("span", { text: name }),
+    ...nodes,
+  );
 }
 
 function createModelControls(app) {
@@ -428,22 +429,15 @@ function createEdgeControls(app) {
     title: t("experimentScrambleTitle"),
     onClick: () => bench.add({ kind: "scramble", rows: "patches", layers: inLayers(), seed: seed++ }),
   });
-  const group = (key, ...nodes) =>
-    el(
-      "div",
-      { class: "vv-pair", role: "group", "aria-label": t(key) },
-      el("span", { text: t(key) }),
-      ...nodes,
-    );
   const root = el(
     "div",
     { class: "vv-sections" },
     layers.root,
     place,
-    group("experimentCut", ...cut, cutPair),
+    group(app, "experimentCut", ...cut, cutPair),
     pair,
-    group("experimentEven", ...even),
-    group("experimentRows", scramble),
+    group(app, "experimentEven", ...even),
+    group(app, "experimentRows", scramble),
   );
   return { root, render };
 

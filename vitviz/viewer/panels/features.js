@@ -4,7 +4,7 @@ import { mapCanvas } from "../parts/canvas.js";
 import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "../parts/dom.js";
 import { layerFeatures, outliers } from "../data/features.js";
-import { createGallery } from "../parts/gallery.js";
+import { createGallery, createMapButton } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
 import { digits, multiple, percent, signed } from "../maths/numbers.js";
 import { cited } from "../parts/cited.js";
@@ -275,17 +275,9 @@ function createStrip(app, times) {
     const map = mapCanvas(grid.rows, grid.cols);
     const note = el("span", { "aria-hidden": "true" });
     const spoken = el("span", { class: "vv-live" });
-    const root = el(
-      "button",
-      { type: "button", class: "vv-head", onclick: () => app.select({ layer }) },
-      spoken,
-      map.canvas,
-      el(
-        "span",
-        { class: "vv-head-line" },
-        el("span", { class: "vv-head-name", "aria-hidden": "true", text: String(layer) }),
-        note,
-      ),
+    const root = createMapButton(
+      { name: String(layer), spoken, map: [map.canvas], onClick: () => app.select({ layer }) },
+      note,
     );
     return { map, note, spoken, root, layer };
   });

@@ -1,6 +1,5 @@
 /** Panel Positions: cosine similarities of the position embedding, which show what it knows of places. */
 
-import { hover } from "../parts/pointing.js";
 import { positionMaps } from "../data/analysis.js";
 import { colourTable } from "../maths/colour.js";
 import { createCurves } from "./positions/curves.js";
@@ -10,10 +9,10 @@ import { inSlices } from "../data/idle.js";
 import { createLegend } from "../parts/legend.js";
 import { similarities } from "../data/maps.js";
 import { marginals } from "../maths/marginals.js";
-import { createMosaic } from "../parts/mosaic.js";
+import { createPatchMosaic } from "../parts/mosaic.js";
 import { percent, signed } from "../maths/numbers.js";
 import { createPatchMap } from "../parts/patchmap.js";
-import { explore } from "../parts/pointing.js";
+import { explore, hover } from "../parts/pointing.js";
 import { tokenTable } from "../state/saves.js";
 import { oneOf } from "../state/panels.js";
 import { createFileWaiting } from "../parts/waiting.js";
@@ -214,14 +213,7 @@ function createAllPositions(app) {
   const { t } = app;
   const { grid } = app.source;
   const { rows, cols } = grid;
-  const mosaic = createMosaic({
-    outerRows: rows,
-    outerCols: cols,
-    rows,
-    cols,
-    ratio: mapRatio(grid),
-    label: t("positionsAll", { count: rows * cols }),
-  });
+  const mosaic = createPatchMosaic(grid, mapRatio(grid), t("positionsAll", { count: rows * cols }));
   const zoom = createZoom(mosaic.frame, t);
   const status = el("p", { class: "vv-note", role: "status" });
   const which = app.source.untrained.exists

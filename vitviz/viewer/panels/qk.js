@@ -12,7 +12,7 @@ import { createBars, createSoftmaxRow } from "./qk/softmaxrow.js";
 import { createTurnView, isTurned, turnFor } from "./qk/turnview.js";
 import { createStrip } from "../parts/strip.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
-import { button, choice } from "../parts/widgets.js";
+import { button, choice, numberBox } from "../parts/widgets.js";
 import { pairFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { headName, tokenName } from "../text/words.js";
@@ -87,12 +87,7 @@ function create(app) {
       draw();
     },
   });
-  const numbers = el("pre", {
-    class: "vv-numbers",
-    tabindex: "0",
-    role: "group",
-    "aria-label": t("pairNumbers"),
-  });
+  const numbers = numberBox(t("pairNumbers"));
   const row = createSoftmaxRow(app);
   const mixView = createMixView(app);
   const turnView = isTurned(app.source) ? createTurnView(app) : null;

@@ -4,7 +4,7 @@ import { mapCanvas } from "../parts/canvas.js";
 import { caution } from "../parts/caution.js";
 import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "../parts/dom.js";
-import { createGallery } from "../parts/gallery.js";
+import { createGallery, createMapButton } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
 import { percent } from "../maths/numbers.js";
 import { cited } from "../parts/cited.js";
@@ -261,17 +261,12 @@ function createStep(app, layer) {
   const { t } = app;
   const { grid } = app.source;
   const map = mapCanvas(grid.rows, grid.cols);
-  const root = el(
-    "button",
-    {
-      type: "button",
-      class: "vv-head",
-      "aria-label": t("afterLayer", { layer }),
-      onclick: () => app.select({ layer }),
-    },
-    map.canvas,
-    el("span", { class: "vv-head-line" }, el("span", { class: "vv-head-name", text: String(layer) })),
-  );
+  const root = createMapButton({
+    name: String(layer),
+    spoken: el("span", { class: "vv-live", text: t("afterLayer", { layer }) }),
+    map: [map.canvas],
+    onClick: () => app.select({ layer }),
+  });
   return {
     root,
     layer,

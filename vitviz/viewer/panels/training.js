@@ -8,7 +8,7 @@ import { answersAt, attentionAt, epochText, knowsNothing, pixelsOf, similarityAt
 import { mapRatio, middleToken, placeOf, samePlace, tokenOf } from "../maths/geometry.js";
 import { createLegend } from "../parts/legend.js";
 import { createLineChart, createReading } from "../parts/linechart.js";
-import { createMosaic } from "../parts/mosaic.js";
+import { createPatchMosaic } from "../parts/mosaic.js";
 import { digits, grouped, multiple, percent, percents } from "../maths/numbers.js";
 import { createPatchMap } from "../parts/patchmap.js";
 import { createFileView } from "../parts/waiting.js";
@@ -385,14 +385,7 @@ function createPlaces(app, film) {
   const map = createPatchMap(filmed);
   const title = el("figcaption");
   const label = t("positionsAll", { count: rows * cols });
-  const mosaic = createMosaic({
-    outerRows: rows,
-    outerCols: cols,
-    rows,
-    cols,
-    ratio: mapRatio(filmed),
-    label,
-  });
+  const mosaic = createPatchMosaic(filmed, mapRatio(filmed), label);
   const legend = createLegend(t);
   const go = (place) => {
     if (!place) return;

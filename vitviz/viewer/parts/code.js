@@ -2,7 +2,7 @@
 
 import { OPERATED } from "../state/experiment.js";
 import { el, freshId, setText, show } from "./dom.js";
-import { button, choice } from "./widgets.js";
+import { button, choice, numberBox } from "./widgets.js";
 
 const KINDS = ["vitviz", "torch"];
 
@@ -22,12 +22,7 @@ export function createCode(app, panel) {
       render();
     },
   });
-  const text = el("pre", {
-    class: "vv-numbers vv-code-text",
-    tabindex: "0",
-    role: "group",
-    "aria-label": t("code"),
-  });
+  const text = numberBox(t("code"), " vv-code-text");
   const status = el("p", { class: "vv-note vv-said", role: "status" });
   const none = el("p", { class: "vv-note", text: t("codeNone") });
   const body = el(

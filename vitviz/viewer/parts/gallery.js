@@ -18,6 +18,28 @@ export function createGallery({ grid, label, maps, most, least }) {
 }
 
 /**
+ * A map of a gallery, which can be pressed. `spoken` says what it shows; beneath are its name, and what
+ * follows in `line`.
+ * @param {{name: string, spoken: HTMLElement, map: HTMLElement[], onClick: () => void}} props
+ * @param {...HTMLElement} line
+ * @returns {HTMLButtonElement}
+ */
+export function createMapButton({ name, spoken, map, onClick }, ...line) {
+  return el(
+    "button",
+    { type: "button", class: "vv-head", "aria-pressed": "false", onclick: onClick },
+    spoken,
+    ...map,
+    el(
+      "span",
+      { class: "vv-head-line" },
+      el("span", { class: "vv-head-name", "aria-hidden": "true", text: name }),
+      ...line,
+    ),
+  );
+}
+
+/**
  * The length of the rows that leaves the fewest gaps in the last row, with as few rows as possible.
  * @param {number} count
  * @param {number} most

@@ -77,3 +77,7 @@ export function createMosaic({ outerRows, outerCols, rows, cols, ratio, label })
     },
   };
 }
+
+/** A mosaic of one map for each patch. @param {{rows: number, cols: number}} grid @param {number} ratio */
+export const createPatchMosaic = ({ rows, cols }, ratio, label) =>
+  createMosaic({ outerRows: rows, outerCols: cols, rows, cols, ratio, label });

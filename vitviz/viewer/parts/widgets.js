@@ -118,6 +118,10 @@ export function entitle(node, title, text = node.textContent) {
   node.setAttribute("aria-label", nameOf(text, title));
 }
 
+/** A box of numbers that scrolls. @param {string} label @param {string} [kind]  further classes */
+export const numberBox = (label, kind = "") =>
+  el("pre", { class: "vv-numbers" + kind, tabindex: "0", role: "group", "aria-label": label });
+
 /**
  * @param
  *   {{text?: string, sign?: "play"|"pause"|"next", title?: string, onClick: () => void, pressed?: boolean}}

@@ -8,7 +8,7 @@ import { leastEnd } from "../maths/scales.js";
 import { grouped } from "../maths/numbers.js";
 import { toFloat32 } from "../maths/safetensors.js";
 import { el, setText, show } from "../parts/dom.js";
-import { createMosaic } from "../parts/mosaic.js";
+import { createMosaic, createPatchMosaic } from "../parts/mosaic.js";
 import { positionsOf } from "./adopted.js";
 import { confusions } from "./runs.js";
 
@@ -93,14 +93,7 @@ export function createInside({ test, classes }, say) {
     show(positions.place, config.pos_embed);
     if (config.pos_embed) {
       const unit = positionsOf({ tensors, dim, prefix });
-      const maps = createMosaic({
-        outerRows: rows,
-        outerCols: cols,
-        rows,
-        cols,
-        ratio: 1,
-        label: say("similarity"),
-      });
+      const maps = createPatchMosaic({ rows, cols }, 1, say("similarity"));
       for (let at = 0; at < rows * cols; at++) {
         const map = Float32Array.from({ length: rows * cols }, (_, other) =>
           dot(unit, at * dim, unit, other * dim, dim),

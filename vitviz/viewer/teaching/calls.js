@@ -3,7 +3,7 @@
 import { OWN } from "../lessons/own.js";
 import { CARD, firstOf } from "../lessons/steps.js";
 import { el, setText, show } from "../parts/dom.js";
-import { button } from "../parts/widgets.js";
+import { button, entitle } from "../parts/widgets.js";
 import { titleOf } from "../text/lesson.js";
 import { heard, replyText } from "./room.js";
 
@@ -108,8 +108,7 @@ export function createCalls(app, room, notebook, moments, root, render) {
     if (told) {
       setText(text, placeText(app, "calledTo", "calledStart", open));
       setText(go, app.t("callGo"));
-      away.title = app.t("callAway");
-      away.setAttribute("aria-label", away.title);
+      entitle(away, app.t("callAway"));
     }
     show(banner, told);
     banner.style.marginBottom = told ? above(root.querySelector(".vv-lesson > .vv-lesson-buttons")) : "";

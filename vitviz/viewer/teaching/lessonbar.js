@@ -13,7 +13,7 @@ import { createPoll } from "./poll.js";
 import { createBallot } from "./room.js";
 import { gapText, stepText, sayings, titleOf } from "../text/lesson.js";
 import { reasonOf } from "../text/refusal.js";
-import { allow, button } from "../parts/widgets.js";
+import { allow, button, entitle } from "../parts/widgets.js";
 import { keyIsReady, sheetIsReady, worksheet } from "./worksheet.js";
 
 /** A sentence of the pupil's own is cut after so many letters. */
@@ -192,9 +192,8 @@ export function createLessonBar(app) {
     show(reveal, open);
     reveal.setAttribute("aria-disabled", String(!(course.complete() && value !== null && !ballot.waits())));
     show(again, revealed);
-    setText(next, onwardText(app, open));
-    next.setAttribute("aria-label", next.textContent);
-    next.title = next.textContent;
+    const onward = onwardText(app, open);
+    entitle(next, onward, onward);
     next.classList.toggle("vv-main", !open);
     if (!held || open) return;
     next.focus({ preventScroll: true });

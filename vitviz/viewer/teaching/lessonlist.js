@@ -55,40 +55,24 @@ export function createLessonList(app, lessons, linkTo) {
     }),
     createCheckLine(app, selfCheck),
     el("ol", {}, ...lessons.map(item)),
+    linkTo ? part("plan.title", createPlans(app, planned)) : null,
+    linkTo ? part("lessonTeacherLinks", handout()) : null,
     linkTo
-      ? el(
-          "details",
-          { class: "vv-lesson-teacher" },
-          el("summary", { text: t("plan.title") }),
-          createPlans(app, planned),
-        )
-      : null,
-    linkTo
-      ? el(
-          "details",
-          { class: "vv-lesson-teacher" },
-          el("summary", { text: t("lessonTeacherLinks") }),
-          handout(),
-        )
-      : null,
-    linkTo
-      ? el(
-          "details",
-          { class: "vv-lesson-teacher" },
-          el("summary", { text: t("own") }),
+      ? part(
+          "own",
           createOwnLesson(app, linkTo, (at) => begin({ id: OWN }, at)),
         )
       : null,
-    el(
-      "details",
-      { class: "vv-lesson-teacher" },
-      el("summary", { text: t("check.class") }),
-      createCheckClass(app),
-    ),
+    part("check.class", createCheckClass(app)),
   );
   // it is made anew with what has been collected by then
   dialog.addEventListener("close", () => dialog.remove());
   return dialog;
+
+  /** A part for teachers, which opens. */
+  function part(key, content) {
+    return el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t(key) }), content);
+  }
 
   /** In place of the list, which would know nothing of what is answered. */
   function selfCheck(check) {

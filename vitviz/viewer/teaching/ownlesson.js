@@ -74,7 +74,7 @@ export function createOwnLesson(app, linkTo, start) {
   });
   const root = el(
     "div",
-    { class: "vv-own" },
+    { class: "vv-own-lesson" },
     el("p", { class: "vv-note", text: t("ownHelp") }),
     el("label", {}, el("span", { text: t("ownTitle") }), title),
     steps,

@@ -8,7 +8,7 @@ import { originOf, stepLink } from "../lessons/course.js";
 import { OWN } from "../lessons/own.js";
 import { el, setText, show } from "../parts/dom.js";
 import { svg } from "../parts/svg.js";
-import { button } from "../parts/widgets.js";
+import { button, entitle } from "../parts/widgets.js";
 import { forgetPolls } from "./polls.js";
 import { reasonOf, refusalOf } from "../text/refusal.js";
 
@@ -232,12 +232,12 @@ export function createGathering(app, draw) {
   /** Forgets the guesses of all questions, if the button is pressed twice. */
   function begin() {
     const sure = fresh.textContent === t("roomNewAsk");
-    name(fresh, t(sure ? "roomNew" : "roomNewAsk"), t("roomNewTitle"));
+    entitle(fresh, t("roomNewTitle"), t(sure ? "roomNew" : "roomNewAsk"));
     if (sure) {
       forgetPolls(app);
       last = ""; // what comes next is drawn, also if it is the same
       look("new");
-    } else setTimeout(() => name(fresh, t("roomNew"), t("roomNewTitle")), ASK_MS);
+    } else setTimeout(() => entitle(fresh, t("roomNewTitle"), t("roomNew")), ASK_MS);
   }
 
   /** Asks how the vote stands, after what is done to it; and again, as long as somebody sees it. */
@@ -264,10 +264,8 @@ export function createGathering(app, draw) {
     open = reply.open;
     guesses = reply.guesses.map((plain) => guessFrom(app, plain)).filter((guess) => guess !== undefined);
     setText(state, t(open ? "roomOpen" : "roomClosed"));
-    const [text, title] = open
-      ? [t("roomClose"), t("roomCloseTitle")]
-      : [t("roomReopen"), t("roomReopenTitle")];
-    name(turn, text, title);
+    if (open) entitle(turn, t("roomCloseTitle"), t("roomClose"));
+    else entitle(turn, t("roomReopenTitle"), t("roomReopen"));
     draw();
   }
 
@@ -291,13 +289,6 @@ export const heard = (request) =>
       setTimeout(lost, LOST_MS, null);
     }),
   ]);
-
-/** Gives a button another text and title, which are heard, too. */
-function name(node, text, title) {
-  setText(node, text);
-  node.title = title;
-  node.setAttribute("aria-label", text + ": " + title);
-}
 
 /** @param {string[]} rows  "1" where a module is dark */
 function qrCode(rows, label) {

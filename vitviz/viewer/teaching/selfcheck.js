@@ -19,7 +19,7 @@ import { HANDED, checkCode, marksOf, numbersOf } from "../lessons/checkcodes.js"
 import { LESSONS } from "../lessons/index.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createMarked } from "../parts/marked.js";
-import { allow, button, choice } from "../parts/widgets.js";
+import { allow, button, choice, entitle } from "../parts/widgets.js";
 import { titleOf } from "../text/lesson.js";
 import { heard, replyText } from "./room.js";
 
@@ -164,9 +164,8 @@ function createSelfCheck(app, round) {
     setText(where, over ? "" : t("check.progress", { at: at + 1, count: ITEMS.length }));
     show(foot, !over);
     show(back, at > 0);
-    setText(next, t(at + 1 === ITEMS.length ? "lessonDone" : "lessonNext"));
-    next.title = next.textContent;
-    next.setAttribute("aria-label", next.textContent);
+    const onward = t(at + 1 === ITEMS.length ? "lessonDone" : "lessonNext");
+    entitle(next, onward, onward);
     body.replaceChildren(...(over ? ending() : question()));
     if (!over) allow(next, check.complete(round, at));
   }

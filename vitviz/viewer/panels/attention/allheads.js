@@ -43,6 +43,7 @@ export function createAllHeads(app) {
   const cost = depth * heads * grid.tokens * manifest.model.head_dim;
   let late = 0;
   let drawn = "";
+  let faced = null; // the analysis beside, whose maps share the scale
 
   mosaic.frame.addEventListener("click", (event) => {
     const cell = mosaic.cellAt(event);
@@ -62,10 +63,11 @@ export function createAllHeads(app) {
     const { direction } = app.selection;
     const { colours, scale } = app.taste;
     const present = Array.from({ length: depth }, (_, layer) => Boolean(app.source.store.ready.has(layer)));
-    const beside = app.facing() ? [...app.facing().source.store.ready.keys()].sort() : [];
+    const other = app.facing()?.source ?? null;
+    const beside = [...(other?.store.ready.keys() ?? [])].sort();
     const key = [token, direction, colours, scale, present.join(), beside.join()].join("/");
-    if (key === drawn) return;
-    drawn = key;
+    if (key === drawn && other === faced) return;
+    [drawn, faced] = [key, other];
     const missing = present.filter((here) => !here).length;
     setText(note, missing > 0 ? t("everythingMissing", { missing }) : "");
     show(note, missing > 0);

@@ -7,7 +7,7 @@ import { el, setText, show } from "../../parts/dom.js";
 import { boxOf } from "../../maths/geometry.js";
 import { signed } from "../../maths/numbers.js";
 import { ORDERS, elementAt, patchValues } from "../../maths/patch.js";
-import { choice } from "../../parts/widgets.js";
+import { choice, numberBox } from "../../parts/widgets.js";
 
 /** The forms of the numbers of a patch. */
 export const UNITS = ["normalised", "raw"];
@@ -53,12 +53,7 @@ export function createOnePatch(app) {
     onChoose: (value) => prefer({ units: value }),
   });
   const orderNote = el("p", { class: "vv-note" });
-  const numbers = el("pre", {
-    class: "vv-numbers",
-    tabindex: "0",
-    role: "group",
-    "aria-label": t("patchNumbers"),
-  });
+  const numbers = numberBox(t("patchNumbers"));
   const root = el(
     "div",
     { class: "vv-one-patch" },
