@@ -193,6 +193,12 @@ def open_panel(page, name: str) -> None:
     wanted.click()
 
 
+def is_too_wide(page) -> bool:
+    """Whether the page scrolls sideways. `innerWidth` of a phone grows with what is too wide."""
+    root = "document.documentElement"
+    return page.evaluate(f"{root}.scrollWidth > {root}.clientWidth")
+
+
 def speak(page, language: str) -> None:
     """Show the page in another language, and wait until Gradio's part has followed."""
     page.evaluate("language => { document.documentElement.lang = language; }", language)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PHONE, WALL
+from tests.browser.conftest import PHONE, WALL, is_too_wide
 from tests.browser.test_accessibility import faults
 from vitviz.languages import dictionary
 
@@ -176,7 +176,7 @@ def class_of_one(pupil: Pupil, code: str) -> None:
         ["0 → 0", "2 → 2"],
         ["2 → 14", "14 → 2"],
     ]
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert not is_too_wide(page)
     assert faults(page) == []
     with page.expect_download() as saving:
         pupil.press(".vv-check-class", texts["csv"])

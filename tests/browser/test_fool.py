@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.conftest import LAPTOP, PHONE, speak
+from tests.browser.conftest import LAPTOP, PHONE, is_too_wide, speak
 from vitviz import analyze, load
 from vitviz.web.store.examples import FOLDER
 
@@ -172,4 +172,4 @@ def test_it_fits_on_small_screens(visit, size: str) -> None:
         if folder := os.environ.get("SHOTS"):
             page.screenshot(path=Path(folder) / f"fool-{size}-{language}.png")
             page.locator(FOOL).screenshot(path=Path(folder) / f"fool-{size}-{language}-whole.png")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), language
+        assert not is_too_wide(page), language

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import speak
+from tests.browser.conftest import is_too_wide, speak
 from vitviz.languages import dictionary, languages
 
 LESSONS = [key for key in dictionary("en", "lessons") if "_" not in key]
@@ -106,8 +106,7 @@ def no_answer_is_told(page, lesson: str, language: str, tabs: list) -> None:
         *sheet.locator("section > h2").all_inner_texts()
     ]
     for tab in tabs:
-        wide = "document.documentElement.scrollWidth <= innerWidth"
-        assert tab.evaluate(wide), (lesson, language)
+        assert not is_too_wide(tab), (lesson, language)
     assert sheet.locator("img").count() >= 1, lesson
     assert sheet.locator(".last section + .score").count() == 1, lesson
     assert sheet.locator(".last .question").count() == 1 or lesson == "taken", lesson

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import LAPTOP, PHONE, speak
+from tests.browser.conftest import LAPTOP, PHONE, is_too_wide, speak
 from tests.browser.test_accessibility import faults
 from vitviz import analyze, load
 from vitviz.web.store.examples import FOLDER
@@ -107,4 +107,4 @@ def test_it_is_steered_by_touch_on_a_small_screen(visit) -> None:
             page.locator(".vv-done" + part).bounding_box() for part in ("", " .vv-button")
         )
         assert button["x"] + button["width"] <= entries["x"] + entries["width"] + 1, language
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), language
+        assert not is_too_wide(page), language
