@@ -33,7 +33,7 @@ def learn() -> None:
         digits = Path(folder) / "digits.json"
         digits.write_text(json.dumps(shipped()), encoding="utf-8")
         for name, settings in RUNS.items():
-            asked = json.dumps({"settings": settings}) + "\n"
+            asked = json.dumps({"settings": settings, "eachEpoch": True}) + "\n"
             found = json.loads(node(JS / "learner_run.js", digits, given=asked))
             epochs = found["epochs"]
             until = [one["milliseconds"] / 1000 for one in epochs if one["right"] >= BAR]

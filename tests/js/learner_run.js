@@ -1,9 +1,10 @@
 /**
  * Runs of the page's learner, when asked for: `node learner_run.js DIGITS`, a file in JSON with the pixels in
- * base64 and the labels of `train` and `test`. Each line is JSON: {settings, steps, weights}, where steps
- * (all by default) are taken and the weights written to a file. What is printed for each: the losses, what is
- * right after each epoch with the milliseconds until then that a processor took for its steps, what is right
- * at the end, of the test digits and of those that it learned from, and the milliseconds of one step.
+ * base64 and the labels of `train` and `test`. Each line is JSON: {settings, steps, weights, eachEpoch}, where
+ * steps (all by default) are taken and the weights written to a file. What is printed for each: the losses;
+ * where eachEpoch is true, what is right after each with the milliseconds until then that a processor took for
+ * its steps; what is right at the end, of the test digits and of those that it learned from; and the
+ * milliseconds of one step.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -32,7 +33,7 @@ function ownRight(trainer) {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { settings, steps, weights, plain = false } = JSON.parse(line);
+  const { settings, steps, weights, plain = false, eachEpoch = false } = JSON.parse(line);
   const trainer = new Trainer({ ...USUAL, ...settings }, digits, plain ? plainKernels : bestKernels);
   const [losses, epochs] = [[], []];
   let spent = 0;
@@ -41,7 +42,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     losses.push(trainer.step().loss);
     const { user, system } = process.cpuUsage(begins);
     spent += (user + system) / 1000;
-    if (trainer.stepsDone % trainer.stepsPerEpoch === 0)
+    if (eachEpoch && trainer.stepsDone % trainer.stepsPerEpoch === 0)
       epochs.push({ right: trainer.measure().right, milliseconds: spent });
   }
   if (weights) writeFileSync(weights, new Uint8Array(trainer.weights()));
