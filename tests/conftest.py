@@ -12,6 +12,7 @@ import gc
 import signal
 import urllib.request
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,11 +56,19 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+_MODULES: list[list[torch.nn.Module]] = []  # of each of the shared models
+
+
 @pytest.fixture(autouse=True)
 def _hooks_are_removed() -> Iterator[None]:
     """A hook that a test leaves on a model that others share makes another test fail, or pass."""
     yield
-    left = [m for vit in SHARED for m in vit.modules() if m._forward_hooks or m._forward_pre_hooks]
+    for vit in SHARED[
+        len(_MODULES) :
+    ]:  # found once: to walk all models takes longer than most tests
+        _MODULES.append([*vit.modules()])
+    every = chain.from_iterable(_MODULES)
+    left = [module for module in every if module._forward_hooks or module._forward_pre_hooks]
     for module in left:
         module._forward_hooks.clear()
         module._forward_pre_hooks.clear()
