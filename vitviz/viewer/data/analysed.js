@@ -44,9 +44,7 @@ export async function analysed({
 }) {
   const look = lookOf(photoLook);
   const name = cleaned(called);
-  const {
-    facts: { preprocess, labels },
-  } = known;
+  const { preprocess, labels } = known.facts;
   const { model } = template;
   const photo = await decoded(file, name);
   if (!photo) return null;

@@ -67,15 +67,10 @@ const donorsIn = (tensors) =>
   Object.fromEntries(
     Object.entries(tensors)
       .filter(([name]) => name.startsWith("donor."))
-      .map(
-        ([
-          name,
-          {
-            data,
-            shape: [height, width, channels],
-          },
-        ]) => [name.slice(6), { rgba: toRgba(data, channels), height, width }],
-      ),
+      .map(([name, { data, shape }]) => {
+        const [height, width, channels] = shape;
+        return [name.slice(6), { rgba: toRgba(data, channels), height, width }];
+      }),
   );
 
 /**

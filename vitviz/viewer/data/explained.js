@@ -20,16 +20,11 @@ const NAME = /^explain-([a-z_0-9]+)-(\d+)-(\d+|any|like)$/;
  * passed on.
  * @param {Wanted} wanted
  */
-function passOf({
-  source: {
-    manifest: { pass },
-    picture,
-  },
-}) {
+function passOf({ source: { manifest, picture } }) {
   const { pixels } = /** @type {NonNullable<typeof picture.here>} */ (picture.here);
   return {
     picture: pixels,
-    interventions: pass.changes.filter(({ kind }) => KINDS[kind].touches !== "pixels"),
+    interventions: manifest.pass.changes.filter(({ kind }) => KINDS[kind].touches !== "pixels"),
   };
 }
 
@@ -96,17 +91,10 @@ export function fairStep(question, wanted) {
 
 async function step(question, wanted) {
   const { explainers, token, target, other } = question;
-  const {
-    engine,
-    known: {
-      facts: { config },
-    },
-    source,
-  } = wanted;
-  const {
-    grid,
-    manifest: { model, pass },
-  } = source;
+  const { engine, source } = wanted;
+  const { config } = wanted.known.facts;
+  const { grid } = source;
+  const { model, pass } = source.manifest;
   const beside = source.explanations.other;
   if (other && beside?.asked.id !== other.id) throw new Error("the picture beside is shown no longer");
   const key = keyOf(question);

@@ -149,14 +149,7 @@ const isAnother = (one, other) =>
  * for.
  */
 export function nameOf({ key, needs }, token, target) {
-  return (
-    "explain-" +
-    key +
-    "-" +
-    (needs.includes("token") ? token : 0) +
-    "-" +
-    (needs.includes("class") ? target : "any")
-  );
+  return `explain-${key}-${needs.includes("token") ? token : 0}-${needs.includes("class") ? target : "any"}`;
 }
 
 /** @returns {Explanation} */

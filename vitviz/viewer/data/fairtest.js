@@ -20,6 +20,9 @@ const PATIENCE_MS = 60000;
  *   maps: Record<string, Tested>}} Result  target: null where a likeness falls
  */
 
+/** @returns {Promise<void>} */
+const waited = (ms) => new Promise((done) => setTimeout(done, ms));
+
 /** The fair test of one analysis; one runs at a time, and the last result stays. */
 export class FairTest {
   /**
@@ -30,17 +33,7 @@ export class FairTest {
    * @param {() => void} onProgress
    * @param {(ms: number) => Promise<void>} pause
    */
-  constructor(
-    manifest,
-    asked,
-    ask,
-    signal,
-    onProgress,
-    pause = (ms) =>
-      new Promise((done) => {
-        setTimeout(done, ms);
-      }),
-  ) {
+  constructor(manifest, asked, ask, signal, onProgress, pause = waited) {
     this.manifest = manifest;
     this.asked = asked;
     this.ask = ask;

@@ -208,10 +208,8 @@ function mixingOf(
   { num_heads: heads, num_tokens: tokens, head_dim: dim, embed_dim: width },
   known,
 ) {
-  const {
-    facts: { config },
-    tensors,
-  } = known;
+  const { tensors } = known;
+  const { config } = known.facts;
   const weight = (name, ...shape) => toFloat32(expectTensor(tensors, "blocks." + layer + "." + name, shape));
   const matrix = weight("attn.proj.weight", width, width);
   const out = new Float32Array(width * width);

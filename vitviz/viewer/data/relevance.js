@@ -176,12 +176,8 @@ export function readRollouts(buffer, { depth, num_tokens: tokens }) {
 function valuesOf(reply, tokens) {
   const values = reply?.values;
   if (!Array.isArray(values) || values.length !== tokens || !values.every(Number.isFinite)) {
-    throw new Error(
-      (Array.isArray(values) ? values.filter(Number.isFinite).length : "no") +
-        " values for " +
-        tokens +
-        " tokens",
-    );
+    const count = Array.isArray(values) ? values.filter(Number.isFinite).length : "no";
+    throw new Error(`${count} values for ${tokens} tokens`);
   }
   return Float32Array.from(values);
 }

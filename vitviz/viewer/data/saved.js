@@ -23,15 +23,9 @@ export function savedOf(
   { crop, whole, frame, notes = [] } = {},
 ) {
   const { config } = facts;
-  const {
-    depth,
-    num_heads: heads,
-    num_tokens: tokens,
-    head_dim: dim,
-    embed_dim: width,
-    num_prefix_tokens: prefix,
-    patch_size: [ph, pw],
-  } = config;
+  const { depth, num_heads: heads, num_tokens: tokens, head_dim: dim, embed_dim: width } = config;
+  const { num_prefix_tokens: prefix } = config;
+  const [ph, pw] = config.patch_size;
   const { height, width: across, channels } = model.image;
   const layers = /** @type {import("../engine/vit.js").Looked[]} */ (found.layers);
   const looked = (name) => ({

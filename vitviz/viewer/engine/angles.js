@@ -13,10 +13,8 @@
  * @param {Float32Array} [freqs]  learned frequencies, (2, H, d / 2)
  * @returns {Angles|null}  null for a model without rotary positions
  */
-export function anglesOf(
-  { rotary, rows, cols, num_heads, head_dim, num_prefix_tokens: prefix, num_tokens: tokens },
-  freqs,
-) {
+export function anglesOf(config, freqs) {
+  const { rotary, rows, cols, num_heads, head_dim, num_prefix_tokens: prefix, num_tokens: tokens } = config;
   if (!rotary) return null;
   const half = head_dim / 2;
   const heads = freqs ? num_heads : 1;

@@ -224,13 +224,8 @@ function mlpBack(m, { norm2, gate, other, hiddenNorm, fc2 }, count, wants) {
 
 /** Write the heads' outputs side by side to `y`, and their gradients, from `dx`, to `dmixed`. */
 function gatherBack(m, layer, count, wants) {
-  const {
-    config: { num_heads: heads, head_dim: dim, embed_dim },
-    kernels,
-    f,
-    at,
-    rows,
-  } = m;
+  const { kernels, f, at, rows } = m;
+  const { num_heads: heads, head_dim: dim, embed_dim } = m.config;
   const [{ norm, norm1, proj }, stride] = [m.blocks[layer], up(dim)];
   for (let head = 0; head < heads; head++)
     kernels.move(
@@ -266,13 +261,8 @@ function panels({ kernels, at }, from, stride, rows) {
 
 /** Gradients of a head's q, k and v, to `dq`, `dk` and `dv`, from the gradient of its output in `dmixed`. */
 function headBack(m, layer, head, surgery, count, wants) {
-  const {
-    config: { head_dim: dim },
-    kernels,
-    f,
-    at,
-    rows,
-  } = m;
+  const { kernels, f, at, rows } = m;
+  const { head_dim: dim } = m.config;
   const [stride, keys, queries, four] = [up(dim), up(countOf(m, surgery)), up(count), (count + 3) & ~3];
   const [offset, mixed] = [4 * head * rows * stride, at.dmixed / 4 + head * rows * stride];
   surgery.headOff(layer, head, f.subarray(mixed), stride, dim);
@@ -340,13 +330,8 @@ function anglesWeights({ config, f, at, rows }, layer, { places }, weights) {
 
 /** Add attention's part to the gradients at `dx`. `x` holds the tokens before the block. */
 function attentionBack(m, layer, surgery, count, wants) {
-  const {
-    config: { num_heads: heads, head_dim: dim },
-    kernels,
-    f,
-    at,
-    rows,
-  } = m;
+  const { kernels, f, at, rows } = m;
+  const { num_heads: heads, head_dim: dim } = m.config;
   const [block, tokens, stride] = [m.blocks[layer], countOf(m, surgery), up(dim)];
   gatherBack(m, layer, count, wants);
   for (let head = 0; head < heads; head++) headBack(m, layer, head, surgery, count, wants);
@@ -385,10 +370,8 @@ function attentionBack(m, layer, surgery, count, wants) {
  * leading tokens that have a gradient.
  */
 function blockBack(m, layer, { tokens, layers }, surgery, count, wants) {
-  const {
-    config: { embed_dim: dim },
-    at,
-  } = m;
+  const { at } = m;
+  const { embed_dim: dim } = m.config;
   put(m, at.x, tokens[layer], dim);
   for (const name of ["q", "k", "v"]) putHeads(m, at[name], layers[layer][name]);
   gather(m, layer, surgery, count);
@@ -400,12 +383,8 @@ function blockBack(m, layer, { tokens, layers }, surgery, count, wants) {
 
 /** Gradient of the tokens at `y`, to `dy`, from that of the vector that attention pooling made of them. */
 function attentionPoolBack(m, surgery, wants) {
-  const {
-    config: { embed_dim: dim, num_tokens: tokens, pool_heads: heads },
-    f,
-    at,
-    rows,
-  } = m;
+  const { f, at, rows } = m;
+  const { embed_dim: dim, num_tokens: tokens, pool_heads: heads } = m.config;
   const { latent, q, kv, proj, norm, gate, hiddenNorm, fc2 } = m.attnPool;
   const [count, d] = [countOf(m, surgery), dim / heads];
   const leaving = hiddenNorm ? at.poolNormed : at.poolHidden;
@@ -446,12 +425,8 @@ function attentionPoolBack(m, surgery, wants) {
  * that have a gradient.
  */
 function poolBack(m, surgery, rows, wants) {
-  const {
-    config: { embed_dim: dim, global_pool, pooled_dim },
-    kernels,
-    f,
-    at,
-  } = m;
+  const { kernels, f, at } = m;
+  const { embed_dim: dim, global_pool, pooled_dim } = m.config;
   const [stride, count] = [up(dim), countOf(m, surgery)];
   f.fill(0, at.dy / 4, at.dy / 4 + m.rows * stride);
   if (m.attnPool) {
@@ -472,12 +447,8 @@ function poolBack(m, surgery, rows, wants) {
 
 /** Gradient of the tokens after the last block, at `dx`, from that of the logits. `x` holds these tokens. */
 function answerBack(m, surgery, gradient, wants) {
-  const {
-    config: { pooled_dim: width, num_classes, dist_token },
-    kernels,
-    f,
-    at,
-  } = m;
+  const { kernels, f, at } = m;
+  const { pooled_dim: width, num_classes, dist_token } = m.config;
   const rows = gist(m, surgery);
   const stride = up(width);
   const entering = m.fcNorm ? at.normed : at.pooled;
@@ -508,10 +479,8 @@ function answerBack(m, surgery, gradient, wants) {
 
 /** Gradients of the learned tokens and the positions. */
 function embedWeights(m, { places }, weights) {
-  const {
-    config: { embed_dim: dim, num_tokens: tokens },
-    at,
-  } = m;
+  const { at } = m;
+  const { embed_dim: dim, num_tokens: tokens } = m.config;
   const rows = taken(m, at.dx, tokens, dim);
   let row = 0;
   for (const name of ["cls_token", "dist_token", "reg_token"]) {
@@ -532,13 +501,8 @@ function embedWeights(m, { places }, weights) {
 /** Gradient of the pixels, from that of the tokens before the first block, at `dx`. -> (C, h, w) */
 function tokenizeBack(m, pixels, surgery, wants) {
   const { config, f, at } = m;
-  const {
-    embed_dim: dim,
-    num_tokens: tokens,
-    num_patches: patches,
-    num_prefix_tokens: prefix,
-    patch_size: [, pw],
-  } = config;
+  const { embed_dim: dim, num_tokens: tokens, num_patches: patches, num_prefix_tokens: prefix } = config;
+  const [, pw] = config.patch_size;
   if (m.normPre || wants.weights) embed(m, pixels, surgery);
   if (m.normPre) normedInPlace(m, at.x, m.normPre, at.dx, tokens, wants);
   if (wants.weights) embedWeights(m, surgery, wants.weights);
@@ -562,11 +526,8 @@ function tokenizeBack(m, pixels, surgery, wants) {
  * @returns {Float32Array|null}  gradient of the pixels, (C, h, w); null if `wants.first` ends before them
  */
 export function backward(m, pass, pixels, surgery, gradient, wants = {}) {
-  const {
-    config: { depth, embed_dim: dim },
-    f,
-    at,
-  } = m;
+  const { f, at } = m;
+  const { depth, embed_dim: dim } = m.config;
   const tokens = countOf(m, surgery);
   const finishLayer = (layer) => {
     wants.tokens?.(layer, taken(m, at.dx, tokens, dim));

@@ -65,12 +65,10 @@ function logitsWith({ m, answering, pass: { tokens, width }, surgery }, patches)
 }
 
 /** The patches that are not removed. @param {Case} of */
-const patchesOf = ({
-  m: {
-    config: { num_prefix_tokens: prefix },
-  },
-  surgery,
-}) => surgery.staying.filter((token) => token >= prefix).map((token) => token - prefix);
+const patchesOf = ({ m, surgery }) => {
+  const { num_prefix_tokens: prefix } = m.config;
+  return surgery.staying.filter((token) => token >= prefix).map((token) => token - prefix);
+};
 
 /** Attention of a token in the last layer, in each head. (H * N) */
 function lastRows({ m: { config }, pass, surgery }, token) {
@@ -85,11 +83,8 @@ function lastRows({ m: { config }, pass, surgery }, token) {
  * set to its mean, those of all tokens, on average.
  */
 function mixedRows(of, token) {
-  const {
-    m: { config },
-    surgery,
-  } = of;
-  const { num_tokens: tokens, depth } = config;
+  const { m, surgery } = of;
+  const { num_tokens: tokens, depth } = m.config;
   const rows = lastRows(of, token);
   if (surgery.lacks(depth - 1, "attention")) return rows.fill(0);
   const off = surgery.of("head").filter(({ layer }) => layer === depth - 1);
@@ -133,11 +128,8 @@ function unit(count, token) {
 
 function rollout(of, token) {
   const { m, pass, surgery } = of;
-  const {
-    config: { depth, num_heads: heads, num_tokens: tokens },
-    f,
-    at,
-  } = m;
+  const { f, at } = m;
+  const { depth, num_heads: heads, num_tokens: tokens } = m.config;
   let row = m.attnPool
     ? Float64Array.from(meanOfHeads(pooledRows(of), m.config.pool_heads))
     : unit(tokens, token);
@@ -156,11 +148,8 @@ function rollout(of, token) {
 }
 
 function attentionNorm(of, token) {
-  const {
-    m,
-    m: { config, f, at, blocks, kernels, attnPool },
-    pass,
-  } = of;
+  const { m, pass } = of;
+  const { config, f, at, blocks, kernels, attnPool } = m;
   const { num_tokens: tokens, embed_dim: width, depth, attn_norm: inner } = config;
   if (inner && !attnPool) throw new SelectionError("no_attention_norm", {});
   const shares = attnPool ? pooledRows(of) : mixedRows(of, token);
@@ -267,11 +256,8 @@ function gradientRollout(of, token) {
 }
 
 function gradCam(of) {
-  const {
-    m,
-    m: { config, at, blocks },
-    pass,
-  } = of;
+  const { m, pass } = of;
+  const { config, at, blocks } = m;
   const { depth, embed_dim: width, num_tokens: tokens, num_prefix_tokens: prefix } = config;
   const there = patchesOf(of).map((patch) => prefix + patch);
   const weights = new Float64Array(width);
@@ -306,10 +292,8 @@ function windowsOf({ rows, cols }, side, there) {
 }
 
 function* occlusion(of) {
-  const {
-    m: { config },
-    pass,
-  } = of;
+  const { pass } = of;
+  const { config } = of.m;
   const score = scoreOf(of, pass.logits);
   const patches = patchesOf(of);
   const sides = WINDOWS.map((side) => windowsOf(config, side, new Set(patches))).filter(
@@ -338,21 +322,10 @@ function* occlusion(of) {
 }
 
 function* integratedGradients(of) {
-  const {
-    m,
-    m: { config },
-    surgery,
-    pixels,
-  } = of;
-  const {
-    num_tokens: tokens,
-    embed_dim: dim,
-    in_chans: channels,
-    image_size: [, width],
-    patch_size: [ph, pw],
-    cols,
-    num_prefix_tokens: prefix,
-  } = config;
+  const { m, surgery, pixels } = of;
+  const { config } = m;
+  const { num_tokens: tokens, embed_dim: dim, in_chans: channels, cols, num_prefix_tokens: prefix } = config;
+  const [[, width], [ph, pw]] = [config.image_size, config.patch_size];
   const area = pixels.length / channels;
   const means = Array.from(
     { length: channels },

@@ -55,14 +55,8 @@ export function pack(kernels, from, lda, to, rows, depth) {
  * @returns {Machine}
  */
 export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
-  const {
-    embed_dim: dim,
-    num_heads: heads,
-    head_dim: d,
-    mlp_hidden_dim: hidden,
-    in_chans,
-    patch_size: [ph, pw],
-  } = config;
+  const { embed_dim: dim, num_heads: heads, head_dim: d, mlp_hidden_dim: hidden, in_chans } = config;
+  const [ph, pw] = config.patch_size;
   let [end, largest, longest] = [SCRATCH, 0, 0];
   /** @type {((f: Float32Array) => void)[]} */
   const writes = [];

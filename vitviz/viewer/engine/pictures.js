@@ -11,12 +11,8 @@ import { rounded } from "../maths/pixels.js";
  * @returns {Uint8Array}
  */
 export function pictureWith(picture, intervention, config) {
-  const {
-    image_size: [, width],
-    patch_size: [ph, pw],
-    in_chans: channels,
-    cols,
-  } = config;
+  const { in_chans: channels, cols } = config;
+  const [[, width], [ph, pw]] = [config.image_size, config.patch_size];
   const after = picture.slice();
   const move = (source, from, to) => {
     const start = (patch, y) =>

@@ -420,10 +420,8 @@ export class Surgery {
    * backward function: a gradient becomes zero, or its mean.
    */
   headOff(layer, head, mixed, stride, dim) {
-    const {
-      present,
-      sequence: { length: count },
-    } = this;
+    const { present } = this;
+    const { length: count } = this.sequence;
     for (const { by } of this.of("head").filter((item) => item.layer === layer && item.head === head)) {
       for (let i = 0; i < dim; i++) {
         const sum = by === "zero" ? 0 : present.reduce((total, row) => total + mixed[row * stride + i], 0);

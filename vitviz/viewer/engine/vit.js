@@ -62,11 +62,9 @@ export function put({ f }, at, rows, width) {
  * Call `tell` for each line of pixels of each patch, with its index in a picture (C, h, w) and in rows of
  * patches.
  */
-export function eachLine(
-  { in_chans: channels, image_size: [, width], patch_size: [ph, pw], rows, cols },
-  stride,
-  tell,
-) {
+export function eachLine(config, stride, tell) {
+  const { in_chans: channels, rows, cols } = config;
+  const [[, width], [ph, pw]] = [config.image_size, config.patch_size];
   for (let patch = 0; patch < rows * cols; patch++) {
     const [top, left] = [Math.floor(patch / cols) * ph, (patch % cols) * pw];
     for (let line = 0; line < channels * ph; line++) {
@@ -85,10 +83,8 @@ export function eachLine(
  */
 export function embed(m, pixels, surgery) {
   const { config, f, at } = m;
-  const {
-    patch_size: [, pw],
-    num_prefix_tokens: prefix,
-  } = config;
+  const { num_prefix_tokens: prefix } = config;
+  const [, pw] = config.patch_size;
   eachLine(config, m.patch.depth, (from, to) => f.set(pixels.subarray(from, from + pw), at.patches / 4 + to));
   linear(m, at.patches, m.patch, at.x + 4 * prefix * up(config.embed_dim), config.num_patches);
   return join(m, surgery.positions(m.positions));
@@ -96,11 +92,8 @@ export function embed(m, pixels, surgery) {
 
 /** The tokens before the first block: `embed`, then its norm and transplanted tokens. */
 export function tokenize(m, pixels, surgery) {
-  const {
-    config: { num_tokens: tokens, embed_dim: dim },
-    f,
-    at,
-  } = m;
+  const { f, at } = m;
+  const { num_tokens: tokens, embed_dim: dim } = m.config;
   const embedding = embed(m, pixels, surgery);
   if (m.normPre) normed(m, at.x, m.normPre, at.x, tokens);
   surgery.edit(0, f.subarray(at.x / 4), up(dim));
@@ -109,11 +102,8 @@ export function tokenize(m, pixels, surgery) {
 
 /** Equation 1, from the patches on: prefix tokens before them, and positions (of all or of patches) added. */
 function join(m, positions) {
-  const {
-    config: { embed_dim: dim, num_tokens: tokens },
-    f,
-    at,
-  } = m;
+  const { f, at } = m;
+  const { embed_dim: dim, num_tokens: tokens } = m.config;
   put(m, at.x, m.prefix, dim);
   const count = Math.min(24, dim);
   const content = taken(m, at.x, tokens, count, up(dim));
@@ -139,10 +129,8 @@ function join(m, positions) {
 
 /** Write numbers (H, N, d) into the memory of the heads. */
 export function putHeads(m, at, numbers) {
-  const {
-    config: { num_heads: heads, head_dim: dim },
-    rows,
-  } = m;
+  const { rows } = m;
+  const { num_heads: heads, head_dim: dim } = m.config;
   const size = numbers.length / heads;
   for (let head = 0; head < heads; head++)
     put(m, at + 4 * head * rows * up(dim), numbers.subarray(head * size, (head + 1) * size), dim);
@@ -150,12 +138,8 @@ export function putHeads(m, at, numbers) {
 
 /** Project the tokens at `y` to q, k and v, before their norms and rotary positions. */
 export function ask(m, { qkv }, tokens) {
-  const {
-    config: { num_heads: heads, head_dim: dim },
-    kernels,
-    at,
-    rows,
-  } = m;
+  const { kernels, at, rows } = m;
+  const { num_heads: heads, head_dim: dim } = m.config;
   linear(m, at.y, qkv, at.qkv, tokens);
   for (let part = 0; part < 3 * heads; part++) {
     const head = 4 * (part % heads) * rows * up(dim);
@@ -185,13 +169,8 @@ function addBias(m, layer, head, surgery, count) {
 
 /** The attention of a head, from q and k to `scores`. (`count` rows) */
 export function weigh(m, layer, head, surgery, count) {
-  const {
-    config: { head_dim: dim },
-    kernels,
-    f,
-    at,
-    rows,
-  } = m;
+  const { kernels, f, at, rows } = m;
+  const { head_dim: dim } = m.config;
   const [tokens, stride] = [countOf(m, surgery), up(dim)];
   const [four, keys, offset] = [(count + 3) & ~3, up(tokens), 4 * head * rows * stride];
   pack(kernels, at.k + offset, stride, at.keys, keys, stride);
@@ -208,13 +187,8 @@ export function weigh(m, layer, head, surgery, count) {
  * @returns {Float32Array}  the log-sum-exp of the scores of each row, (H, count)
  */
 export function gather(m, layer, surgery, count) {
-  const {
-    config: { num_heads: heads, head_dim: dim, embed_dim },
-    kernels,
-    f,
-    at,
-    rows,
-  } = m;
+  const { kernels, f, at, rows } = m;
+  const { num_heads: heads, head_dim: dim, embed_dim } = m.config;
   const [block, stride, keys, size] = [m.blocks[layer], up(dim), up(countOf(m, surgery)), 4 * rows * up(dim)];
   const lse = new Float32Array(heads * count);
   for (let head = 0; head < heads; head++) {
@@ -255,12 +229,8 @@ export function gather(m, layer, surgery, count) {
  * @returns {Looked|null}
  */
 function attention(m, layer, surgery, count, keeps) {
-  const {
-    config: { num_heads: heads, head_dim: dim },
-    f,
-    at,
-    rows,
-  } = m;
+  const { f, at, rows } = m;
+  const { num_heads: heads, head_dim: dim } = m.config;
   const [tokens, block, stride] = [countOf(m, surgery), m.blocks[layer], up(dim)];
   const size = 4 * rows * stride;
   ask(m, block, tokens);
@@ -353,11 +323,8 @@ function block(m, layer, surgery, count, keeps) {
  *   each block; null: only the answer is wanted, so the last block computes just the tokens that are pooled
  */
 export function encode(m, first, surgery, keep) {
-  const {
-    config: { depth, embed_dim: dim },
-    kernels,
-    at,
-  } = m;
+  const { kernels, at } = m;
+  const { depth, embed_dim: dim } = m.config;
   const tokens = countOf(m, surgery);
   // The remaining tokens move up, one behind the other.
   if (surgery.isShort)
@@ -393,13 +360,8 @@ export const meantOf = ({ config: { pool_prefix, num_prefix_tokens: prefix } }, 
  * the projection of that. Its attention is left at `shares`, the inputs of its matrices are left for the way back.
  */
 function attentionPool(m, surgery) {
-  const {
-    config: { embed_dim: dim, pool_heads: heads },
-    kernels,
-    f,
-    at,
-    rows,
-  } = m;
+  const { kernels, f, at, rows } = m;
+  const { embed_dim: dim, pool_heads: heads } = m.config;
   const { latent, q, kv, proj, norm, gate, hiddenNorm, fc2 } = m.attnPool;
   const [read, d] = [meantOf(m, surgery), dim / heads];
   const [query, shares, gathered] = [at.query, at.shares, at.gathered].map((part) => part / 4);
@@ -434,12 +396,8 @@ export const poolShares = ({ config, f, at, attnPool, rows }) =>
  * Returns their number.
  */
 function pool(m, surgery) {
-  const {
-    config: { embed_dim: dim, global_pool, dist_token, pooled_dim },
-    kernels,
-    f,
-    at,
-  } = m;
+  const { kernels, f, at } = m;
+  const { embed_dim: dim, global_pool, dist_token, pooled_dim } = m.config;
   const [stride, tokens] = [up(dim), countOf(m, surgery)];
   if (m.attnPool) {
     attentionPool(m, surgery);
@@ -461,11 +419,8 @@ function pool(m, surgery) {
 
 /** Last norm of the tokens at `x`, to `y`, then pooling, to `pooled`. Returns the number of pooled rows. */
 export function gist(m, surgery) {
-  const {
-    config: { global_pool, embed_dim },
-    kernels,
-    at,
-  } = m;
+  const { kernels, at } = m;
+  const { global_pool, embed_dim } = m.config;
   const count = global_pool === "token" ? 4 : countOf(m, surgery);
   if (m.last) normed(m, at.x, m.last, at.y, count);
   else kernels.move(at.x, up(embed_dim), at.y, up(embed_dim), count, up(embed_dim));
@@ -480,10 +435,8 @@ export function gist(m, surgery) {
  * @returns {Float32Array}
  */
 export function head(m, surgery) {
-  const {
-    config: { pooled_dim: width, num_classes, dist_token },
-    at,
-  } = m;
+  const { at } = m;
+  const { pooled_dim: width, num_classes, dist_token } = m.config;
   const rows = gist(m, surgery);
   if (m.fcNorm) normed(m, at.pooled, m.fcNorm, at.pooled, rows);
   const answers = (m.heads.length > 0 ? m.heads : [null]).map((weights) => {

@@ -79,18 +79,9 @@ function check(config) {
  */
 export function makeBatch(config, pictures, makeKernels) {
   check(config);
-  const {
-    embed_dim: D,
-    depth,
-    num_heads: heads,
-    head_dim,
-    mlp_hidden_dim: hidden,
-    num_tokens: N,
-    num_patches,
-    num_classes,
-    in_chans,
-    patch_size: [ph, pw],
-  } = config;
+  const { embed_dim: D, depth, num_heads: heads, head_dim, mlp_hidden_dim: hidden } = config;
+  const { num_tokens: N, num_patches, num_classes, in_chans } = config;
+  const [ph, pw] = config.patch_size;
   const layout = layoutOf(config);
   const [keys, pixels, classes] = [up(N), up(in_chans * ph * pw), up(num_classes)];
   let end = SCRATCH;
@@ -187,14 +178,8 @@ export function makeBatch(config, pictures, makeKernels) {
 
 /** Pack all matrices again, after they have changed. @param {Batch} m */
 export function packAll(m) {
-  const {
-    config: { embed_dim: D, num_tokens: N, num_prefix_tokens: prefix },
-    kernels,
-    f,
-    p,
-    layout,
-    at,
-  } = m;
+  const { kernels, f, p, layout, at } = m;
+  const { embed_dim: D, num_tokens: N, num_prefix_tokens: prefix } = m.config;
   for (const { weight, b, depth, cols } of [
     m.patch,
     m.head,
@@ -270,11 +255,8 @@ function normedBack({ config, kernels, layout, p, g }, name, from, gradient, to,
 
 /** Equation 1: from the patches at `patches` to the tokens of the first block. */
 function embed(m, count) {
-  const {
-    config: { embed_dim: D, num_tokens: N, num_patches: P, num_prefix_tokens: prefix },
-    kernels,
-    at,
-  } = m;
+  const { kernels, at } = m;
+  const { embed_dim: D, num_tokens: N, num_patches: P, num_prefix_tokens: prefix } = m.config;
   const [{ x }] = m.blocks;
   for (let picture = 0; picture < count; picture++) {
     // in this order: each product also writes rows behind its last patch
@@ -288,12 +270,8 @@ function embed(m, count) {
  * Call `tell` for each picture and head, in order: each head overwrites the spare columns and rows that the
  * head before it wrote.
  */
-function eachHead(
-  { config: { num_tokens: N, num_heads: heads, embed_dim: D, head_dim: d }, keys },
-  { qkv, queries },
-  count,
-  tell,
-) {
+function eachHead({ config, keys }, { qkv, queries }, count, tell) {
+  const { num_tokens: N, num_heads: heads, embed_dim: D, head_dim: d } = config;
   for (let picture = 0; picture < count; picture++) {
     for (let head = 0; head < heads; head++) {
       tell({
@@ -307,14 +285,9 @@ function eachHead(
 }
 
 /** Rotary positions: turn q and k of all tokens, or (way -1) turn their gradients back. */
-function turnAll(
-  { config: { num_tokens: N, num_heads: heads, embed_dim: D, head_dim: d }, f, angles },
-  from,
-  stride,
-  count,
-  way,
-) {
+function turnAll({ config, f, angles }, from, stride, count, way) {
   if (!angles) return;
+  const { num_tokens: N, num_heads: heads, embed_dim: D, head_dim: d } = config;
   const sizes = { heads, tokens: N, all: N, apart: d, dim: d, stride };
   for (let picture = 0; picture < count; picture++) {
     for (let part = 0; part < 2; part++)
@@ -324,12 +297,8 @@ function turnAll(
 
 /** Equation 2: attention, added to the tokens that the block outputs. */
 function attention(m, block, count) {
-  const {
-    config: { embed_dim: D, num_tokens: N, num_heads: heads, head_dim: d },
-    kernels,
-    at,
-    keys,
-  } = m;
+  const { kernels, at, keys } = m;
+  const { embed_dim: D, num_tokens: N, num_heads: heads, head_dim: d } = m.config;
   const { x, y, qkv, scores, mixed, middle, queries, name } = block;
   const [stride, wide] = [3 * D, D + SLACK];
   normed(m, name + "norm1", x, y, count * N);
@@ -361,10 +330,8 @@ function attention(m, block, count) {
 
 /** Equation 3: the MLP, added to the tokens. The sum is written to `to`. */
 function mlp(m, block, count, to) {
-  const {
-    config: { embed_dim: D, mlp_hidden_dim: hidden },
-    kernels,
-  } = m;
+  const { kernels } = m;
+  const { embed_dim: D, mlp_hidden_dim: hidden } = m.config;
   const rows = count * block.queries;
   normed(m, block.name + "norm2", block.middle, block.z, rows);
   times(m, block.linear.fc1, block.z, D, block.before, rows);
@@ -417,11 +384,8 @@ function headBack(m, count, to) {
 
 /** Turn the gradient at `d` of the tokens after a block into that between attention and MLP. */
 function mlpBack(m, block, count, d) {
-  const {
-    config: { embed_dim: D, mlp_hidden_dim: hidden },
-    kernels,
-    at,
-  } = m;
+  const { kernels, at } = m;
+  const { embed_dim: D, mlp_hidden_dim: hidden } = m.config;
   const rows = count * block.queries;
   timesBack(m, block.linear.fc2, block.hidden, hidden, d, D, rows, at.dhidden);
   kernels.gelu(block.before, rows * hidden, at.dhidden);
@@ -431,13 +395,8 @@ function mlpBack(m, block, count, d) {
 
 /** Gradients of q, k and v, at `dqkv`, from that of the heads' output, at `dy`. */
 function gatherBack(m, block, count) {
-  const {
-    config: { embed_dim: D, num_tokens: N, num_heads: heads, head_dim: d },
-    kernels,
-    f,
-    at,
-    keys,
-  } = m;
+  const { kernels, f, at, keys } = m;
+  const { embed_dim: D, num_tokens: N, num_heads: heads, head_dim: d } = m.config;
   const { scores, queries } = block;
   const [stride, wide, rows] = [3 * D, 3 * D + SLACK, four(queries)];
   eachHead(m, block, count, ({ q, scores: to, row, col }) => {
@@ -519,12 +478,8 @@ function gatherBack(m, block, count) {
 
 /** Gradient of the tokens before a block, at `dx`, from that between attention and MLP, at `d`. */
 function attentionBack(m, block, count, d) {
-  const {
-    config: { embed_dim: D, num_tokens: N },
-    kernels,
-    f,
-    at,
-  } = m;
+  const { kernels, f, at } = m;
+  const { embed_dim: D, num_tokens: N } = m.config;
   const { queries } = block;
   timesBack(m, block.linear.proj, block.mixed, D + SLACK, d, D, count * queries, at.dy);
   gatherBack(m, block, count);
@@ -539,13 +494,8 @@ function attentionBack(m, block, count, d) {
 
 /** Gradients of the learned tokens, the positions and the patch embedding. */
 function embedBack(m, count) {
-  const {
-    config: { embed_dim: D, num_tokens: N, num_patches: P, num_prefix_tokens: prefix },
-    kernels,
-    at,
-    layout,
-    g,
-  } = m;
+  const { kernels, at, layout, g } = m;
+  const { embed_dim: D, num_tokens: N, num_patches: P, num_prefix_tokens: prefix } = m.config;
   let row = 0;
   for (const name of ["cls_token", "reg_token"]) {
     const tokens = layout.all[name];
@@ -571,11 +521,8 @@ function embedBack(m, count) {
  * @param {Batch} m @param {number} count  of pictures
  */
 export function backward(m, count) {
-  const {
-    config: { depth, num_tokens: N },
-    at,
-    blocks,
-  } = m;
+  const { at, blocks } = m;
+  const { depth, num_tokens: N } = m.config;
   m.gradients.fill(0);
   const gradientOf = (layer) => (blocks[layer].queries < N ? at.dread : at.dx);
   headBack(m, count, gradientOf(depth - 1));

@@ -88,12 +88,8 @@ function lossOf({ f, at, classes: stride, config: { num_classes: classes } }, pi
 }
 
 /** Write the probabilities of the classes, (count, classes), to `probabilities` from index `first` on. */
-function answersOf(
-  { f, at, classes: stride, config: { num_classes: classes } },
-  count,
-  probabilities,
-  first,
-) {
+function answersOf({ f, at, classes: stride, config }, count, probabilities, first) {
+  const { num_classes: classes } = config;
   for (let picture = 0; picture < count; picture++) {
     const logits = at.logits / 4 + picture * stride;
     let [most, sum] = [-Infinity, 0];
@@ -198,10 +194,8 @@ export class Trainer {
 
   /** Write a picture into the batch, at index `place`. */
   #put(pictures, index, place) {
-    const {
-      m,
-      config: { num_patches: P },
-    } = this;
+    const { m } = this;
+    const { num_patches: P } = this.config;
     const [f, pixels, to] = [m.f, RECIPE.side ** 2, m.at.patches / 4 + place * P * m.pixels];
     const from = index * pixels;
     const isAlike = this.settings.patches === "same";
@@ -237,10 +231,8 @@ export class Trainer {
    * @param {ArrayLike<number>} labels
    */
   #learn(labels) {
-    const {
-      m,
-      config: { num_classes: classes },
-    } = this;
+    const { m } = this;
+    const { num_classes: classes } = this.config;
     const count = labels.length;
     forward(m, count);
     answersOf(m, count, this.#probabilities, 0);
@@ -342,13 +334,10 @@ export class Trainer {
    */
   *measuring(count = Infinity) {
     count = Math.min(count, this.digits.test.labels.length);
-    const {
-      m,
-      stepsDone: step,
-      digits: { test },
-      config: { num_classes: classes },
-      settings: { batch },
-    } = this;
+    const { m, stepsDone: step } = this;
+    const { test } = this.digits;
+    const { num_classes: classes } = this.config;
+    const { batch } = this.settings;
     const probabilities = new Float32Array(count * classes);
     let loss = 0;
     for (let first = 0; first < count; first += batch) {
@@ -375,13 +364,10 @@ export class Trainer {
 
   /** A .safetensors file that `vitviz.load` reads. @returns {ArrayBuffer} */
   weights() {
-    const {
-      layout: { all },
-      numbers,
-    } = this.m;
+    const { layout, numbers } = this.m;
     const { seed, positions } = this.settings;
     const tensors = Object.fromEntries(
-      Object.values(all).map((item) => [item.name, { shape: item.shape, data: read(numbers, item) }]),
+      Object.values(layout.all).map((item) => [item.name, { shape: item.shape, data: read(numbers, item) }]),
     );
     const size = this.config.image_size;
     const described = {
@@ -414,11 +400,9 @@ export class Trainer {
    * @param {number} index  of a training digit @param {string} [name]
    */
   apart(index, name = "") {
-    const {
-      m,
-      config: { num_classes: classes },
-      digits: { train },
-    } = this;
+    const { m } = this;
+    const { num_classes: classes } = this.config;
+    const { train } = this.digits;
     const place = this.chosen.indexOf(index);
     const label = place < 0 ? train.labels[index] : this.labels[place];
     this.#put(train, index, 0);

@@ -262,16 +262,10 @@ function outcomesOf(texts, outcomeOf) {
   return Object.fromEntries(
     found
       .filter(([, outcome]) => outcome)
-      .map(
-        ([
-          text,
-          {
-            manifest: {
-              pass: { predictions, probabilities },
-            },
-          },
-        ]) => [text, { predictions, probabilities }],
-      ),
+      .map(([text, { manifest }]) => {
+        const { predictions, probabilities } = manifest.pass;
+        return [text, { predictions, probabilities }];
+      }),
   );
 }
 

@@ -95,14 +95,8 @@ export function stepAt(lesson, number) {
  * @param {{manifest: import("../types.js").Manifest}} source
  * @returns {Step|null}
  */
-export function stepIn(
-  step,
-  {
-    manifest: {
-      model: { position_kinds: kinds },
-    },
-  },
-) {
+export function stepIn(step, { manifest }) {
+  const { position_kinds: kinds } = manifest.model;
   if (!step?.instead || kinds.includes("learned")) return step ?? null;
   return (kinds.length > 0 ? step.instead.told : step.instead.untold) ?? step;
 }

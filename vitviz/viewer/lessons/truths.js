@@ -86,15 +86,12 @@ export function withinAll(all, read) {
   return all.includes(null) ? null : read(all);
 }
 
+/** The most probable class; undefined where the model has no classes. */
+const topIn = ({ manifest }) => manifest.pass.predictions[0];
+
 /** The probability of a class after an experiment: of a class that is no longer among the first, too. */
-const shareIn = (
-  {
-    manifest: {
-      pass: { predictions, probabilities },
-    },
-  },
-  { index },
-) => predictions.find((row) => row.index === index)?.probability ?? probabilities?.[index];
+const shareIn = ({ manifest: { pass } }, { index }) =>
+  pass.predictions.find((row) => row.index === index)?.probability ?? pass.probabilities?.[index];
 
 /**
  * Reads the probabilities of the most probable class after several experiments.
@@ -103,23 +100,14 @@ const shareIn = (
  * @param {OutcomeOf} outcomeOf
  * @param {(shares: number[]) => any} read
  */
-const sharesAfter = (
-  {
-    manifest: {
-      pass: {
-        predictions: [own],
-      },
-    },
-  },
-  experiments,
-  outcomeOf,
-  read,
-) =>
-  own &&
-  withinAll(experiments.map(outcomeOf), (found) => read(found.map((outcome) => shareIn(outcome, own))));
+const sharesAfter = (source, experiments, outcomeOf, read) =>
+  within(topIn(source), (own) =>
+    withinAll(experiments.map(outcomeOf), (found) => read(found.map((outcome) => shareIn(outcome, own)))),
+  );
+
 /** The part of the share of the most probable class that another pass leaves; NaN without a class. */
 function keptIn(before, now) {
-  const [first] = before.manifest.pass.predictions;
+  const first = topIn(before);
   return first ? shareIn(now, first) / first.probability : NaN;
 }
 
@@ -138,14 +126,10 @@ const seenShare = (share) =>
 /** Nothing that a step changes moves a probability by less. */
 const ROUNDED = 1e-5;
 
-const wordIn = ({
-  manifest: {
-    pass: { predictions },
-  },
-}) => predictions[0]?.label;
+const wordIn = (source) => topIn(source)?.label;
 
-/** Whether the most probable class after an experiment is that of a pass. */
-const isSame = ({ manifest }, pass) => manifest.pass.predictions[0]?.index === pass.predictions[0]?.index;
+/** Whether the most probable class after an experiment is that of an analysis. */
+const isSame = (found, source) => topIn(found)?.index === topIn(source)?.index;
 
 /** Cosine similarities of the position of a token to those of all patches; undefined where it has none. */
 function positionsFrom(source, token) {
@@ -261,6 +245,9 @@ const bent = ({ model }, sum) =>
 /** The place of the largest value. */
 const best = (values) => strongest(values, 1)[0];
 
+/** Another truth about the same tokens, of those that ask nothing beside and no experiment. */
+const known = (name, source, at) => TRUTHS[name].of(source, at, null, () => null);
+
 /** @type {Record<string, Truth>} */
 export const TRUTHS = {
   // How a picture becomes tokens.
@@ -268,11 +255,10 @@ export const TRUTHS = {
   patchNumbers: { unit: "count", of: numbersOf },
   pixelNumbers: {
     unit: "count",
-    of: ({
-      manifest: {
-        model: { image },
-      },
-    }) => image.height * image.width * image.channels,
+    of({ manifest }) {
+      const { height, width, channels } = manifest.model.image;
+      return height * width * channels;
+    },
   },
   tokenCount: { unit: "count", of: ({ manifest }) => manifest.model.num_tokens },
   /** The share of the photo that was cut away before the model saw it. */
@@ -334,11 +320,7 @@ export const TRUTHS = {
   },
   untrainedCosine: {
     unit: "cosine",
-    of: (source, at) =>
-      within(
-        TRUTHS.untrainedMap.of(source, at, null, () => null),
-        (map) => map[at.to - source.grid.prefix],
-      ),
+    of: (source, at) => within(known("untrainedMap", source, at), (map) => map[at.to - source.grid.prefix]),
   },
   untrainedMap: {
     unit: "map",
@@ -434,8 +416,7 @@ export const TRUTHS = {
   },
   scorePower: {
     unit: "number",
-    of: (source, at) =>
-      within(pairAt(source, at), () => Math.exp(seen(TRUTHS.score.of(source, at, null, () => null)))),
+    of: (source, at) => within(pairAt(source, at), () => Math.exp(seen(known("score", source, at)))),
   },
   scoreTotal: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ lse }) => Math.exp(lse)) },
   pairShare: { unit: "share", of: (source, at) => within(pairAt(source, at), ({ share }) => share) },
@@ -450,11 +431,7 @@ export const TRUTHS = {
   pairRest: { unit: "share", of: (source, at) => within(pairAt(source, at), ({ share }) => 1 - share) },
   raisedRest: {
     unit: "share",
-    of: (source, at) =>
-      within(
-        TRUTHS.raisedShare.of(source, at, null, () => null),
-        (share) => 1 - share,
-      ),
+    of: (source, at) => within(known("raisedShare", source, at), (share) => 1 - share),
   },
   /** The change in the shares of all other tokens then. */
   raisedOthers: {
@@ -497,7 +474,7 @@ export const TRUTHS = {
     unit: "which",
     of: (source, at) =>
       withinAll(
-        ["mixedLength", "valueLength"].map((name) => TRUTHS[name].of(source, at, null, () => null)),
+        ["mixedLength", "valueLength"].map((name) => known(name, source, at)),
         ([mixed, mean]) => (mixed < mean * 0.999 ? "shorter" : mixed > mean * 1.001 ? "longer" : "same"),
       ),
   },
@@ -586,20 +563,15 @@ export const TRUTHS = {
   bentKind: {
     unit: "which",
     of: (source, at) =>
-      within(
-        TRUTHS.bentLeast.of(source, at, null, () => null),
-        (value) => (Math.abs(value) < 0.2 ? "gone" : value < 0 ? "kept" : "flipped"),
+      within(known("bentLeast", source, at), (value) =>
+        Math.abs(value) < 0.2 ? "gone" : value < 0 ? "kept" : "flipped",
       ),
   },
 
   // What a training would do with the answer, if it is the right one.
   lossOfWord: {
     unit: "number",
-    of: ({
-      manifest: {
-        pass: { predictions },
-      },
-    }) => predictions[0] && -Math.log(seenShare(predictions[0].probability)),
+    of: (source) => within(topIn(source), (own) => -Math.log(seenShare(own.probability))),
   },
   /** The loss where the right class has a share. */
   lossOfGiven: { unit: "number", of: (_source, { given }) => -Math.log(given) },
@@ -610,47 +582,17 @@ export const TRUTHS = {
   /** The slope of the loss for the logit of the class. */
   pushOfWord: {
     unit: "number",
-    of: ({
-      manifest: {
-        pass: { predictions },
-      },
-    }) => predictions[0] && seenShare(predictions[0].probability) - 1,
+    of: (source) => within(topIn(source), (own) => seenShare(own.probability) - 1),
   },
   shareBeside: {
     unit: "share",
-    of: (_source, _at, other) =>
-      within(
-        other,
-        ({
-          manifest: {
-            pass: { predictions },
-          },
-        }) => predictions[0]?.probability,
-      ),
+    of: (_source, _at, other) => within(other, (found) => topIn(found)?.probability),
   },
   morePushed: {
     unit: "which",
-    of: (
-      {
-        manifest: {
-          pass: {
-            predictions: [own],
-          },
-        },
-      },
-      _at,
-      other,
-    ) =>
-      own &&
-      within(
-        other,
-        ({
-          manifest: {
-            pass: {
-              predictions: [theirs],
-            },
-          },
-        }) => (theirs.probability < own.probability ? "beside" : "this"),
+    of: (source, _at, other) =>
+      within(topIn(source), (own) =>
+        within(other, (found) => (topIn(found).probability < own.probability ? "beside" : "this")),
       ),
   },
 
@@ -658,11 +600,7 @@ export const TRUTHS = {
   // Of test pictures, as the file of the model says.
   testedRight: {
     unit: "share",
-    of: ({
-      manifest: {
-        model: { measurements },
-      },
-    }) => measurements?.top1,
+    of: ({ manifest }) => manifest.model.measurements?.top1,
   },
   /** Right answers of a run of the playground. */
   learnedRight: { unit: "share", of: (_source, { run = "all", of = "right" }) => LEARNED[run][of] },
@@ -673,9 +611,8 @@ export const TRUTHS = {
   neighboursFrom: {
     unit: "which",
     of: (source, at) =>
-      within(
-        TRUTHS.untrainedCosine.of(source, at, null, () => null),
-        (cosine) => (Math.abs(cosine) < 0.3 ? "learned" : "built"),
+      within(known("untrainedCosine", source, at), (cosine) =>
+        Math.abs(cosine) < 0.3 ? "learned" : "built",
       ),
   },
   /** Temperature: the logits are divided by it before the softmax. */
@@ -742,64 +679,20 @@ export const TRUTHS = {
   // An experiment: what becomes of the most probable class.
   wordShare: {
     unit: "share",
-    of: ({
-      manifest: {
-        pass: { predictions },
-      },
-    }) => predictions[0]?.probability,
+    of: (source) => topIn(source)?.probability,
   },
   otherShare: {
     unit: "share",
-    of: (
-      {
-        manifest: {
-          pass: {
-            predictions: [own],
-          },
-        },
-      },
-      _at,
-      other,
-    ) => own && within(other, (found) => shareIn(found, own)),
+    of: (source, _at, other) => within(topIn(source), (own) => within(other, (found) => shareIn(found, own))),
   },
   otherWord: {
     unit: "label",
-    of: (
-      {
-        manifest: {
-          pass: {
-            predictions: [own],
-          },
-        },
-      },
-      _at,
-      other,
-    ) => own && within(other, wordIn),
+    of: (source, _at, other) => within(topIn(source), () => within(other, wordIn)),
   },
   sameWord: {
     unit: "which",
-    of: (
-      {
-        manifest: {
-          pass: {
-            predictions: [own],
-          },
-        },
-      },
-      _at,
-      other,
-    ) =>
-      own &&
-      within(
-        other,
-        ({
-          manifest: {
-            pass: {
-              predictions: [now],
-            },
-          },
-        }) => (now?.index === own.index ? "same" : "other"),
-      ),
+    of: (source, _at, other) =>
+      within(topIn(source), () => within(other, (now) => (isSame(now, source) ? "same" : "other"))),
   },
   /**
    * Whether every probability that is known here is the same: this page and its host, which may have computed
@@ -807,19 +700,11 @@ export const TRUTHS = {
    */
   sameNumbers: {
     unit: "which",
-    of: (
-      {
-        manifest: {
-          pass: { predictions },
-        },
-      },
-      _at,
-      other,
-    ) =>
-      predictions.length === 0
+    of: ({ manifest: { pass } }, _at, other) =>
+      pass.predictions.length === 0
         ? undefined
         : other &&
-          (predictions.every(
+          (pass.predictions.every(
             ({ probability }, at) =>
               Math.abs(other.manifest.pass.predictions[at]?.probability - probability) < ROUNDED,
           )
@@ -829,18 +714,8 @@ export const TRUTHS = {
   // Experiments that the text names.
   outcomeShare: {
     unit: "share",
-    of: (
-      {
-        manifest: {
-          pass: {
-            predictions: [own],
-          },
-        },
-      },
-      { experiment },
-      _other,
-      outcomeOf,
-    ) => own && within(outcomeOf(experiment), (found) => shareIn(found, own)),
+    of: (source, { experiment }, _other, outcomeOf) =>
+      within(topIn(source), (own) => within(outcomeOf(experiment), (found) => shareIn(found, own))),
   },
   outcomeWord: {
     unit: "label",
@@ -863,22 +738,9 @@ export const TRUTHS = {
   /** After how many of some experiments the most probable class is still the same. */
   outcomesSame: {
     unit: "count",
-    of: (
-      {
-        manifest: {
-          pass: {
-            predictions: [own],
-          },
-        },
-      },
-      at,
-      _other,
-      outcomeOf,
-    ) =>
-      own &&
-      withinAll(
-        textsOf(at).map(outcomeOf),
-        (found) => found.filter(({ manifest: { pass } }) => pass.predictions[0]?.index === own.index).length,
+    of: (source, at, _other, outcomeOf) =>
+      within(topIn(source), () =>
+        withinAll(textsOf(at).map(outcomeOf), (found) => found.filter((one) => isSame(one, source)).length),
       ),
   },
   /**
@@ -941,31 +803,12 @@ export const TRUTHS = {
    */
   whoseWord: {
     unit: "which",
-    of: (
-      {
-        manifest: {
-          pass: {
-            predictions: [own],
-          },
-        },
-      },
-      { experiment },
-      other,
-      outcomeOf,
-    ) =>
-      own &&
-      withinAll([other, outcomeOf(experiment)], ([now, donor]) => {
-        const [answer, theirs] = [now, donor].map(
-          ({
-            manifest: {
-              pass: {
-                predictions: [first],
-              },
-            },
-          }) => first?.index,
-        );
-        return answer === own.index ? "own" : answer === theirs ? "donor" : "third";
-      }),
+    of: (source, { experiment }, other, outcomeOf) =>
+      within(topIn(source), () =>
+        withinAll([other, outcomeOf(experiment)], ([now, donor]) =>
+          isSame(now, source) ? "own" : isSame(now, donor) ? "donor" : "third",
+        ),
+      ),
   },
   /**
    * Number of blocks after which a token of another picture first turns the answer into that picture's; PLACE
@@ -973,29 +816,12 @@ export const TRUTHS = {
    */
   firstTurn: {
     unit: "which",
-    of: (
-      {
-        manifest: {
-          model: { depth },
-        },
-      },
-      { experiment },
-      _other,
-      outcomeOf,
-    ) => {
-      const places = Array.from({ length: depth }, (_, at) => String(at + 1));
+    of({ manifest }, { experiment }, _other, outcomeOf) {
+      const places = Array.from({ length: manifest.model.depth }, (_, at) => String(at + 1));
       return withinAll(
         places.map((place) => outcomeOf(experiment.replace("PLACE", place))),
         (found) => {
-          const words = found.map(
-            ({
-              manifest: {
-                pass: {
-                  predictions: [first],
-                },
-              },
-            }) => first?.index,
-          );
+          const words = found.map((one) => topIn(one)?.index);
           return places[words.indexOf(words.at(-1))];
         },
       );
@@ -1004,18 +830,18 @@ export const TRUTHS = {
   /** The first experiment, from small to large, after which another class is most probable; else "further". */
   leastTurn: {
     unit: "which",
-    of: ({ manifest: { pass } }, { experiments = {} }, _other, outcomeOf) =>
+    of: (source, { experiments = {} }, _other, outcomeOf) =>
       withinAll(
         Object.values(experiments).map(outcomeOf),
-        (found) => Object.keys(experiments)[found.findIndex((one) => !isSame(one, pass))] ?? "further",
+        (found) => Object.keys(experiments)[found.findIndex((one) => !isSame(one, source))] ?? "further",
       ),
   },
   /** The experiments after which the class is the most probable one: "both", "none", or the key of one. */
   bringsBack: {
     unit: "which",
-    of: ({ manifest: { pass } }, { experiments = {} }, _other, outcomeOf) =>
+    of: (source, { experiments = {} }, _other, outcomeOf) =>
       withinAll(Object.values(experiments).map(outcomeOf), (found) => {
-        const back = Object.keys(experiments).filter((_, at) => isSame(found[at], pass));
+        const back = Object.keys(experiments).filter((_, at) => isSame(found[at], source));
         return back.length > 1 ? "both" : (back[0] ?? "none");
       }),
   },
@@ -1034,40 +860,26 @@ export const TRUTHS = {
   classCount: { unit: "count", of: ({ manifest }) => manifest.model.num_classes || undefined },
   answerKind: {
     unit: "which",
-    of: ({
-      manifest: {
-        pass: { answer },
-      },
-    }) =>
-      !answer ? undefined : answer.known === false ? "none" : answer.sure === false ? "unsure" : "named",
+    of({ manifest }) {
+      const { answer } = manifest.pass;
+      if (!answer) return undefined;
+      return answer.known === false ? "none" : answer.sure === false ? "unsure" : "named";
+    },
   },
   answerShare: {
     unit: "share",
-    of: ({
-      manifest: {
-        pass: { answer },
-      },
-    }) => answer?.probability,
+    of: ({ manifest }) => manifest.pass.answer?.probability,
   },
   answerName: {
     unit: "answer",
-    of: ({
-      manifest: {
-        pass: { answer },
-      },
-    }) => answer ?? undefined,
+    of: ({ manifest }) => manifest.pass.answer ?? undefined,
   },
   /** The probabilities of all classes together, where all of them are known here. */
   sumOfClasses: {
     unit: "share",
-    of: ({
-      manifest: {
-        pass: { predictions },
-        model: { num_classes: classes },
-      },
-    }) =>
-      predictions.length > 0 && predictions.length === classes
-        ? predictions.reduce((sum, { probability }) => sum + probability, 0)
+    of: ({ manifest: { pass, model } }) =>
+      pass.predictions.length > 0 && pass.predictions.length === model.num_classes
+        ? pass.predictions.reduce((sum, { probability }) => sum + probability, 0)
         : undefined,
   },
 };

@@ -37,9 +37,7 @@ export const meanOf = (values) =>
  * @param {() => void} changed  is told of each picture that is done
  */
 export function createAlbum({ engine, known, model, pixelsOf }, changed) {
-  const {
-    facts: { preprocess, labels },
-  } = known;
+  const { preprocess, labels } = known.facts;
   const { depth, num_heads: heads } = model;
   const grid = gridOf({ model });
   const fromCls = prefixKind(model.prefix_tokens[0] ?? "reg") === "cls";

@@ -34,9 +34,7 @@ const ORDERS = {
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createMany(app, runner) {
-  const {
-    manifest: { model },
-  } = app.source;
+  const { model } = app.source.manifest;
   const say = (key, values = {}) => saidOf({ key, values }, true)[app.language];
   const before = app.album?.runner === runner ? null : app.album;
   before?.stop();

@@ -17,10 +17,8 @@ export function createTile(
   { results, map = new Float32Array(), picture = new Uint8Array(), name, file, key },
   say,
 ) {
-  const {
-    manifest,
-    manifest: { model },
-  } = app.source;
+  const { manifest } = app.source;
+  const { model } = manifest;
   const { height, width, channels } = model.image;
   const grid = gridOf({ model });
   const answer = answerOf({

@@ -13,17 +13,9 @@ import { expectTensor, toFloat32 } from "./safetensors.js";
  * @param {Pick<import("../types.js").Manifest, "model">} manifest
  * @returns {Bias|null}  null for a model without a bias
  */
-export function biasOf(
-  tensors,
-  {
-    model: {
-      grid: { rows, cols },
-      num_heads: heads,
-      num_tokens: tokens,
-    },
-  },
-) {
+export function biasOf(tensors, { model: { grid, num_heads: heads, num_tokens: tokens } }) {
   if (!tensors.bias) return null;
+  const { rows, cols } = grid;
   const ways = (2 * rows - 1) * (2 * cols - 1) + 3;
   const table = toFloat32(expectTensor(tensors, "bias", [ways, heads]));
   const each = (name) =>

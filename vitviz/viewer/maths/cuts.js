@@ -33,18 +33,12 @@ function removedTokens({ pass: { removed }, model: { prefix_tokens: prefix, num_
  */
 export function cutsOf(manifest, layer) {
   const gone = removedTokens(manifest);
-  const {
-    pass: { changes },
-    model: {
-      num_tokens: tokens,
-      prefix_tokens: { length: prefix },
-    },
-  } = manifest;
-  const parts = changes
+  const { num_tokens: tokens, prefix_tokens: prefix } = manifest.model;
+  const parts = manifest.pass.changes
     .filter(({ kind, layers }) => kind === "cut" && has(layers, layer))
     .map(({ edges, heads }) => ({
       heads,
-      cut: typeof edges === "string" ? named(edges, prefix) : listed(edges, tokens),
+      cut: typeof edges === "string" ? named(edges, prefix.length) : listed(edges, tokens),
     }));
   if (!gone && parts.length === 0) return null;
   return (head, query, key) => {

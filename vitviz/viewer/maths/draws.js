@@ -29,9 +29,7 @@ export function weightsOf({ seed, shapes, same, steps }) {
   for (const { skip = 0, name, way, by, factor = 1 } of steps) {
     twister.skip(skip);
     if (!name || !way || !by) continue;
-    const {
-      data: { length },
-    } = all[name];
+    const { length } = all[name].data;
     all[name].data = (
       way === "normal" ? twister.normals(length, by[1], by[0]) : twister.uniforms(length, ...by)
     ).map((number) => number * factor);

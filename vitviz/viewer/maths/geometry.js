@@ -16,19 +16,11 @@ export function gridOf(manifest) {
   const { rows, cols, patch_height: patchHeight, patch_width: patchWidth } = manifest.model.grid;
   const prefix = manifest.model.prefix_tokens.length;
   const { height, width } = manifest.model.image;
-  if (prefix + rows * cols !== manifest.model.num_tokens) {
-    throw new Error(
-      prefix +
-        " prefix tokens and " +
-        rows +
-        " x " +
-        cols +
-        " patches are not " +
-        manifest.model.num_tokens +
-        " tokens",
-    );
+  const { num_tokens: tokens } = manifest.model;
+  if (prefix + rows * cols !== tokens) {
+    throw new Error(`${prefix} prefix tokens and ${rows} x ${cols} patches are not ${tokens} tokens`);
   }
-  return { rows, cols, patchHeight, patchWidth, prefix, tokens: manifest.model.num_tokens, height, width };
+  return { rows, cols, patchHeight, patchWidth, prefix, tokens, height, width };
 }
 
 /**

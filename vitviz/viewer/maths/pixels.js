@@ -206,9 +206,7 @@ export function hasColours({ data, width, height }, table = AS_IT_IS) {
 
 /** A part of a picture, with a margin where it is too small. @returns {Picture} */
 function framed({ data, width, height, channels }, top, left, preprocess) {
-  const {
-    size: [rows, cols],
-  } = preprocess;
+  const [rows, cols] = preprocess.size;
   const fill = marginOf(preprocess);
   const out = new Uint8ClampedArray(rows * cols * channels);
   for (let row = 0; row < rows; row++) {
@@ -229,10 +227,8 @@ function framed({ data, width, height, channels }, top, left, preprocess) {
  * The input of the model: (picture / 255 - mean) / std. (h, w, C) bytes -> (C, h, w)
  */
 export function normalised({ config, preprocess: { mean, std } }, picture) {
-  const {
-    in_chans: channels,
-    image_size: [height, width],
-  } = config;
+  const { in_chans: channels } = config;
+  const [height, width] = config.image_size;
   const pixels = new Float32Array(picture.length);
   for (let c = 0; c < channels; c++) {
     const [middle, spread] = [Math.fround(mean[c]), Math.fround(std[c])];

@@ -94,17 +94,8 @@ function readTensor(buffer, start, name, { dtype, shape, data_offsets: [from, to
   const count = shape.reduce((product, size) => product * size, 1);
   const bytes = count * Numbers.BYTES_PER_ELEMENT;
   if (to - from !== bytes || start + to > buffer.byteLength) {
-    throw new FormatError(
-      name +
-        ": " +
-        dtype +
-        " [" +
-        shape +
-        "] needs " +
-        bytes +
-        " bytes, the file holds " +
-        Math.min(to - from, buffer.byteLength - start - from),
-    );
+    const held = Math.min(to - from, buffer.byteLength - start - from);
+    throw new FormatError(`${name}: ${dtype} [${shape}] needs ${bytes} bytes, the file holds ${held}`);
   }
   const offset = start + from;
   // A typed array must start at a multiple of its item size; a file need not.

@@ -154,14 +154,9 @@ function tells({ t, source: { manifest } }) {
 
 /** How well its attention maps find the objects, compared with maps that need no model. */
 function looks(app) {
-  const {
-    t,
-    source: { manifest },
-  } = app;
-  const {
-    explainers = [],
-    measurements: { boxes },
-  } = manifest.model;
+  const { t } = app;
+  const { explainers = [], measurements } = app.source.manifest.model;
+  const { boxes } = measurements;
   if (!boxes) return null;
   const maps = Object.entries(boxes);
   const pointed = percents(maps.map(([, { pointing }]) => pointing));

@@ -34,10 +34,8 @@ const CELLS = { one_of: "", any_of: "_any_of", score: "_any_of", value: "_value"
 /** The probabilities of the classes that are listed, and of those that the logit lens follows. */
 function code(selection, source) {
   const { manifest } = source;
-  const {
-    predictions: { length: count },
-    lens,
-  } = manifest.pass;
+  const { predictions, lens } = manifest.pass;
+  const count = predictions.length;
   if (count === 0) return null;
   const classes = lens.map(({ index }) => index);
   const cell = lens.length > 0 ? "lens" : "predictions";

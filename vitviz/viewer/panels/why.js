@@ -111,11 +111,8 @@ const isUnsure = ({ manifest: { model, pass } }) =>
 
 /** Experiments, each done by one press, and undone by another. */
 function createDares(app) {
-  const {
-    t,
-    bench,
-    source: { grid, manifest },
-  } = app;
+  const { t, bench } = app;
+  const { grid, manifest } = app.source;
   const name = isAnswer(app.source) ? nameOf(manifest.pass.answer, app) : "";
   const sides = cellsOf(grid);
   const erase = createDare(t("dareErase"), name ? t("dareEraseWhy", { name }) : t("dareEraseAny"), () =>

@@ -17,15 +17,9 @@ const VERSION = 2; // of a manifest, as in vitviz/payload/payload.py
  */
 export function templateOf({ facts, tensors }, { key, file: saved, names, right, pictures }) {
   const { config, preprocess, labels, details } = facts;
-  const {
-    embed_dim: dim,
-    num_prefix_tokens: prefix,
-    rows,
-    cols,
-    patch_size: patch,
-    num_patches: count,
-    image_size: [height, width],
-  } = config;
+  const { embed_dim: dim, num_prefix_tokens: prefix, rows, cols, num_patches: count } = config;
+  const { patch_size: patch } = config;
+  const [height, width] = config.image_size;
   const title = names.en;
   const words = Object.fromEntries(
     Object.entries(names)

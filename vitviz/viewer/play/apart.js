@@ -34,14 +34,8 @@ export function createApart({ train, classes }, say, ask) {
       list.replaceChildren(el("li", { text: say("apartNone") }));
       return;
     }
-    const {
-      label,
-      probabilities,
-      loss,
-      rate,
-      shorter,
-      weight: { name, at, value, gradient, finite, update },
-    } = found;
+    const { label, probabilities, loss, rate, shorter } = found;
+    const { name, at, value, gradient, finite, update } = found.weight;
     const right = probabilities[label];
     picture.replaceChildren(pictureOf(digitAt(train, index)));
     list.replaceChildren(

@@ -2,7 +2,7 @@
 
 import { el } from "../parts/dom.js";
 import { choice } from "../parts/widgets.js";
-import { CHANGES, called } from "./settings.js";
+import { CHANGES, called, keyOf } from "./settings.js";
 
 /**
  * @param {import("./saying.js").Say} say
@@ -11,9 +11,9 @@ import { CHANGES, called } from "./settings.js";
  */
 export function createChanges(say, fixed, change) {
   const controls = CHANGES.filter(({ field }) => !fixed.includes(field)).map((setting) => {
-    const { field, name, watch, options } = setting;
+    const { field, options } = setting;
     const { root, set } = choice({
-      label: say(name),
+      label: say(field),
       wrap: true,
       options: options.map(({ value }) => ({ value, text: called(setting, value, say) })),
       onChoose: (value) => change({ [field]: value }),
@@ -21,7 +21,12 @@ export function createChanges(say, fixed, change) {
     return {
       field,
       set,
-      root: el("div", { class: "vv-play-change" }, root, el("p", { class: "vv-note", text: say(watch) })),
+      root: el(
+        "div",
+        { class: "vv-play-change" },
+        root,
+        el("p", { class: "vv-note", text: say(keyOf("watch", field)) }),
+      ),
     };
   });
   const root = el(

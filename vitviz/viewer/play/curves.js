@@ -82,12 +82,10 @@ export function createCurves({ label, axis, scale, ticks }) {
           known.node.setAttribute(
             "points",
             averaged(points)
-              .map(
-                ({ step, value }) =>
-                  ((SIZE * step) / Math.max(1, steps)).toFixed(1) +
-                  "," +
-                  (SIZE * heightOf(value, scale)).toFixed(1),
-              )
+              .map(({ step, value }) => {
+                const x = (SIZE * step) / Math.max(1, steps);
+                return `${x.toFixed(1)},${(SIZE * heightOf(value, scale)).toFixed(1)}`;
+              })
               .join(" "),
           );
         }

@@ -55,20 +55,15 @@ export function createLooking() {
      */
     answers: (buffer, { test, classes }) =>
       alone(async () => {
-        const {
-          facts: { config, unknown },
-        } = await load(buffer);
+        const { config, unknown } = (await load(buffer)).facts;
         const { image_size: size, in_chans: channels, num_classes: count, patch_size: patch } = config;
         if (unknown.length > 0) throw new FormatError("this page does not know its " + unknown.join(", "));
         if (String(size) !== "28,28" || channels !== 1 || count !== classes.length)
           throw new FormatError(size.join(" x ") + ", " + count);
-        if (!PATCHES.includes(String(patch)))
-          throw new FormatError(
-            "patches of " +
-              patch.join(" x ") +
-              "; not of " +
-              PATCHES.map((size) => size.replace(",", " x ")).join(" or "),
-          );
+        if (!PATCHES.includes(String(patch))) {
+          const known = PATCHES.map((size) => size.replace(",", " x ")).join(" or ");
+          throw new FormatError(`patches of ${patch.join(" x ")}; not of ${known}`);
+        }
         const answers = new Float32Array(test.labels.length * count);
         for (let at = 0; at < test.labels.length; at++) {
           const { logits } = await engine.run({ picture: digitAt(test, at), answer: true });

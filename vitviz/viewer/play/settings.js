@@ -7,83 +7,43 @@ import { USUAL } from "../learn/usual.js";
 /** @typedef {import("../learn/trainer.js").Settings} Settings */
 
 /**
- * A field of the settings that a visitor changes: its name, what to watch for, how a value is called in a
- * list, and as what differs in the name of a run. Keys are of play.json; a number without a key stands for
- * itself.
- * @typedef {{field: keyof Settings, name: string, watch: string, options: {value: any, text?: string}[],
- *   differs: string}} Change
+ * A field of the settings that a visitor changes, and its values. Keys are of play.json: the field is the key of
+ * its own name, `keyOf` makes others; a number without a key stands for itself.
+ * @typedef {{field: keyof Settings, options: {value: any, text?: string}[]}} Change
  */
+
+/**
+ * The key of what to watch for in a field, or of its value as what differs in the name of a run.
+ * @param {"watch"|"differs"} what
+ * @param {string} field
+ */
+export const keyOf = (what, field) => what + field[0].toUpperCase() + field.slice(1);
 
 /** @type {Change[]} */
 export const CHANGES = [
   {
     field: "positions",
-    name: "positions",
-    watch: "watchPositions",
-    differs: "differsPositions",
     options: [
       { value: "learned", text: "positionsLearned" },
       { value: "none", text: "positionsNone" },
       { value: "rotary", text: "positionsRotary" },
     ],
   },
-  {
-    field: "patch",
-    name: "patch",
-    watch: "watchPatch",
-    differs: "differsPatch",
-    options: [{ value: 4 }, { value: 7 }, { value: 14 }],
-  },
-  {
-    field: "dim",
-    name: "dim",
-    watch: "watchDim",
-    differs: "differsDim",
-    options: [{ value: 16 }, { value: 48 }, { value: 96 }],
-  },
-  {
-    field: "depth",
-    name: "depth",
-    watch: "watchDepth",
-    differs: "differsDepth",
-    options: [{ value: 1 }, { value: 2 }, { value: 4 }],
-  },
-  {
-    field: "heads",
-    name: "heads",
-    watch: "watchHeads",
-    differs: "differsHeads",
-    options: [{ value: 1 }, { value: 2 }, { value: 4 }],
-  },
+  { field: "patch", options: [{ value: 4 }, { value: 7 }, { value: 14 }] },
+  { field: "dim", options: [{ value: 16 }, { value: 48 }, { value: 96 }] },
+  { field: "depth", options: [{ value: 1 }, { value: 2 }, { value: 4 }] },
+  { field: "heads", options: [{ value: 1 }, { value: 2 }, { value: 4 }] },
   {
     field: "pool",
-    name: "pool",
-    watch: "watchPool",
-    differs: "differsPool",
     options: [
       { value: "cls", text: "poolCls" },
       { value: "mean", text: "poolMean" },
     ],
   },
-  {
-    field: "train",
-    name: "train",
-    watch: "watchTrain",
-    differs: "differsTrain",
-    options: [{ value: 200 }, { value: 1000 }, { value: 4000 }],
-  },
-  {
-    field: "lr",
-    name: "lr",
-    watch: "watchLr",
-    differs: "differsLr",
-    options: [{ value: 5e-4 }, { value: 5e-3 }, { value: 5e-2 }],
-  },
+  { field: "train", options: [{ value: 200 }, { value: 1000 }, { value: 4000 }] },
+  { field: "lr", options: [{ value: 5e-4 }, { value: 5e-3 }, { value: 5e-2 }] },
   {
     field: "labels",
-    name: "labels",
-    watch: "watchLabels",
-    differs: "differsLabels",
     options: [
       { value: "true", text: "labelsTrue" },
       { value: "shuffled", text: "labelsShuffled" },
@@ -91,22 +51,13 @@ export const CHANGES = [
   },
   {
     field: "patches",
-    name: "patches",
-    watch: "watchPatches",
-    differs: "differsPatches",
     options: [
       { value: "ordered", text: "patchesOrdered" },
       { value: "same", text: "patchesSame" },
       { value: "each", text: "patchesEach" },
     ],
   },
-  {
-    field: "seed",
-    name: "seed",
-    watch: "watchSeed",
-    differs: "differsSeed",
-    options: [{ value: 0 }, { value: 1 }, { value: 2 }],
-  },
+  { field: "seed", options: [{ value: 0 }, { value: 1 }, { value: 2 }] },
 ];
 
 /** How a value is called. @param {Change} change @param {any} value @param {import("./saying.js").Say} say */
@@ -124,7 +75,9 @@ export function nameOf(settings, say) {
   const differing = CHANGES.filter(({ field }) => settings[field] !== USUAL[field]);
   return (
     differing
-      .map((change) => say(change.differs, { value: called(change, settings[change.field], say) }))
+      .map((change) =>
+        say(keyOf("differs", change.field), { value: called(change, settings[change.field], say) }),
+      )
       .join(", ") || say("standard")
   );
 }

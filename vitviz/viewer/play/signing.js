@@ -67,12 +67,8 @@ export function createSigning({ learn, request }) {
   /** Makes all anew, in a language. @param {import("./saying.js").Say} language */
   function build(language) {
     say = language;
-    const {
-      node,
-      tools: [, back, clear],
-      where,
-      help,
-    } = field.build();
+    const { node, tools, where, help } = field.build();
+    const [, back, clear] = tools;
     field.divide({ rows: 4, cols: 4 });
     for (const control of [back, clear]) control.addEventListener("click", ask);
     node.addEventListener("keydown", onKey);

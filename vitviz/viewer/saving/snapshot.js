@@ -111,16 +111,9 @@ function svgOf(frame, root, { width, height }, zoom) {
   page.append(style(), ...(inner.querySelector("body")?.childNodes ?? [inner]));
   const body = new XMLSerializer().serializeToString(page);
   return (
-    '<svg xmlns="http://www.w3.org/2000/svg" width="' +
-    width +
-    '" height="' +
-    height +
-    '" style="background: ' +
-    backgroundColor +
-    '">' +
-    '<foreignObject width="100%" height="100%">' +
-    withoutControls(body) +
-    "</foreignObject></svg>"
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
+    `style="background: ${backgroundColor}">` +
+    `<foreignObject width="100%" height="100%">${withoutControls(body)}</foreignObject></svg>`
   );
 }
 

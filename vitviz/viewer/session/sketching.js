@@ -56,10 +56,8 @@ export function createSketching(app, backend, screen, render) {
 
   /** Asks for the answer to the experiment that a hand is making; false where only a whole pass has it. */
   function ask() {
-    const {
-      source,
-      selection: { experiment },
-    } = app;
+    const { source } = app;
+    const { experiment } = app.selection;
     const asked = app.bench.underWay() ? backend.sketch(source, read(experiment) ?? []) : null;
     moving = busy = asked !== null;
     if (!asked) return false;
@@ -98,11 +96,8 @@ export function createSketching(app, backend, screen, render) {
    * @returns {{app: import("../main.js").App|null, coming: boolean, error: Error|null}}
    */
   function answered() {
-    const {
-      second,
-      selection: { experiment, beside },
-      source,
-    } = app;
+    const { second, source } = app;
+    const { experiment, beside } = app.selection;
     if (beside !== OPERATED || experiment === "") return { app: null, coming: false, error: null };
     const whole = second.key === OPERATED ? second : null;
     const mine = last?.source === source ? last : null;

@@ -26,10 +26,8 @@ import { changeName, sized, translated } from "../text/words.js";
  *   names: of the picture and the model; title: the answer that stands there now, with these names
  */
 export function createHeadline(app) {
-  const {
-    t,
-    source: { manifest },
-  } = app;
+  const { t } = app;
+  const { manifest } = app.source;
   const names = [manifest.photo.name, sized(translated(manifest.model.title, app), app)]
     .filter(Boolean)
     .join(" · ");
@@ -131,10 +129,8 @@ function questionOf(app, seen) {
  * How much of the photo the model saw, where much was cut away; it leads to the whole photo with the frame.
  */
 function createCut(app) {
-  const {
-    t,
-    source: { manifest, whole },
-  } = app;
+  const { t } = app;
+  const { manifest, whole } = app.source;
   const text = partSeen(app);
   if (text === "" || !whole.exists) return null;
   return el("button", {

@@ -24,14 +24,9 @@ const REST_MS = 400;
  * @returns {{root: HTMLElement, render: (view: import("../types.js").View) => void, destroy: () => void}}
  */
 export function createLine(app) {
-  const {
-    t,
-    source: {
-      manifest: { model },
-      grid,
-      positions,
-    },
-  } = app;
+  const { t } = app;
+  const { grid, positions } = app.source;
+  const { model } = app.source.manifest;
   const parts = {
     photo: t("linePhoto"),
     patches: t("linePatches", { count: grid.rows * grid.cols }),

@@ -12,10 +12,8 @@ import { patchesBetween } from "../maths/geometry.js";
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createBrush(app) {
-  const {
-    bench,
-    source: { grid },
-  } = app;
+  const { bench } = app;
+  const { grid } = app.source;
   const marks = createMarks(grid);
   const root = el("div", { class: "vv-brush" }, marks.canvas);
   /** @type {null|{id: number, at: {row: number, col: number}, patches: Set<number>}} */

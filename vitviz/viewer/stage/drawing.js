@@ -139,12 +139,8 @@ export function createDrawing(app, send) {
       if (app.source) placing.render("");
       return;
     }
-    const {
-      manifest: {
-        photo: { name },
-      },
-      grid,
-    } = app.source;
+    const { grid, manifest } = app.source;
+    const { name } = manifest.photo;
     field.divide(grid);
     if (name === nameOf(sent) && root.dataset.shown !== name) {
       root.dataset.ms = String(Math.round(performance.now() - movedAt)); // since the pen moved last
@@ -162,14 +158,8 @@ export function createDrawing(app, send) {
 
 /** The answer of the model to a drawing: its class, the next ones, and the pixels and patches that it sees. */
 function answerLines(app) {
-  const {
-    manifest: {
-      model: {
-        image: { height, width },
-      },
-    },
-    grid,
-  } = app.source;
+  const { grid, manifest } = app.source;
+  const { height, width } = manifest.model.image;
   const found = answerOf(app);
   return [
     el("p", { class: "vv-drawing-word", text: found?.text ?? app.t("saysNothing", { height, width }) }),

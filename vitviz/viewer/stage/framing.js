@@ -11,10 +11,8 @@ import { percent } from "../maths/numbers.js";
  */
 export function createFraming(app) {
   const { t, source } = app;
-  const {
-    photo,
-    model: { image },
-  } = source.manifest;
+  const { photo } = source.manifest;
+  const { image } = source.manifest.model;
   if (!source.whole.exists || !photo.frame) return { root: el("figure", { hidden: true }), render() {} };
   const [top, left, height, width] = photo.frame;
   const whole = photoCanvas("vv-whole-photo");

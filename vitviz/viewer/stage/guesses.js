@@ -8,10 +8,8 @@ import { placeBox } from "./picture.js";
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createGuesses(app) {
-  const {
-    course,
-    source: { grid },
-  } = app;
+  const { course } = app;
+  const { grid } = app.source;
   const root = el("div", { class: "vv-guesses" });
   let drawn = "";
   return {

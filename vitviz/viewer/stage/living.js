@@ -159,10 +159,8 @@ export function createLiving(app, { runner, take, close }) {
    * the engine stops.
    */
   async function answerFrames(goesOn) {
-    const {
-      engine,
-      known: { facts },
-    } = /** @type {any} */ (runner);
+    const { engine, known } = /** @type {any} */ (runner);
+    const { facts } = known;
     let [since, before] = [performance.now(), frames];
     for (;;) {
       await new Promise(requestAnimationFrame); // there is none while nobody sees the page
@@ -233,10 +231,8 @@ export function createLiving(app, { runner, take, close }) {
  * @param {() => void} changed  other patches are out
  */
 function createField(app, say, changed) {
-  const {
-    grid,
-    manifest: { model },
-  } = app.source;
+  const { grid } = app.source;
+  const { model } = app.source.manifest;
   // of the last answer; of the next one
   const [view, shutter] = [el("canvas", { class: "vv-pixels" }), createShutter(model.image)];
   const map = mapCanvas(grid.rows, grid.cols, "vv-overlay");
@@ -329,14 +325,8 @@ function createField(app, say, changed) {
    * page; null: no map.
    */
   function mapOf({ layers, removed }) {
-    const {
-      layer,
-      head,
-      direction,
-      token: of,
-    } = looks === "cls"
-      ? { layer: model.depth - 1, head: "mean", direction: "from", token: 0 }
-      : app.selection;
+    const atEnd = { layer: model.depth - 1, head: "mean", direction: "from", token: 0 };
+    const { layer, head, direction, token: of } = looks === "cls" ? atEnd : app.selection;
     if (looks === "none" || removed.includes(of - grid.prefix)) return null;
     const { num_heads: heads, num_tokens: tokens } = model;
     const isCut = cutsOf({ model, pass: /** @type {any} */ ({ changes: [], removed }) }, layer);
@@ -365,11 +355,7 @@ function createField(app, say, changed) {
     } else return;
     event.preventDefault();
     placeBox(cursor, token, grid);
-    setText(
-      heard,
-      app.t("patchShort", counted(placeOf(token, grid), app)) +
-        ": " +
-        say(out.has(token - grid.prefix) ? "camera_out" : "camera_in"),
-    );
+    const name = app.t("patchShort", counted(placeOf(token, grid), app));
+    setText(heard, name + ": " + say(out.has(token - grid.prefix) ? "camera_out" : "camera_in"));
   }
 }

@@ -18,11 +18,8 @@ const SLOW_MS = 1000;
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createModes(app) {
-  const {
-    t,
-    bench,
-    source: { grid, manifest },
-  } = app;
+  const { t, bench } = app;
+  const { grid, manifest } = app.source;
   const mode = choice({
     label: t("mode"),
     onChoose: (erasing) => bench.use({ erasing, on: erasing, ...(erasing ? { tool: "remove" } : {}) }),

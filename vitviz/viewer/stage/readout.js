@@ -78,15 +78,11 @@ export function createReadout(app) {
     const parts = [tokenTitle(token, app), aboutOverlay(app, shown)];
     if (shown.values) {
       const best = strongest(without(shown.values, token), 3);
+      const text = shown.uniform === null ? digits : percent;
       parts.push(
         best
           .filter((other) => Number.isFinite(shown.values[other]))
-          .map(
-            (other) =>
-              tokenName(other, app) +
-              " " +
-              (shown.uniform === null ? digits(shown.values[other]) : percent(shown.values[other])),
-          )
+          .map((other) => tokenName(other, app) + " " + text(shown.values[other]))
           .join(", "),
       );
     }

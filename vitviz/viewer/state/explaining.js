@@ -75,19 +75,11 @@ export function scoreOf(target, { explanations: { other }, manifest }) {
  * @param {import("../data/source.js").Source} source
  * @returns {number|"like"|null}
  */
-export function targetOf(
-  { target },
-  {
-    explanations: { other },
-    manifest: {
-      pass: { predictions },
-      model: { num_classes: count },
-    },
-  },
-) {
-  if (other && (target === LIKE || predictions.length === 0)) return LIKE;
+export function targetOf({ target }, { explanations, manifest }) {
+  const { predictions } = manifest.pass;
+  if (explanations.other && (target === LIKE || predictions.length === 0)) return LIKE;
   if (predictions.length === 0) return null;
-  return target !== ANSWER && target < count ? target : predictions[0].index;
+  return target !== ANSWER && target < manifest.model.num_classes ? target : predictions[0].index;
 }
 
 /**

@@ -161,10 +161,8 @@ function attention(app, token) {
 
 /** @type {ValuesOf} */
 function rollout(app, token) {
-  const {
-    selection: { layer, first, residual, fusion },
-    source,
-  } = app;
+  const { source } = app;
+  const { layer, first, residual, fusion } = app.selection;
   if (isGone(app, token)) return { missing: "gone" };
   const values = source.relevance.of({ token, layer, first, residual, fusion });
   if (values) return { values, scale: patchScale(values, source.grid) };

@@ -301,17 +301,9 @@ function best({ course, source }, truth) {
 
 /** The picture with its patches and their coordinates, so that a patch can be found and named on paper. */
 function picture(there, truth) {
-  const {
-    course,
-    source: {
-      grid,
-      manifest,
-      picture: {
-        here: { rgba },
-      },
-    },
-    selection,
-  } = there;
+  const { course, selection } = there;
+  const { grid, manifest } = there.source;
+  const { rgba } = there.source.picture.here;
   const { height, width } = manifest.model.image;
   const place = (token, kind, text = "") => {
     const box = el("b", { class: kind, text });

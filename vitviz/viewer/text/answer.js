@@ -13,14 +13,9 @@ import { groupName, labelName } from "./words.js";
  *   The text is that of vitviz/probe/measure/phrases.py
  */
 export function answerOf(app) {
-  const {
-    t,
-    source: { manifest },
-  } = app;
-  const {
-    pass: { answer },
-    model,
-  } = manifest;
+  const { t } = app;
+  const { pass, model } = app.source.manifest;
+  const { answer } = pass;
   if (!answer) return null;
   const name = nameOf(answer, app);
   const line = (text, note = "") => ({ text, note, line: text });
@@ -73,14 +68,10 @@ export const nameOf = ({ kind, name }, app) =>
   kind === "group" ? groupName(name, app) : labelName(name, app);
 
 /** The output of a model without class names, in words: its CLS token, or a vector. */
-export const vectorName = ({
-  t,
-  source: {
-    manifest: {
-      model: { head, pool },
-    },
-  },
-}) => t(head === "none" && pool === "token" ? "vectorCls" : "vectorOther");
+export function vectorName({ t, source }) {
+  const { head, pool } = source.manifest.model;
+  return t(head === "none" && pool === "token" ? "vectorCls" : "vectorOther");
+}
 
 /**
  * How far the vector has moved in a changed pass, in words; "" where a model names classes, or gives no
@@ -121,37 +112,22 @@ export function likenessOf({ t, source }, changed) {
  * Whether there is an answer that can be kept or lost: the model is trained and not unsure, knows the picture's
  * kind, and names classes, not values.
  */
-export const isAnswer = ({
-  manifest: {
-    pass: { answer },
-    model,
-  },
-}) =>
-  answer !== null &&
+export const isAnswer = ({ manifest: { pass, model } }) =>
+  pass.answer !== null &&
   model.trained !== false &&
-  ["answer", "maybe"].includes(answer.level) &&
-  answer.outputs !== "value";
+  ["answer", "maybe"].includes(pass.answer.level) &&
+  pass.answer.outputs !== "value";
 
 /** Whether an answer is refused: its shares are of classes that it has just denied. */
-export const refuses = ({
-  manifest: {
-    pass: { answer },
-    model,
-  },
-}) => answer?.known === false && model.trained !== false;
+export const refuses = ({ manifest: { pass, model } }) =>
+  pass.answer?.known === false && model.trained !== false;
 
 /** Threshold below which the crop is mentioned. A square cut from an ordinary 4 : 3 photo keeps 75 %. */
 const NEARLY_ALL = 0.85;
 
 /** How much of the photo the model saw, in words; "" where that was nearly all of it, or nobody knows. */
-export function partSeen({
-  t,
-  source: {
-    manifest: {
-      photo: { frame },
-    },
-  },
-}) {
+export function partSeen({ t, source }) {
+  const { frame } = source.manifest.photo;
   const share = frame ? frame[2] * frame[3] : 1;
   return share < NEARLY_ALL ? t("sawPart", { share: Math.max(1, Math.round(100 * share)) + "%" }) : "";
 }
@@ -167,10 +143,8 @@ const RIVALS = 2;
  *   they are from
  */
 export function rivalsOf(app) {
-  const {
-    pass: { answer, predictions, groups },
-    model,
-  } = app.source.manifest;
+  const { pass, model } = app.source.manifest;
+  const { answer, predictions, groups } = pass;
   if (!answer || model.trained === false || answer.known === false) return [];
   if (answer.outputs === "value" || answer.outputs === "score") return [];
   const named =

@@ -43,18 +43,9 @@ const APART = 0.1;
  * A token within a sentence; `square`: name of a square. CLS has its name only where the answer is read from
  * it.
  */
-function plainName(
-  {
-    t,
-    source: {
-      grid,
-      manifest: { model },
-    },
-  },
-  token,
-  square,
-) {
+function plainName({ t, source: { grid, manifest } }, token, square) {
   if (token >= grid.prefix) return square;
+  const { model } = manifest;
   const [first, end] = model.steps.find(({ name }) => name === "pooled")?.tokens ?? [0, 1];
   const isRead = first <= token && token < end;
   return t(isRead && prefixKind(model.prefix_tokens[token]) === "cls" ? "foundWhole" : "foundOutside");
@@ -93,10 +84,8 @@ function roughly(share) {
  * @param {string} [place]  name of the strongest square, where it can be seen; by default its row and column
  */
 export function attentionFinding(app, values, token, place) {
-  const {
-    t,
-    selection: { direction },
-  } = app;
+  const { t } = app;
+  const { direction } = app.selection;
   const squares = squaresOf(app);
   if (isAlone(app, squares, token)) return "";
   const [all, taken] = [squares.length, squares.map((at) => values[at])];
@@ -168,10 +157,8 @@ export function featuresFinding(app, values, token) {
  * @param {{share: number, cut: boolean}} found
  */
 export function pairFinding(app, { query, key }, { share, cut }) {
-  const {
-    t,
-    source: { grid },
-  } = app;
+  const { t } = app;
+  const { grid } = app.source;
   const [from, to] = [query, key].map((token) => plainName(app, token, tokenName(token, app)));
   const words = { query: from, key: query === key ? t("itself") : to };
   return cut
@@ -187,10 +174,8 @@ export function pairFinding(app, { query, key }, { share, cut }) {
  */
 export function predictionsFinding(app, lens) {
   const { t, source } = app;
-  const {
-    pass: { answer, predictions },
-    model,
-  } = source.manifest;
+  const { pass, model } = source.manifest;
+  const { answer, predictions } = pass;
   if (!answer) return "";
   if (model.trained === false) return t("predictionsChance");
   if (!choosesOne(source)) return answerOf(app).line;
@@ -210,14 +195,8 @@ export function predictionsFinding(app, lens) {
 
 /** From which step on the answer is the last one. */
 function settled(app, lens, final, name) {
-  const {
-    t,
-    source: {
-      manifest: {
-        model: { depth },
-      },
-    },
-  } = app;
+  const { t } = app;
+  const { depth } = app.source.manifest.model;
   let step = depth;
   while (step > 0 && firstAfter(lens, step - 1) === final) step -= 1;
   if (step === 0) return t("predictionsAtOnce", { name, depth });
@@ -297,11 +276,9 @@ export function fairFinding(app, result, maps) {
  * @param {number} token
  */
 export function rolloutFinding(app, values, token) {
-  const {
-    t,
-    selection: { first, layer },
-    source: { grid, manifest },
-  } = app;
+  const { t } = app;
+  const { first, layer } = app.selection;
+  const { grid, manifest } = app.source;
   if (isAlone(app, squaresOf(app), token)) return "";
   const others = Float32Array.from(values, (value, at) => (at < grid.prefix || at === token ? -1 : value));
   const [best] = strongest(others, 1);
@@ -360,10 +337,8 @@ export function poolFinding(app, values) {
  * @param {number} token
  */
 export function positionsFinding(app, similar, token) {
-  const {
-    t,
-    source: { grid, manifest },
-  } = app;
+  const { t } = app;
+  const { grid, manifest } = app.source;
   const place = placeOf(token, grid);
   if (!similar || !place || grid.rows < 2 || grid.cols < 2) return "";
   const { same, rest } = linesOf(similar, grid.rows, grid.cols, place);

@@ -144,10 +144,8 @@ function verdictText({ t, course }, verdict, guess, truth) {
  * The numbers that every text of a lesson can name: sizes of model and picture, and what the step is about.
  */
 function sizesOf(app) {
-  const {
-    course,
-    source: { manifest, grid },
-  } = app;
+  const { course } = app;
+  const { manifest, grid } = app.source;
   const { layer, head, token, partner } = course.at();
   return {
     model: translated(manifest.model.title, app),

@@ -35,30 +35,20 @@ function valueOf(value) {
   if (typeof value === "string") return literal(value);
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value !== "object") return String(value);
-  return (
-    "{" +
-    Object.entries(value)
-      .map(([name, item]) => literal(name) + ": " + valueOf(item))
-      .join(", ") +
-    "}"
-  );
+  const items = Object.entries(value).map(([name, item]) => literal(name) + ": " + valueOf(item));
+  return "{" + items.join(", ") + "}";
 }
 
 /** The call that loads the model. @param {import("../types.js").Model} model */
 function loadCall({ key: { name, untrained, image_size: size }, outputs, saved_as: file }) {
   const sides = size && (size[0] === size[1] ? size[0] : "(" + size.join(", ") + ")");
-  return (
-    "vitviz.load(" +
-    [
-      literal(file ?? name),
-      untrained && "pretrained=False",
-      sides && "image_size=" + sides,
-      outputs !== "one_of" && "outputs=" + literal(outputs),
-    ]
-      .filter(Boolean)
-      .join(", ") +
-    ")"
-  );
+  const given = [
+    literal(file ?? name),
+    untrained && "pretrained=False",
+    sides && "image_size=" + sides,
+    outputs !== "one_of" && "outputs=" + literal(outputs),
+  ];
+  return "vitviz.load(" + given.filter(Boolean).join(", ") + ")";
 }
 
 /**
@@ -73,22 +63,15 @@ function changeOf({ from, ...change }, model) {
 
 /** The call that analyses the photo, with what was done to it first and in the pass. */
 function analyzeCall({ name, inverted, stretched }, changes, model) {
-  return (
-    "vitviz.analyze(" +
-    [
-      "loaded",
-      literal(name || "photo.jpg"),
-      inverted && "invert=True",
-      stretched && "stretch=True",
-      changes.length > 0 &&
-        "interventions=[\n" +
-          changes.map((change) => "    " + changeOf(change, model) + ",\n").join("") +
-          "]",
-    ]
-      .filter(Boolean)
-      .join(", ") +
-    ")"
-  );
+  const lines = changes.map((change) => "    " + changeOf(change, model) + ",\n").join("");
+  const given = [
+    "loaded",
+    literal(name || "photo.jpg"),
+    inverted && "invert=True",
+    stretched && "stretch=True",
+    lines && "interventions=[\n" + lines + "]",
+  ];
+  return "vitviz.analyze(" + given.filter(Boolean).join(", ") + ")";
 }
 
 /**

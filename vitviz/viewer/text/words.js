@@ -63,10 +63,8 @@ export function counted(place, { taste }) {
  * @returns {string}
  */
 export function tokenName(token, app) {
-  const {
-    t,
-    source: { manifest, grid },
-  } = app;
+  const { t } = app;
+  const { manifest, grid } = app.source;
   const place = placeOf(token, grid);
   return place ? t("patchShort", counted(place, app)) : prefixLabel(manifest.model.prefix_tokens[token]);
 }
@@ -76,10 +74,8 @@ export function tokenName(token, app) {
  * @returns {string}
  */
 export function tokenTitle(token, app) {
-  const {
-    t,
-    source: { manifest, grid },
-  } = app;
+  const { t } = app;
+  const { manifest, grid } = app.source;
   const place = placeOf(token, grid);
   if (place) return t("patchTitle", counted(place, app));
   return t("prefixTitle", { name: prefixLabel(manifest.model.prefix_tokens[token]) });
@@ -160,12 +156,8 @@ export function valueText(value, tokens, t) {
  * @param {{t: (key: string, values?: any) => string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
-export function photoName({
-  t,
-  source: {
-    manifest: { photo },
-  },
-}) {
+export function photoName({ t, source }) {
+  const { photo } = source.manifest;
   const name = photo.stretched ? t("photoStretched", { name: photo.name }) : photo.name;
   return photo.inverted ? t("photoInverted", { name }) : name;
 }
@@ -197,19 +189,8 @@ const namesOf = (app) => ({
  * @param {{t: (key: string, values?: any) => string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
-export function sized(
-  name,
-  {
-    t,
-    source: {
-      manifest: {
-        model: {
-          key: { image_size: size },
-        },
-      },
-    },
-  },
-) {
+export function sized(name, { t, source }) {
+  const { image_size: size } = source.manifest.model.key;
   return size ? t("atSize", { name, height: size[0], width: size[1] }) : name;
 }
 

@@ -8,12 +8,8 @@ import { el } from "../../parts/dom.js";
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createHeadTable(app, by) {
-  const {
-    t,
-    bench,
-    source: { manifest },
-  } = app;
-  const { depth, num_heads: heads } = manifest.model;
+  const { t, bench } = app;
+  const { depth, num_heads: heads } = app.source.manifest.model;
   const buttons = [];
   const rows = Array.from({ length: depth }, (_, layer) =>
     el(

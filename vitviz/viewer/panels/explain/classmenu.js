@@ -14,10 +14,8 @@ import { labelName } from "../../text/words.js";
  */
 export function createClassMenu(app) {
   const { t } = app;
-  const {
-    pass: { predictions },
-    model: { labels },
-  } = app.source.manifest;
+  const { predictions } = app.source.manifest.pass;
+  const { labels } = app.source.manifest.model;
   const denied = refuses(app.source);
   const first =
     app.source.manifest.model.trained === false

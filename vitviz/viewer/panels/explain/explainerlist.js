@@ -15,12 +15,8 @@ const PAPER = /^arXiv:[0-9]{4}\.[0-9]{4,5}$/;
  */
 export function createExplainerList(app) {
   const { t } = app;
-  const {
-    explanations,
-    manifest: {
-      model: { tested },
-    },
-  } = app.source;
+  const { explanations } = app.source;
+  const { tested } = app.source.manifest.model;
   const rows = explanations.listed.map((explainer) => createRow(app, explainer));
   const measured = explanations.all.some((explainer) => explainer.measured);
   const note =

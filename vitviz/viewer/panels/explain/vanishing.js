@@ -13,10 +13,8 @@ import { createPicture } from "../../stage/picture.js";
  *     Float32Array, step: number, text: (value: number) => string) => void}}
  */
 export function createVanishing(app, curve) {
-  const {
-    t,
-    source: { grid, manifest },
-  } = app;
+  const { t } = app;
+  const { grid, manifest } = app.source;
   const marks = createMarks(grid);
   const picture = createPicture(app, marks.canvas);
   const caption = el("figcaption");

@@ -116,11 +116,8 @@ export function lensSentence(lens, layer, t, denied = false) {
   if (first === lens[0]) return sentence;
   const [answer] = lens;
   const [name, rank] = [answer.label, answer.ranks[layer]];
-  return (
-    sentence +
-    " " +
-    (denied
-      ? t("lensAnswerBare", { name, rank })
-      : t("lensAnswer", { name, rank, share: percent(answer.probabilities[layer]) }))
-  );
+  const second = denied
+    ? t("lensAnswerBare", { name, rank })
+    : t("lensAnswer", { name, rank, share: percent(answer.probabilities[layer]) });
+  return sentence + " " + second;
 }

@@ -86,13 +86,10 @@ export function createBars(app, part) {
       const max = Math.max(0, ...values);
       const min = Math.min(0, ...values);
       const y = (value) => ((max - value) / (max - min || 1)) * HEIGHT;
-      const bar = (token) =>
-        "M" +
-        (((token + 0.5) / grid.tokens) * WIDTH).toFixed(2) +
-        " " +
-        y(0).toFixed(2) +
-        "V" +
-        y(values[token]).toFixed(2);
+      const bar = (token) => {
+        const x = ((token + 0.5) / grid.tokens) * WIDTH;
+        return `M${x.toFixed(2)} ${y(0).toFixed(2)}V${y(values[token]).toFixed(2)}`;
+      };
       let path = "";
       for (let token = 0; token < grid.tokens; token++) path += bar(token);
       bars.setAttribute("d", path);

@@ -144,11 +144,9 @@ export function createTurnView(app) {
  * @param {number[][]} arrows  of q and k, before the turn
  */
 function sums(app, turn, at, arrows, query, key, scale) {
-  const {
-    t,
-    source: { grid, inside },
-    selection: { layer, head },
-  } = app;
+  const { t } = app;
+  const { grid, inside } = app.source;
+  const { layer, head } = app.selection;
   const [q, k] = arrows;
   const degrees = (angle) => exactly((angle * 180) / Math.PI) + "°";
   const [from, to] = [query, key].map((token) => placeOf(token, grid));
@@ -207,19 +205,7 @@ function createDial(title) {
     svg("circle", { class: "vv-axis", cx: MIDDLE, cy: MIDDLE, r: REACH, fill: "none" }),
     svg("path", {
       class: "vv-axis",
-      d:
-        "M" +
-        (MIDDLE - REACH) +
-        " " +
-        MIDDLE +
-        "h" +
-        2 * REACH +
-        "M" +
-        MIDDLE +
-        " " +
-        (MIDDLE - REACH) +
-        "v" +
-        2 * REACH,
+      d: `M${MIDDLE - REACH} ${MIDDLE}h${2 * REACH}M${MIDDLE} ${MIDDLE - REACH}v${2 * REACH}`,
     }),
     hands,
   );
@@ -247,25 +233,12 @@ function createHand(name, [a, b], unit, kind) {
     (MIDDLE + radius * Math.cos(angle + turned)).toFixed(2) +
     " " +
     (MIDDLE - radius * Math.sin(angle + turned)).toFixed(2);
+  const [point, left, right] = [tip(length, 0), tip(length * 0.86, 0.09), tip(length * 0.86, -0.09)];
   const [x, y] = tip(REACH + 11, name === "q" ? 0.12 : -0.12).split(" ");
   return svg(
     "g",
     { class: "vv-hand" + (name === "q" ? " vv-hand-q" : "") + kind },
-    svg("path", {
-      d:
-        "M" +
-        MIDDLE +
-        " " +
-        MIDDLE +
-        "L" +
-        tip(length, 0) +
-        "M" +
-        tip(length * 0.86, 0.09) +
-        "L" +
-        tip(length, 0) +
-        "L" +
-        tip(length * 0.86, -0.09),
-    }),
+    svg("path", { d: `M${MIDDLE} ${MIDDLE}L${point}M${left}L${point}L${right}` }),
     kind ? null : svg("text", { x, y, dy: 4, "text-anchor": "middle", text: name }),
   );
 }
