@@ -35,10 +35,10 @@ class Turns:
     def __init__(self, places: int | Callable[[], int], line: int) -> None:
         self._places = places if callable(places) else lambda: places
         self._line = line
-        self._begin()
+        self.begin()
         _EVERY.add(self)
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Be empty: at the start, and in a fork, which has none of the threads that hold places."""
         self._changed = threading.Condition()
         self._waiting: list[_Caller] = []
@@ -113,7 +113,7 @@ _EVERY: weakref.WeakSet[Turns] = weakref.WeakSet()
 
 def _begin_all() -> None:
     for turns in _EVERY:
-        turns._begin()
+        turns.begin()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows
