@@ -27,3 +27,26 @@ test("over a field that was emptied the pen is up, until it is put down again", 
     assert.deepEqual([field.empty(), where.textContent], [true, "drawPen_up"]);
   }
 });
+
+test("a field that is made anew during a stroke takes the next one", (context) => {
+  const { body } = openPage(context);
+  const field = createPenField(
+    { t: (key) => key },
+    () => {},
+    () => {},
+  );
+  /** @param {any} node */
+  const stroke = (node, pointerId) => {
+    node.setPointerCapture = () => {};
+    node.getBoundingClientRect = () => ({ left: 0, top: 0, width: 100, height: 100 });
+    node.send("pointerdown", { pointerId, button: 0, clientX: 50, clientY: 50, preventDefault() {} });
+  };
+  const before = field.build();
+  body.append(before.node);
+  stroke(before.node, 1); // the finger is lifted over what replaces the field
+  field.replace([]);
+  const { node } = field.build();
+  body.replaceChildren(node);
+  stroke(node, 2);
+  assert.ok(!field.empty());
+});

@@ -149,6 +149,7 @@ function workshop() {
         play: answer("play"),
         pause: answer("pause", () => ({ step: one.step })),
         step: answer("step"),
+        apart: answer("apart", () => ({ loss: 1 })),
         stop: answer("stop"),
         pace: answer("pace"),
         keep: answer("keep", () => ({ step: one.step, numbers: [], milliseconds: 0 })),
@@ -264,6 +265,19 @@ test("a pause that comes while a run prepares itself holds, and a second wish to
   await settled();
   assert.equal(runs.current.state, "playing");
   assert.equal(made[1].asked.filter((what) => what === "play").length, 1);
+});
+
+test("a step can be taken apart of a run that another one has set aside", async () => {
+  const { made, runs, learns } = begun();
+  await settled();
+  learns(made[0], 40);
+  const first = runs.current;
+  runs.start({ ...USUAL, patch: 14 });
+  await settled();
+  runs.choose(first);
+  assert.equal(first.learner, null);
+  assert.deepEqual(await runs.apart(0), { loss: 1 });
+  assert.deepEqual([made.length, first.state], [3, "paused"]);
 });
 
 test("a run that was replaced goes on where it was, and one from a file does not", async () => {

@@ -420,8 +420,10 @@ function tell(address, text) {
  */
 async function copyLink(say) {
   const { href } = location;
-  return navigator.clipboard.writeText(href).then(
-    () => say("linkCopied"),
-    () => href,
-  );
+  try {
+    await navigator.clipboard.writeText(href);
+    return say("linkCopied");
+  } catch {
+    return href; // without https there is no clipboard at all
+  }
 }

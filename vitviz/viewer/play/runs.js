@@ -258,6 +258,7 @@ export class Runs {
   async apart(index) {
     const run = this.current;
     this.pause();
+    if (!run.learner && this.canLearn(run)) this.#wake(run); // kept by a reload, or set aside
     await run.begun;
     let found = null;
     if (run.state !== "failed")

@@ -52,6 +52,7 @@ export function createPenField(app, onChange, onLift) {
   /** Builds field and tools in the language of the app; the drawing stays. */
   function build() {
     const { t } = app;
+    writing = false; // a field that leaves does not hear how a stroke ends
     const help = el("p", { class: "vv-note", id: freshId("drawing-help"), text: t("drawHelp") });
     const canvas = el("canvas", { width: SIDE, height: SIDE });
     const grid = el("div", { class: "vv-drawing-grid" });
