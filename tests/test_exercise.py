@@ -611,6 +611,8 @@ def test_the_command_writes_checks_and_refuses(tmp_path: Path, capsys: Any) -> N
     assert "9개 가운데 0개가 맞습니다." in capsys.readouterr().out
     assert main(["exercise", "--check", str(folder / "none.py")]) == 1
     assert "cannot be read: No such file" in capsys.readouterr().err
+    assert main(["exercise", "--check", "none.py"]) == 1
+    assert "none.py cannot be read: No such file" in capsys.readouterr().err
     (folder / "bad.py").write_text("ViT = 1 / 0")
     assert main(["exercise", "--check", str(folder / "bad.py")]) == 1
     assert "stops with ZeroDivisionError: division by zero" in capsys.readouterr().err

@@ -598,6 +598,13 @@ def test_who_logs_out_does_not_log_out_others_of_the_same_name():
     assert heard == [b"all_session=false"]
 
 
+@pytest.mark.parametrize("kind", ["", "unsecure-"])
+def test_who_logs_out_ends_the_session_over_http_too(monkeypatch, kind):
+    monkeypatch.setattr(Open, "tokens", {"mine": "class", "theirs": "class"})
+    answer("GET", "/logout", headers={"cookie": f"access-token-{kind}x=mine"})
+    assert Open.tokens == {"theirs": "class"}
+
+
 def test_a_proxy_that_forwards_no_name_is_refused_and_leaves_no_traceback():
     for name in ("127.0.0.1:abc", "[", "a b", "a:b:c", "a, b c", "x" * 300, "<script>"):
         entrance = Entrance(None, RULES, Origins())

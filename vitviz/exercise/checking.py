@@ -113,7 +113,7 @@ def run_file(path: str | Path) -> dict[str, Any]:
     try:
         return runpy.run_path(str(path))
     except OSError as error:
-        if str(error.filename) != str(path):  # of the student's code
+        if Path(str(error.filename)).resolve() != Path(path).resolve():  # of the student's code
             raise VitvizError(f"{path} stops with {in_one_line(error)}") from error
         raise VitvizError(f"{path} cannot be read: {error.strerror}") from error
     except (Exception, SystemExit) as error:  # whatever a student's code can raise, exit() too

@@ -22,7 +22,7 @@ from ..compute.turns import ASKING
 from ..host import limits
 from ..host.origins import Origins
 from .door import RefusedError, address_of, read_body, refused, replayed
-from .gradio_inside import is_logged_in
+from .gradio_inside import is_logged_in, log_out
 from .routes import FILES, LOGIN, LOGOUT, Rule, rule_of
 
 # Gradio writes scripts and styles into its document, and compiles functions from text.
@@ -90,6 +90,7 @@ class Entrance:
         scope = {**scope, "path": path, "headers": _own_cookies(scope["headers"])}
         if path == LOGOUT:  # a class can share one name
             scope["query_string"] = b"all_session=false"
+            log_out(scope)
         headers = Headers(scope=scope)
         is_preflight = scope["method"] == "OPTIONS"
         method = (

@@ -439,9 +439,22 @@ def is_logged_in(scope: Scope) -> bool:
     """Whether a request has the cookie of a login, or the app has no login. Without this check,
     routes that Gradio leaves open, and our own, would answer anybody.
     """
-    app, cookies = scope["app"], Request(scope).cookies
-    names = (f"access-token-{app.cookie_id}", f"access-token-unsecure-{app.cookie_id}")
-    return app.auth is None or any(cookies.get(name) in app.tokens for name in names)
+    app = scope["app"]
+    return app.auth is None or any(token in app.tokens for token in _tokens(scope))
+
+
+def log_out(scope: Scope) -> None:
+    """End the session of a request. Gradio would end that of its secure cookie alone, which a
+    browser does not send without https, or those of all who share the name.
+    """
+    for token in _tokens(scope):
+        scope["app"].tokens.pop(token, None)
+
+
+def _tokens(scope: Scope) -> list[str | None]:
+    """The tokens in the two cookies of a login; None for one that did not come."""
+    name, cookies = scope["app"].cookie_id, Request(scope).cookies
+    return [cookies.get(f"access-token-{kind}{name}") for kind in ("", "unsecure-")]
 
 
 def outermost(
