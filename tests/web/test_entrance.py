@@ -516,13 +516,20 @@ def test_an_address_computes_few_direct_requests_at_a_time(monkeypatch):
         paths = ("run/analyze", "mcp/", "component_server/", "run/survey", "mcp/http")
         headers = [(b"host", HERE.encode())]
         scope = {"type": "http", "method": "POST", "app": Open, "headers": headers}
-        tasks = [
-            asyncio.create_task(
-                entrance({**scope, "client": (who, 1), "path": f"/gradio_api/{path}"}, None, send)
+        bodies = [(b"content-length", b"2"), (b"transfer-encoding", b"chunked")]
+
+        async def receive():
+            return {"type": "http.request", "body": b"{}", "more_body": False}
+
+        def ask(number, who, path):
+            asked = {**scope, "headers": [*headers, bodies[number % 2]], "client": (who, 1)}
+            return asyncio.create_task(
+                entrance({**asked, "path": f"/gradio_api/{path}"}, receive, send)
             )
-            for who, path in (*(("a", path) for path in paths), ("b", "run/analyze"))
-        ]
-        for _ in range(9):
+
+        wanted = (*(("a", path) for path in paths), ("b", "run/analyze"))
+        tasks = [ask(number, *one) for number, one in enumerate(wanted)]
+        for _ in range(20):
             await asyncio.sleep(0)
         assert inside == ["a", "a", "b"]
         end.set()
@@ -601,7 +608,10 @@ def test_who_logs_out_does_not_log_out_others_of_the_same_name():
 @pytest.mark.parametrize("kind", ["", "unsecure-"])
 def test_who_logs_out_ends_the_session_over_http_too(monkeypatch, kind):
     monkeypatch.setattr(Open, "tokens", {"mine": "class", "theirs": "class"})
-    answer("GET", "/logout", headers={"cookie": f"access-token-{kind}x=mine"})
+    cookie = {"cookie": f"access-token-{kind}x=mine"}
+    answer("GET", "/logout", headers=cookie | {"sec-fetch-site": "cross-site"})
+    assert Open.tokens == {"mine": "class", "theirs": "class"}  # no other site ends it
+    answer("GET", "/logout", headers=cookie)
     assert Open.tokens == {"theirs": "class"}
 
 

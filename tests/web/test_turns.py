@@ -257,8 +257,9 @@ def test_a_fork_has_free_places_whoever_holds_them_here():
     [fulfilment._heavy, opening._large, Models()._loading["photos"]],
     ids=["heavy work", "large photos", "one model"],
 )
-def test_a_class_on_devices_of_its_own_waits_and_is_not_refused(turns):
+def test_a_class_on_devices_of_its_own_waits_and_is_not_refused(turns, monkeypatch):
     """The tenth of them was refused at once."""
+    monkeypatch.setattr(limits, "COMPUTING", 2)
     waiting, free = 24, threading.Event()
 
     def work(number):

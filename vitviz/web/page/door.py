@@ -121,8 +121,7 @@ class Door:
         is_upload, is_tool, is_login = (
             bool(path.fullmatch(scope["path"])) for path in (UPLOAD, TOOLS, LOGIN)
         )
-        most = limits.TOOL_BYTES if is_tool else limits.BODY_BYTES
-        most += limits.UPLOAD_BYTES if is_upload else 0
+        most = most_bytes(scope["path"])
         length = Headers(scope=scope).get("content-length", "0")
         if not length.isdecimal() or int(length) > most:
             raise RefusedError(413, TOO_LARGE)
@@ -216,6 +215,13 @@ class Door:
             raise RefusedError(400, NOT_TAKEN) from error
         if not begun:  # the server of tools, for a GET with a Last-Event-ID
             raise RefusedError(400, NOT_TAKEN)
+
+
+def most_bytes(path: str) -> int:
+    """The longest body of a request of a path."""
+    if UPLOAD.fullmatch(path):
+        return limits.BODY_BYTES + limits.UPLOAD_BYTES
+    return limits.TOOL_BYTES if TOOLS.fullmatch(path) else limits.BODY_BYTES
 
 
 def refused(scope: Event, status: int, error: VitvizError) -> PlainTextResponse:

@@ -6,10 +6,11 @@ number of open streams.
 """
 
 import asyncio
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -21,7 +22,7 @@ from ...languages import Message
 from ..compute.turns import ASKING
 from ..host import limits
 from ..host.origins import Origins
-from .door import RefusedError, address_of, read_body, refused, replayed
+from .door import RefusedError, address_of, most_bytes, read_body, refused, replayed
 from .gradio_inside import is_logged_in, log_out
 from .routes import FILES, LOGIN, LOGOUT, Rule, rule_of
 
@@ -72,9 +73,8 @@ class Entrance:
         self.app, self.rules, self.origins, self.root = app, rules, origins, root
         self._streams: Counter[str] = Counter()  # open ones, by address
         self._inside: Counter[str] = Counter()  # all other requests
-        # Turns of an address for direct requests, and for short ones; of each kind apart for those
-        # whose body can take long to arrive.
-        self._turns: dict[tuple[str, bool, bool], _Turns] = {}
+        # Turns of an address for direct requests, for short ones, and (None) to send a long body.
+        self._turns: dict[tuple[str, bool | None], _Turns] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -90,7 +90,6 @@ class Entrance:
         scope = {**scope, "path": path, "headers": _own_cookies(scope["headers"])}
         if path == LOGOUT:  # a class can share one name
             scope["query_string"] = b"all_session=false"
-            log_out(scope)
         headers = Headers(scope=scope)
         is_preflight = scope["method"] == "OPTIONS"
         method = (
@@ -106,6 +105,8 @@ class Entrance:
             assert rule is not None  # it would be a refusal
             address = address_of(scope)
             ASKING.set(address)
+            if path == LOGOUT:
+                log_out(scope)
             with _counted(self._streams if rule.stays_open else self._inside, address):
                 await self._let_in(rule, scope, receive, send)
 
@@ -152,21 +153,34 @@ class Entrance:
         """Answer a request when few others of its address are being answered: otherwise a hundred
         requests of one visitor would delay all others. The turn of a short request ends when its
         answer begins, so nobody waits for a slow connection; that of a direct one with the answer.
-        Nor does anybody wait for a body that arrives slowly: a usual one is read before, as many
-        bytes as the server keeps of any connection, and others have turns of their own.
+        Nor does anybody wait for a body that arrives slowly: it is read before.
         """
-        headers = Headers(scope=scope)
-        length = headers.get("content-length", "0")
-        has_usual_body = length.isdecimal() and int(length) <= limits.BODY_BYTES
-        if has_usual_body and int(length):
-            try:
-                receive = replayed(await read_body(receive, limits.BODY_BYTES), receive)
-            except RefusedError as refusal:
-                await refused(scope, refusal.status, refusal.error)(scope, receive, send)
-                return
-        is_quick = has_usual_body and "transfer-encoding" not in headers
-        key = (address_of(scope), is_direct, is_quick)
+        address = address_of(scope)
         most = limits.DIRECT_OF_ADDRESS if is_direct else limits.REQUESTS_OF_ADDRESS
+        async with AsyncExitStack() as stack:
+            if size := _body_of(scope):
+                if size > limits.BODY_BYTES:  # of those few lie in memory
+                    await stack.enter_async_context(self._turn((address, None), most))
+                try:
+                    body = await read_body(receive, most_bytes(scope["path"]))
+                except RefusedError as refusal:
+                    await refused(scope, refusal.status, refusal.error)(scope, receive, send)
+                    return
+                receive = replayed(body, receive)
+            end = await stack.enter_async_context(self._turn((address, is_direct), most))
+
+            async def sending(message: Event) -> None:
+                if not is_direct:
+                    end()
+                await send(message)
+
+            await self.app(scope, receive, sending)
+
+    @asynccontextmanager
+    async def _turn(
+        self, key: tuple[str, bool | None], most: int
+    ) -> AsyncIterator[Callable[[], None]]:
+        """Take a turn until the block ends, or until it calls the function that it gets."""
         turns = self._turns.setdefault(key, _Turns(most))
         turns.requests += 1
         has_turn = False
@@ -177,14 +191,9 @@ class Entrance:
                 turns.free.release()
             has_turn = False
 
-        async def sending(message: Event) -> None:
-            if not is_direct:
-                end()
-            await send(message)
-
         try:
             has_turn = await turns.free.acquire()
-            await self.app(scope, receive, sending)
+            yield end
         finally:
             end()
             turns.requests -= 1
@@ -246,6 +255,18 @@ def _own_cookies(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, by
         return b"; ".join(filter(COOKIE.fullmatch, map(bytes.strip, cookies.split(b";"))))
 
     return [(name, own(value) if name == b"cookie" else value) for name, value in headers]
+
+
+def _body_of(scope: Scope) -> float:
+    """The length of the body that a request announces; inf if it says none; 0 without a body, and
+    for one that the door refuses unread.
+    """
+    headers = Headers(scope=scope)
+    if "transfer-encoding" in headers:
+        return math.inf
+    length = headers.get("content-length", "0")
+    size = int(length) if length.isdecimal() else 0
+    return size if size <= most_bytes(scope["path"]) else 0
 
 
 @contextmanager

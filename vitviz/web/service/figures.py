@@ -105,7 +105,7 @@ class WantedFigure:
                 draw.save(FIGURES[self.kind](draw, analysis, self, given), path)
                 return path.read_bytes()
         except (OSError, VitvizError) as error:  # whose sentence names a folder of the host
-            if refusal := refusal_of(error) or refusal_of(error.__cause__ or error):
+            if refusal := refusal_of(error.__cause__ or error):
                 raise refusal from error
             raise
 
