@@ -457,7 +457,7 @@ def test_the_commit_of_another_project_is_not_told(tmp_path, monkeypatch):
 
 
 def test_an_option_for_measuring_is_not_passed_over_in_a_training(tmp_path, capsys):
-    for words in (["--calibrate"], ["--json", "x"], ["--explainers", "all"]):
+    for words in (["--calibrate"], ["--json", "x"], ["--explainers", "all"], ["--pictures", "0"]):
         assert main(["--out", str(tmp_path / "out"), *words]) == 1
         assert f"{words[0]}: only with --evaluate" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

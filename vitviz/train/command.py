@@ -86,8 +86,11 @@ def _do(args: argparse.Namespace) -> None:
     if args.evaluate is not None:
         evaluate(args)
         return
-    measuring = ("json", "photographs", "calibrate", "explainers")
-    if ignored := [f"--{name}" for name in measuring if getattr(args, name)]:
+    measuring = ("json", "photographs", "calibrate", "explainers", "pictures")
+    given = {name: getattr(args, name) for name in measuring}
+    if ignored := [
+        f"--{name}" for name, one in given.items() if one is not None and one is not False
+    ]:
         raise TrainError(f"{', '.join(ignored)}: only with --evaluate, of a model that is trained")
     train_and_save(args)
 
@@ -193,9 +196,8 @@ def _add_measuring(options: Arguments) -> None:
     options.add_argument(
         "--pictures",
         type=whole_number,
-        default=PICTURES,
         metavar="N",
-        help="with --explainers: on so many pictures (default: %(default)s; 0: all)",
+        help=f"with --explainers: on so many pictures (default: {PICTURES}; 0: all)",
     )
 
 

@@ -14,7 +14,7 @@ from ..model.weights import LoadedModel, load
 from ..probe.explain.explainers import fitting
 from ..probe.measure.predictions import classes_of, known_or_not
 from ..whole import write_text
-from .comparison import compare_explainers, file_of, markdown
+from .comparison import PICTURES, compare_explainers, file_of, markdown
 from .dataset import Pictures, read
 from .errors import TrainError, writing
 from .others import only, split_others
@@ -46,7 +46,8 @@ def evaluate(args: argparse.Namespace) -> None:
         every = "all" in args.explainers
         keys = fitting(loaded.card.config) if every else args.explainers
         folder = args.out or Path("runs") / f"explainers-{Path(args.evaluate).stem}"
-        result = compare_explainers(loaded, args.evaluate, test, keys, folder, args.pictures)
+        count = PICTURES if args.pictures is None else args.pictures
+        result = compare_explainers(loaded, args.evaluate, test, keys, folder, count)
         print(markdown(result))  # noqa: T201
         write_json(args.json, result)
         return
