@@ -6,13 +6,16 @@ import { test } from "node:test";
 import { createPenField } from "../../vitviz/viewer/stage/penfield.js";
 import { openPage } from "./page.js";
 
-test("over a field that was emptied the pen is up, until it is put down again", (context) => {
-  const { body } = openPage(context);
-  const field = createPenField(
+const pens = () =>
+  createPenField(
     { t: (key) => key },
     () => {},
     () => {},
   );
+
+test("over a field that was emptied the pen is up, until it is put down again", (context) => {
+  const { body } = openPage(context);
+  const field = pens();
   const { node, where } = field.build();
   body.append(node);
   const press = (key) => node.send("keydown", { key });
@@ -30,11 +33,7 @@ test("over a field that was emptied the pen is up, until it is put down again", 
 
 test("a field that is made anew during a stroke takes the next one", (context) => {
   const { body } = openPage(context);
-  const field = createPenField(
-    { t: (key) => key },
-    () => {},
-    () => {},
-  );
+  const field = pens();
   /** @param {any} node */
   const stroke = (node, pointerId) => {
     node.setPointerCapture = () => {};

@@ -267,13 +267,19 @@ test("a pause that comes while a run prepares itself holds, and a second wish to
   assert.equal(made[1].asked.filter((what) => what === "play").length, 1);
 });
 
-test("a step can be taken apart of a run that another one has set aside", async () => {
+/** A run that another one has set aside after 40 steps. */
+async function setAside() {
   const { made, runs, learns } = begun();
   await settled();
   learns(made[0], 40);
   const first = runs.current;
   runs.start({ ...USUAL, patch: 14 });
   await settled();
+  return { made, runs, first };
+}
+
+test("a step can be taken apart of a run that another one has set aside", async () => {
+  const { made, runs, first } = await setAside();
   runs.choose(first);
   assert.equal(first.learner, null);
   assert.deepEqual(await runs.apart(0), { loss: 1 });
@@ -281,12 +287,7 @@ test("a step can be taken apart of a run that another one has set aside", async 
 });
 
 test("a run that was replaced goes on where it was, and one from a file does not", async () => {
-  const { made, runs, learns } = begun();
-  await settled();
-  learns(made[0], 40);
-  const first = runs.current;
-  runs.start({ ...USUAL, patch: 14 });
-  await settled();
+  const { made, runs, first } = await setAside();
   runs.setPace(10);
   runs.choose(first);
   runs.play();

@@ -44,7 +44,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
   const set = new OwnSet();
   const spoken = { say: /** @type {import("./saying.js").Say} */ ((key) => key), language: "en", note: "" };
   const say = (key, values) => spoken.say(key, values);
-  const place = el("div", { class: "vv-own" });
+  const place = el("div", { class: "vv-own vv-form" });
   let works = /** @type {Awaited<ReturnType<typeof come>>} */ (null); // what the page runs, once the model has come
   let coming = /** @type {Promise<any>|null} */ (null);
   let parts = /** @type {any} */ (null);

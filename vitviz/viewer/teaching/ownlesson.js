@@ -74,7 +74,7 @@ export function createOwnLesson(app, linkTo, start) {
   });
   const root = el(
     "div",
-    { class: "vv-own-lesson" },
+    { class: "vv-own-lesson vv-form" },
     el("p", { class: "vv-note", text: t("ownHelp") }),
     el("label", {}, el("span", { text: t("ownTitle") }), title),
     steps,

@@ -167,7 +167,7 @@ export function pairFinding(app, { query, key }, { share, cut }) {
 }
 
 /**
- * The step at which the model comes to its answer; while that is unknown, the lead of the answer; or the
+ * The step from which on the classifier would read the answer; while that is unknown, the lead of the answer; or the
  * reason why there is none.
  * @param {import("../main.js").App} app
  * @param {import("../types.js").LensLine[]|null} lens
@@ -193,7 +193,7 @@ export function predictionsFinding(app, lens) {
     : "";
 }
 
-/** From which step on the answer is the last one. */
+/** From which step on the answer that would be read is the last one. */
 function settled(app, lens, final, name) {
   const { t } = app;
   const { depth } = app.source.manifest.model;
