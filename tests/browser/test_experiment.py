@@ -223,6 +223,12 @@ def test_an_experiment_and_explanations_are_those_of_python_to_five_digits(visit
             line = page.locator(f"{side} > .vv-under", has_text=f"row {row}, col {col}")
             expected_there = float(exact[grid.token(row, col)])
             assert number(line.inner_text()) == pytest.approx(expected_there, rel=6e-3, abs=1e-6)
+    # Where all layers are shown, those of the changed pass come, too.
+    seen.open_panel("Attention")
+    page.get_by_role("radio", name="all layers and heads").first.check()
+    everything = page.locator(".vv-everything:visible")
+    expect(everything).to_have_count(2)
+    expect(everything.filter(has_text="not yet fetched")).to_have_count(0)
 
 
 def test_tokens_come_from_any_photo_of_the_visitor(visit, pictures, ours) -> None:

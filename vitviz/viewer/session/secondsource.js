@@ -122,9 +122,9 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
       render();
       if (!store.failure && now.key !== OPERATED) fetchAll(store, layer);
     });
-    // The first look shows every layer, once the hand rests.
-    if (now.key === OPERATED && app.panel().plain && !app.bench.underWay() && store.get(layer))
-      fetchAll(store, layer);
+    // The first look and some panels show every layer, once the hand rests.
+    const every = app.panel().plain || (needs && app.panel().lights(app).length > 1);
+    if (now.key === OPERATED && every && !app.bench.underWay() && store.get(layer)) fetchAll(store, layer);
   }
 
   function fetchAll(store, layer) {

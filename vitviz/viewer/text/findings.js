@@ -167,7 +167,7 @@ export function pairFinding(app, { query, key }, { share, cut }) {
 }
 
 /**
- * The step from which on the classifier would read the answer; while that is unknown, the lead of the answer; or the
+ * The layer from which on the classifier would read the answer; while that is unknown, the lead of the answer; or the
  * reason why there is none.
  * @param {import("../main.js").App} app
  * @param {import("../types.js").LensLine[]|null} lens
@@ -193,15 +193,14 @@ export function predictionsFinding(app, lens) {
     : "";
 }
 
-/** From which step on the answer that would be read is the last one. */
+/** From which layer on the answer that would be read is the last one. */
 function settled(app, lens, final, name) {
   const { t } = app;
-  const { depth } = app.source.manifest.model;
-  let step = depth;
-  while (step > 0 && firstAfter(lens, step - 1) === final) step -= 1;
-  if (step === 0) return t("predictionsAtOnce", { name, depth });
-  const before = firstAfter(lens, step - 1);
-  const words = { name, depth, step: step + 1, before: step, other: before && labelName(before.label, app) };
+  let layer = app.source.manifest.model.depth;
+  while (layer > 0 && firstAfter(lens, layer - 1) === final) layer -= 1;
+  if (layer === 0) return t("predictionsAtOnce", { name });
+  const before = firstAfter(lens, layer - 1);
+  const words = { name, layer, before: layer - 1, other: before && labelName(before.label, app) };
   return t(before ? "predictionsSettled" : "predictionsFromNothing", words);
 }
 
