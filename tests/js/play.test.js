@@ -267,6 +267,32 @@ test("a pause that comes while a run prepares itself holds, and a second wish to
   assert.equal(made[1].asked.filter((what) => what === "play").length, 1);
 });
 
+test("a run is not taken for one before it that left no curve", async () => {
+  const { runs } = begun();
+  await settled();
+  const { number } = runs.current;
+  runs.start({ ...USUAL, positions: "none" }); // before Play: what a page wrote of the first is not of this one
+  assert.equal(runs.all.length, 1);
+  assert.notEqual(runs.current.number, number);
+});
+
+test("a run beside another one leaves that to be compared with, and has a colour of its own", async () => {
+  const { made, runs } = begun();
+  for (let seed = 1; seed < MOST_RUNS; seed++) {
+    made.at(-1).told({ state: "paused", step: 1, steps: 100, loss: 2, rate: 0, seconds: 1 });
+    runs.start({ ...USUAL, seed });
+    await settled();
+  }
+  made.at(-1).told({ state: "paused", step: 1, steps: 100, loss: 2, rate: 0, seconds: 1 });
+  const [oldest] = runs.all;
+  runs.choose(oldest);
+  runs.start({ ...oldest.settings, positions: "none" }, true);
+  await settled();
+  assert.ok(runs.all.includes(oldest));
+  assert.equal(runs.all.length, MOST_RUNS);
+  assert.equal(new Set(runs.all.map(({ colour }) => colour)).size, MOST_RUNS);
+});
+
 /** A run that another one has set aside after 40 steps. */
 async function setAside() {
   const { made, runs, learns } = begun();
@@ -407,7 +433,7 @@ test("few runs are kept, none that learns goes, and one that fails says why", as
     [3, 4, 5, 6, 7, 8],
   );
   // each has its colour
-  assert.equal(new Set(runs.all.map(({ number }) => number % MOST_RUNS)).size, MOST_RUNS);
+  assert.equal(new Set(runs.all.map(({ colour }) => colour)).size, MOST_RUNS);
   runs.current.learner.play = async () => {
     throw new Error("no room");
   };

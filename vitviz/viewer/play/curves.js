@@ -11,7 +11,7 @@ const MOST_POINTS = 150; // of a curve; more are averaged
  * @param {{label: string, axis: string, scale: import("../maths/lines.js").Scale,
  *   ticks: {value: number, text: string}[]}} of
  * @returns {{root: HTMLElement,
- *   render: (lines: {number: number, points: import("./runs.js").Point[], lit: boolean}[], steps: number,
+ *   render: (lines: {number: number, colour: number, points: import("./runs.js").Point[], lit: boolean}[], steps: number,
  *     ends: string[]) => void}}
  *   steps: the width of the plot; ends: what stands under its two ends
  */
@@ -65,7 +65,7 @@ export function createCurves({ label, axis, scale, ticks }) {
         node.remove();
         drawn.delete(number);
       }
-      for (const { number, points, lit } of lines) {
+      for (const { number, colour, points, lit } of lines) {
         const known = drawn.get(number) ?? {
           node: svg("polyline"),
           points: null,
@@ -74,7 +74,7 @@ export function createCurves({ label, axis, scale, ticks }) {
           lit: null,
         };
         if (known.lit !== lit) {
-          known.node.setAttribute("class", "vv-series vv-series-" + (number % 6) + (lit ? " vv-lit" : ""));
+          known.node.setAttribute("class", "vv-series vv-series-" + colour + (lit ? " vv-lit" : ""));
           // the selected run lies on top
           if (lit || !drawn.has(number)) paths[lit ? "append" : "prepend"](known.node);
         }

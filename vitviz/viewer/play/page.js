@@ -189,8 +189,7 @@ export function createPage({ say, digits, runs, fixed, on }) {
     setText(note, heard || (hidden ? say("hidden") : key ? say(key, { why: run.why }) : ""));
     renderRuns(run);
     const steps = Math.max(...runs.all.map((other) => other.steps));
-    const lines = (of_) =>
-      runs.all.map((other) => ({ number: other.number, points: of_(other), lit: other === run }));
+    const lines = (of_) => runs.all.map((other) => ({ ...other, points: of_(other), lit: other === run }));
     rights.render(
       lines((other) => other.rights),
       steps,
@@ -221,7 +220,7 @@ export function createPage({ say, digits, runs, fixed, on }) {
           "button",
           {
             type: "button",
-            class: "vv-play-run vv-series-" + (run.number % 6),
+            class: "vv-play-run vv-series-" + run.colour,
             onclick: () => runs.choose(run),
           },
           el("i", { "aria-hidden": "true" }),

@@ -12,8 +12,8 @@ const MOST_LEARNERS = 2;
  * can, unless it is paused before; "kept": has no learner any more, but `weights`, and `kept` to go on from
  * if it learned here. losses, rights: what was measured, by step, rights after the same steps in each run of
  * the same settings; right: the last that was. answers: of every test digit, (count x classes); number: tells
- * runs apart, and colours them; pace: steps a second; name: of a file.
- * @typedef {{number: number, settings: import("../learn/trainer.js").Settings, name: string|null,
+ * runs apart, also from those that are gone; colour: one of `MOST_RUNS`; pace: steps a second; name: of a file.
+ * @typedef {{number: number, colour: number, settings: import("../learn/trainer.js").Settings, name: string|null,
  *   state: "coming"|"ready"|"playing"|"paused"|"done"|"kept"|"failed",
  *   goes: boolean, step: number, steps: number, parameters: number, pace: number, losses: Point[], rights:
  *     Point[], right: number|null, answers: Float32Array|null,
@@ -39,6 +39,7 @@ export class Runs {
   /** Steps a second at most; null: as fast as it can. @type {number|null} */
   pace = null;
   #of;
+  #next = 0; // the number of the next run
 
   /**
    * Takes the runs of a snapshot over and goes on looking at the same one, if it has these settings; else a new
@@ -150,10 +151,17 @@ export class Runs {
 
   /** @param {Partial<Run>} parts @returns {Run} */
   #made(parts) {
-    const number = this.all.reduce((next, run) => Math.max(next, run.number + 1), 0);
+    // With another run beside, the one that is looked at stays to be compared with.
+    while (this.all.length >= MOST_RUNS)
+      this.#drop(
+        this.all.find((other) => other !== this.current && other.state !== "playing") ?? this.all[0],
+      );
+    const taken = this.all.map(({ colour }) => colour);
+    const free = Array.from({ length: MOST_RUNS }, (_, at) => at).find((at) => !taken.includes(at));
     /** @type {Run} */
     const run = {
-      number,
+      number: this.#next,
+      colour: free ?? 0,
       settings: USUAL,
       name: null,
       state: "coming",
@@ -173,10 +181,9 @@ export class Runs {
       begun: Promise.resolve(),
       ...parts,
     };
+    this.#next = Math.max(this.#next, run.number + 1);
     this.current = run;
     this.all.push(run);
-    while (this.all.length > MOST_RUNS)
-      this.#drop(this.all.find((other) => other !== run && other.state !== "playing") ?? this.all[0]);
     this.#of.changed(run);
     return run;
   }
