@@ -252,15 +252,15 @@ test("predictions say when the answer was settled, and before that is known how 
   };
   const last = [3, 0, 0]; // e^3 times as likely as each of the others
   const settled = { logits: last, lens: [[5, 0, 0], [0, 2, 0], [0, 0, 1], last] };
-  assert.equal(say(settled), "After layer 2 it would still say “cow”; from layer 3 on, “cat”.");
+  assert.equal(say(settled), "After 3 of its 4 steps it would still say “cow”; once 4 are done, “cat”.");
   assert.equal(say(settled, null), "“cat” is 20.1 times as likely to it as the next answer, “dog”.");
   assert.equal(
     say({ ...settled, lens: [[1, 0, 0], last] }),
-    "After layer 0 it would already say “cat”, and after every later layer.",
+    "After the first of its 2 steps it would already say “cat”, and after every later one.",
   );
   assert.equal(
     say({ ...settled, lens: [[0, 0, 0], last] }),
-    "After layer 0 no answer would be ahead; from layer 1 on, “cat” is.",
+    "After 1 of its 2 steps no answer would be ahead; once 2 are done, “cat” is.",
   );
   assert.match(say({ logits: [0.1, 0, 0] }), /^The best guess is cat with 35.6%/);
   assert.match(say({ logits: last, model: { threshold: 9 } }), /^This picture scores below/);
@@ -272,7 +272,7 @@ test("predictions say when the answer was settled, and before that is known how 
   assert.equal(say({ logits: [2], labels: ["cat"] }), "", "there is no other answer");
   assert.match(
     say({ ...settled, language: "ko" }),
-    /^레이어 2 다음의 답은 “cow”, 레이어 3 다음부터의 답은 “cat”/,
+    /^4단계 가운데 3단계를 마쳤을 때의 답은 “cow”, 4단계를 마친 뒤의 답은 “cat”/,
   );
 });
 

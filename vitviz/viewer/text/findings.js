@@ -167,8 +167,8 @@ export function pairFinding(app, { query, key }, { share, cut }) {
 }
 
 /**
- * The layer from which on the classifier would read the answer; while that is unknown, the lead of the answer; or the
- * reason why there is none.
+ * The steps after which the classifier would read the answer; while that is unknown, the lead of the answer;
+ * or the reason why there is none.
  * @param {import("../main.js").App} app
  * @param {import("../types.js").LensLine[]|null} lens
  */
@@ -193,15 +193,16 @@ export function predictionsFinding(app, lens) {
     : "";
 }
 
-/** From which layer on the answer that would be read is the last one. */
+/** After how many steps the answer that would be read is the last one. */
 function settled(app, lens, final, name) {
   const { t } = app;
-  let layer = app.source.manifest.model.depth;
-  while (layer > 0 && firstAfter(lens, layer - 1) === final) layer -= 1;
-  if (layer === 0) return t("predictionsAtOnce", { name });
-  const before = firstAfter(lens, layer - 1);
-  const words = { name, layer, before: layer - 1, other: before && labelName(before.label, app) };
-  return t(before ? "predictionsSettled" : "predictionsFromNothing", words);
+  const { depth } = app.source.manifest.model;
+  let before = depth; // the steps after which it is another one
+  while (before > 0 && firstAfter(lens, before - 1) === final) before -= 1;
+  if (before === 0) return t("predictionsAtOnce", { name, depth });
+  const other = firstAfter(lens, before - 1);
+  const words = { name, depth, before, step: before + 1, other: other && labelName(other.label, app) };
+  return t(other ? "predictionsSettled" : "predictionsFromNothing", words);
 }
 
 /**
