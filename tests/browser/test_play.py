@@ -189,9 +189,16 @@ def test_what_it_learned_opens_in_the_viewer_and_in_python(visit, tmp_path) -> N
     playing(page)
     right_is_above(page, 30)
     pause(page)
+    inside, looks = page.locator(".vv-play-inside"), page.get_by_role("img", name="Where CLS looks")
+    inside.scroll_into_view_if_needed()
+    looks.wait_for()
+    for subject in ("your own signs", "handwritten digits"):
+        page.get_by_role("radio", name=subject).click()
+    inside.scroll_into_view_if_needed()
+    looks.wait_for()  # what was seen inside is there again
     page.locator(".vv-play-guess").nth(4).click()
-    page.locator(".vv-play-inside").scroll_into_view_if_needed()
-    page.get_by_role("img", name="Where CLS looks").wait_for()
+    inside.scroll_into_view_if_needed()
+    looks.wait_for()
     with page.expect_download() as coming:
         page.get_by_role("button", name="Save the model").click()
     assert re.fullmatch(r"playground-patch_14-\d+\.safetensors", coming.value.suggested_filename)

@@ -34,7 +34,8 @@ export function createCarrying(runs, digits, adopt) {
     0,
   ];
   const looker = () => (looking ??= createLooking());
-  return { look, show, save, load, stop: () => looking?.stop() };
+  const forget = () => (last = "");
+  return { look, forget, show, save, load, stop: () => looking?.stop() };
 
   /**
    * A pass of the model of a run for the panel "inside", at most every few seconds while the run learns. null

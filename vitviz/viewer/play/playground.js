@@ -170,6 +170,7 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
     say = sayingIn(dialog.lang, { signs: SIGNS, own: OWN }[subject]);
     dialog.setAttribute("aria-label", say("title"));
     const current = lot();
+    current?.carrying.forget(); // what was seen inside is to be drawn in the new page, too
     page =
       current &&
       createPage({
