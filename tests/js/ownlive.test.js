@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { createOwn } from "../../vitviz/viewer/play/own.js";
 import { createCheat } from "../../vitviz/viewer/play/owncheat.js";
 import { createOwnLive } from "../../vitviz/viewer/play/ownlive.js";
 import { createTrunks } from "../../vitviz/viewer/play/owntrunks.js";
@@ -156,4 +157,60 @@ test("the comparison of trunks runs once, however often it is pressed", async (c
   press.click();
   await settled(50);
   assert.equal(read, once);
+});
+
+test("every picture that is tried is told to screen readers, and none without a model", async (context) => {
+  const { body } = openPage(context);
+  const things = [{ name: "cup" }, { name: "pen" }];
+  let found = /** @type {any} */ ({ things, threshold: null, none: undefined });
+  const model = {
+    found: () => found,
+    answer: async ([first]) => found && { shares: first ? [0.9, 0.1] : [0.1, 0.9], of: found },
+  };
+  const live = createOwnLive(
+    /** @type {any} */ ({
+      trunk: { template, known: { facts: { preprocess: {} } }, tools: {} },
+      model,
+      nameOf: ({ name }) => name,
+      changed() {},
+    }),
+  );
+  body.append(live.build(say, "en", () => {}));
+  const heard = () => body.querySelector(".vv-live").textContent;
+  const told = [];
+  for (const first of [1, 0]) {
+    live.try({ pixels: new Uint8Array(48).fill(first), file: null });
+    await settled();
+    told.push(heard());
+  }
+  assert.deepEqual(told, ["cup", "pen"]);
+  found = null;
+  live.again();
+  assert.equal(heard(), "");
+});
+
+test("a thing that is taken away leaves the focus to the next one", async (context) => {
+  const { body, button } = openPage(context);
+  const failures = heardOf(context); // of the engine, which has no model
+  Object.assign(globalThis, { sessionStorage: { getItem: () => null, removeItem() {} } });
+  context.after(() => delete globalThis.sessionStorage);
+  const named = { model: { ...template.model, title: "photos", words: {}, key: { name: "photos" } } };
+  const trunk = {
+    template: named,
+    known: { described: { config: {}, preprocess: {} }, tensors: {}, facts: {} },
+    tools: {},
+  };
+  const own = createOwn(
+    /** @type {any} */ ({ trunk: async () => trunk, picture: async () => null, close() {} }),
+  );
+  body.append(own.root);
+  own.build(say, "en");
+  while (failures.length === 0) await settled();
+  const gone = () => body.querySelectorAll("button").filter(({ textContent }) => textContent === "✕");
+  button(say("ownMore")).click();
+  const [first, second] = gone();
+  first.focus();
+  first.click();
+  assert.deepEqual([gone().includes(first), globalThis.document.activeElement], [false, second]);
+  own.destroy();
 });

@@ -29,3 +29,21 @@ test("a click alone takes one picture, and only the main button of a pointer hol
   assert.ok(hold.send("keyup", { key: "Enter" }).defaultPrevented);
   assert.equal(shot, 3);
 });
+
+test("the last picture of none of them leaves the focus in its row", (context) => {
+  const { body, button } = openPage(context);
+  const [set, say] = [new OwnSet(), sayingIn("en")];
+  set.others();
+  const thing = set.none;
+  const picture = { pixels: new Uint8Array(48), group: 1, file: null };
+  thing.pictures.push(/** @type {any} */ (picture));
+  const on = /** @type {any} */ ({ drop: () => thing.pictures.pop(), choose() {} });
+  const row = createRow({ thing, set, say, image: { height: 4, width: 4, channels: 3 }, on });
+  body.append(row.root);
+  const now = { name: say("ownNone"), place: 1, films: false };
+  row.render(now);
+  body.querySelector(".vv-signs-drawing").focus();
+  body.querySelector(".vv-signs-drawing").click();
+  row.render(now);
+  assert.equal(globalThis.document.activeElement, button(say("ownFiles")));
+});

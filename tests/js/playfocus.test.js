@@ -7,7 +7,7 @@ import { createPlayground } from "../../vitviz/viewer/play/playground.js";
 import { createSigning } from "../../vitviz/viewer/play/signing.js";
 import { fileOf } from "../../vitviz/viewer/play/signs.js";
 import { sayingIn } from "../../vitviz/viewer/play/saying.js";
-import { openPage } from "./page.js";
+import { openPage, settled } from "./page.js";
 import { storageOf } from "./fixture.js";
 
 beforeEach(() => {
@@ -107,4 +107,33 @@ test("a sign and a kind that were taken away come back by undo, where there is r
   undo.click();
   assert.deepEqual(names(), ["A", "B", "C", "D"]);
   assert.deepEqual(JSON.parse(stored()).kinds.slice(0, 3), JSON.parse(before).kinds);
+});
+
+test("files of drawings are added where they are dropped, and what holds none is refused", async (context) => {
+  const { body } = openPage(context);
+  const drawn = (name) => [{ name, drawings: [[{ width: 0.1, points: [[0.5, 0.5]] }]] }];
+  const dropped = (name, text) => new File([text], name);
+  const playground = createPlayground(
+    /** @type {any} */ ({ element: body, address: null, fetchDigits: () => new Promise(() => {}) }),
+  );
+  playground.open();
+  const subject = body.querySelectorAll(".vv-play-subject input")[1];
+  const drop = async (...files) => {
+    const event = { dataTransfer: { files, types: ["Files"] } };
+    body.querySelector("dialog").send("drop", event);
+    await settled(20);
+  };
+  await drop(dropped("signs.json", fileOf(drawn("cup")))); // digits are learned, which have no drawings
+  subject.send("change");
+  const names = () =>
+    JSON.parse(globalThis.sessionStorage.getItem("vitviz-signs")).kinds.map(({ name }) => name);
+  await drop(dropped("signs.json", fileOf(drawn("cup"))), dropped("others.json", fileOf(drawn("pen"))));
+  assert.deepEqual(names(), ["cup", "pen"]);
+  const before = names();
+  await drop(dropped("model.safetensors", "none")); // no model learns yet, which could be another one
+  assert.deepEqual(names(), before);
+  const signing = createSigning({ learn() {}, request() {} });
+  body.append(signing.build(sayingIn("en", "signs")));
+  await signing.take([dropped("model.safetensors", "none")]);
+  assert.match(body.querySelector(".vv-play-note").textContent, /holds no drawings/);
 });

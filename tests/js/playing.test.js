@@ -132,3 +132,17 @@ test("a link to the playground opens it by the way that says when it does not co
     assert.equal(opened.length, times);
   }
 });
+
+test("the weights of the last six models that were taught are kept", async () => {
+  const weights = { photos: new ArrayBuffer(1) };
+  const { playing, around } = page({ weights });
+  await playing.open();
+  for (let at = 1; at <= 8; at++)
+    await around.place.adopt({
+      template: { model: { key: { name: "own-" + at } } },
+      buffer: new ArrayBuffer(at),
+      photo: { file: file("cup.jpg"), name: "cup" },
+    });
+  const kept = [3, 4, 5, 6, 7, 8].map((at) => "own-" + at);
+  assert.deepEqual(Object.keys(weights), ["photos", ...kept]);
+});

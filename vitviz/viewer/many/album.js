@@ -22,8 +22,9 @@ export const meanOf = (values) =>
 /**
  * A picture of the album. Its pixels come from `file` (of a visitor) or from the example `key`. told: the
  * reason why it is broken. What was found: `results` of the model, `distance` (L * H) of its heads in pixels,
- * `map` (P) of where CLS looks in the last layer, or all tokens where there is none, sums to 1.
- * @typedef {{name: string, file?: File, key?: string,
+ * `map` (P) of where CLS looks in the last layer, or all tokens where there is none, sums to 1. names: of an
+ * example, by language.
+ * @typedef {{name: string, names?: Record<string, string>, file?: File, key?: string,
  *   manifest?: () => Promise<import("../types.js").Manifest>, state: "waiting"|"done"|"broken",
  *   told?: {key: string, values: any},
  *   picture?: Uint8Array, results?: import("../maths/predictions.js").Results, distance?: Float32Array,

@@ -46,6 +46,7 @@ export function createMany(app, runner) {
       { runner, changed() {} },
     );
   const album = app.album;
+  for (const item of album.items()) item.name = item.names?.[app.language] ?? item.name;
   const named = model.head === "classes";
   let [sorted, failed, adding] = ["order", false, false];
   const tiles = /** @type {Map<import("./album.js").Item, HTMLElement>} */ (new Map());
@@ -148,6 +149,7 @@ export function createMany(app, runner) {
       fresh.map(({ key, name, names }) => ({
         key,
         name: names?.[app.language] ?? name,
+        names,
         manifest: () => manifestOf(key),
       })),
     ).finally(() => {

@@ -1,7 +1,7 @@
 /** Own: the page on which a visitor teaches a trained model things of their own. */
 
 import { download } from "../parts/download.js";
-import { el, setText } from "../parts/dom.js";
+import { el, keepFocus, setText } from "../parts/dom.js";
 import { fileField } from "../parts/drops.js";
 import { allow, button } from "../parts/widgets.js";
 import { createCheat } from "./owncheat.js";
@@ -228,8 +228,11 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
         }),
     );
     const roots = parts.rows.map(({ root }) => root);
-    if (roots.some((root, at) => list.children[at] !== root) || list.children.length !== roots.length)
+    if (roots.some((root, at) => list.children[at] !== root) || list.children.length !== roots.length) {
+      const again = keepFocus(list); // ✕ of the thing that was taken away had it
       list.replaceChildren(...roots);
+      again(roots.at(-1).querySelector("button"));
+    }
     parts.rows.forEach((row, at) => row.render({ name: names()[at], place: at + 1, films: live.isOn() }));
     allow(more, set.named < MOST_THINGS);
     allow(parts.others, !set.none);

@@ -10,7 +10,7 @@ import { createShutter, createStream } from "../stage/stream.js";
 import { answerRows } from "./answerrows.js";
 import { thumbnailOf } from "./thumbnails.js";
 
-const TELL_MS = 2000; // pause between two answers for screen readers
+const TELL_MS = 2000; // pause between two answers to the camera for screen readers
 
 /**
  * @param {{trunk: import("./ownmodel.js").Trunk, model: ReturnType<typeof import("./ownmodel.js").createOwnModel>,
@@ -139,7 +139,7 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
   }
 
   function forget() {
-    for (const node of [word, why, answers]) node.replaceChildren();
+    for (const node of [word, why, answers, heard]) node.replaceChildren();
   }
 
   /** Answers the picture that stands still, whose head may be another one by now. */
@@ -167,7 +167,7 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
     answers.replaceChildren(
       ...answerRows(of.things.map((thing, at) => ({ name: nameOf(thing), share: shares[at] }))),
     );
-    if (performance.now() < toldAt + TELL_MS) return;
+    if (stream.isOn() && performance.now() < toldAt + TELL_MS) return;
     toldAt = performance.now();
     setText(heard, word.textContent);
   }

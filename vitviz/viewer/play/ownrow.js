@@ -63,7 +63,7 @@ export function createRow({ thing, set, say, image, on }) {
       for (const [picture, node] of thumbnails) {
         if (thing.pictures.includes(picture)) continue;
         if (node === document.activeElement)
-          /** @type {any} */ (node.nextElementSibling ?? node.previousElementSibling ?? name).focus();
+          /** @type {any} */ (node.nextElementSibling ?? node.previousElementSibling ?? files).focus();
         node.remove();
         thumbnails.delete(picture);
       }

@@ -64,7 +64,13 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
   let subject = /** @type {Subject} */ ("digits");
   const [lot, take] = [
     () => lots[subject],
-    (/** @type {Iterable<File>} */ files) => load([...files], lot(), say, page?.hear),
+    (/** @type {Iterable<File>} */ files) => {
+      const some = [...files];
+      const isDrawings = ({ name }) => !lot() || name.endsWith(".json");
+      return subject === SIGNS && some.some(isDrawings)
+        ? signing.take(some.filter(isDrawings))
+        : load(some, lot(), say, page?.hear);
+    },
   ];
   let [say, page, signing] =
     /** @type {[import("./saying.js").Say, any, ReturnType<typeof createSigning>|null]} */ ([

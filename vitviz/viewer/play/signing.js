@@ -50,6 +50,11 @@ export function createSigning({ learn, request }) {
     build,
     /** The picture in the field, with a number of its own; null if the field is empty. */
     picture: () => shown && { number: asks, pixels: shown },
+    /** Adds the drawings of files, up to the first that holds none. @param {File[]} files */
+    take: (files) =>
+      trying(async () => {
+        for (const file of files) await kinds.load(file);
+      }),
     /**
      * Shows the answer of the model to the field; null removes the rows.
      * @param {{name: string, share: number}[]|null} found  of each kind

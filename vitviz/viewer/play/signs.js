@@ -18,7 +18,7 @@ export const MOST_KINDS = 4;
 export const WANTED = 8;
 export const MOST_DRAWINGS = 64;
 export const LONGEST_NAME = 20;
-export const MOST_BYTES = 2 ** 20; // of a file
+export const MOST_BYTES = 4 * 2 ** 20; // of a file: 256 drawings of 16 kB, ten times what a hand draws
 const [MOST_STROKES, MOST_POINTS] = [40, 400]; // of a drawing in a file
 const PENS = { least: 0.01, most: 0.3 };
 

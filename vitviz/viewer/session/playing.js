@@ -9,6 +9,7 @@ import { createTaughtRow } from "./taughtrow.js";
 
 const POOLS = ["token", "avg", "token_avg"]; // one vector for a picture, that a head reads
 const LOOK_MS = 100; // between two looks whether the first analysis has come
+const MOST_ADOPTED = 6; // whose weights are kept, as engines are; one can stand beside its successors
 
 /** @typedef {import("../types.js").Host} Host */
 
@@ -38,6 +39,7 @@ export function createPlaying(app, host, show) {
   let ours = /** @type {import("../types.js").Manifest|null} */ (null);
   let given = /** @type {import("../types.js").PhotoFile|null} */ (null); // the photo that was shown to it last
   let taught = /** @type {import("./taughtrow.js").TaughtPicture[]} */ ([]);
+  const adoptedNames = /** @type {string[]} */ ([]);
   const isOurs = () => ours !== null && app.source?.manifest.template === ours;
   const nameToHost = createNaming(app, adopted);
   const row = createTaughtRow(app, async (picture) => {
@@ -112,6 +114,8 @@ export function createPlaying(app, host, show) {
   /** Shows a model that has learned here, as any other. @param {Adopted} adopted */
   async function adopt({ template, buffer, photo, pictures = [], all = false }) {
     weights[template.model.key.name] = buffer;
+    adoptedNames.push(template.model.key.name);
+    if (adoptedNames.length > MOST_ADOPTED) delete weights[adoptedNames.shift()];
     [ours, taught] = [template, pictures];
     if (all && !app.taste.all) {
       app.prefer({ all });
