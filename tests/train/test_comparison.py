@@ -125,6 +125,15 @@ def test_all_explainers_are_those_that_the_model_has(tmp_path, monkeypatch) -> N
     assert {*table} == {*EXPLAINERS} - {"attention_norm"}
 
 
+def test_fewer_than_no_pictures_are_refused(tmp_path, monkeypatch, capsys) -> None:
+    path, some = save_tiny(tmp_path, "cls"), pictures()
+    monkeypatch.setattr("vitviz.train.measure.read", lambda *_, **__: some)
+    options = ["--evaluate", str(path), "--data", "some", "--explainers", "centre"]
+    assert main([*options, "--pictures", "-3", "--out", str(tmp_path / "out")]) == 1
+    assert "--pictures must be 0 (all of them) or more, got -3" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_explainer_that_does_not_fit_is_refused_before_a_folder_is_made(tmp_path) -> None:
     loaded, out = load(str(save_between(tmp_path))), tmp_path / "out"
     with pytest.raises(TrainError, match=r"norm does not fit .*; it has attention, rollout"):

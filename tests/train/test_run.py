@@ -463,6 +463,28 @@ def test_an_option_for_measuring_is_not_passed_over_in_a_training(tmp_path, caps
     assert not (tmp_path / "out").exists()
 
 
+def test_an_option_for_a_training_is_not_passed_over_in_measuring(capsys):
+    for words in (["--epochs", "2"], ["--image-size", "8"], ["--resume"], ["--film", "x.png"]):
+        assert main(["--evaluate", "mnist", "--data", "digits", *words]) == 1
+        assert f"{words[0]}: only for a training" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(pack, capsys):
+    assert main(["--data", str(pack), "--out", "x" * 300, *SMALL]) == 1
+    assert f"{'x' * 300} could not be written: File name too long" in capsys.readouterr().err
+
+
+def test_a_second_run_is_kept_out_of_a_folder_while_the_first_goes_on(tmp_path):
+    """Both wrote one log, and the state of the slower one stood at the end."""
+    short = PLAIN.changed({"epochs": 1})
+    with checkpoint.held(tmp_path):
+        with pytest.raises(TrainError, match="another run writes into"):
+            train(short, PICTURES, TEST, tmp_path)
+        assert not [*tmp_path.iterdir()]
+    train(short, PICTURES, TEST, tmp_path)
+    assert log_of(tmp_path)[-1]["event"] == "end"
+
+
 def test_a_finished_run_is_not_overwritten(pack, tmp_path, capsys):
     words = ["--data", str(pack), "--out", str(tmp_path / "out"), *SMALL, "--epochs", "0.5"]
     assert main(words) == 0

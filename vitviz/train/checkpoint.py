@@ -3,6 +3,8 @@
 import os
 import pickle
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,6 +13,11 @@ from torch import nn
 
 from ..whole import writes_whole
 from .errors import TrainError, writing
+
+try:
+    import fcntl
+except ImportError:  # Windows: see `held`
+    fcntl = None  # type: ignore[assignment]  # a checker on Linux knows the module alone
 
 STATE = "state.pt"
 HIGH = "state-high.pt"  # the state before the learning rate falls, from which a longer run goes on
@@ -39,6 +46,31 @@ def save_state(
         _save(state, file)
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep every other run out of a folder. Raises `TrainError` if one is in there.
+
+    Where the system has no locks (Windows, some folders in a network), nobody is kept out.
+    """
+    if fcntl is None:
+        yield
+        return
+    with writing(folder):
+        handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TrainError(
+                f"another run writes into {folder}: wait for its end, or choose another --out"
+            ) from None
+        except OSError:
+            pass  # there are no locks
+        yield
+    finally:
+        os.close(handle)
 
 
 def _save(state: dict[str, Any], file: IO[bytes]) -> None:

@@ -21,6 +21,7 @@ from ..model.menu import FILM_SUFFIX
 from ..model.weights import save_checkpoint
 from ..probe.explain.explainers import EXPLAINERS
 from ..whole import writes_whole
+from .checkpoint import STATE
 from .comparison import PICTURES
 from .dataset import TORCHVISION, Pictures, read
 from .errors import TrainError, writing
@@ -84,6 +85,11 @@ def main(argv: list[str] | None = None) -> int:
 
 def _do(args: argparse.Namespace) -> None:
     if args.evaluate is not None:
+        ours = {field.name for field in fields(Recipe)} - {"unseen", "seed"}  # see `unseen_by`
+        training = {name for name in ("film", "resume") if getattr(args, name)}
+        if ignored := sorted(ours - {"name", "data", "others"} & vars(args).keys() | training):
+            named = ", ".join(f"--{name.replace('_', '-')}" for name in ignored)
+            raise TrainError(f"{named}: only for a training, not with --evaluate")
         evaluate(args)
         return
     measuring = ("json", "photographs", "calibrate", "explainers", "pictures")
@@ -257,7 +263,9 @@ def train_and_save(args: argparse.Namespace) -> Path:
     """Train, and write OUT/NAME.safetensors."""
     recipe = chosen_recipe(args)
     folder = args.out or Path("runs") / recipe.name
-    if (folder / "state.pt").exists() and not args.resume:
+    with writing(folder):  # its name may be too long, or its folder somebody else's
+        begun = (folder / STATE).exists()
+    if begun and not args.resume:
         raise TrainError(
             f"{folder} already holds a run: add --resume to go on, or choose another --out"
         )

@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import torch
 from ..model.vit import ViT
 from ..probe.measure.predictions import known_or_not
 from ..stopping import ENDING
-from .checkpoint import HIGH, read_state
+from .checkpoint import HIGH, held, read_state
 from .dataset import Pictures
 from .errors import TrainError, writing
 from .filming import FILM, Camera, cast
@@ -94,7 +94,11 @@ def train(
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     devices = range(torch.cuda.device_count())  # torch warns about several unless they are named
-    with torch.random.fork_rng(devices), processes() as us:
+    with (
+        torch.random.fork_rng(devices),
+        processes() as us,
+        held(folder) if us.first else nullcontext(),
+    ):
         with stop_signals(us.size) as stop:
             run = Run(recipe, pictures, device, us, others)
             # Read before a teacher works for hours: what cannot be read ends the run here.

@@ -47,6 +47,8 @@ def evaluate(args: argparse.Namespace) -> None:
         keys = fitting(loaded.card.config) if every else args.explainers
         folder = args.out or Path("runs") / f"explainers-{Path(args.evaluate).stem}"
         count = PICTURES if args.pictures is None else args.pictures
+        if count < 0:
+            raise TrainError(f"--pictures must be 0 (all of them) or more, got {count}")
         result = compare_explainers(loaded, args.evaluate, test, keys, folder, count)
         print(markdown(result))  # noqa: T201
         write_json(args.json, result)

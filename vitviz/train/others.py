@@ -48,10 +48,19 @@ def split_others(train: Pictures, test: Pictures, unseen: int, seed: int) -> Oth
 
 
 def only(pictures: Pictures, classes: Tensor) -> Pictures:
-    """The pictures of these classes, renumbered 0, 1, ... in the given order."""
+    """The pictures of these classes, renumbered 0, 1, ... in the given order.
+
+    Raises `TrainError` if there are none.
+    """
     new = torch.full((len(pictures.labels),), -1)
     new[classes] = torch.arange(len(classes))
     chosen = (new[pictures.targets] >= 0).nonzero().view(-1)
+    if not len(chosen):
+        names = ", ".join(pictures.labels[i] for i in classes[:5].tolist())
+        raise TrainError(
+            f"{pictures.name} has no picture of {names} to train on, or none to test with; a "
+            "folder without val/ keeps one in ten of a class for the test"
+        )
     some = pictures.take(chosen)
     return Pictures(
         name=some.name,
