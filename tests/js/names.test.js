@@ -46,3 +46,15 @@ test("a model of such a name has no weights, no title in other languages and no 
     assert.equal(stepName(name, translator("en")), name);
   }
 });
+
+test("a model whose weights were let go is still run by the engine that holds them", async () => {
+  const weights = { "own-1": new ArrayBuffer(1) };
+  const model = /** @type {any} */ ({ key: { name: "own-1", untrained: false, image_size: null } });
+  const started = async () => ({ engine: { stop() {} }, known: { facts: { unknown: [], simd: true } } });
+  const host = /** @type {any} */ ({ weights, running: async () => ({ started }), mayBeSlow: true });
+  const models = createLocalModels(host, () => {});
+  const prepared = models.prepare(model);
+  await prepared?.ready;
+  delete weights["own-1"];
+  assert.deepEqual([prepared?.state, models.has(model), models.prepare(model)], ["here", true, prepared]);
+});

@@ -178,12 +178,13 @@ test("every picture that is tried is told to screen readers, and none without a 
   body.append(live.build(say, "en", () => {}));
   const heard = () => body.querySelector(".vv-live").textContent;
   const told = [];
-  for (const first of [1, 0]) {
+  for (const first of [1, 0, 0]) {
     live.try({ pixels: new Uint8Array(48).fill(first), file: null });
+    told.push(heard()); // emptied, so that the same answer is heard anew
     await settled();
     told.push(heard());
   }
-  assert.deepEqual(told, ["cup", "pen"]);
+  assert.deepEqual(told, ["", "cup", "", "pen", "", "pen"]);
   found = null;
   live.again();
   assert.equal(heard(), "");
@@ -212,5 +213,12 @@ test("a thing that is taken away leaves the focus to the next one", async (conte
   first.focus();
   first.click();
   assert.deepEqual([gone().includes(first), globalThis.document.activeElement], [false, second]);
+  const last = gone().at(-1);
+  button(say("ownMore")).click();
+  const lower = gone().at(-1);
+  lower.focus();
+  lower.click(); // there is no next one
+  const focused = globalThis.document.activeElement;
+  assert.ok(last.parentElement.contains(focused) && !focused.hidden && focused.tag === "button");
   own.destroy();
 });

@@ -216,6 +216,10 @@ class Fake {
     return { left: 0, top: 0, width: 100, height: 100 };
   }
 
+  toBlob(done) {
+    done(new Blob([]));
+  }
+
   getContext() {
     return pencil();
   }

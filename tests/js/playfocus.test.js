@@ -123,17 +123,24 @@ test("files of drawings are added where they are dropped, and what holds none is
     body.querySelector("dialog").send("drop", event);
     await settled(20);
   };
-  await drop(dropped("signs.json", fileOf(drawn("cup")))); // digits are learned, which have no drawings
+  await drop(dropped("signs.json", fileOf(drawn("cat")))); // digits are learned, which have no drawings
   subject.send("change");
   const names = () =>
     JSON.parse(globalThis.sessionStorage.getItem("vitviz-signs")).kinds.map(({ name }) => name);
-  await drop(dropped("signs.json", fileOf(drawn("cup"))), dropped("others.json", fileOf(drawn("pen"))));
+  await drop(dropped("signs.json", fileOf(drawn("cup"))), dropped("OTHERS.JSON", fileOf(drawn("pen"))));
+  for (let wait = 0; wait < 200 && names().join() !== "cup,pen"; wait++) await settled(20);
   assert.deepEqual(names(), ["cup", "pen"]);
   const before = names();
   await drop(dropped("model.safetensors", "none")); // no model learns yet, which could be another one
   assert.deepEqual(names(), before);
   const signing = createSigning({ learn() {}, request() {} });
-  body.append(signing.build(sayingIn("en", "signs")));
-  await signing.take([dropped("model.safetensors", "none")]);
-  assert.match(body.querySelector(".vv-play-note").textContent, /holds no drawings/);
+  await signing.take([dropped("model.safetensors", "none")]); // while the page is still on its way
+  const said = () => body.querySelector(".vv-play-note").textContent;
+  for (const language of ["en", "ko"]) {
+    body.replaceChildren(signing.build(sayingIn(language, "signs")));
+    assert.equal(said(), sayingIn(language)("signsNone"));
+  }
+  const slow = dropped("a.json", fileOf(drawn("bow")));
+  await Promise.all([signing.take([slow]), signing.take([dropped("b.json", fileOf(drawn("bee")))])]);
+  assert.deepEqual(names().slice(-2).sort(), ["bee", "bow"]);
 });

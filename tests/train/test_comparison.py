@@ -13,6 +13,7 @@ from vitviz import EXPLAINERS, load
 from vitviz.model.weights import WEIGHTS_DIR
 from vitviz.probe.explain.fairness import removal
 from vitviz.train import comparison
+from vitviz.train.checkpoint import held
 from vitviz.train.command import main
 from vitviz.train.comparison import (
     RECORDS,
@@ -123,6 +124,14 @@ def test_all_explainers_are_those_that_the_model_has(tmp_path, monkeypatch) -> N
     assert main(options) == 0
     table = json.loads((tmp_path / "out" / "table.json").read_text("utf-8"))["table"]
     assert {*table} == {*EXPLAINERS} - {"attention_norm"}
+
+
+def test_a_second_comparison_is_kept_out_of_a_folder(tmp_path) -> None:
+    """Both wrote their rows into one file: pictures were counted twice, and others left out."""
+    pytest.importorskip("fcntl")
+    with held(tmp_path), pytest.raises(TrainError, match="another run writes into"):
+        compare_explainers(tiny("cls"), "tiny", pictures(), ["rollout"], tmp_path, quiet=True)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_fewer_than_no_pictures_are_refused(tmp_path, monkeypatch, capsys) -> None:

@@ -81,12 +81,15 @@ def test_others_must_be_left_on_both_sides(unseen):
 
 
 def test_kinds_without_a_picture_to_test_with_are_named():
-    """A folder without val/ keeps none of a class of nine pictures or fewer for the test."""
+    """A folder without val/ keeps none of a class of nine pictures for the test."""
     whole = four_kinds(8)
     out = split_others(whole, whole, 1, seed=0).unseen.labels[0]
     rest = whole.take((whole.targets != NAMES.index(out)).nonzero().view(-1))
-    with pytest.raises(TrainError, match=f"sides has no picture of {out} to train on, or none to"):
+    with pytest.raises(TrainError, match=f"no test picture of sides shows {out}"):
         split_others(whole, rest, 1, seed=0)
+    taught = whole.take((whole.targets == NAMES.index(out)).nonzero().view(-1))
+    with pytest.raises(TrainError, match="no training picture of sides shows"):
+        split_others(taught, whole, 1, seed=0)
 
 
 def test_both_parts_of_the_others_name_the_same_classes():

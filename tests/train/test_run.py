@@ -464,18 +464,32 @@ def test_an_option_for_measuring_is_not_passed_over_in_a_training(tmp_path, caps
 
 
 def test_an_option_for_a_training_is_not_passed_over_in_measuring(capsys):
-    for words in (["--epochs", "2"], ["--image-size", "8"], ["--resume"], ["--film", "x.png"]):
+    for words in (
+        ["--epochs", "2"], ["--flip", "no"], ["--warmup", "0"], ["--recipe", "mnist"],
+        ["--save-every", "0"], ["--resume"], ["--film", "x.png"],
+    ):  # fmt: skip
         assert main(["--evaluate", "mnist", "--data", "digits", *words]) == 1
         assert f"{words[0]}: only for a training" in capsys.readouterr().err
+    for words, partner in (
+        (["--out", "x"], "--explainers"),
+        (["--pictures", "0"], "--explainers"),
+        (["--unseen", "1"], "--others"),
+        (["--seed", "0"], "--others"),
+    ):
+        assert main(["--evaluate", "mnist", "--data", "digits", *words]) == 1
+        assert f"{words[0]}: only with {partner}, or for a training" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(pack, capsys):
     assert main(["--data", str(pack), "--out", "x" * 300, *SMALL]) == 1
-    assert f"{'x' * 300} could not be written: File name too long" in capsys.readouterr().err
+    assert f"{'x' * 300} could not be written: " in capsys.readouterr().err
+    assert main(["--data", "x" * 300, *SMALL]) == 1
+    assert f"{'x' * 300} could not be read: " in capsys.readouterr().err
 
 
 def test_a_second_run_is_kept_out_of_a_folder_while_the_first_goes_on(tmp_path):
     """Both wrote one log, and the state of the slower one stood at the end."""
+    pytest.importorskip("fcntl")
     short = PLAIN.changed({"epochs": 1})
     with checkpoint.held(tmp_path):
         with pytest.raises(TrainError, match="another run writes into"):
@@ -483,6 +497,8 @@ def test_a_second_run_is_kept_out_of_a_folder_while_the_first_goes_on(tmp_path):
         assert not [*tmp_path.iterdir()]
     train(short, PICTURES, TEST, tmp_path)
     assert log_of(tmp_path)[-1]["event"] == "end"
+    with pytest.raises(TrainError, match="already holds a run"):  # it began and ended meanwhile
+        train(short, PICTURES, TEST, tmp_path)
 
 
 def test_a_finished_run_is_not_overwritten(pack, tmp_path, capsys):

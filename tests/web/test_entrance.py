@@ -594,6 +594,39 @@ def test_a_body_that_arrives_slowly_keeps_nobody_of_its_address_waiting(monkeypa
     asyncio.run(run())
 
 
+def test_a_slow_reader_keeps_no_long_body_of_its_address_waiting(monkeypatch):
+    """The turn of a long body lasted until its answer was taken."""
+    monkeypatch.setattr(limits, "REQUESTS_OF_ADDRESS", 1)
+    monkeypatch.setattr(limits, "DIRECT_OF_ADDRESS", 1)
+    inside, end = [], asyncio.Event()
+
+    async def app(scope, receive, send):
+        inside.append((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await end.wait()
+
+    async def receive():
+        return {"type": "http.request", "body": b"{}", "more_body": False}
+
+    async def send(_message):
+        pass
+
+    async def run():
+        entrance = Entrance(app, RULES, Origins())
+        headers = [(b"host", HERE.encode()), (b"transfer-encoding", b"chunked")]
+        scope = {"type": "http", "method": "POST", "path": JOIN, "app": Open, "headers": headers}
+        asked = [entrance({**scope, "client": ("a", 1)}, receive, send) for _ in range(2)]
+        tasks = [asyncio.create_task(one) for one in asked]
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert inside == [b"{}"] * 2
+        end.set()
+        await asyncio.gather(*tasks)
+        assert not entrance._turns
+
+    asyncio.run(run())
+
+
 def test_who_logs_out_does_not_log_out_others_of_the_same_name():
     heard = []
 

@@ -48,6 +48,16 @@ def save_state(
         os.fsync(file.fileno())
 
 
+def check_new(folder: Path) -> None:
+    """Raise `TrainError` if a folder holds a run, or cannot be read."""
+    with writing(folder):
+        begun = (folder / STATE).exists()
+    if begun:
+        raise TrainError(
+            f"{folder} already holds a run: add --resume to go on, or choose another --out"
+        )
+
+
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Keep every other run out of a folder. Raises `TrainError` if one is in there.
@@ -57,8 +67,11 @@ def held(folder: Path) -> Iterator[None]:
     if fcntl is None:
         yield
         return
-    with writing(folder):
+    try:
         handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # it cannot be listed; whether it can be written in is seen soon
+        yield
+        return
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

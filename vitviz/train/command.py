@@ -21,7 +21,7 @@ from ..model.menu import FILM_SUFFIX
 from ..model.weights import save_checkpoint
 from ..probe.explain.explainers import EXPLAINERS
 from ..whole import writes_whole
-from .checkpoint import STATE
+from .checkpoint import check_new
 from .comparison import PICTURES
 from .dataset import TORCHVISION, Pictures, read
 from .errors import TrainError, writing
@@ -35,6 +35,9 @@ from .recipe import Recipe
 from .recipes import RECIPES, TITLES
 from .report import measurements, say
 
+USUAL = "mnist"  # recipe
+# The fields of a recipe that have an option by their name; the others have options of their own.
+OF_RECIPE = {field.name for field in fields(Recipe)} - {"name", "data", "others"}
 EPILOG = """\
 A run is kept in the folder --out:
 
@@ -85,20 +88,29 @@ def main(argv: list[str] | None = None) -> int:
 
 def _do(args: argparse.Namespace) -> None:
     if args.evaluate is not None:
-        ours = {field.name for field in fields(Recipe)} - {"unseen", "seed"}  # see `unseen_by`
-        training = {name for name in ("film", "resume") if getattr(args, name)}
-        if ignored := sorted(ours - {"name", "data", "others"} & vars(args).keys() | training):
-            named = ", ".join(f"--{name.replace('_', '-')}" for name in ignored)
-            raise TrainError(f"{named}: only for a training, not with --evaluate")
+        training = OF_RECIPE - {"unseen", "seed"} | {"film", "recipe", "resume", "save_every"}
+        _refuse(args, training, "only for a training, not with --evaluate")
+        if not args.explainers:
+            _refuse(args, {"out", "pictures"}, "only with --explainers, or for a training")
+        if not args.others:
+            _refuse(args, {"seed", "unseen"}, "only with --others, or for a training")
         evaluate(args)
         return
-    measuring = ("json", "photographs", "calibrate", "explainers", "pictures")
-    given = {name: getattr(args, name) for name in measuring}
-    if ignored := [
-        f"--{name}" for name, one in given.items() if one is not None and one is not False
-    ]:
-        raise TrainError(f"{', '.join(ignored)}: only with --evaluate, of a model that is trained")
+    measuring = {"json", "photographs", "calibrate", "explainers", "pictures"}
+    _refuse(args, measuring, "only with --evaluate, of a model that is trained")
     train_and_save(args)
+
+
+def _refuse(args: argparse.Namespace, names: set[str], why: str) -> None:
+    """Raise `TrainError` if any of these options was given: it would be passed over."""
+    given = {
+        name
+        for name, value in vars(args).items()
+        if name in OF_RECIPE or not (value is None or value is False or value == [])
+    }
+    if ignored := sorted(given & names):
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in ignored)
+        raise TrainError(f"{named}: {why}")
 
 
 def tell(sentence: str) -> None:
@@ -125,9 +137,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_run(options: Arguments) -> None:
     """Add the options for the input and output of a training."""
-    options.add_argument(
-        "--recipe", choices=RECIPES, default="mnist", help="(default: %(default)s)"
-    )
+    options.add_argument("--recipe", choices=RECIPES, help=f"(default: {USUAL})")
     options.add_argument(
         "--data",
         help=f"digits (4,000 of MNIST, which come along), {', '.join(TORCHVISION)}, "
@@ -151,9 +161,8 @@ def _add_run(options: Arguments) -> None:
     options.add_argument(
         "--save-every",
         type=number,
-        default=SAVE_EVERY,
         metavar="MINUTES",
-        help="write the state so often within an epoch (default: %(default)g)",
+        help=f"write the state so often within an epoch (default: {SAVE_EVERY:g})",
     )
     options.add_argument(
         "--film",
@@ -211,7 +220,7 @@ def _add_recipe(options: Arguments) -> None:
     """One option for each field of a recipe; without it, the recipe's own value."""
     group = options.add_argument_group("the recipe, field by field")
     for field in fields(Recipe):
-        if field.name in ("name", "data", "others"):  # they have options of their own
+        if field.name not in OF_RECIPE:
             continue
         kinds: dict[Any, Any] = {bool: _yes_or_no, int: whole_number, float: number}
         kind = kinds.get(field.type, field.type)
@@ -248,27 +257,23 @@ def _yes_or_no(text: str) -> bool:
 
 def chosen_recipe(args: argparse.Namespace) -> Recipe:
     """The named recipe, changed by the options of the command line."""
-    names = {field.name for field in fields(Recipe)} - {"name", "data", "others"}
-    changes = {name: value for name, value in vars(args).items() if name in names}
+    changes = {name: value for name, value in vars(args).items() if name in OF_RECIPE}
+    recipe = RECIPES[args.recipe or USUAL]
     if args.data:
         changes["data"] = Path(args.data).name
-        if changes["data"] != RECIPES[args.recipe].data:  # it shows other things than the recipe's
+        if changes["data"] != recipe.data:  # it shows other things than the recipe's
             changes.setdefault("title", changes["data"])
     if args.others is not None:
         changes["others"] = Path(args.others).name
-    return RECIPES[args.recipe].changed(changes)
+    return recipe.changed(changes)
 
 
 def train_and_save(args: argparse.Namespace) -> Path:
     """Train, and write OUT/NAME.safetensors."""
     recipe = chosen_recipe(args)
     folder = args.out or Path("runs") / recipe.name
-    with writing(folder):  # its name may be too long, or its folder somebody else's
-        begun = (folder / STATE).exists()
-    if begun and not args.resume:
-        raise TrainError(
-            f"{folder} already holds a run: add --resume to go on, or choose another --out"
-        )
+    if not args.resume:
+        check_new(folder)
     data, cut = args.data or recipe.data, recipe.cut()
     where = {"data_dir": args.data_dir, "download": args.download}
     pictures, test = (read(data, split, cut, **where) for split in ("train", "test"))
@@ -277,7 +282,10 @@ def train_and_save(args: argparse.Namespace) -> Path:
     if slow and first():
         tell("this CPU has no fast bfloat16: --precision float32 will be quicker")
     if first():
-        for part, some in (("training", pictures), ("test", test)):
+        parts = [("training", pictures), ("test", test)]
+        if others:
+            parts += [("training", others.taught), ("test", others.unseen)]
+        for part, some in parts:
             if missing := some.missing():
                 more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
                 tell(f"no {part} picture shows {', '.join(missing[:5])}{more}")
@@ -290,7 +298,7 @@ def train_and_save(args: argparse.Namespace) -> Path:
         resume=args.resume,
         film=args.film,
         others=others,
-        save_every=args.save_every,
+        save_every=SAVE_EVERY if args.save_every is None else args.save_every,
     )
     path = folder / f"{recipe.name}.safetensors"
     if not trained.first:

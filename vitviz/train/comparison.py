@@ -18,6 +18,7 @@ from ..probe.explain.explainers import EXPLAINERS, chosen, fitting
 from ..probe.explain.fairness import GROUPS, ORDERS, STEPS, removal
 from ..whole import write_text
 from .boxes import box_cover, hits, small_boxes
+from .checkpoint import held
 from .dataset import Pictures
 from .errors import TrainError, writing
 from .progress import watched
@@ -83,6 +84,7 @@ def compare_explainers(
     }
     with writing(folder / RECORDS):
         folder.mkdir(parents=True, exist_ok=True)
+    with held(folder), writing(folder / RECORDS):
         rows = _records(folder / RECORDS, head)
         with (folder / RECORDS).open("a", encoding="utf-8") as records:
             todo = range(len(rows), len(pictures))

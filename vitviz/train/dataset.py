@@ -127,11 +127,14 @@ def read(
     it has the names of classes and groups in other languages. A path wins over a name. Raises
     `TrainError` if there is no such data.
     """
-    path = next((p for p in (Path(data), Path(data_dir) / data) if p.is_dir()), None)
-    if path is not None and any(path.glob("*.npz")):
-        return read_packs(path, split, cut)
-    if path is not None and (data not in TORCHVISION or Path(data).is_dir()):
-        return read_folder(path, split, cut)
+    try:
+        path = next((p for p in (Path(data), Path(data_dir) / data) if p.is_dir()), None)
+        if path is not None and any(path.glob("*.npz")):
+            return read_packs(path, split, cut)
+        if path is not None and (data not in TORCHVISION or Path(data).is_dir()):
+            return read_folder(path, split, cut)
+    except OSError as error:  # its name is too long, or it is somebody else's
+        raise TrainError(f"{data} could not be read: {error.strerror or error}") from error
     if data in TORCHVISION:
         return read_torchvision(data, split, cut, Path(data_dir), download)
     if data == DIGITS.name:

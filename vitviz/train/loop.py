@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import torch
 from ..model.vit import ViT
 from ..probe.measure.predictions import known_or_not
 from ..stopping import ENDING
-from .checkpoint import HIGH, held, read_state
+from .checkpoint import HIGH, check_new, held, read_state
 from .dataset import Pictures
 from .errors import TrainError, writing
 from .filming import FILM, Camera, cast
@@ -97,8 +97,10 @@ def train(
     with (
         torch.random.fork_rng(devices),
         processes() as us,
-        held(folder) if us.first else nullcontext(),
+        alone_in(folder, us),
     ):
+        if not resume:
+            check_new(folder)  # which another run may have begun and ended while data were read
         with stop_signals(us.size) as stop:
             run = Run(recipe, pictures, device, us, others)
             # Read before a teacher works for hours: what cannot be read ends the run here.
@@ -127,6 +129,23 @@ def train(
         except KeyboardInterrupt:
             done = f"stopped while the model was measured; the run is saved in {folder}"
             raise Stopped(done, signal.SIGINT) from None
+
+
+@contextmanager
+def alone_in(folder: Path, us: Processes) -> Iterator[None]:
+    """Hold a folder for the processes of this run. Raises `TrainError` in each of them if another
+    run holds it.
+    """
+    with ExitStack() as stack:
+        busy = None
+        if us.first:
+            try:
+                stack.enter_context(held(folder))
+            except TrainError as error:
+                busy = error
+        if us.add_up(torch.tensor(float(busy is not None), device=us.device)):
+            raise busy or TrainError(f"another run writes into {folder}")
+        yield
 
 
 def labels_of_teacher(

@@ -17,7 +17,7 @@ from ..whole import write_text
 from .comparison import PICTURES, compare_explainers, file_of, markdown
 from .dataset import Pictures, read
 from .errors import TrainError, writing
-from .others import only, split_others
+from .others import drawn, only
 from .photographs import (
     answers_to,
     certain_from,
@@ -152,7 +152,8 @@ def unseen_by(
         classes = [test.labels.index(label) for label in facts["unseen"]]
         return only(test, torch.tensor(classes)), loaded.card.threshold
     if "unseen" in args:
-        return split_others(test, test, args.unseen, vars(args).get("seed", 0)).unseen, None
+        kept_out, _ = drawn(test, args.unseen, vars(args).get("seed", 0))
+        return only(test, kept_out), None
     return test, None
 
 

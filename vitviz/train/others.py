@@ -37,30 +37,35 @@ def split_others(train: Pictures, test: Pictures, unseen: int, seed: int) -> Oth
     """
     if train.labels != test.labels:
         raise TrainError(f"{train.name} names other classes in its training and its test part")
-    if not 0 < unseen < len(train.labels):
+    kept_out, taught = drawn(train, unseen, seed)
+    return Others(taught=only(train, taught, "training"), unseen=only(test, kept_out))
+
+
+def drawn(pictures: Pictures, unseen: int, seed: int) -> tuple[Tensor, Tensor]:
+    """The classes that are kept out, drawn by the seed, and those that are not. Raises `TrainError`
+    if either are none.
+    """
+    count = len(pictures.labels)
+    if not 0 < unseen < count:
         raise TrainError(
-            f"unseen must leave some of the {len(train.labels)} classes of {train.name} to train "
-            f"on and some to test with, got {unseen}"
+            f"unseen must leave some of the {count} classes of {pictures.name} to train on and "
+            f"some to test with, got {unseen}"
         )
-    order = torch.randperm(len(train.labels), generator=torch.Generator().manual_seed(seed))
-    kept_out, taught = order[:unseen].sort().values, order[unseen:].sort().values
-    return Others(taught=only(train, taught), unseen=only(test, kept_out))
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
+    return order[:unseen].sort().values, order[unseen:].sort().values
 
 
-def only(pictures: Pictures, classes: Tensor) -> Pictures:
+def only(pictures: Pictures, classes: Tensor, part: str = "test") -> Pictures:
     """The pictures of these classes, renumbered 0, 1, ... in the given order.
 
-    Raises `TrainError` if there are none.
+    Raises `TrainError` if there are none, which names the `part` of the data set.
     """
     new = torch.full((len(pictures.labels),), -1)
     new[classes] = torch.arange(len(classes))
     chosen = (new[pictures.targets] >= 0).nonzero().view(-1)
     if not len(chosen):
         names = ", ".join(pictures.labels[i] for i in classes[:5].tolist())
-        raise TrainError(
-            f"{pictures.name} has no picture of {names} to train on, or none to test with; a "
-            "folder without val/ keeps one in ten of a class for the test"
-        )
+        raise TrainError(f"no {part} picture of {pictures.name} shows {names}")
     some = pictures.take(chosen)
     return Pictures(
         name=some.name,

@@ -149,7 +149,7 @@ export function createMany(app, runner) {
       fresh.map(({ key, name, names }) => ({
         key,
         name: names?.[app.language] ?? name,
-        names,
+        names: { en: name, ...names },
         manifest: () => manifestOf(key),
       })),
     ).finally(() => {

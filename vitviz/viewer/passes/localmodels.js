@@ -50,8 +50,11 @@ export function createLocalModels(
     any: Object.keys(weights).length > 0,
     /** @param {import("../types.js").Model} model @returns {LocalModel|undefined} */
     get: (model) => models.get(weightsName(model)),
-    /** Whether this page has the weights of a model, or their address. @param {import("../types.js").Model} model */
-    has: (model) => weightsOf(model) !== undefined,
+    /**
+     * Whether this page has the weights of a model, their address, or an engine that still holds them.
+     * @param {import("../types.js").Model} model
+     */
+    has: (model) => weightsOf(model) !== undefined || models.get(weightsName(model))?.state === "here",
     stop() {
       for (const model of models.values()) model.ready.then(() => model.engine?.stop());
     },
@@ -71,9 +74,9 @@ export function createLocalModels(
    */
   function prepare(model, asked = false) {
     const address = weightsOf(model);
-    if (!address) return undefined;
     const name = weightsName(model);
     const known = models.get(name);
+    if (!address) return known?.state === "here" ? known : undefined;
     if (!known && !asked && !mayBeSlow && model.num_parameters > MOST_UNASKED) return undefined;
     models.delete(name);
     if (known && (known.state !== "failed" || (!asked && rests(known)))) {

@@ -15,6 +15,7 @@ import { nameOf, written } from "./settings.js";
 
 const LOOKED_MS = 1500; // pause between two looks inside while the model learns
 const LONGEST_NAME = 40;
+let opened = 0; // number of models that were opened in the viewer
 const MOST_BYTES = 4 * LIMITS.parameters + 4e6; // of a file: the parameters and the header
 
 /**
@@ -27,12 +28,7 @@ const MOST_BYTES = 4 * LIMITS.parameters + 4e6; // of a file: the parameters and
  * @param {(adopted: import("../session/playing.js").Adopted) => Promise<any>} adopt
  */
 export function createCarrying(runs, digits, adopt) {
-  let [looking, last, lookedAt, count] = [
-    /** @type {ReturnType<typeof createLooking>|null} */ (null),
-    "",
-    0,
-    0,
-  ];
+  let [looking, last, lookedAt] = [/** @type {ReturnType<typeof createLooking>|null} */ (null), "", 0];
   const looker = () => (looking ??= createLooking());
   const forget = () => (last = "");
   return { look, forget, show, save, load, stop: () => looking?.stop() };
@@ -84,9 +80,9 @@ export function createCarrying(runs, digits, adopt) {
       }),
     );
     const name = key + ".png";
-    count += 1;
+    opened += 1;
     const template = templateOf(known, {
-      key: "playground-" + count,
+      key: "playground-" + opened,
       file: fileOfRun(run),
       names,
       right: run.right ?? undefined,

@@ -103,7 +103,8 @@ export function createKinds(changed) {
     /** Adds the drawings of a file. @param {File} file */
     async load(file) {
       if (file.size > MOST_BYTES) throw new SignsError("signsLong", { most: MOST_BYTES >> 20 });
-      [kinds, at] = [filled(joined(kinds, readFile(await file.text()))), 0];
+      const text = await file.text(); // another file may be added meanwhile
+      [kinds, at] = [filled(joined(kinds, readFile(text))), 0];
       undo = null; // it is about kinds that were put together
       keep();
     },

@@ -231,7 +231,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     if (roots.some((root, at) => list.children[at] !== root) || list.children.length !== roots.length) {
       const again = keepFocus(list); // ✕ of the thing that was taken away had it
       list.replaceChildren(...roots);
-      again(roots.at(-1).querySelector("button"));
+      again([...roots.at(-1).querySelectorAll("button")].find(({ hidden }) => !hidden));
     }
     parts.rows.forEach((row, at) => row.render({ name: names()[at], place: at + 1, films: live.isOn() }));
     allow(more, set.named < MOST_THINGS);

@@ -57,6 +57,7 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
     try(picture) {
       stream.stop();
       still = picture;
+      setText(heard, ""); // the same answer to another picture is told, too
       draw();
       again();
     },

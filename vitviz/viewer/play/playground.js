@@ -65,11 +65,12 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
   const [lot, take] = [
     () => lots[subject],
     (/** @type {Iterable<File>} */ files) => {
-      const some = [...files];
-      const isDrawings = ({ name }) => !lot() || name.endsWith(".json");
-      return subject === SIGNS && some.some(isDrawings)
-        ? signing.take(some.filter(isDrawings))
-        : load(some, lot(), say, page?.hear);
+      const isDrawings = ({ name }) => subject === SIGNS && (!lot() || /\.json$/i.test(name));
+      const [drawings, others] = [true, false].map((is) =>
+        [...files].filter((one) => isDrawings(one) === is),
+      );
+      if (drawings.length > 0) signing.take(drawings);
+      return load(others, lot(), say, page?.hear);
     },
   ];
   let [say, page, signing] =
@@ -260,7 +261,7 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
           if (!found || lot() !== current) return;
           // A drawing may have been taken back before its answer came.
           if (shown.own && picture().key === shown.key) signing.answer(sharesOf(found, current.digits));
-          if (page.showsInside()) page.inside.draw(found);
+          page.inside.draw(found);
         },
         (error) => {
           if (lot() === current) throw error;

@@ -29,12 +29,12 @@ import {
  */
 export function createSigning({ learn, request }) {
   const kinds = createKinds(() => {
-    note = "";
+    note = null;
     render();
   });
   let [say, note, asks, shown] = [
     /** @type {import("./saying.js").Say} */ ((key) => key),
-    "",
+    /** @type {{key: string, values: Record<string, any>}|null} */ (null),
     0,
     /** @type {Uint8Array|null} */ (null),
   ];
@@ -183,7 +183,7 @@ export function createSigning({ learn, request }) {
   }
 
   function hear(key, values = {}) {
-    note = say(key, values);
+    note = { key, values };
     render();
   }
 
@@ -191,7 +191,7 @@ export function createSigning({ learn, request }) {
     if (!parts) return;
     const { rows, list, message, keep, more, undo, go, save } = parts;
     const all = kinds.all();
-    setText(message, note);
+    setText(message, note ? say(note.key, note.values) : "");
     allow(more, all.length < MOST_KINDS);
     allow(undo, kinds.canUndo());
     allow(go, isEnough(all));

@@ -158,9 +158,11 @@ class Entrance:
         address = address_of(scope)
         most = limits.DIRECT_OF_ADDRESS if is_direct else limits.REQUESTS_OF_ADDRESS
         async with AsyncExitStack() as stack:
+            read = None
             if size := _body_of(scope):
                 if size > limits.BODY_BYTES:  # of those few lie in memory
-                    await stack.enter_async_context(self._turn((address, None), most))
+                    reading = self._turn((address, None), limits.DIRECT_OF_ADDRESS)
+                    read = await stack.enter_async_context(reading)
                 try:
                     body = await read_body(receive, most_bytes(scope["path"]))
                 except RefusedError as refusal:
@@ -168,6 +170,8 @@ class Entrance:
                     return
                 receive = replayed(body, receive)
             end = await stack.enter_async_context(self._turn((address, is_direct), most))
+            if read:
+                read()
 
             async def sending(message: Event) -> None:
                 if not is_direct:
