@@ -4,9 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
-import { createCallState, createCalls } from "../../vitviz/viewer/teaching/calls.js";
+import { el } from "../../vitviz/viewer/parts/dom.js";
+import { translator } from "../../vitviz/viewer/text/words.js";
+import { createCallState, createCalling, createCalls } from "../../vitviz/viewer/teaching/calls.js";
 import { createMoments } from "../../vitviz/viewer/teaching/moments.js";
-import { openPage } from "./page.js";
+import { openPage, settled } from "./page.js";
 
 /** An app with a class, which a restart makes forget; `asked` has the requests. */
 function appOf() {
@@ -167,4 +169,53 @@ test("a page that is seen again while a request is out goes on with one request 
     assert.equal(waiting.length, 1);
   }
   calls.stop();
+});
+
+test("that a call did not reach the class stays until the next press; ✕ of a call leaves the focus in the page", async (t) => {
+  const { body, button } = openPage(t);
+  const served = appOf();
+  const notebook = guessBook(/** @type {any} */ (STORED()));
+  const words = translator("en");
+  const course = {
+    lessons: [{ id: "ask", steps: [{ id: "a" }] }],
+    lesson: () => ({ id: "ask" }),
+    number: () => 1,
+    step: () => ({ id: "a" }),
+  };
+  const app = /** @type {any} */ ({ selection: {}, source: {}, language: "en", t: words, course });
+  app.teaching = { speaksLessons: () => true };
+  const made = (teacher) => {
+    const room = { teacher, voter: "0", ask: served.ask, answered: null };
+    const moments = createMoments(notebook, teacher !== null);
+    const calls = createCalls(app, /** @type {any} */ (room), notebook, moments, body, () =>
+      calling?.render(),
+    );
+    all.push(calls);
+    Object.assign(app.teaching, { room, calls });
+    return calls;
+  };
+  let calling = /** @type {any} */ (null);
+  const all = [];
+  made("word");
+  calling = createCalling(app);
+  body.append(calling.root);
+  served.lost = true;
+  button(words("callBring")).click();
+  await settled(20);
+  calling.render(); // the pointer moves
+  assert.equal(calling.root.querySelector("[role=status]").textContent, words("callLost"));
+  served.lost = false;
+  button(words("callBring")).click();
+  await settled(20);
+  assert.notEqual(calling.root.querySelector("[role=status]").textContent, words("callLost"));
+  calling = null;
+  const frame = el("div", { class: "vv-frame", tabindex: "0" });
+  body.append(frame);
+  made(null);
+  await settled(50);
+  const away = button("✕");
+  away.focus();
+  away.click();
+  assert.equal(globalThis.document.activeElement, frame);
+  for (const calls of all) calls.stop();
 });

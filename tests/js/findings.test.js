@@ -254,6 +254,7 @@ test("predictions say when the answer was settled, and before that is known how 
   const settled = { logits: last, lens: [[5, 0, 0], [0, 2, 0], [0, 0, 1], last] };
   assert.equal(say(settled), "After 3 of its 4 steps it would still say “cow”; once 4 are done, “cat”.");
   assert.equal(say(settled, null), "“cat” is 20.1 times as likely to it as the next answer, “dog”.");
+  assert.match(say({ logits: [12, 0, 0] }, null), /^“cat” is >10000 times as likely/); // 162,755 times
   assert.equal(
     say({ ...settled, lens: [[1, 0, 0], last] }),
     "After the first of its 2 steps it would already say “cat”, and after every later one.",
@@ -341,6 +342,10 @@ test("a fair test is won by the largest gain, if it is no tie and chance and the
   assert.match(
     say({ a: [0.1, 0.8, 12], b: [0.2, 0.6, 18], centre: [0.15, 0.7, 13] }),
     /^Nothing here is better than chance: “map b” is better than 18 of 20 random orders\. With 26% .* in its order “cat” is at 60%; /,
+  );
+  assert.match(
+    say({ a: [0.1, 0.8, 20], b: [0.4, 0.8961, 20], centre: [0, 0.99, 20] }),
+    /in its order “cat” falls from 90\.0% to 89\.6%; /,
   );
   assert.match(
     say({ a: [0.1, 0.99, 20], b: [0.4, 0.95, 20], centre: [0, 0.99, 20] }),

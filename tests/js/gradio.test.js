@@ -49,6 +49,9 @@ class Photos extends PhotoStore {
   async remember() {}
 
   async share(photo) {
+    const before = this.shown;
+    await turn();
+    if (this.shown === before) this.leave();
     return { path: "/" + photo.name };
   }
 }
@@ -307,4 +310,14 @@ test("a drawing waits for the first answer of the server, also for one that show
   component.changed();
   await drawing;
   assert.deepEqual(did.at(-1), ["photo", { path: "/drawing-1.png", name: "drawing-1.png", first: true }]);
+});
+
+test("a photo that was sent does not take the place of one that was opened meanwhile", async () => {
+  const { did, photos, host, draws } = await page();
+  await draws("a.jpg");
+  did.length = 0;
+  const sending = host.share(photos.shown);
+  await draws("b.jpg");
+  assert.ok(await sending, "it was sent");
+  assert.deepEqual([photos.shown.name, did], ["b.jpg", []]);
 });

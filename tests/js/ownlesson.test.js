@@ -177,8 +177,10 @@ test("a question whose answer is not said is answered in words", () => {
     ["write", "write", "write", "write"],
   );
   assert.deepEqual(
-    ["3", " -2.5 ", "0,85", "", "many", "1e999"].map((right) => kind("number", right)),
-    ["number", "number", "number", "write", "write", "write"],
+    ["3", " -2.5 ", "0,85", "0,125", "1000", "", "many", "1e999", "1,000", "-12,345"].map((right) =>
+      kind("number", right),
+    ),
+    [...Array(5).fill("number"), ...Array(5).fill("write")],
   );
   assert.deepEqual(
     ["1e308", "-1e308"].map((right) => kind("number", right)),
@@ -278,6 +280,51 @@ test("an own lesson is played: words are kept, a patch is compared with the trut
   app.course.put(0.9);
   app.course.reveal();
   assert.match(gapText(app, app.course.truth()), /^Far off\.\sYou: 0\.9\s+It is: 0\.85$/);
+});
+
+test("a view is collected while a lesson is open, and every letter is kept", (context) => {
+  const { body, button } = openPage(context);
+  const shelf = createShelf(lessonBook(storageOf(new Map())), () => null, null);
+  const panels = [{ id: "attention", link: ["token"] }, { id: "rollout" }];
+  const shape = { panels, grid: { prefix: 1, rows: 2, cols: 2 } };
+  const collected = [];
+  const app = /** @type {any} */ ({
+    t: (key) => STRINGS.en[key],
+    panels,
+    selection: {
+      panel: "rollout",
+      layer: 3,
+      head: 1,
+      lesson: "ask",
+      step: 2,
+      beside: "",
+      token: 2,
+      overlay: "none",
+    },
+    taste: {},
+    shape: () => shape,
+    page: { link: () => "https://host/?lesson=ask&step=2" },
+    source: { manifest: { link: { model: "photos", example: "dog" } } },
+    teaching: { shelf, collect: (one) => collected.push(shelf.put(one)) },
+  });
+  const own = createOwnLesson(
+    app,
+    () => "",
+    () => {},
+  );
+  body.append(own);
+  button(STRINGS.en.ownAdd).click();
+  const [{ view }] = shelf.draft().steps;
+  assert.deepEqual([view.panel, view.layer, view.head, view.lesson], ["rollout", 3, 1, undefined]);
+  const before = collected.length;
+  const title = body.querySelector("input");
+  title.value = "Cats";
+  title.send("input");
+  const text = body.querySelector("textarea");
+  text.value = "Look";
+  text.send("input");
+  const { title: kept, steps } = shelf.draft();
+  assert.deepEqual([kept, steps[0].text, collected.length], ["Cats", "Look", before]);
 });
 
 test("what is cleared, removed or replaced comes back by Undo, also in a list that is opened anew", (context) => {

@@ -4,8 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { createConsent } from "../../vitviz/viewer/session/consent.js";
+import { createConsent as createConsentLine } from "../../vitviz/viewer/shell/consent.js";
 import { besidesOf } from "../../vitviz/viewer/state/besides.js";
 import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
+import { translator } from "../../vitviz/viewer/text/words.js";
+import { openPage, settled } from "./page.js";
 
 const FILE = new Blob(["a"]);
 
@@ -163,4 +166,25 @@ test("a model that has learned in this page asks for no photo: no host has it", 
   assert.deepEqual([consent.isAsked(), own.consent], [false, "unasked"]);
   delete app.source.manifest.model.saved_as;
   assert.throws(consent.require, { key: "needsServer" });
+});
+
+test("that one photo could not be sent does not hide the question about the next", async (context) => {
+  const { body, button } = openPage(context);
+  const photos = new PhotoStore();
+  const { app, consent } = consentOf(photos, null);
+  const [one, other] = ["a.tiff", "b.tiff"].map((name) => photos.create({ file: FILE, name }));
+  const t = translator("en");
+  Object.assign(app, { t, language: "en", consent });
+  const line = createConsentLine(/** @type {any} */ (app));
+  body.append(line.root);
+  const said = () => (line.render(), line.root.textContent);
+  consent.askToOpen(one);
+  consent.send = async () => {
+    throw new Error("no server");
+  };
+  button(t("sendPhoto")).click();
+  await settled();
+  assert.match(said(), /could not be sent/);
+  consent.askToOpen(other);
+  assert.ok(said().includes(t("sendToOpen", { name: "b.tiff" })));
 });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { createPoll } from "../../vitviz/viewer/teaching/poll.js";
-import { createPolls } from "../../vitviz/viewer/teaching/polls.js";
+import { createPolls, forgetPoll } from "../../vitviz/viewer/teaching/polls.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
 import { titleOf } from "../../vitviz/viewer/text/lesson.js";
 import { sourceOf, storageOf } from "./fixture.js";
@@ -54,4 +54,32 @@ test("the polls until now are listed in the language of the page", async (contex
     assert.deepEqual(cells, [titleOf(app, lesson) + ", " + at, "2", app.t("pollRight", values)]);
     assert.equal(name, app.t("polls", { count: 1 }));
   }
+});
+
+test("a poll that is opened again keeps its row until as many have guessed anew, or it is emptied", async (context) => {
+  openPage(context);
+  const app = /** @type {any} */ (appOf(await sourceOf("cls")));
+  Object.assign(app.teaching, { guesses: guessBook(storageOf()) });
+  const lesson = LESSONS.find(({ steps }) => steps.some(({ question }) => question?.kind === "choose"));
+  await openStep(app, lesson, lesson.steps.findIndex(({ question }) => question?.kind === "choose") + 1);
+  const [first] = app.course.question().options;
+  let polls = createPolls(app);
+  const votes = () => polls.root.querySelectorAll("td")[1]?.textContent ?? "";
+  const record = (count) => polls.record(Array(count).fill(first), "", null);
+  record(3);
+  record(2); // a code was mistyped
+  record(3);
+  polls = createPolls(app); // the field is empty, and the app was restarted
+  record(0);
+  record(2);
+  assert.equal(votes(), "3");
+  record(4);
+  record(3);
+  assert.equal(votes(), "3");
+  polls = createPolls(app);
+  forgetPoll(app); // Empty
+  record(0);
+  assert.equal(votes(), "");
+  record(1);
+  assert.equal(votes(), "1");
 });

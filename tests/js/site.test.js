@@ -109,7 +109,11 @@ const SITE = {
  * A site whose viewer comes when the test says so; `lost`: files that cannot be had; `prepare`: fetches texts, as the
  * viewer does.
  */
-function opened(lost = [], prepare = /** @type {any} */ (async () => true)) {
+function opened(
+  lost = [],
+  prepare = /** @type {any} */ (async () => true),
+  site = /** @type {any} */ (SITE),
+) {
   const [did, released] = [/** @type {any[]} */ ([]), /** @type {number[]} */ ([])];
   const strip = new Node();
   const [come, host] = [{}, { given: /** @type {any} */ (null), learned: false }];
@@ -146,7 +150,7 @@ function opened(lost = [], prepare = /** @type {any} */ (async () => true)) {
       : lost.includes(path)
         ? Promise.reject(new Error("no file at " + path))
         : Promise.resolve({ file: path });
-  const opening = open(/** @type {any} */ ({ element: null, strip, site: SITE, viewer: "viewer.js", read }));
+  const opening = open(/** @type {any} */ ({ element: null, strip, site, viewer: "viewer.js", read }));
   const nodes = strip.children.flatMap((node) => [node, ...(node.children ?? [])]);
   const button = (text) => nodes.find(({ textContent }) => textContent === text);
   return {
@@ -340,4 +344,52 @@ test("what is chosen while Back waits for another picture is written into the ad
   assert.deepEqual(released, [0]);
   await host.given.take(new File(["a"], "a"), "mine.jpg");
   assert.deepEqual(released, [0, 2]);
+});
+
+test("a photo is shown to a model that has other examples than the one before", async () => {
+  const square = { ...SITE.models.photos, examples: { square: "square.js" } };
+  const site = {
+    ...SITE,
+    models: { ...SITE.models, square },
+    examples: { ...SITE.examples, square: { ...example("square"), model: "square", shown: false } },
+  };
+  const { did, come, opening, menu, paste } = opened([], undefined, site);
+  come.resolve();
+  await opening;
+  paste("mine.jpg");
+  for (let turn = 0; turn < 5; turn++) await rest();
+  menu().value = "square";
+  menu().listeners.change();
+  for (let turn = 0; turn < 5; turn++) await rest();
+  assert.deepEqual(did.at(-1), ["analyse", "square.js", "mine.jpg"]);
+});
+
+test("a page of one file leads nowhere; a page of files keeps a lesson of one's own behind the #", async () => {
+  const place = "file:///site/index.html";
+  const visit = async (search, hash, links) => {
+    globalThis.location = /** @type {any} */ ({
+      href: place + search + hash,
+      protocol: "file:",
+      hash,
+      search,
+    });
+    globalThis.history = /** @type {any} */ ({
+      state: null,
+      replaceState: (_view, _title, href) => Object.assign(location, { hash: href }),
+    });
+    const { come, opening, host } = opened([], undefined, { ...SITE, links });
+    come.resolve();
+    await opening;
+    return host.given;
+  };
+  assert.equal((await visit("", "", false)).go, undefined);
+  const { address, go } = await visit("?model=photos&lesson=own&step=1", "#own=abc", true);
+  assert.equal(typeof go, "function");
+  const link = place + "?model=photos&lesson=own&step=1#own=abc";
+  assert.equal(address.read(), link);
+  address.write(link, null, false);
+  assert.equal(location.hash, "#model=photos&lesson=own&step=1&own=abc");
+  assert.equal(address.read(), link);
+  address.write(place + "?model=photos", null, false);
+  assert.deepEqual([location.hash, address.read()], ["#model=photos", place + "?model=photos"]);
 });

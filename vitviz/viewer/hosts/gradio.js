@@ -149,7 +149,7 @@ export function open(viewer, component, page, texts) {
     async share(photo) {
       const request = wanted;
       const sent = await photos.share(photo);
-      if (sent) trigger("photo", { ...sent, ...request });
+      if (sent && !photos.shown) trigger("photo", { ...sent, ...request }); // else a newer one is shown
       return sent;
     },
     refused() {

@@ -21,11 +21,15 @@ export class GradioPhotos extends TabPhotos {
     this.store(photo);
   }
 
-  /** Sends a photo; undefined if the server refuses it. @param {OwnPhoto|null} photo */
+  /**
+   * Sends a photo; undefined if the server refuses it. One that was opened meanwhile stays on the screen.
+   * @param {OwnPhoto|null} photo
+   */
   async share(photo) {
+    const before = this.shown;
     const sent = photo?.file && (await this.#send(photo));
     if (!sent) return undefined;
-    this.leave();
+    if (this.shown === before) this.leave();
     this.store(photo);
     return { path: sent.path, name: photo.name, first: false, ...lookOf(photo) };
   }

@@ -138,8 +138,9 @@ export async function open({ element, strip, site, viewer: given, read = readBes
       entitle: (title) => {
         document.title = title + " · vitviz";
       },
-      go: (href) =>
-        isFile() ? location.replace("#" + new URL(href).search.slice(1)) : location.assign(href),
+      ...(site.links && {
+        go: (href) => (isFile() ? location.replace(behindHash(href)) : location.assign(href)),
+      }),
       ...more,
     });
   }
@@ -168,7 +169,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
    */
   async function choose(wanted, selection, returns = false) {
     const mine = ++turn;
-    if (!wanted.photo && !has(site, wanted.model, wanted.example))
+    if (!has(site, wanted.model, wanted.example))
       wanted = { ...wanted, example: Object.keys(site.models[wanted.model].examples)[0] };
     bar.mark(wanted);
     const viewer = await mounted();
@@ -340,6 +341,30 @@ function fitting(site, example, model) {
   return { example, model: site.examples[example].model ?? (own ? site.start.model : model) };
 }
 
+/** Query and hash of an address as they stand behind the # of a page of files. @param {string} href */
+function behindHash(href) {
+  const { search, hash } = new URL(href);
+  return (
+    "#" +
+    [search, hash]
+      .map((part) => part.slice(1))
+      .filter(Boolean)
+      .join("&")
+  );
+}
+
+/**
+ * The address of a page of files, whose query is behind the #, and the lesson of one's own with it. A link that was
+ * copied has a query and a hash.
+ */
+function fileAddress() {
+  const hash = location.hash.slice(1);
+  const own = /(^|&)(own=.*)$/s.exec(hash);
+  const query = own ? hash.slice(0, own.index) : hash;
+  const place = location.protocol === "about:" ? "page:" : location.href.split(/[?#]/)[0];
+  return place + "?" + (query || location.search.slice(1)) + (own ? "#" + own[2] : "");
+}
+
 /**
  * The address of the page. Pages of files have one behind the #: it survives a reload, and links can hold it.
  * @returns {import("../types.js").Address}
@@ -347,13 +372,9 @@ function fitting(site, example, model) {
 function addressOf({ links }) {
   if (isFile() || !links) {
     return {
-      read: () =>
-        (location.protocol === "about:" ? "page:" : location.href.split(/[?#]/)[0]) +
-        "?" +
-        (location.hash || location.search).slice(1),
+      read: fileAddress,
       ...(links && { view: () => history.state }),
-      write: (href, view) =>
-        history.replaceState(links ? view : null, "", "#" + new URL(href).search.slice(1)),
+      write: (href, view) => history.replaceState(links ? view : null, "", behindHash(href)),
     };
   }
   return {

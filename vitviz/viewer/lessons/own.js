@@ -159,7 +159,9 @@ export function askedBy({ way, right = "" }) {
       options: Object.fromEntries(named.map(([name, text]) => ["option_" + name, text])),
     };
   }
-  const given = right.trim() === "" ? NaN : Number(right.trim().replace(",", "."));
+  // "1,000" is a thousand in one language and one in another.
+  const isUnclear = right.trim() === "" || /^[-+]?[1-9]\d{0,2}(,\d{3})+$/.test(right.trim());
+  const given = isUnclear ? NaN : Number(right.trim().replace(",", "."));
   // a line that does not end where the answer is
   const end = 10 ** (given === 0 ? 0 : Math.floor(Math.log10(Math.abs(given))) + 1);
   if (way === "number" && Number.isFinite(end)) {

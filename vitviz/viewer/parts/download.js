@@ -7,13 +7,18 @@ import { el } from "./dom.js";
 export const csvFile = (table) => new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" });
 
 /** @param {Blob} blob @param {string} name */
-export const download = (blob, name) => give(blob, { download: name });
+export function download(blob, name) {
+  const url = give(blob, { download: name });
+  setTimeout(() => URL.revokeObjectURL(url), 60_000); // it has been read by then
+}
 
-/** @param {Blob} blob */
-export const openInTab = (blob) => give(blob, { target: "_blank", rel: "noopener" });
+/** Its address stays for as long as this page: the tab can be loaded again. @param {Blob} blob */
+export function openInTab(blob) {
+  give(blob, { target: "_blank", rel: "noopener" });
+}
 
 function give(blob, how) {
   const url = URL.createObjectURL(blob);
   el("a", { href: url, ...how }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000); // it has been read by then
+  return url;
 }

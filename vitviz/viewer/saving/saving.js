@@ -98,7 +98,7 @@ export function createSaving(app, look) {
       ),
       ...(made
         ? [
-            item(t("saveAnalysis"), async () =>
+            item(t(what === "picture" ? "saveWhole" : "saveAnalysis"), async () =>
               download(
                 new Blob([made()]),
                 nameOf(...(what === "picture" ? [] : ["changed"])) + ".safetensors",

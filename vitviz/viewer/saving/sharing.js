@@ -45,7 +45,9 @@ export function createSharing(app) {
       field.select();
       return;
     }
-    setText(note, t("linkCopied") + (own ? " " + t("linkOwn") : ""));
+    const without = app.selection.beside !== "" && !new URL(link).searchParams.has("beside");
+    const said = ["linkCopied", own && "linkOwn", without && "linkWithout"];
+    setText(note, said.flatMap((key) => (key ? [t(key)] : [])).join(" "));
     show(note, true);
     clearTimeout(late);
     late = setTimeout(() => show(note, false), SAID_MS);

@@ -24,6 +24,8 @@ export function createConsent(app, host, photos, { share, render }) {
     isAsked: () => unopened !== null || panels.has(app.selection.panel),
     /** The photo that only the host can open; null: the question is about the one that is shown. */
     unopened: () => unopened,
+    /** The photo that the question is about. */
+    photo,
     isRefused,
     /** Whether the photo is on its way to the host. */
     isSending: () => sending,

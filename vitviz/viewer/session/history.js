@@ -82,11 +82,14 @@ export function createHistory(app, screen, { onSelect = null, address = null }, 
     written = now;
   }
 
-  /** Keeps the address as it is: the shown analysis belongs to it. */
+  /** Keeps the address as it is, but for the language: the shown analysis belongs to it. */
   function stay() {
     [heldUntil, writes] = [0, false];
     written = identity();
-    if (address?.view) address.write(address.read(), viewOf(), false);
+    if (!address?.view) return;
+    const url = new URL(address.read());
+    if (url.searchParams.has("lang")) url.searchParams.set("lang", app.language);
+    address.write(url.href, viewOf(), false);
   }
 
   /** @returns {Entry} */

@@ -10,7 +10,7 @@ import { reasonOf } from "../text/refusal.js";
  */
 export function createConsent(app) {
   const { t } = app;
-  let failure = ""; // why the photo could not be sent
+  let [failure, failed] = ["", /** @type {any} */ (null)]; // why the photo could not be sent, and which
   const said = el("span");
   const yes = button({ text: t("sendPhoto"), onClick: send });
   const no = button({ text: t("keepPhoto"), onClick: keep });
@@ -22,6 +22,7 @@ export function createConsent(app) {
     const [stays, sending] = [isRefused(), isSending()];
     const state = stays ? "photoKept" : "needsServer";
     const name = unopened()?.name;
+    if (failed !== app.consent.photo()) failure = "";
     const question = name ? t("sendToOpen", { name }) : t(state);
     setText(said, sending ? t("photoComing") : failure || question);
     for (const choice of [yes, no]) allow(choice, !sending);
@@ -38,6 +39,7 @@ export function createConsent(app) {
 
   async function send() {
     failure = "";
+    failed = app.consent.photo();
     try {
       await app.consent.send();
     } catch (error) {

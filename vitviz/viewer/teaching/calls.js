@@ -70,7 +70,14 @@ export function createCalls(app, room, notebook, moments, root, render) {
   const text = el("p", {});
   const go = button({ onClick: follow });
   go.classList.add("vv-main");
-  const away = button({ text: "✕", onClick: () => (state.done(), draw()) });
+  const away = button({
+    text: "✕",
+    onClick() {
+      /** @type {HTMLElement|null} */ (root.querySelector(".vv-frame"))?.focus({ preventScroll: true });
+      state.done();
+      draw();
+    },
+  });
   const banner = el("div", { class: "vv-called", role: "status", hidden: true }, text, go, away);
   let [timer, turn] = [setTimeout(look, 0), 0];
   document.addEventListener("visibilitychange", again);
@@ -147,16 +154,21 @@ export function createCalling(app) {
   const said = el("p", { class: "vv-note", role: "status" });
   const bring = button({ text: t("callBring"), title: t("callBringTitle"), onClick: call });
   const root = el("div", { class: "vv-calling", hidden: true }, bring, said);
+  let failure = ""; // of the last press
+  let last = calls?.call()?.call;
   return { root, render };
 
   async function call() {
+    failure = "";
     const reply = await calls.bring(course.lesson().id, course.number());
-    if (!reply?.run) setText(said, replyText(app, reply, "", t("callLost")));
+    if (!reply?.run) failure = replyText(app, reply, "", t("callLost"));
+    render();
   }
 
   function render() {
     show(root, Boolean(room?.teacher) && course.lesson().id !== OWN && course.step().id !== CARD);
     const known = calls?.call() ?? null;
-    setText(said, known ? placeText(app, "callBrought", "callBroughtStart", known) : "");
+    if (known?.call !== last) [last, failure] = [known?.call, ""];
+    setText(said, failure || (known ? placeText(app, "callBrought", "callBroughtStart", known) : ""));
   }
 }

@@ -45,7 +45,7 @@ export function createCurriculum(
     render,
   );
   // lost: the language whose texts could not be loaded
-  let [coming, lost] = [/** @type {Promise<boolean>|null} */ (null), ""];
+  let [coming, lost] = [/** @type {Promise<string>|null} */ (null), ""];
   return {
     shelf,
     guesses,
@@ -73,10 +73,13 @@ export function createCurriculum(
 
   async function fetchTexts() {
     const { language } = app;
-    coming ??= learnLessons(language, texts).finally(() => {
-      coming = null;
-    });
-    lost = (await coming) ? "" : language;
+    // who chose another language meanwhile waits for the first, and asks again
+    coming ??= learnLessons(language, texts)
+      .then((here) => (here ? "" : language))
+      .finally(() => {
+        coming = null;
+      });
+    lost = await coming;
   }
 
   /** Puts the own lesson after the others, where there is one. */

@@ -18,7 +18,7 @@ import {
   stepOf,
   withMoved,
 } from "../lessons/own.js";
-import { HOSTS, readLink } from "../state/link.js";
+import { HOSTS, readLink, writeLink } from "../state/link.js";
 import { allow, button } from "../parts/widgets.js";
 
 /**
@@ -36,6 +36,7 @@ export function createOwnLesson(app, linkTo, start) {
     maxlength: MOST.title,
     value: shelf.draft().title,
     placeholder: t("ownUntitled"),
+    oninput: () => shelf.put({ ...shelf.draft(), title: title.value }), // a reload loses no letter
     onchange: () => app.teaching.collect({ ...shelf.draft(), title: title.value }),
   });
   const steps = el("ol", { class: "vv-own-steps" });
@@ -119,11 +120,11 @@ export function createOwnLesson(app, linkTo, start) {
   }
 
   function stepOfList({ view, ...texts }, at, count) {
-    const change = (more) =>
-      app.teaching.collect({
-        ...shelf.draft(),
-        steps: shelf.draft().steps.map((step, place) => (place === at ? { ...step, ...more } : step)),
-      });
+    const changed = (more) => ({
+      ...shelf.draft(),
+      steps: shelf.draft().steps.map((step, place) => (place === at ? { ...step, ...more } : step)),
+    });
+    const change = (more) => app.teaching.collect(changed(more));
     const written = (name, rows) =>
       el(
         "label",
@@ -133,6 +134,7 @@ export function createOwnLesson(app, linkTo, start) {
           el("textarea", {
             rows,
             maxlength: MOST[name],
+            oninput: (event) => shelf.put(changed({ [name]: event.target.value })),
             onchange: (event) => change({ [name]: event.target.value }),
           }),
           { value: texts[name] ?? "" },
@@ -173,9 +175,11 @@ export function createOwnLesson(app, linkTo, start) {
   }
 
   function add() {
-    const step =
-      app.source &&
-      stepOf(app.selection, app.source.manifest.link, Object.keys(readLink(app.page.link(), app.panels)));
+    const { source, taste, panels } = app;
+    const selection = { ...app.selection, lesson: "" }; // the link into a lesson does not name the view
+    const origin = source?.manifest.link ?? {};
+    const link = source && writeLink(app.page.link(), selection, taste, origin, app.shape());
+    const step = link && stepOf(selection, origin, Object.keys(readLink(link, panels)));
     if (!step) return say(t("ownPhoto"));
     const own = shelf.draft();
     if (own.steps.length >= MOST.steps)

@@ -28,6 +28,15 @@ const pollsOf = ({ teaching: { guesses } }) => guesses.recall(KEPT) ?? {};
 /** Forgets all polls. @param {import("../main.js").App} app */
 export const forgetPolls = ({ teaching: { guesses } }) => guesses.keep(KEPT, undefined);
 
+/** Forgets the poll of the open question. @param {import("../main.js").App} app */
+export function forgetPoll(app) {
+  const { [questionOf(app)]: _forgotten, ...others } = pollsOf(app);
+  app.teaching.guesses.keep(KEPT, others);
+}
+
+/** Number of guesses. @param {Poll} poll */
+const sizeOf = ({ votes }) => votes.reduce((total, [, count]) => total + count, 0);
+
 /** A guess in words. */
 function guessText(app, guess) {
   const question = app.course.question();
@@ -73,11 +82,13 @@ export function createPolls(app) {
     ),
     el("p", { class: "vv-note", text: t("pollsHelp") }),
   );
+  let isOurs = false; // the poll that is kept is that of this dialog
   draw();
   return { root, record };
 
   /**
-   * Notes how the open question stands.
+   * Notes how the open question stands. A poll that was opened again begins without the codes that were typed, and
+   * after a restart of the app without votes: what is kept stays until as many have guessed anew.
    * @param {any[]} guesses
    * @param {string} answer  the truth in words; "" while it is not shown
    * @param {Right|null} right  how many are right; null while it is not shown
@@ -86,6 +97,8 @@ export function createPolls(app) {
     const polls = pollsOf(app);
     const question = questionOf(app);
     const { [question]: known, ...others } = polls;
+    isOurs ||= !known || guesses.length >= sizeOf(known);
+    if (!isOurs) return;
     const counts = new Map();
     for (const text of guesses.map((guess) => guessText(app, guess)))
       counts.set(text, (counts.get(text) ?? 0) + 1);
@@ -106,11 +119,10 @@ export function createPolls(app) {
 
   function draw() {
     const polls = Object.values(pollsOf(app));
-    const sum = ({ votes }) => votes.reduce((total, [, count]) => total + count, 0);
     setText(summary, t("polls", { count: polls.length }));
     body.replaceChildren(
       ...polls.map((poll) =>
-        el("tr", {}, ...cells("td", [lessonText(poll) + ", " + poll.step, sum(poll), rightText(poll)])),
+        el("tr", {}, ...cells("td", [lessonText(poll) + ", " + poll.step, sizeOf(poll), rightText(poll)])),
       ),
     );
     show(root, polls.length > 0);

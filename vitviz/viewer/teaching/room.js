@@ -9,7 +9,7 @@ import { OWN } from "../lessons/own.js";
 import { el, setText, show } from "../parts/dom.js";
 import { svg } from "../parts/svg.js";
 import { button, entitle } from "../parts/widgets.js";
-import { forgetPolls } from "./polls.js";
+import { forgetPoll, forgetPolls } from "./polls.js";
 import { reasonOf, refusalOf } from "../text/refusal.js";
 
 /** A number is sent when it has not changed for so long; what did not arrive is sent again after a while. */
@@ -202,7 +202,14 @@ export function createGathering(app, draw) {
     title: t("roomCloseTitle"),
     onClick: () => look(open ? "close" : "open"),
   });
-  const empty = button({ text: t("roomEmpty"), title: t("roomEmptyTitle"), onClick: () => look("empty") });
+  const empty = button({
+    text: t("roomEmpty"),
+    title: t("roomEmptyTitle"),
+    onClick() {
+      forgetPoll(app);
+      look("empty");
+    },
+  });
   const fresh = button({ text: t("roomNew"), title: t("roomNewTitle"), onClick: begin });
   const way = el("p");
   const root = el(

@@ -49,12 +49,15 @@ function veilOf(steps) {
   );
   const lines = new Map(
     numeric.map(({ there }) => [
-      written(there, there.course.question(), there.course.truth()),
+      ungrouped(written(there, there.course.question(), there.course.truth())),
       there.t("lessonBlank", { step: there.course.number() }),
     ]),
   );
-  return (name, text) => (PLACES.includes(name) ? text : (lines.get(String(text)) ?? text));
+  return (name, text) => (PLACES.includes(name) ? text : (lines.get(ungrouped(text)) ?? text));
 }
+
+/** A number as text, without commas between its thousands. */
+const ungrouped = (text) => String(text).replace(/(\d),(?=\d{3}(?!\d))/g, "$1");
 
 /** Whether it is known what the experiment of a step does. */
 function isPlaced({ course, source }) {

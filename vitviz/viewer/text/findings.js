@@ -188,10 +188,13 @@ export function predictionsFinding(app, lens) {
     ? t("predictionsAhead", {
         name,
         other: rival.name,
-        times: multiple(Math.min(1e4, answer.probability / rival.probability)),
+        times: multipleUpTo(1e4, answer.probability / rival.probability),
       })
     : "";
 }
+
+/** @param {number} most  from which on only that is said */
+const multipleUpTo = (most, times) => (times > most ? ">" : "") + multiple(Math.min(most, times));
 
 /** After how many steps the answer that would be read is the last one. */
 function settled(app, lens, final, name) {
@@ -249,6 +252,7 @@ export function fairFinding(app, result, maps) {
   const best = tied.includes(centre) ? centre : first;
   const { beaten } = curves[best.key];
   const { [0]: whole, [at]: left } = curves[best.key].first;
+  const fall = number(whole) === number(left) && target !== null ? percent : number; // a small one, too
   const nameAndShare = ({ key, name }) => name + " " + number(curves[key].first[at]);
   const others = [first, ...rest].filter((map) => map !== best).map(nameAndShare);
   const words = {
@@ -256,8 +260,8 @@ export function fairFinding(app, result, maps) {
     names: tied.map(({ name }) => name).join(", "),
     what,
     gone: roughly(removed[at]),
-    whole: number(whole),
-    left: number(left),
+    whole: fall(whole),
+    left: fall(left),
     others: others.length > 0 ? app.t("fairOthers", { others: others.join(", ") }) : "",
     beaten,
     orders,

@@ -59,6 +59,7 @@ export const fooled = {
     },
     {
       id: "half",
+      late: true, // its text says how far the change goes, which an earlier step asks
       figure: told(bars({ patches: left(HALVES.patches), cls: left(HALVES.cls) })),
       question: {
         kind: "choose",
