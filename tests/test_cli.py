@@ -455,6 +455,80 @@ def test_a_folder_that_was_named_is_not_written_for_another_photo_of_the_same_na
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_models_of_one_name_do_not_write_over_each_other(capsys, tmp_path, picture) -> None:
+    """The file of a run is often called best.safetensors, and only its name was compared."""
+    runs = [tmp_path / run for run in "abc"]
+    for run in runs:
+        run.mkdir()
+    first, labelled = (
+        save_tiny(run, "cls", labels, stem="best")
+        for run, labels in zip(runs, (None, tuple("1234567")), strict=False)
+    )
+    other = vitviz.load(first)
+    with torch.no_grad():
+        other.vit.blocks[0].attn.qkv.weight.mul_(2)
+    vitviz.save(other, runs[2] / "best.safetensors")
+    out = ["--out", tmp_path / "o"]
+    assert call(capsys, picture, "--model", first, *out)[0] == 0
+    for model in (labelled, runs[2] / "best.safetensors"):
+        assert "holds the analysis of cat.png by another best" in refused(
+            capsys, picture, "--model", model, *out
+        )
+    assert call(capsys, picture, "--model", first, *out)[0] == 0
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_home_in_a_path_is_the_same_wherever_it_is_read(
+    capsys, tmp_path, monkeypatch, model, picture
+) -> None:
+    """--out=~/slides was checked beside, and written into the home."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    assert call(capsys, picture, "--model", model, "--out=~/slides")[0] == 0
+    other = save_at(tmp_path / "a/dog.jpg", 61)
+    assert "holds the analysis of cat.png" in refused(
+        capsys, other, "--model", model, "--out=~/slides"
+    )
+    words = ("survey", picture, "--model", model, "--out=~/tables", "--no-figures")
+    assert call(capsys, *words)[0] == 0
+    assert (home / "tables" / "tiny-cls-heads.csv").is_file()
+    assert not (tmp_path / "~").exists()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_what_cannot_be_is_refused_before_anything_is_written(
+    capsys, tmp_path, monkeypatch, model, picture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = {*tmp_path.iterdir()}
+    bare = save_tiny(tmp_path_of(tmp_path), "registers")  # it names no classes
+    for words, said in (
+        (["--model", bare, "--explain", "generic"], "classes"),
+        (["--model", model, "--only", "pair"], "there is no figure pair of this model"),
+        (["--model", model, "--only", "explain", "wall"], "there is no figure explain of"),
+        (["--model", model, "--explain", "rollout", "--target", "class 2"], "no target changes"),
+        (["--model", model, "--head-off", "1,0", "--html-engine"], "leave out --html-engine"),
+    ):
+        assert said in refused(capsys, picture, *words)
+    assert {*tmp_path.iterdir()} - before == {tmp_path / "bare"}
+
+
+def tmp_path_of(folder: Path) -> Path:
+    (folder / "bare").mkdir()
+    return folder / "bare"
+
+
+def test_output_that_is_closed_is_no_traceback(capsys, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert "the standard input is closed" in refused(capsys, "-")
+    monkeypatch.setattr("sys.stdout", None)
+    assert cli.main(["models"]) == 0
+    sys.stdout.close()
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_a_folder_in_the_way_is_walked_past(capsys, tmp_path, monkeypatch, model, picture) -> None:
     monkeypatch.chdir(tmp_path)
     Path("vitviz-cat-tiny-cls").write_text("a file")

@@ -27,6 +27,7 @@ from vitviz import (
     ablate,
     analyze,
     draw,
+    load,
     survey,
 )
 from vitviz.draw.figure_parts import LEAST_TIMES, SIGNED, percent, shares
@@ -755,6 +756,39 @@ def test_figure_7_has_a_dot_for_each_head_and_its_interval(surveys) -> None:
         assert np.allclose(found, half, atol=1e-6)
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["tiny cls, 4 pictures", "tiny rotary, 4 pictures"]
+
+
+def test_surveys_at_two_sizes_have_two_names_and_two_lines_of_even_attention() -> None:
+    loaded = load("mnist")
+    two = [survey(one, [photo()], progress=False) for one in (loaded, resized(loaded, (56, 56)))]
+    (ax,) = draw.figure7(*two).axes
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["mnist, 1 pictures", "mnist, 56 pixels, 1 pictures"]
+    assert len([line for line in ax.lines if line.get_linestyle() == "--"]) == 2
+
+
+def test_an_ablation_of_a_class_is_told_as_that_of_the_class() -> None:
+    found = ablate(tiny("cls"), [photo()], target=2, progress=False)
+    figure = draw.ablation(found)
+    assert any('the logit of "class 2"' in ax.get_ylabel() for ax in figure.axes)
+
+
+def test_no_two_curves_of_a_fair_test_look_alike() -> None:
+    analysis = analyze(tiny("cls"), photo())
+    first, _ = draw.fair_test(analysis, analysis.fair_test(steps=3)).axes
+    styles = [(line.get_color(), line.get_linestyle()) for line in first.lines]
+    assert len(styles) > 7
+    assert len({*styles}) == len(styles)
+
+
+def test_long_labels_and_names_of_files_are_cut_and_not_dropped() -> None:
+    analysis = analyze(tiny("cls"), photo())
+    long = replace(analysis.card, labels=tuple("lady-slipper " * 9 + str(at) for at in range(7)))
+    ax = draw.predictions(replace(analysis, card=long)).axes[1]
+    assert {len(label.get_text()) for label in ax.get_yticklabels()} == {34}
+    named = replace(analysis, photo_name="IMG_20240101_123456789_HDR_edit.jpg")
+    captions = [ax.get_title() for ax in draw.pca([named, analysis]).axes]
+    assert "IMG_20240101_123456789_HDR_ed…" in captions
 
 
 def test_the_figure_of_an_ablation_has_a_cell_for_each_head() -> None:

@@ -18,7 +18,9 @@ from vitviz import BrokenPicture, LoadedModel, SelectionError, VitvizError, Weig
 from vitviz.many.measures import MEASURES, price
 from vitviz.many.pictures import pictures_of
 from vitviz.many.record import Line, PictureResult
+from vitviz.many.survey import as_csv
 from vitviz.model.loaded import LARGEST
+from vitviz.model.photo import passed_over, picture_files
 from vitviz.model.taught import Taught
 from vitviz.surveys import summary
 
@@ -135,6 +137,83 @@ def test_files_that_are_passed_over_are_named(tiny_vit, files, capsys, ask: str)
         err = capsys.readouterr().err
         said = "note: 2 other files were passed over: more.txt (it is text), notes.txt"
         assert (said in err) == progress
+
+
+def test_folders_behind_links_are_entered_once_and_closed_ones_are_named(
+    tmp_path, files, monkeypatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    Image.fromarray(photo()).save(elsewhere / "far.png")
+    for name in ("a link", "the same"):
+        (files / name).symlink_to(elsewhere)
+    (files / "class 1" / "around").symlink_to(files)  # would never end
+    (files / "class 3").mkdir()
+    found = [path.relative_to(files).as_posix() for path in picture_files(files)]
+    inside = ["class 1/0.png", "class 1/2.png", "class 1/broken.jpg", "class 2/1.png"]
+    assert found == ["a link/far.png", *inside, "class 2/3.png"]
+    scandir = os.scandir
+
+    def closed(path):
+        if Path(path).name == "class 3":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", closed)  # root may enter every folder
+    assert passed_over(files) == [files / "class 3", files / "notes.txt"]
+
+
+def test_a_name_of_a_file_in_another_encoding_is_kept(tiny_vit, files, tmp_path) -> None:
+    """The lines of its batch were lost, and every further run ended there."""
+    old = Path(os.fsdecode(os.fsencode(files / "class 2") + b"/caf\xe9.png"))
+    try:
+        (files / "class 2" / "1.png").rename(old)
+    except OSError:  # macOS
+        pytest.skip("this file system has names in UTF-8 alone")
+    record = tmp_path / "survey.jsonl"
+    found = vitviz.survey(tiny_vit, files, file=record, progress=False)
+    again = vitviz.survey(tiny_vit, files, file=record, progress=False)
+    names = [one.picture for one in found.pictures]
+    assert any(Path(name).name == old.name for name in names)
+    assert [one.picture for one in again.pictures] == names
+    assert "caf\\udce9.png" in found.pictures_to_csv().encode("utf-8").decode()
+
+
+def test_no_cell_of_a_table_is_a_formula() -> None:
+    rows = [{"picture": "=1+1.jpg", "label": "-a"}, {"picture": "+.png", "label": "@x"}]
+    rows += [{"picture": "cat.jpg", "value": -1.5, "label": "b"}]
+    assert as_csv([{**row, "value": row.get("value", 0)} for row in rows]).splitlines() == [
+        "picture,label,value",
+        "'=1+1.jpg,'-a,0",
+        "'+.png,'@x,0",
+        "cat.jpg,b,-1.5",
+    ]
+
+
+def test_labels_of_a_data_set_are_whole_numbers_or_all_its_names(tiny_vit) -> None:
+    class Known:
+        classes = (("tench", "Tinca tinca"), "shark")
+
+        def __init__(self, *labels: Any) -> None:
+            self.labels = labels
+
+        def __len__(self) -> int:
+            return len(self.labels)
+
+        def __getitem__(self, place: int) -> Any:
+            return pictures(1)[0], self.labels[place]
+
+    found = vitviz.survey(tiny_vit, Known(0, 1, np.int64(1)), progress=False)
+    assert [one.label for one in found.pictures] == ["tench, Tinca tinca", "shark", "shark"]
+    broken = vitviz.survey(tiny_vit, Known(0.7), progress=False).broken
+    assert len(broken) == 1
+    assert "number or the name of a class" in broken[0].sentence
+
+
+def test_a_survey_of_broken_pictures_alone_says_why(tiny_vit) -> None:
+    found = vitviz.survey(tiny_vit, [b"none"], ["fooled"], progress=False)
+    assert not any("restored" in row for row in found.table())
+    assert len(found.broken) == 1
 
 
 def test_an_analysis_that_is_kept_keeps_no_other(tiny_vit: LoadedModel) -> None:

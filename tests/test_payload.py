@@ -14,12 +14,13 @@ from tests import viewer_fixture
 from tests.models import photo, tiny, with_pass
 from tests.node import JS, needs_node, node
 from vitviz import Analysis, CaptureError, SelectionError, VitvizError, analyze
+from vitviz import load as load_model
 from vitviz.languages import Message, languages
 from vitviz.model.positions import way_between
 from vitviz.model.untrained import draw
 from vitviz.payload import bundle, css, pack, page
 from vitviz.payload.bundle import VIEWER, join, running_file
-from vitviz.payload.payload import LATE, Payload, late_file, tokens_name
+from vitviz.payload.payload import LATE, Payload, late_file, layer_path, tokens_name
 from vitviz.probe.measure import features
 from vitviz.probe.measure.filters import Filters
 from vitviz.probe.measure.positions import unit_rows
@@ -582,3 +583,22 @@ def test_a_stroke_sends_the_pass_and_what_is_shown_first(tiny_analysis: Analysis
     assert set(payload.manifest) == {"version", "pass", "files"}
     assert set(payload.files) == {"first.safetensors"}
     assert "id" not in payload.manifest["pass"], "it is known by what was changed"
+
+
+def test_a_page_of_some_layers_takes_those_that_are_there() -> None:
+    analysis = analyze(tiny("cls"), photo())
+    packed = pack(analysis, layers=[-1])
+    sizes = [len(packed.files[layer_path(layer)]) > 0 for layer in range(analysis.trace.depth)]
+    assert sizes == [False, False, True]
+    with pytest.raises(SelectionError, match="layer"):
+        pack(analysis, layers=[99])
+
+
+HEAD_OFF = [{"kind": "head", "layer": 0, "head": 0, "by": "zero"}]
+
+
+def test_a_page_with_its_model_is_of_the_intact_pass() -> None:
+    """Experiments in the page would have taken the changes back without a word."""
+    changed = analyze(load_model("mnist"), photo(), interventions=HEAD_OFF)
+    with pytest.raises(SelectionError, match="changed"):
+        page(changed, engine=True)

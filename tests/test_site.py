@@ -236,6 +236,10 @@ def test_a_site_is_replaced_and_nothing_else_is(deit: Path, tmp_path: Path) -> N
     assert (target / ".git").is_dir()
     assert not any("mnist" in name for name in written(target))
     assert written(target) != before
+    (target / "files" / ".DS_Store").write_bytes(b"")  # a Mac has looked into it
+    write_site(target, [str(deit)])
+    with pytest.raises(VitvizError, match="cannot be written"):
+        write_site("x" * 300, [str(deit)])
     (target / "mine.txt").write_text("kept")
     with pytest.raises(VitvizError, match=r"holds mine\.txt"):
         write_site(target, [str(deit)])

@@ -329,7 +329,7 @@ def test_the_command_says_counts_confusions_and_the_worst_pictures(
     for line, one in zip(lines[12:14], taught.pair, strict=True):
         answer, label = names[one.answer], names[one.label]
         assert line == f"  {one.picture}: {answer} {one.probability:.1%}, is {label}"
-    assert "not left out: one, of one picture" in lines
+    assert "not left out: one, with one picture, or pictures of one group" in "\n".join(lines)
     assert lines[-1] == str(path)
 
 
@@ -350,6 +350,7 @@ def test_a_file_that_cannot_be_written_is_refused_at_once(capsys, tmp_path, thin
     assert "there.safetensors exists; --force replaces it" in refused(there)
     assert "must end in .safetensors, got 'mine.pt'" in refused(tmp_path / "mine.pt")
     assert "there is no folder" in refused(tmp_path / "nowhere" / "mine.safetensors")
+    assert "cannot be written" in refused(tmp_path / ("x" * 300 + ".safetensors"))
     assert "nothing" in refused(there, "--force")
     assert there.read_bytes() == b"mine"
     (tmp_path / "folder.safetensors").mkdir()
@@ -362,6 +363,10 @@ def test_the_command_refuses_other_folders(capsys, tmp_path, model, things) -> N
     code, _, err = call(capsys, things, "--model", model, "-o", path, "--test", test)
     assert code == 1
     assert "has the class 'lamp', which 'cup', 'key', 'pen' lack" in err
+    alone = folder_of(tmp_path / "alone", {"lamp": SETS["pen"]})  # a test may have one class
+    code, _, err = call(capsys, things, "--model", model, "-o", path, "--test", alone)
+    assert code == 1
+    assert "has the class 'lamp', which" in err
     code, _, err = call(capsys, things / "cup", "--model", model, "-o", path)
     assert code == 1
     assert "'0.png' lies in " in err

@@ -4,17 +4,21 @@ character.
 
 import argparse
 import io
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NoReturn
 
 
 def print_any_character() -> None:
     """Let this process print "?" for characters that the encoding of stdout lacks, instead of an
     error: files on Windows and some servers have few letters, names of files any. Python handles
-    stderr itself.
+    stderr itself. An stdout that is closed (`>&-`) takes what is printed, and drops it.
     """
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
 

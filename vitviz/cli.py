@@ -16,6 +16,7 @@ from .model.key import read_size
 from .model.menu import DEFAULT_MODEL, list_models
 from .model.weight_options import add_weight_options, json_value, weight_options
 from .stopping import signals_raise
+from .whole import is_there
 
 if TYPE_CHECKING:
     from .model.photo import Photo
@@ -140,6 +141,8 @@ def _pictures(photos: Sequence[str]) -> "list[str | Photo]":
 def _piped() -> "Photo":
     from .model.photo import open_photo
 
+    if sys.stdin is None:
+        raise VitvizError("there is nothing to read: the standard input is closed")
     return open_photo(sys.stdin.buffer, "piped")
 
 
@@ -147,7 +150,7 @@ def _example(name: str) -> str:
     from .web.store.examples import EXAMPLES
 
     files = {Path(example.path).stem: example.path for example in EXAMPLES}
-    return name if Path(name).exists() else files.get(name, name)
+    return name if is_there(Path(name)) else files.get(name, name)
 
 
 def serve(argv: Sequence[str]) -> None:

@@ -26,7 +26,8 @@ from .probe.intervene.intervention import read as read_interventions
 from .probe.measure.film import Film
 from .probe.measure.measurements import measurements_of
 from .probe.measure.numbers import percent
-from .whole import write_text
+from .probe.verify import is_of
+from .whole import at_home, write_text
 
 ANALYSIS = "analysis.safetensors"
 
@@ -38,8 +39,15 @@ def look(arguments: argparse.Namespace) -> int:
     `arguments`: those of `cli.look_options`. Raises `VitvizError` if a single photo, the model or
     the disk cannot be used; nothing is written before all selections are checked.
     """
+    if arguments.out is not None:
+        arguments.out = at_home(arguments.out)
     key = ModelKey(arguments.model, arguments.untrained, arguments.image_size)
     changes = interventions(arguments)
+    if changes and arguments.html_engine:
+        raise VitvizError(
+            "a page with the model in it experiments on the intact pass: leave out --html-engine, "
+            "or the changes"
+        )
     loaded = load_key(key, device=arguments.device, **weight_options(arguments))
     if arguments.verbose:
         print(loaded, file=sys.stderr)
@@ -198,7 +206,7 @@ class Wanted:
             else choose("head", arguments.head, analysis.trace.num_heads)
         )
         only = None if arguments.only is None else frozenset(arguments.only)
-        return cls(
+        wanted = cls(
             layer=choose_layer(analysis, arguments.layer),
             head=head,
             token=choose_token(analysis, arguments.token),
@@ -210,6 +218,14 @@ class Wanted:
             ),
             only=frozenset() if arguments.no_figures else only,
         )
+        if only and not (arguments.json or arguments.no_figures):
+            there = {name.split("-")[0] for name in figures_of(analysis, wanted, wanted.explained)}
+            if missing := sorted(only - there):
+                raise VitvizError(
+                    f"there is no figure {', '.join(missing)} of this model and these options; "
+                    f"there are {', '.join(sorted(there))}"
+                )
+        return wanted
 
     def as_json(self, analysis: Analysis) -> str:
         """The summary in one line."""
@@ -248,10 +264,10 @@ def write(analysis: Analysis, folder: Path, wanted: Wanted) -> list[Path]:
 
 
 def figures_of(
-    analysis: Analysis, wanted: Wanted, explained: dict[str, Any] | None = None
+    analysis: Analysis, wanted: Wanted, explained: Any = None
 ) -> dict[str, Callable[[], Any]]:
     """Functions that draw the figures of an analysis, by the names of their files. `explained`:
-    what `relevance` returned, None without explainers.
+    what `relevance` returned, None without explainers; for the names alone any other value.
     """
     from . import draw
 
@@ -283,10 +299,12 @@ def figures_of(
     if measurements_of(analysis.card).keys() & {"top1", "top5", "group", "boxes"}:
         figures["measured"] = lambda: draw.measured(analysis.card)
     if explained is not None:
-        maps, target = explained["values"], explained["target"]
-        likeness = (explained["like"] or "a vector") if "like" in explained else ""
         figures["explain"] = lambda: draw.explained(
-            analysis, maps, token, target, likeness=likeness
+            analysis,
+            explained["values"],
+            token,
+            explained["target"],
+            likeness=(explained["like"] or "a vector") if "like" in explained else "",
         )
     if analysis.loaded and analysis.loaded.film:
         film = analysis.loaded.film
@@ -376,7 +394,8 @@ def claim(folder: Path, analysis: Analysis, *, force: bool = False) -> None:
 def held_by_another(folder: Path, analysis: Analysis) -> str | None:
     """A description of a folder's content; None if that is an analysis of this photo and model.
 
-    Photos with the same name are distinguished by their pixels.
+    Photos with the same name are distinguished by their pixels, models by their weights and by
+    what their answers mean.
     """
     try:
         before = Analysis.load(folder / ANALYSIS)
@@ -391,6 +410,9 @@ def held_by_another(folder: Path, analysis: Analysis) -> str | None:
         return f"the analysis of {name} by {by}"
     if not torch.equal(before.picture, analysis.picture):
         return f"the analysis of another {name} by {by}"
+    means = [(one.config, one.labels, one.outputs) for one in (card, analysis.card)]
+    if means[0] != means[1] or (analysis.loaded and not is_of(before.pass_, analysis.loaded)):
+        return f"the analysis of {name} by another {by}"
     return None
 
 
@@ -465,7 +487,11 @@ def choose_explainers(
         analysis.likeness(like)
         return wanted, like
     if target is None:
+        of_class = [key for key in wanted if "class" in EXPLAINERS[key].needs]
+        if of_class:
+            analysis.class_index(None, of_class[0])
         return wanted, None
+    check_knows_target(*wanted)
     labels = analysis.card.labels or ()
     if target in labels or not target.isdecimal():
         return wanted, analysis.class_index(target, wanted[0])

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from pathlib import Path
 
 from .errors import VitvizError
 from .look import word, write_file
@@ -11,6 +10,7 @@ from .many.survey import Survey, survey
 from .model.key import ModelKey
 from .model.weight_options import weight_options
 from .model.weights import load_key
+from .whole import at_home
 
 
 def write_survey(arguments: argparse.Namespace) -> int:
@@ -24,7 +24,7 @@ def write_survey(arguments: argparse.Namespace) -> int:
     if arguments.twin and not arguments.untrained:
         keys.append(ModelKey(arguments.model, True, arguments.image_size))
     name = word(arguments.model)
-    folder = arguments.out or Path(f"vitviz-survey-{name}")
+    folder = at_home(arguments.out or f"vitviz-survey-{name}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -28,6 +28,7 @@ from .whole import at_home
 
 MOST_COLUMNS = 12  # classes of a table that is printed
 MOST_NAMED = 5  # pictures that are printed by name
+ALONE = "one picture, or pictures of one group (copies, or one go of the camera)"
 
 
 def write_taught(arguments: argparse.Namespace) -> int:
@@ -70,9 +71,13 @@ def _check_file(path: Path, force: bool) -> None:
     """Raise `VitvizError` for a file that cannot be written, before anything is computed."""
     if path.suffix != ".safetensors":
         raise VitvizError(f"the file of a model must end in .safetensors, got {path.name!r}")
-    if path.exists() and not (force and path.is_file()):
+    try:
+        exists, is_file, has_folder = path.exists(), path.is_file(), path.parent.is_dir()
+    except OSError as error:  # its name is too long, or its folder may not be entered
+        raise VitvizError(f"{path} cannot be written: {error.strerror}") from error
+    if exists and not (force and is_file):
         raise VitvizError(f"{path} exists; --force replaces it, or -o names another file")
-    if not path.parent.is_dir():
+    if not has_folder:
         raise VitvizError(f"there is no folder {path.parent} to write {path.name} into")
     if not os.access(path.parent, os.W_OK):
         raise VitvizError(f"{path} cannot be written: the folder {path.parent} may not be changed")
@@ -80,7 +85,7 @@ def _check_file(path: Path, force: bool) -> None:
 
 def _check_test(folder: Path, classes: Sequence[str] | Any) -> None:
     """Raise `VitvizError` for a class of the test that is not taught."""
-    strange = [name for name in classes_in(folder) if name not in classes]
+    strange = [name for name in classes_in(folder, fewest=1) if name not in classes]
     if strange:
         raise VitvizError(
             f"{folder} has the class {strange[0]!r}, which {', '.join(map(repr, classes))} lack"
@@ -121,7 +126,7 @@ def _test(
     `Taught`.
     """
     labels = list(made.card.labels or ())
-    given = [(name, one) for name, some in classes_in(folder).items() for one in some]
+    given = [(name, one) for name, some in classes_in(folder, fewest=1).items() for one in some]
     found = features(
         as_seen(made, folder) if is_set(folder) else made,
         [one for _, one in given],
@@ -151,13 +156,13 @@ def in_words(told: dict[str, Any]) -> list[str]:
         if told["threshold"] is not None:
             lines.append(f"none of these below a probability of {told['threshold']:.3f}")
     else:
-        lines.append("no picture was left out: every class has one picture only")
+        lines.append(f"no picture was left out: every class has {ALONE}")
     alone = [
         name
         for name, row, count in zip(classes, told["confusions"], counts, strict=True)
         if not sum(row) and told["of"]
     ]
-    lines += [f"not left out: {', '.join(alone)}, of one picture"] if alone else []
+    lines += [f"not left out: {', '.join(alone)}, with {ALONE}"] if alone else []
     lines += [
         f"{one['label']}: {one['without_middle']:,} of {one['right']:,} right answers stay without "
         f"the middle, {one['without_rim']:,} without the rim"

@@ -4,7 +4,7 @@ import glob
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +17,16 @@ def at_home(path: str | Path) -> Path:
     with suppress(RuntimeError):  # nobody has such a home
         return Path(path).expanduser()
     return Path(path)
+
+
+def is_there(path: Path, kind: Callable[[Path], bool] = Path.exists) -> bool:
+    """`kind(path)`, such as `path.is_file()`; False for a name that no disk can hold, and inside a
+    folder that may not be entered.
+    """
+    try:
+        return kind(path)
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager

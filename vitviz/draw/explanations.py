@@ -1,7 +1,6 @@
 """Explainers beside the picture: how much every patch matters, each map on its own scale."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -33,7 +32,7 @@ from .figure_parts import (
     title,
     token_name,
 )
-from .probabilities import LINES
+from .probabilities import line_style
 
 
 def explain(
@@ -130,11 +129,10 @@ def fair_test(analysis: Analysis, test: Removal) -> Figure:
     ):
         chart(ax, text)
         ax.fill_between(gone, low, high, color=GREY, alpha=0.3, label="90 % of the random orders")
-        for (key, curve), colour in zip(curves.items(), cycle(LINES)):
+        for at, (key, curve) in enumerate(curves.items()):
             name = EXPLAINERS[key].name if key in EXPLAINERS else key
             gain = f" (gain {test.gain(key):+.3f})" if ax is first else ""
-            style = "--" if key == "centre" else "-"
-            ax.plot(gone, np.asarray(curve), style, color=colour, label=f"{name}{gain}")
+            ax.plot(gone, np.asarray(curve), **line_style(at), label=f"{name}{gain}")
         ax.set_xlabel("share of the patches taken out", fontsize=8)
     what: str = test.score
     if test.target is not None:

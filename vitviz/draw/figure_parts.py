@@ -139,9 +139,9 @@ def photo_of(analysis: Analysis) -> str:
     return "; ".join(filter(None, (name, analysis.changes())))
 
 
-def shortened(name: str) -> str:
-    """The name of a photo with at most `LONGEST_NAME` letters."""
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+def shortened(name: str, most: int = LONGEST_NAME) -> str:
+    """The name of a photo, or a label, with at most `most` letters."""
+    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def ratio_of(shape: tuple[int, int]) -> float:

@@ -18,6 +18,7 @@ from .figure_parts import (
     photo_of,
     picture,
     sheet,
+    shortened,
     stage,
     title,
 )
@@ -44,7 +45,7 @@ def predictions(analysis: Analysis, k: int = 5) -> Figure:
     ax.set_aspect("auto")
     ax.set_yticks(
         range(len(best)),
-        labels=[prediction.label for prediction in best],
+        labels=[shortened(prediction.label, LONGEST) for prediction in best],
         parse_math=False,  # a label may hold dollar signs
         fontfamily=fonts(),
     )
@@ -98,7 +99,7 @@ def answers(before: Analysis, after: Analysis, k: int = 5, *, ax: Axes | None = 
         bars = ax.barh([place + shift for place in places], known, 0.36, color=colour, label=name)
         texts = ["no such class" if share is None else written(share) for share in shares]
         ax.bar_label(bars, texts, padding=3, fontsize=7)
-    names = [_short(row.label) for row in rows]
+    names = [shortened(row.label, LONGEST) for row in rows]
     ax.set_yticks(places, labels=names, parse_math=False, fontfamily=fonts())
     if values:
         ax.margins(x=0.2)
@@ -127,13 +128,7 @@ def lens(analysis: Analysis, k: int = 5) -> Figure:
     figure = sheet(10.4, 4.8, analysis.card, photo_name=photo_of(analysis), paper=LENS)
     probabilities, ranks = figure.subplots(1, 2)
     for at, line in enumerate(lines):
-        style = {
-            "color": LINES[at % len(LINES)],
-            "linestyle": DASHES[at // len(LINES) % len(DASHES)],
-            "marker": "o",
-            "markersize": 3,
-            "linewidth": 1.4,
-        }
+        style = {**line_style(at), "marker": "o", "markersize": 3, "linewidth": 1.4}
         probabilities.plot(line.probabilities, **style)
         ranks.plot(line.ranks, **style)
     chart(probabilities, "probability")
@@ -149,7 +144,7 @@ def lens(analysis: Analysis, k: int = 5) -> Figure:
         ax.grid(axis="y", alpha=0.25)
     legend = figure.legend(
         probabilities.lines,
-        [_short(line.label) for line in lines],
+        [shortened(line.label, LONGEST) for line in lines],
         loc="outside right center",
         fontsize=7,
         frameon=False,
@@ -161,5 +156,9 @@ def lens(analysis: Analysis, k: int = 5) -> Figure:
     return figure
 
 
-def _short(label: str) -> str:
-    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+def line_style(at: int) -> dict[str, str]:
+    """Colour and dashes of the line at this place: no two of the first 21 look alike."""
+    return {
+        "color": LINES[at % len(LINES)],
+        "linestyle": DASHES[at // len(LINES) % len(DASHES)],
+    }

@@ -12,7 +12,19 @@ from ..many.survey import Survey
 from ..probe.capture.grid import PatchGrid
 from ..probe.intervene.intervention import Head
 from ..probe.measure.heads import distances
-from .figure_parts import BLUE, GREY, ORANGE, SIGNED, VIT, bar, chart, fonts, stage, title
+from .figure_parts import (
+    BLUE,
+    GREY,
+    ORANGE,
+    SIGNED,
+    VIT,
+    bar,
+    chart,
+    fonts,
+    shortened,
+    stage,
+    title,
+)
 
 WIDTH = 0.56  # of a layer's dots together, in layers
 
@@ -52,11 +64,13 @@ def figure7(first: Survey, second: Survey | None = None, *, ax: Axes | None = No
         )
         tops.append(float(mean.max()))
         depths.append(depth)
-    grid = PatchGrid.of(first.card.config)
-    even = float(distances(grid).mean())
-    ax.axhline(even, color=GREY, linestyle="--", linewidth=1)
-    chart(ax, f"dashed: even attention to all patches, {even:.3g} pixels")
-    ax.set_ylim(0, 1.08 * max(even, *tops))
+    grids = dict.fromkeys(PatchGrid.of(survey.card.config) for survey in surveys)
+    even = [float(distances(grid).mean()) for grid in grids]
+    for pixels in even:
+        ax.axhline(pixels, color=GREY, linestyle="--", linewidth=1)
+    far = " and ".join(f"{pixels:.3g}" for pixels in even)
+    chart(ax, f"dashed: even attention to all patches, {far} pixels")
+    ax.set_ylim(0, 1.08 * max(*even, *tops))
     ax.set_xticks(range(0, max(depths), -(-max(depths) // 12)))
     ax.set_xlabel("layer", fontsize=8)
     ax.set_ylabel("mean attention distance, in pixels", fontsize=8)
@@ -94,13 +108,19 @@ def ablation(found: Ablation, *, ax: Axes | None = None) -> Figure:
     ax.tick_params(labelsize=7)
     ax.set_xlabel("head", fontsize=8)
     ax.set_ylabel("layer", fontsize=8)
-    bar(figure, image, ax, "fall of the logit of the answer")
-    title(figure, "What the answer loses without each head")
+    what = "the answer"
+    if found.target is not None:
+        labels = found.card.labels
+        what = shortened(f'"{labels[found.target]}"' if labels else f"class {found.target}")
+    bar(figure, image, ax, f"fall of the logit of {what}")
+    title(figure, f"{what[0].upper()}{what[1:]} loses this without each head")
     return figure
 
 
 def _name(survey: Survey) -> str:
-    return survey.card.name if survey.card.trained else f"{survey.card.name}, untrained"
+    card = survey.card
+    size = f"{card.key.size} pixels" if card.key.size else ""
+    return ", ".join(filter(None, (card.name, "" if card.trained else "untrained", size)))
 
 
 def _counted(surveys: Sequence[Survey]) -> str:

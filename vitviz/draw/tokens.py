@@ -1,7 +1,6 @@
 """Similarity of tokens: their learned positions, and their features after a layer."""
 
 from collections.abc import Sequence
-from textwrap import shorten
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -32,6 +31,7 @@ from .figure_parts import (
     picture,
     ratio_of,
     sheet,
+    shortened,
     show,
     tiled,
     title,
@@ -128,7 +128,7 @@ def pca(
     axes = figure.subplots(2, len(found), squeeze=False)
     for above, below, analysis, each in zip(*axes, analyses, found, strict=True):
         picture(above, analysis)
-        caption(above, shorten(analysis.photo_name, 30, placeholder="…"))
+        caption(above, shortened(analysis.photo_name, 30))
         size = (0, analysis.grid.image_size[1], analysis.grid.image_size[0], 0)
         below.imshow(np.asarray(each.colours), extent=size, interpolation="nearest")
         for ax in (above, below):

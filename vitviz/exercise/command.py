@@ -55,12 +55,13 @@ def exercise(argv: Sequence[str]) -> int:
 
 
 def _train(path: Path, names: Mapping[str, Any]) -> None:
+    from ..model.menu import name_of
     from .training import train_file
 
     print()
     after, before = train_file(path, names)
-    shown = {"model": after.stem, "example": "digit", "panel": "attention"}
-    link = urlencode({**shown, "beside": f"model-{before.stem}"}, quote_via=quote)
+    shown = {"model": name_of(after), "example": "digit", "panel": "attention"}
+    link = urlencode({**shown, "beside": f"model-{name_of(before)}"}, quote_via=quote)
     print("\nput both on the menu of the page:")
     print(f"  {shlex.join(['vitviz', 'serve', '--model', str(after), '--model', str(before)])}")
     print(f"and see one beside the other, at its address with this behind it:\n  /?{link}")

@@ -27,10 +27,12 @@ def write_exercise(folder: str | Path, language: str = "en") -> list[Path]:
     language, folder = language_of(language), at_home(folder)
     texts = {FILE: exercise(language), NOTEBOOK: notebook(language)}
     paths = [folder / name for name in texts]
-    for path in paths:
-        if path.exists():
-            raise VitvizError(f"{path} is there already, and stays as it is: name another folder")
     try:
+        for path in paths:
+            if path.exists():
+                raise VitvizError(
+                    f"{path} is there already, and stays as it is: name another folder"
+                )
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, texts.values(), strict=True):
             write_text(path, text)

@@ -37,6 +37,7 @@ class Ablation:
     kept         (i, n)   bool: whether the most probable class is still that of the intact model;
                           of "any_of" and "score" whether the same classes are true. False of values
     broken                the pictures without a result, each with a sentence that says why
+    target                the class that was named; None: the answer to each picture
     """
 
     card: ModelCard
@@ -47,6 +48,7 @@ class Ablation:
     probability: Tensor
     kept: Tensor
     broken: tuple[BrokenPicture, ...]
+    target: int | None = None
 
     def __repr__(self) -> str:
         of = f"{len(self.interventions)} interventions x {len(self.pictures)} pictures"
@@ -152,7 +154,7 @@ def ablate(
     )
     changes = tuple(surgery.interventions for surgery in surgeries)
     return Ablation(
-        loaded.card, changes, tuple(names), targets, logits, probability, kept, tuple(broken)
+        loaded.card, changes, tuple(names), targets, logits, probability, kept, tuple(broken), fixed
     )
 
 

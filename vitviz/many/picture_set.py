@@ -63,9 +63,9 @@ def is_set(source: object) -> bool:
 def read_set(path: str | Path) -> PictureSet:
     """Read a set that the page or `write_set` wrote. Raises `VitvizError` for any other file."""
     file = at_home(path)
-    if not file.is_file():
-        raise VitvizError(f"there is no file {file} with a set of pictures")
     try:
+        if not file.is_file():
+            raise VitvizError(f"there is no file {file} with a set of pictures")
         tensors, metadata = read_tensors(file)
     except (OSError, ValueError) as error:
         raise VitvizError(f"{file.name} is not a whole .safetensors file: {error}") from error

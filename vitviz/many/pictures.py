@@ -304,7 +304,11 @@ def _item(source: Any, place: int) -> tuple[Any, Label]:
     names = getattr(source, "classes", ())  # as data sets of torchvision have them
     if not names or not isinstance(label, int) or label >= len(names):
         return picture, label
-    return picture, str(names[label]) if label >= 0 else None
+    if label < 0:
+        return picture, None
+    name = names[label]
+    # ImageNet of torchvision has all names of a class
+    return picture, ", ".join(map(str, name)) if isinstance(name, tuple | list) else str(name)
 
 
 def _pair(item: Any) -> tuple[Any, Label]:
@@ -313,9 +317,7 @@ def _pair(item: Any) -> tuple[Any, Label]:
     if len(item) < 2:
         raise ValueError("an item must be a picture, or a picture and its class")
     picture, label = item[:2]
-    if isinstance(label, str) or label is None:
-        return picture, label
-    return picture, int(label)
+    return picture, _as_label(label)
 
 
 def _known(picture: Any, label: Label) -> tuple[Any, Label]:

@@ -48,9 +48,10 @@ class Line:
     def to_json(self) -> str:
         fields = {"picture": self.picture} if self.result is None else asdict(self.result)
         values = {name: _rounded(tensor.tolist()) for name, tensor in self.values.items()}
-        return json.dumps(
-            fields | {"sentence": self.sentence, "stamp": self.stamp} | values, ensure_ascii=False
-        )
+        parts = fields | {"sentence": self.sentence, "stamp": self.stamp} | values
+        text = json.dumps(parts, ensure_ascii=False)
+        # a name of a file may be no text, which a file in UTF-8 cannot hold
+        return text if is_writable(text) else json.dumps(parts)
 
     @classmethod
     def read(cls, text: str, measures: Sequence[str]) -> "Line":
@@ -61,6 +62,11 @@ class Line:
             return cls(parts["picture"], sentence=sentence)
         values = {name: torch.tensor(parts.pop(name)) for name in measures}
         return cls(parts["picture"], values, PictureResult(**parts), stamp=stamp)
+
+
+def is_writable(text: str) -> bool:
+    """Whether UTF-8 can hold a text: not the bytes of a file name that is in another encoding."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 class Record:

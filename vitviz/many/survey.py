@@ -100,7 +100,7 @@ class Survey:
         measured = [name for name in self.values if MEASURES[name].of_heads and self.pictures]
         parts = {name: self.mean(name).tolist() for name in measured}
         parts |= {f"{name}_error": self.error(name).tolist() for name in measured}
-        back = self.restored() if FOOLED in self.values else None
+        back = self.restored() if FOOLED in self.values and self.pictures else None
         return [
             {"layer": layer, "head": head}
             | {name: values[layer][head] for name, values in parts.items()}
@@ -137,12 +137,23 @@ class Survey:
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as CSV; the header has the keys of the first row."""
+    """Rows as CSV; the header has the keys of the first row.
+
+    Labels and names of files come from strangers: a text that a spreadsheet would take for a
+    formula gets an apostrophe, as in the page's tables, and bytes that are no text are escaped.
+    """
     text = io.StringIO()
     writer = csv.DictWriter(text, [*rows[0]] if rows else [], restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def survey(

@@ -202,13 +202,13 @@ def check_penalty(penalty: Penalty) -> None:
         )
 
 
-def classes_in(pictures: Any) -> dict[str, list[Picture]]:
+def classes_in(pictures: Any, fewest: int = 2) -> dict[str, list[Picture]]:
     """The pictures of each class, by its trimmed name. Raises `VitvizError` for what `teach` does
-    not take.
+    not take. `fewest`: 1 for pictures to test with.
     """
     if is_set(pictures):
         found = read_set(pictures).classes()
-        _check_count(found)
+        _check_count(found, fewest)
         return found
     if isinstance(pictures, str | Path):
         pictures = _folders(pictures)
@@ -232,12 +232,12 @@ def classes_in(pictures: Any) -> dict[str, list[Picture]]:
             found[name] = list(pictures_of(some))
         except VitvizError as error:
             raise VitvizError(f"the class {name!r} has no pictures: {error}") from error
-    _check_count(found)
+    _check_count(found, fewest)
     return found
 
 
-def _check_count(found: Mapping[str, Any]) -> None:
-    if not 2 <= len(found) <= MOST_CLASSES:
+def _check_count(found: Mapping[str, Any], fewest: int) -> None:
+    if not fewest <= len(found) <= MOST_CLASSES:
         names = ": " + ", ".join(map(repr, found)) if len(found) == 1 else ""
         raise VitvizError(
             f"a head is taught from 2 to {MOST_CLASSES:,} classes, and {len(found):,} came{names}"

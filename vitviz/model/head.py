@@ -191,7 +191,11 @@ def read_head(path: str | Path) -> tuple[Tensor, Tensor | None]:
     Raises `WeightsError` for a file that cannot be read, or that holds anything else.
     """
     file = at_home(path)
-    if not file.is_file():
+    try:
+        is_file = file.is_file()
+    except OSError as error:  # its name is too long, or its folder may not be entered
+        raise WeightsError(f"{file} cannot be read: {error.strerror}") from error
+    if not is_file:
         raise WeightsError(f"there is no file {file} with a head")
     state: Mapping[str, Any] = _arrays(file) if file.suffix == ".npz" else read_any(file)
     kinds = {name: name.rpartition(".")[2] for name in state}

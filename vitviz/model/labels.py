@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
-from pathlib import Path
 from typing import Any
 
 from ..errors import WeightsError
+from ..whole import at_home
 from .json_values import are_texts, is_whole, parse, short
 
 IMAGENET = "imagenet"
@@ -55,7 +55,7 @@ def labels_in(file: str | os.PathLike[str]) -> Any:
 
     Raises `WeightsError` if it cannot be read, or its JSON is neither.
     """
-    path = Path(file).expanduser()
+    path = at_home(file)
     try:
         whole = path.read_text("utf-8-sig")
         if path.suffix.lower() != ".json":

@@ -5,6 +5,7 @@ pixel is decoded, only formats on a short list are tried, and everything a decod
 damaged bytes ends as an `ImageError`.
 """
 
+import os
 import re
 import struct
 import threading
@@ -22,6 +23,7 @@ from PIL import Image, ImageOps
 
 from ..errors import ImageError
 from ..languages import Message
+from ..whole import is_there
 from .photo_kinds import looks_like
 from .photo_levels import (
     STRETCHED_NOTE,
@@ -215,27 +217,46 @@ def open_photo(
 def picture_files(folder: Path) -> list[Path]:
     """The picture files (`ENDINGS`) in a folder and all its subfolders, sorted.
 
-    Hidden files and folders are left out: macOS writes ._cat.jpg beside cat.jpg.
+    Hidden files and folders are left out: macOS writes ._cat.jpg beside cat.jpg. Folders behind
+    links are entered, unless they lie inside this one.
     """
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in ENDINGS
-        and path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
+    return [path for path in _files_in(folder)[0] if path.suffix.lower() in ENDINGS]
 
 
 def passed_over(folder: Path) -> list[Path]:
-    """The other files in a folder and all its subfolders, sorted, hidden ones left out."""
-    taken = {*picture_files(folder)}
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path not in taken
-        and path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
+    """The other files in a folder and all its subfolders, sorted, hidden ones left out; and the
+    subfolders that cannot be read.
+    """
+    files, closed = _files_in(folder)
+    return sorted([*(path for path in files if path.suffix.lower() not in ENDINGS), *closed])
+
+
+def _files_in(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files in a folder and all its subfolders, sorted, and the subfolders that cannot be
+    read. A folder behind several links is entered once.
+    """
+    files: list[Path] = []
+    closed: list[Path] = []
+    inside, entered = folder.resolve(), set[Path]()
+
+    def is_new(path: Path) -> bool:
+        if not path.is_symlink():
+            return True
+        real = path.resolve()
+        if real in entered or real.is_relative_to(inside) or inside.is_relative_to(real):
+            return False
+        entered.add(real)
+        return True
+
+    def left_out(error: OSError) -> None:
+        closed.append(Path(error.filename))
+
+    for top, folders, names in os.walk(folder, onerror=left_out, followlinks=True):
+        shown = (name for name in sorted(folders) if not name.startswith("."))
+        folders[:] = [name for name in shown if is_new(Path(top, name))]
+        paths = (Path(top, name) for name in names if not name.startswith("."))
+        files += [path for path in paths if is_there(path, Path.is_file)]
+    return sorted(files), closed
 
 
 def _name_of(source: object) -> str:

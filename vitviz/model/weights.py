@@ -3,7 +3,7 @@
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import torch
 
 from ..errors import WeightsError
 from ..languages import Message
+from ..whole import is_there
 from . import hub
 from .checkpoints import CHECKPOINT_SUFFIXES, load_own, save_checkpoint
 from .foreign import check_has_weights, files_in
@@ -199,7 +200,7 @@ def _path_of(source: str) -> Path | None:
         return None
     if source.endswith(CHECKPOINT_SUFFIXES):
         return path
-    if _is(Path.is_dir, path):
+    if is_there(path, Path.is_dir):
         try:
             files = [file.name for file in path.iterdir()]
         except OSError:  # `load` says why
@@ -209,15 +210,7 @@ def _path_of(source: str) -> Path | None:
             if any(name in MARKS or name.endswith(CHECKPOINT_SUFFIXES) for name in files)
             else None
         )
-    return path if path.suffix and _is(Path.is_file, path) else None
-
-
-def _is(kind: Callable[[Path], bool], path: Path) -> bool:
-    """`kind(path)`, such as `path.is_file()`; False for a name that no disk can hold."""
-    try:
-        return kind(path)
-    except (OSError, ValueError):
-        return False
+    return path if path.suffix and is_there(path, Path.is_file) else None
 
 
 def _opened(source: str | Path, options: LoadOptions) -> LoadedModel:
@@ -230,10 +223,10 @@ def _opened(source: str | Path, options: LoadOptions) -> LoadedModel:
     loaded = None
     if shipped:
         loaded = load_own(shipped, name)
-    elif path is not None and _is(Path.is_dir, path):
+    elif path is not None and is_there(path, Path.is_dir):
         return _of_folder(path, options)
     elif path is not None:
-        if not _is(Path.is_file, path):
+        if not is_there(path, Path.is_file):
             raise WeightsError(f"there is no checkpoint file {path}")
         if (loaded := load_own(path, name_of(path))) is None:
             return _of_others(path, options)
@@ -252,10 +245,10 @@ def _opened(source: str | Path, options: LoadOptions) -> LoadedModel:
 
 def _of_folder(folder: Path, options: LoadOptions, weights: Path | None = None) -> LoadedModel:
     """The model in a folder, which its config.json describes, or in the only file of weights."""
-    config = read_object(folder / CONFIG) if _is(Path.is_file, folder / CONFIG) else {}
+    config = read_object(folder / CONFIG) if is_there(folder / CONFIG, Path.is_file) else {}
 
     def find(file: str) -> Path | None:
-        return path if _is(Path.is_file, path := folder / file) else None  # links are followed
+        return path if is_there(path := folder / file, Path.is_file) else None  # links are followed
 
     if weights is None and "model_type" not in config:
         check_is_no_adapter(find, str(folder))

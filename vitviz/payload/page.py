@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 from torch import Tensor
 
-from ..errors import WeightsError
+from ..errors import SelectionError, WeightsError
 from ..languages import Message, languages, say
 from ..model.loaded import LoadedModel
 from . import in_page
@@ -77,11 +77,15 @@ def page(
 
 
 def _runs(analysis: "Analysis | Payload") -> LoadedModel:
-    """The model of an analysis, for the page. Raises `WeightsError` if no page can run it."""
+    """The model of an analysis, for the page. Raises `WeightsError` if no page can run it, and
+    `SelectionError` for a changed pass: experiments in the page begin with the intact one.
+    """
     loaded = None if isinstance(analysis, Payload) else analysis.loaded
     if loaded is None:
         raise WeightsError("this analysis is without its model: analyze the photo again")
     in_page.check(loaded.card)
+    if analysis.interventions:
+        raise SelectionError(Message("experiments.changed_already"))
     return loaded
 
 

@@ -126,7 +126,8 @@ def pack(
     files = {FIRST: _serialise(_ahead(analysis, begins, donors=beside))}
     if not beside or analysis.pass_.surgery.changes_pixels:
         files[PICTURE] = _serialise({"pixels": analysis.picture})
-    left_out = set() if layers is None else {*range(analysis.trace.depth)} - {*layers}
+    left_out = set(range(analysis.trace.depth)) if layers is not None else set()
+    left_out -= {analysis.trace.check_layer(layer) for layer in layers or ()}
     if not beside:
         files |= _photographs(analysis)
         for layer in range(analysis.trace.depth):

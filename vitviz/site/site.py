@@ -84,8 +84,9 @@ def write_site(
         if (example.model in (None, *offered) if example.shown else heads)
     ]
     folder = at_home(folder)
-    new = not folder.exists()
+    new = False
     try:
+        new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         with partial_folder(folder / LIST) as partial:  # hidden, as .git is
             if others := others_write(folder / LIST, partial):
@@ -199,8 +200,9 @@ def _claimed(folder: Path) -> set[Path]:
             old = {
                 file for file in named if file.is_file() and file.resolve().is_relative_to(inside)
             }
-        shown = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
-        held = [entry for entry in shown if entry.name != FILES] + [*(folder / FILES).glob("*")]
+        inner = folder / FILES
+        entries = [*folder.iterdir(), *(inner.iterdir() if inner.is_dir() else ())]
+        held = [one for one in entries if not one.name.startswith(".") and one != inner]
     except (OSError, ValueError, TypeError) as error:
         raise VitvizError(f"the folder {folder} cannot be used: {error}") from error
     if left := [entry.relative_to(folder).as_posix() for entry in held if entry not in old]:
