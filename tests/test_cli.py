@@ -466,7 +466,7 @@ def test_models_of_one_name_do_not_write_over_each_other(capsys, tmp_path, pictu
     )
     other = vitviz.load(first)
     with torch.no_grad():
-        other.vit.blocks[0].attn.qkv.weight.mul_(2)
+        other.vit.blocks[1].mlp.fc1.weight.add_(0.01)  # of a later epoch
     vitviz.save(other, runs[2] / "best.safetensors")
     out = ["--out", tmp_path / "o"]
     assert call(capsys, picture, "--model", first, *out)[0] == 0
@@ -503,7 +503,8 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     before = {*tmp_path.iterdir()}
-    bare = save_tiny(tmp_path_of(tmp_path), "registers")  # it names no classes
+    (tmp_path / "bare").mkdir()
+    bare = save_tiny(tmp_path / "bare", "registers")  # it names no classes
     for words, said in (
         (["--model", bare, "--explain", "generic"], "classes"),
         (["--model", model, "--only", "pair"], "there is no figure pair of this model"),
@@ -515,17 +516,14 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
     assert {*tmp_path.iterdir()} - before == {tmp_path / "bare"}
 
 
-def tmp_path_of(folder: Path) -> Path:
-    (folder / "bare").mkdir()
-    return folder / "bare"
-
-
 def test_output_that_is_closed_is_no_traceback(capsys, monkeypatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
     assert "the standard input is closed" in refused(capsys, "-")
     monkeypatch.setattr("sys.stdout", None)
-    assert cli.main(["models"]) == 0
+    monkeypatch.setattr("sys.stderr", None)
+    assert [cli.main(["models"]), cli.main(["look", "missing.png"])] == [0, 1]
     sys.stdout.close()
+    sys.stderr.close()
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -145,13 +145,17 @@ def test_folders_behind_links_are_entered_once_and_closed_ones_are_named(
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     Image.fromarray(photo()).save(elsewhere / "far.png")
+    (elsewhere / "inner").mkdir()
+    Image.fromarray(photo()).save(elsewhere / "inner" / "deep.png")
     for name in ("a link", "the same"):
         (files / name).symlink_to(elsewhere)
+    (files / "b link").symlink_to(elsewhere / "inner")
+    (files / "up").symlink_to(tmp_path)  # in which the folder itself lies
     (files / "class 1" / "around").symlink_to(files)  # would never end
     (files / "class 3").mkdir()
     found = [path.relative_to(files).as_posix() for path in picture_files(files)]
     inside = ["class 1/0.png", "class 1/2.png", "class 1/broken.jpg", "class 2/1.png"]
-    assert found == ["a link/far.png", *inside, "class 2/3.png"]
+    assert found == ["a link/far.png", "b link/deep.png", *inside, "class 2/3.png"]
     scandir = os.scandir
 
     def closed(path):
@@ -159,8 +163,16 @@ def test_folders_behind_links_are_entered_once_and_closed_ones_are_named(
             raise PermissionError(13, "Permission denied", str(path))
         return scandir(path)
 
+    def barred(path):
+        if path.parent.name == "class 2":
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_file(path)
+
     monkeypatch.setattr(os, "scandir", closed)  # root may enter every folder
-    assert passed_over(files) == [files / "class 3", files / "notes.txt"]
+    is_file = Path.is_file
+    monkeypatch.setattr(Path, "is_file", barred)
+    closed_ones = [files / "class 2", files / "class 3"]
+    assert passed_over(files) == [*closed_ones, files / "notes.txt"]
 
 
 def test_a_name_of_a_file_in_another_encoding_is_kept(tiny_vit, files, tmp_path) -> None:

@@ -15,10 +15,12 @@ from typing import Any, NoReturn
 def print_any_character() -> None:
     """Let this process print "?" for characters that the encoding of stdout lacks, instead of an
     error: files on Windows and some servers have few letters, names of files any. Python handles
-    stderr itself. An stdout that is closed (`>&-`) takes what is printed, and drops it.
+    stderr itself. An output that is closed (`>&-`, `2>&-`) takes what is printed, and drops it.
     """
-    if sys.stdout is None:
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
+            setattr(sys, name, nowhere)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
 

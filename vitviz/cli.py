@@ -274,7 +274,7 @@ def parted(argv: list[str]) -> tuple[str, list[str]]:
             before = [*argv[:place], *filter(None, [value])]
             return WERE_OPTIONS[option], [*before, *argv[place + 1 :]]
     plain = first.isalpha() and len(first) < 30  # no path, no option
-    if plain and not Path(_example(first)).exists():
+    if plain and not is_there(Path(_example(first))):
         known = f"one of the words {', '.join(WORDS)}{guess(first, WORDS)}"
         options.error(f"{first!r} is neither a file nor {known}")
     return "look", argv

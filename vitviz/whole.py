@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 PARTIAL = ".partial"
 
 
-def at_home(path: str | Path) -> Path:
+def at_home(path: str | os.PathLike[str]) -> Path:
     """A path whose first "~" is the home of its user, if there is one."""
     with suppress(RuntimeError):  # nobody has such a home
         return Path(path).expanduser()

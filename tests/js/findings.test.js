@@ -348,6 +348,10 @@ test("a fair test is won by the largest gain, if it is no tie and chance and the
     /in its order “cat” falls from 90\.0% to 89\.6%; /,
   );
   assert.match(
+    say({ a: [0.1, 0.8, 20], b: [0.4, 0.89999, 20], centre: [0, 0.99, 20] }),
+    /in its order “cat” falls from 90\.0000% to 89\.9990%; /,
+  );
+  assert.match(
     say({ a: [0.1, 0.99, 20], b: [0.4, 0.95, 20], centre: [0, 0.99, 20] }),
     /^Nothing here takes “cat” away: with 26% .* order of “map b” it is at 95%, and was at 90%; /,
   );

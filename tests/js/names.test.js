@@ -50,11 +50,20 @@ test("a model of such a name has no weights, no title in other languages and no 
 test("a model whose weights were let go is still run by the engine that holds them", async () => {
   const weights = { "own-1": new ArrayBuffer(1) };
   const model = /** @type {any} */ ({ key: { name: "own-1", untrained: false, image_size: null } });
-  const started = async () => ({ engine: { stop() {} }, known: { facts: { unknown: [], simd: true } } });
+  const stopped = [];
+  const started = async () => ({
+    engine: { stop: () => stopped.push(1) },
+    known: { facts: { unknown: [], simd: true } },
+  });
   const host = /** @type {any} */ ({ weights, running: async () => ({ started }), mayBeSlow: true });
   const models = createLocalModels(host, () => {});
   const prepared = models.prepare(model);
   await prepared?.ready;
   delete weights["own-1"];
-  assert.deepEqual([prepared?.state, models.has(model), models.prepare(model)], ["here", true, prepared]);
+  for (let at = 2; at < 9; at++) {
+    const other = /** @type {any} */ ({ key: { name: "own-" + at, untrained: false, image_size: null } });
+    weights["own-" + at] = new ArrayBuffer(1);
+    await models.prepare(other)?.ready;
+    assert.deepEqual([prepared?.state, models.has(model), models.prepare(model)], ["here", true, prepared]);
+  }
 });

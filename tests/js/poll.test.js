@@ -82,4 +82,15 @@ test("a poll that is opened again keeps its row until as many have guessed anew,
   assert.equal(votes(), "");
   record(1);
   assert.equal(votes(), "1");
+  record(5);
+  polls = createPolls(app);
+  polls.record(Array(2).fill(first), "said", { key: "pollRight", values: { right: 2, count: 2 } });
+  const cells = () => polls.root.querySelectorAll("td").map(({ textContent }) => textContent);
+  assert.deepEqual(cells().slice(1), ["5", app.t("pollRight", { right: 2, count: 2 })]);
+  context.mock.method(Date, "now", () => new Date().getTime() + 24 * 3_600_000);
+  polls = createPolls(app); // another class, the day after
+  record(0);
+  assert.equal(votes(), "5");
+  record(2);
+  assert.equal(votes(), "2");
 });

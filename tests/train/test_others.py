@@ -369,6 +369,8 @@ def test_one_command_trains_with_others_and_one_measures_on_what_was_kept_out(
     assert measurements(measured) == carried
     assert main(measure) == 0
     assert "never shown" not in capsys.readouterr().out
+    assert main([*measure, "--others", str(packs["sides"]), "--unseen", "1"]) == 1
+    assert "names the classes that it was kept from" in capsys.readouterr().err
     # Other data lacks the classes that were kept from this model.
     assert main([*measure, "--others", str(packs["kinds"])]) == 1
     assert f"was kept from {facts['unseen'][0]}, which kinds has not" in capsys.readouterr().err

@@ -475,9 +475,10 @@ def test_an_option_for_a_training_is_not_passed_over_in_measuring(capsys):
         (["--pictures", "0"], "--explainers"),
         (["--unseen", "1"], "--others"),
         (["--seed", "0"], "--others"),
+        (["--others", "x", "--seed", "0"], "--unseen"),
     ):
         assert main(["--evaluate", "mnist", "--data", "digits", *words]) == 1
-        assert f"{words[0]}: only with {partner}, or for a training" in capsys.readouterr().err
+        assert f"{words[-2]}: only with {partner}, or for a training" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(pack, capsys):

@@ -280,7 +280,7 @@ def bar(
 ) -> None:
     """A colour bar with numbers; its pointed end says that larger values were cut."""
     bar = figure.colorbar(image, ax=axes, shrink=0.85, extend="max" if clipped else "neither")
-    bar.set_label(label, fontsize=8)
+    bar.set_label(label, fontsize=8, parse_math=False, fontfamily=fonts())
     bar.ax.tick_params(labelsize=7)
 
 

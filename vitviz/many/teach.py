@@ -22,6 +22,7 @@ from ..model.photo_levels import Look
 from ..model.taught import MOST_CONFUSED, Confused, Taught
 from ..probe.analysis import picture_of
 from ..probe.capture.trace import is_sound
+from ..whole import is_there
 from .analyses import in_batches, made_of, size_of
 from .features import pooled, pooling
 from .linear import (
@@ -240,7 +241,8 @@ def _check_count(found: Mapping[str, Any], fewest: int) -> None:
     if not fewest <= len(found) <= MOST_CLASSES:
         names = ": " + ", ".join(map(repr, found)) if len(found) == 1 else ""
         raise VitvizError(
-            f"a head is taught from 2 to {MOST_CLASSES:,} classes, and {len(found):,} came{names}"
+            f"there must be from {fewest} to {MOST_CLASSES:,} classes, and "
+            f"{len(found):,} came{names}"
         )
 
 
@@ -252,12 +254,14 @@ def _folders(folder: str | Path) -> dict[str, Path]:
         inside = sorted(Path(folder).expanduser().iterdir())
     except OSError as error:
         raise VitvizError(f"the folder {folder} cannot be read: {error.strerror}") from error
-    loose = [each.name for each in inside if each.suffix.lower() in ENDINGS and each.is_file()]
+    endings = [each for each in inside if each.suffix.lower() in ENDINGS]
+    loose = [each.name for each in endings if is_there(each, Path.is_file)]
     if loose:
         raise VitvizError(
             f"{loose[0]!r} lies in {folder} itself, and in no folder of a class; {len(loose):,} do"
         )
-    return {each.name: each for each in inside if each.is_dir() and not each.name.startswith(".")}
+    shown = (each for each in inside if not each.name.startswith("."))
+    return {each.name: each for each in shown if is_there(each, Path.is_dir)}
 
 
 @torch.inference_mode()

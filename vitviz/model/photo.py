@@ -23,7 +23,6 @@ from PIL import Image, ImageOps
 
 from ..errors import ImageError
 from ..languages import Message
-from ..whole import is_there
 from .photo_kinds import looks_like
 from .photo_levels import (
     STRETCHED_NOTE,
@@ -232,31 +231,40 @@ def passed_over(folder: Path) -> list[Path]:
 
 
 def _files_in(folder: Path) -> tuple[list[Path], list[Path]]:
-    """The files in a folder and all its subfolders, sorted, and the subfolders that cannot be
-    read. A folder behind several links is entered once.
+    """The files in a folder and all its subfolders, sorted, and the subfolders that cannot be read.
+
+    No folder is entered twice, by whatever link.
     """
     files: list[Path] = []
-    closed: list[Path] = []
-    inside, entered = folder.resolve(), set[Path]()
+    closed: set[Path] = set()
+    inside, entered = folder.resolve(), set[tuple[int, int]]()
 
     def is_new(path: Path) -> bool:
-        if not path.is_symlink():
-            return True
-        real = path.resolve()
-        if real in entered or real.is_relative_to(inside) or inside.is_relative_to(real):
+        if path.is_symlink() and path.resolve().is_relative_to(inside):
             return False
-        entered.add(real)
-        return True
+        try:
+            status = path.stat()
+        except OSError:  # the walk says why
+            return True
+        place = (status.st_dev, status.st_ino)
+        new = place not in entered
+        entered.add(place)
+        return new
 
     def left_out(error: OSError) -> None:
-        closed.append(Path(error.filename))
+        closed.add(Path(error.filename))
 
+    is_new(folder)
     for top, folders, names in os.walk(folder, onerror=left_out, followlinks=True):
         shown = (name for name in sorted(folders) if not name.startswith("."))
         folders[:] = [name for name in shown if is_new(Path(top, name))]
-        paths = (Path(top, name) for name in names if not name.startswith("."))
-        files += [path for path in paths if is_there(path, Path.is_file)]
-    return sorted(files), closed
+        for path in (Path(top, name) for name in names if not name.startswith(".")):
+            try:
+                if path.is_file():
+                    files.append(path)
+            except PermissionError:  # the folder can be listed, and not entered
+                closed.add(Path(top))
+    return sorted(files), sorted(closed)
 
 
 def _name_of(source: object) -> str:

@@ -80,13 +80,12 @@ def _runs(analysis: "Analysis | Payload") -> LoadedModel:
     """The model of an analysis, for the page. Raises `WeightsError` if no page can run it, and
     `SelectionError` for a changed pass: experiments in the page begin with the intact one.
     """
-    loaded = None if isinstance(analysis, Payload) else analysis.loaded
-    if loaded is None:
+    if isinstance(analysis, Payload) or analysis.loaded is None:
         raise WeightsError("this analysis is without its model: analyze the photo again")
-    in_page.check(loaded.card)
+    in_page.check(analysis.loaded.card)
     if analysis.interventions:
         raise SelectionError(Message("experiments.changed_already"))
-    return loaded
+    return analysis.loaded
 
 
 def _alone(

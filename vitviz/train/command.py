@@ -20,7 +20,7 @@ from ..model.loaded import KNOWN_OR_NOT
 from ..model.menu import FILM_SUFFIX
 from ..model.weights import save_checkpoint
 from ..probe.explain.explainers import EXPLAINERS
-from ..whole import writes_whole
+from ..whole import at_home, writes_whole
 from .checkpoint import check_new
 from .comparison import PICTURES
 from .dataset import TORCHVISION, Pictures, read
@@ -87,6 +87,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _do(args: argparse.Namespace) -> None:
+    if args.out is not None:
+        args.out = at_home(args.out)
     if args.evaluate is not None:
         training = OF_RECIPE - {"unseen", "seed"} | {"film", "recipe", "resume", "save_every"}
         _refuse(args, training, "only for a training, not with --evaluate")
@@ -94,6 +96,8 @@ def _do(args: argparse.Namespace) -> None:
             _refuse(args, {"out", "pictures"}, "only with --explainers, or for a training")
         if not args.others:
             _refuse(args, {"seed", "unseen"}, "only with --others, or for a training")
+        if "unseen" not in args:
+            _refuse(args, {"seed"}, "only with --unseen, or for a training")
         evaluate(args)
         return
     measuring = {"json", "photographs", "calibrate", "explainers", "pictures"}

@@ -134,7 +134,8 @@ def read(
         if path is not None and (data not in TORCHVISION or Path(data).is_dir()):
             return read_folder(path, split, cut)
     except OSError as error:  # its name is too long, or it is somebody else's
-        raise TrainError(f"{data} could not be read: {error.strerror or error}") from error
+        what = error.filename or data
+        raise TrainError(f"{what} could not be read: {error.strerror or error}") from error
     if data in TORCHVISION:
         return read_torchvision(data, split, cut, Path(data_dir), download)
     if data == DIGITS.name:

@@ -87,7 +87,8 @@ def train(
 
     Ctrl-C (SIGTERM, SIGHUP) ends the run after the current step and saves it: `Stopped` is raised,
     and a call with `resume=True` goes on as if nothing had happened. A loss that is not a number
-    raises `TrainError` and leaves the last good state. torch's global random numbers are the same
+    raises `TrainError` and leaves the last good state; so does a folder that holds a run, without
+    `resume`, and one in which another run writes. torch's global random numbers are the same
     after the call as before.
     """
     device = device or own_device()

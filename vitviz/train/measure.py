@@ -149,6 +149,10 @@ def unseen_by(
             f"{loaded.card.name} was kept from {', '.join(missing)}, which {test.name} has not"
         )
     if facts:
+        if "unseen" in args:
+            raise TrainError(
+                f"{loaded.card.name} names the classes that it was kept from: leave out --unseen"
+            )
         classes = [test.labels.index(label) for label in facts["unseen"]]
         return only(test, torch.tensor(classes)), loaded.card.threshold
     if "unseen" in args:

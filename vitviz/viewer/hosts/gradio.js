@@ -113,6 +113,7 @@ export function open(viewer, component, page, texts) {
   const [address, backend] = [createAddress(), createBackend(component)];
   const room = window.vitvizRoom;
   let wanted = {}; // the request for which the photo is sent
+  let takes = 0; // number of photos and drawings that were taken
   let onBoard = /** @type {OwnPhoto|null} */ (null); // the photo that is drawn, if the server does not have it
   /** @type {any} the latest manifest of the server; that of an example if the photo has not left this page */
   let template = null;
@@ -147,9 +148,10 @@ export function open(viewer, component, page, texts) {
       document.title = title + " · vitviz";
     },
     async share(photo) {
-      const request = wanted;
+      const [request, mine] = [wanted, takes];
       const sent = await photos.share(photo);
-      if (sent && !photos.shown) trigger("photo", { ...sent, ...request }); // else a newer one is shown
+      if (sent && mine === takes) trigger("photo", { ...sent, ...request });
+      else mounted.over(); // a newer photo was taken, which stays
       return sent;
     },
     refused() {
@@ -213,6 +215,7 @@ export function open(viewer, component, page, texts) {
 
   /** Takes a visitor's photo; false if it has to be sent to the server. @param {OwnPhoto} photo */
   async function take(photo) {
+    takes += 1;
     await first.opened;
     try {
       if (mounted.learned() && (await mounted.give(photo))) return true;

@@ -76,7 +76,7 @@ export function createLocalModels(
     const address = weightsOf(model);
     const name = weightsName(model);
     const known = models.get(name);
-    if (!address) return known?.state === "here" ? known : undefined;
+    if (!address && known?.state !== "here") return undefined;
     if (!known && !asked && !mayBeSlow && model.num_parameters > MOST_UNASKED) return undefined;
     models.delete(name);
     if (known && (known.state !== "failed" || (!asked && rests(known)))) {

@@ -45,7 +45,8 @@ export function createSharing(app) {
       field.select();
       return;
     }
-    const without = app.selection.beside !== "" && !new URL(link).searchParams.has("beside");
+    const { beside, lesson } = app.selection; // a step of a lesson puts beside what it needs
+    const without = beside !== "" && lesson === "" && !new URL(link).searchParams.has("beside");
     const said = ["linkCopied", own && "linkOwn", without && "linkWithout"];
     setText(note, said.flatMap((key) => (key ? [t(key)] : [])).join(" "));
     show(note, true);

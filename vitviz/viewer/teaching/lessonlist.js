@@ -115,11 +115,18 @@ export function createLessonList(app, lessons, linkTo) {
                 ...lesson.steps.map((_step, at) =>
                   el("a", { href: linkOf(lesson, at + 1), text: t("lessonStepLink", { step: at + 1 }) }),
                 ),
-                el("a", { href: linkOf(lesson, 1) + "&key=true", text: t("lessonKey") }),
+                el("a", { href: withKey(linkOf(lesson, 1)), text: t("lessonKey") }),
               ),
             ),
           ),
       ),
     );
   }
+}
+
+/** The link that opens the key of a lesson. @param {string} href */
+function withKey(href) {
+  const url = new URL(href);
+  url.searchParams.set("key", "true");
+  return url.href;
 }

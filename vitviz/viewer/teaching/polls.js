@@ -12,12 +12,13 @@ import { questionOf } from "../lessons/codes.js";
 import { OWN } from "../lessons/own.js";
 
 const KEPT = "class/polls";
+const SAME_MS = 3 * 3_600_000; // votes within a morning are of one class; who comes later begins a poll anew
 const COLUMNS = ["first", "lesson", "step", "picture", "question", "answer", "guess", "votes"];
 
 /**
  * @typedef {{key: string, values: Record<string, string|number>}} Right  a text
- * @typedef {{first: string, id: string, lesson: string, step: number, picture: string, question: string,
- *   answer: string, right: Right|null, votes: [string, number][]}} Poll  first: when it was opened; id: of the lesson,
+ * @typedef {{first: string, at: number, id: string, lesson: string, step: number, picture: string, question: string,
+ *   answer: string, right: Right|null, votes: [string, number][]}} Poll  first: when it was opened; at: when it last changed; id: of the lesson,
  *   whose title is in the language of the vote, as all words of the table are; votes: each guess in words, and how
  *   many made it; right: null while the answer was not shown
  */
@@ -97,20 +98,29 @@ export function createPolls(app) {
     const polls = pollsOf(app);
     const question = questionOf(app);
     const { [question]: known, ...others } = polls;
-    isOurs ||= !known || guesses.length >= sizeOf(known);
-    if (!isOurs) return;
+    const isOld = !known || !(Date.now() - known.at < SAME_MS);
+    isOurs ||= !known || guesses.length >= sizeOf(known) || (isOld && guesses.length > 0);
+    const told = {
+      answer: answer || known?.answer || "",
+      right: right ?? (answer ? null : (known?.right ?? null)),
+    };
+    if (!isOurs) {
+      if (answer || right) app.teaching.guesses.keep(KEPT, { ...others, [question]: { ...known, ...told } });
+      draw();
+      return;
+    }
     const counts = new Map();
     for (const text of guesses.map((guess) => guessText(app, guess)))
       counts.set(text, (counts.get(text) ?? 0) + 1);
     const poll = {
-      first: known?.first ?? new Date().toISOString(),
+      first: (isOld ? null : known?.first) ?? new Date().toISOString(),
+      at: Date.now(),
       id: course.lesson().id,
       lesson: titleOf(app, course.lesson()),
       step: course.number(),
       picture: photoName(app),
       question: stepText(app, "question") ?? "",
-      answer: answer || known?.answer || "",
-      right: right ?? (answer ? null : (known?.right ?? null)),
+      ...told,
       votes: [...counts],
     };
     app.teaching.guesses.keep(KEPT, guesses.length > 0 ? { ...others, [question]: poll } : others);

@@ -23,19 +23,17 @@ const PLACES = ["layer", "head", "token", "partner"];
 
 /**
  * The steps of the open lesson, each with an app that stands in it. `here`: the step can be printed from this
- * page: it is about the picture on the screen, needs no second one, and gives no answer away.
+ * page: it is about the picture on the screen, and needs no second one; `asked`: on the sheet of a pupil, too, where
+ * it gives no answer away.
  * @param {import("../main.js").App} app
  */
 function stepsOn(app) {
   const { course } = app;
   const origin = JSON.stringify(course.origin());
-  return Array.from({ length: course.count() }, (_, at) => course.inStep(at + 1)).map((there) => ({
-    there,
-    here:
-      isAlone(there.course.step()) &&
-      !there.course.step().late &&
-      JSON.stringify(there.course.origin()) === origin,
-  }));
+  return Array.from({ length: course.count() }, (_, at) => course.inStep(at + 1)).map((there) => {
+    const here = isAlone(there.course.step()) && JSON.stringify(there.course.origin()) === origin;
+    return { there, here, asked: here && !there.course.step().late };
+  });
 }
 
 /**
@@ -44,8 +42,8 @@ function stepsOn(app) {
  */
 function veilOf(steps) {
   const numeric = steps.filter(
-    ({ there, here }) =>
-      here && there.course.question()?.kind === "number" && there.course.truth() !== undefined,
+    ({ there, asked }) =>
+      asked && there.course.question()?.kind === "number" && there.course.truth() !== undefined,
   );
   const lines = new Map(
     numeric.map(({ there }) => [
@@ -76,20 +74,20 @@ const asks = (there) => Boolean(there.course.question()) && there.course.truth()
  * Whether everything for the sheets is loaded: the picture, the patches that steps hide, texts and questions,
  * and the answers, which the sheets leave out.
  */
-export function sheetIsReady(app) {
+export function sheetIsReady(app, part = "asked") {
   const says = (there) =>
     isPlaced(there) &&
     stepText(there, "") !== null &&
     (!multiplies(there) || vectorsOf(there) !== null) &&
     (!framed(there) || there.source.whole.get() !== null) &&
     (!asks(there) || (there.course.truth() !== null && stepText(there, "question") !== null));
-  return app.source.picture.get() !== null && stepsOn(app).every(({ there, here }) => !here || says(there));
+  return app.source.picture.get() !== null && stepsOn(app).every((step) => !step[part] || says(step.there));
 }
 
 /** Whether the picture and every answer of the key are here. */
 export function keyIsReady(app) {
   return (
-    sheetIsReady(app) &&
+    sheetIsReady(app, "here") &&
     stepsOn(app).every(({ there, here }) => !here || !asks(there) || stepText(there, "why") !== null)
   );
 }
@@ -154,7 +152,7 @@ function answersOf(steps) {
 /** Lines for who writes, the steps, and a table to fill in. */
 function sheetOf({ t }, steps) {
   const veil = veilOf(steps);
-  const here = steps.filter(({ here }) => here).map(({ there }) => there);
+  const here = steps.filter(({ asked }) => asked).map(({ there }) => there);
   /** A sheet has its picture once, and again where a step that asks marks something else in it. */
   const pictured = here.filter(
     (there, at) =>
@@ -163,15 +161,15 @@ function sheetOf({ t }, steps) {
   const questions = steps.filter(
     ({ there }) => there.course.question() && there.course.question().kind !== "write",
   );
-  const sections = steps.map(({ there, here }) =>
+  const sections = steps.map(({ there, asked }) =>
     sectionOf(
       there,
-      ...(here
+      ...(asked
         ? onPaper(there, veil, pictured.includes(there))
         : [el("p", { text: t(there.course.step().late ? "sheetLate" : "lessonOnPage") })]),
     ),
   );
-  const last = steps.findLastIndex(({ there, here }) => here && asks(there));
+  const last = steps.findLastIndex(({ there, asked }) => asked && asks(there));
   const score =
     questions.length > 0
       ? el(

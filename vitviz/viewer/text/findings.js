@@ -252,7 +252,8 @@ export function fairFinding(app, result, maps) {
   const best = tied.includes(centre) ? centre : first;
   const { beaten } = curves[best.key];
   const { [0]: whole, [at]: left } = curves[best.key].first;
-  const fall = number(whole) === number(left) && target !== null ? percent : number; // a small one, too
+  const finer = (value) => (target === null ? signed(value, 4).trim() : (100 * value).toFixed(4) + "%");
+  const fall = [number, target === null ? number : percent].find((to) => to(whole) !== to(left)) ?? finer;
   const nameAndShare = ({ key, name }) => name + " " + number(curves[key].first[at]);
   const others = [first, ...rest].filter((map) => map !== best).map(nameAndShare);
   const words = {

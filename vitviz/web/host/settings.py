@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 from ...arguments import Arguments
 from ...errors import VitvizError
 from ...model.weight_options import add_weight_options
-from ...whole import at_home, partial_folder
+from ...whole import at_home, is_there, partial_folder
 from . import limits
 from .origins import Origins, read_origin
 
@@ -120,7 +120,7 @@ def _hostnames(text: str) -> tuple[str, ...]:
 
 
 def _login(text: str) -> str:
-    if not Path(text).is_file():
+    if not is_there(Path(text), Path.is_file):
         raise SettingsError(f"must be a file with a line NAME:PASSWORD per visitor, got {text!r}")
     return text
 

@@ -281,10 +281,10 @@ async def read_body(receive: Receive, most: int) -> bytes:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    first = iter([{"type": "http.request", "body": body, "more_body": False}])
+    first = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Event:
-        return next(first, None) or await receive()
+        return first.pop() if first else await receive()  # nothing holds it any longer
 
     return replay
 

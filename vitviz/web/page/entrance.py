@@ -164,11 +164,10 @@ class Entrance:
                     reading = self._turn((address, None), limits.DIRECT_OF_ADDRESS)
                     read = await stack.enter_async_context(reading)
                 try:
-                    body = await read_body(receive, most_bytes(scope["path"]))
+                    receive = replayed(await read_body(receive, most_bytes(scope["path"])), receive)
                 except RefusedError as refusal:
                     await refused(scope, refusal.status, refusal.error)(scope, receive, send)
                     return
-                receive = replayed(body, receive)
             end = await stack.enter_async_context(self._turn((address, is_direct), most))
             if read:
                 read()
