@@ -527,6 +527,24 @@ def test_output_that_is_closed_is_no_traceback(capsys, monkeypatch) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_an_untrained_model_has_no_answer_anywhere(capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "no answer: it is untrained)" in repr(
+        analyze(vitviz.load("mnist", pretrained=False), photo())
+    )
+    paths = [save_at(tmp_path / f"{name}/cat.png", 60) for name in "ab"]
+    code, out, _ = call(capsys, *paths, "--model", "mnist", "--untrained", "--no-figures")
+    assert code == 0
+    assert out.count("no answer: it is untrained") == 2
+
+
+def test_two_numbers_are_told_apart() -> None:
+    assert look._apart(11.9, 12.4) == ["11.9", "12.4"]
+    assert look._apart(11.912, 11.934) == ["11.91", "11.93"]
+    assert look._apart(2.0, 2.0) == ["2", "2"]
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_a_folder_in_the_way_is_walked_past(capsys, tmp_path, monkeypatch, model, picture) -> None:
     monkeypatch.chdir(tmp_path)
     Path("vitviz-cat-tiny-cls").write_text("a file")

@@ -20,7 +20,9 @@ from tests.operated_fixture import CASES as OPERATED
 from tests.running import save_tiny
 from tests.viewer_fixture import film
 from vitviz import EXPLAINERS, Analysis, analyze, load
+from vitviz.languages import Message
 from vitviz.model.key import ModelKey
+from vitviz.model.untrained import twin
 from vitviz.payload import Payload, pack
 from vitviz.payload.bundle import VIEWER
 from vitviz.payload.explanations import explanation_name
@@ -308,3 +310,10 @@ def test_the_name_in_the_code_is_one_that_load_takes(folder: Path) -> None:
     assert told(file, image_size=32) == key  # its own size
     assert told("mnist", image_size=56) == ModelKey("mnist", image_size=56)
     assert told("mnist", pretrained=False) == ModelKey("mnist", untrained=True)
+    # a name of a hub is no file, also without its weights
+    card = replace(
+        load(file).card, name="org/vit", source=Message("models.of_transformers", name="org/vit")
+    )
+    hub = twin(replace(load(file), card=card))
+    manifest = pack(analyze(hub, photo()), whole=False).manifest
+    assert manifest["model"]["key"] == ModelKey("org/vit", untrained=True).to_dict()

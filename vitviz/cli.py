@@ -496,7 +496,7 @@ def _add_changes(options: Arguments) -> None:
         "--intervene",
         type=json_value,
         metavar="JSON",
-        help='any list of changes, say \'[{"kind": "even", "rows": "cls"}]\' '
+        help='any list of changes but a transplant, say \'[{"kind": "even", "rows": "cls"}]\' '
         "(vitviz/probe/intervene/intervention.py); those above come first",
     )
 

@@ -90,9 +90,9 @@ def look(arguments: argparse.Namespace) -> int:
     verdict = analysis.known_or_not()
     if verdict is not None and (sentence := analysis.not_taught()) is not None:
         print(sentence)
-        print(
-            f"(score {verdict.score:.3g}, below the model's threshold of {verdict.threshold:.3g})"
-        )
+        if verdict.score < verdict.threshold:  # else its first class stands for none of the others
+            score, threshold = _apart(verdict.score, verdict.threshold)
+            print(f"(score {score}, below the model's threshold of {threshold})")
     elif (phrase := analysis.answer()) is not None and phrase.sure is False:
         print(f"not sure: the best guess is {phrase.name}, {percent(phrase.number)}")
     elif phrase is not None and (phrase.level == "maybe" or phrase.outputs == "any_of"):
@@ -143,6 +143,15 @@ def _look_at_many(
     return 1 if broken else 0
 
 
+def _apart(*values: float) -> list[str]:
+    """Numbers with three digits, or as many as tell them apart."""
+    for digits in range(3, 10):
+        texts = [f"{value:.{digits}g}" for value in values]
+        if len({*texts}) == len(texts):
+            break
+    return texts
+
+
 def _in_words(analysis: Analysis) -> tuple[str, str]:
     """The probability of the answer, or its value, and the answer; empty for a model that names no
     classes.
@@ -150,6 +159,8 @@ def _in_words(analysis: Analysis) -> tuple[str, str]:
     answer = analysis.answer()
     if answer is None:
         return "", ""
+    if not analysis.card.trained:
+        return "", "no answer: it is untrained"
     doubt = " (not sure)" * (answer.sure is False)
     doubt = " (none of the classes)" if answer.known is False else doubt
     if answer.outputs in ("any_of", "value"):

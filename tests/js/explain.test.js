@@ -126,6 +126,14 @@ test("with classes the likeness is one more target, of another picture in the sa
     PANELS.find(({ id }) => id === "explain").code(app.selection, app.source).vitviz,
     /features\(/,
   );
+  const explain = PANELS.find(({ id }) => id === "explain");
+  const pointed = { ...app.selection, target: "answer", token: 3, selected: 1 }; // the maps are of the selected one
+  assert.match(explain.code(pointed, app.source).vitviz, /\], 1, 6/);
+  const many = PANELS.find(({ id }) => id === "many");
+  const album = ["a.jpg", "b.jpg"].map((name) => ({ name, file: {} }));
+  assert.match(many.code({ ...app.selection, album }, app.source).vitviz, /"a\.jpg", "b\.jpg"/);
+  album.push({ name: "Dog", file: undefined }); // an example, which is no file of the visitor's
+  assert.equal(many.code({ ...app.selection, album }, app.source), null);
   assert.equal(app.source.explanations.liked, other);
   app.source.explanations.meet(null, true); // an experiment takes its place
   assert.equal(app.source.explanations.liked, other);

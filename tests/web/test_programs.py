@@ -179,6 +179,11 @@ def test_a_likeness_beside_a_change_is_that_of_the_changed_pass(client, model, p
     assert summary["selection"]["relevance"]["likeness"] == pytest.approx(expected, abs=1e-5)
 
 
+def test_a_class_is_refused_where_it_changes_nothing(client, picture):
+    with pytest.raises(AppError, match="o target changes a map of rollout"):
+        client.predict(handle_file(picture), "tiny-cls", "rollout", 2, api_name="/explain")
+
+
 def test_compare_takes_the_twin_unless_something_else_differs(client, model, picture, ours):
     found = client.predict(handle_file(picture), "tiny-cls", token=5, api_name="/compare")
     twin = vitviz.analyze(vitviz.load(model, pretrained=False), picture)

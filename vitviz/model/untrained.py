@@ -28,9 +28,12 @@ def twin(loaded: LoadedModel) -> LoadedModel:
     details = loaded.card.details
     seed = first_seed(details)
     state = draw(loaded.card.config, **start_of(details))
-    source = Message("models.untrained")
+    given = loaded.card.source
+    file = given.values.get("file") if isinstance(given, Message) else None
+    values = {"file": file or loaded.card.name}  # what `load` takes
+    source = Message("models.untrained", **values)
     if seed is not None:
-        source = Message("models.untrained_seed", seed=seed)
+        source = Message("models.untrained_seed", seed=seed, **values)
     card = replace(
         loaded.card,
         source=source,

@@ -578,6 +578,4 @@ def _loadable(card: ModelCard) -> str:
     """The argument of `vitviz.load` for this model: its name, or the name of its file."""
     if shipped_file(card.name) or card.name in CURATED or not isinstance(card.source, Message):
         return card.name
-    if card.source.key in ("models.untrained", "models.untrained_seed"):  # the twin of a file
-        return card.name.removesuffix(".safetensors") + ".safetensors"
     return str(card.source.values.get("file", card.name))

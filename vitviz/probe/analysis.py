@@ -128,6 +128,8 @@ class Analysis:
         sizes = f"{trace.depth} layers x {trace.num_heads} heads x {trace.num_tokens} tokens"
         if (answer := self.answer()) is None:
             answer_text = "no class names"
+        elif not self.card.trained:
+            answer_text = "no answer: it is untrained"
         elif answer.known is False:
             answer_text = not_taught(answer, self.card)
         elif answer.outputs != "one_of":

@@ -16,6 +16,7 @@ from ..capture.grid import PatchGrid
 from ..capture.selection import counted
 from ..capture.trace import Trace
 from ..intervene.chance import Chance
+from ..measure.numbers import percent
 from . import gradients, perturb
 from .case import Case
 
@@ -376,7 +377,7 @@ def gap_sentence(explainer: Explainer, case: Case, values: Tensor, **options: An
     gap = 0.0 if explainer.gap is None else explainer.gap(case, values, **options)
     if gap <= perturb.CONVERGED:
         return None
-    return Message("experiments.gap", name=explainer.name, gap=f"{100 * gap:.0f} %")
+    return Message("experiments.gap", name=explainer.name, gap=percent(gap))
 
 
 def check_knows_target(*keys: str) -> None:

@@ -111,14 +111,18 @@ function code(selection, source) {
   const code = codeOf(
     manifest,
     { vitviz: ["explain"], torch: keys.map((key) => "explain_" + key) },
-    { keys, token: selection.token, target },
+    { keys, token: selection.selected ?? selection.token, target },
   );
   const plain = norm && parts.every((part) => PLAIN_PARTS.includes(part)) && !shown.some(gathers);
   return plain || keys.every((key) => ANY_MODEL.includes(key)) ? code : { ...code, torch: null };
 }
 
 /** Null where `vitviz.features` gives another vector: of outputs, or of a picture as its file has it. */
-function likenessCode(keys, { token }, { manifest, explanations: { other } }) {
+function likenessCode(
+  keys,
+  { token: shown, selected: token = shown },
+  { manifest, explanations: { other } },
+) {
   const { name, inverted, stretched } = other.manifest.photo;
   if (inverted || stretched || manifest.model.head === "embedding") return null;
   const code = codeOf(manifest, { vitviz: ["likeness"], torch: [] }, { keys, token, other: name });

@@ -18,12 +18,14 @@ export const many = {
   code,
 };
 
-/** How far each head looks, on the mean of all pictures, in the model as it is. */
-function code(selection, { manifest }) {
+/** How far each head looks, on the mean of all pictures, in the model as it is; of photos whose files have names. */
+function code({ album = [] }, { manifest }) {
   const { pass, photo } = manifest;
-  return pass.changes.length > 0 || photo.inverted || photo.stretched
-    ? null
-    : codeOf(manifest, "many", { pictures: [photo.name] });
+  if (pass.changes.length > 0 || photo.inverted || photo.stretched || album.some(({ file }) => !file))
+    return null;
+  return codeOf(manifest, "many", {
+    pictures: album.length > 0 ? album.map(({ name }) => name) : [photo.name],
+  });
 }
 
 /** @param {import("../main.js").App} app */

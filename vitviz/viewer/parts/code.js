@@ -49,6 +49,8 @@ export function createCode(app, panel) {
       ...app.selection,
       token: app.pointer.shownToken(),
       partner: app.pointer.shownPartner(),
+      selected: app.selection.token, // of panels that do not follow the pointer
+      album: app.album?.items() ?? [],
     };
     const { changes } = app.source.manifest.pass;
     const { key, app: changed, coming } = app.second;

@@ -25,7 +25,7 @@ from ...probe.analysis import Analysis, Target, analyze
 from ...probe.capture.grid import PatchGrid
 from ...probe.capture.selection import choose
 from ...probe.explain import fairness
-from ...probe.explain.explainers import chosen
+from ...probe.explain.explainers import check_knows_target, chosen
 from ...probe.intervene import fooling, intervention
 from ..host import limits
 from ..store.files import file_name
@@ -277,11 +277,13 @@ def _relevance(
         alike = {"like": name, "likeness": analysis.likeness(target)}
     elif "class" in chosen(key).needs:
         target = index = analysis.class_index(target, key)  # type: ignore[arg-type]
-    else:
-        target = None
+    elif target is not None:
+        check_knows_target(key)
     token = choose("token", selection.token, analysis.trace.num_tokens)
-    values = chosen(key)(analysis.case(key, target=target), token)
-    found = {"explainer": key, "target": index, **alike, "values": values.tolist()}
+    explainer, case = chosen(key), analysis.case(key, target=target)
+    values = explainer(case, token)
+    gap = {"gap": explainer.gap(case, values)} if explainer.gap else {}
+    found = {"explainer": key, "target": index, **alike, **gap, "values": values.tolist()}
     return {"relevance": found}
 
 

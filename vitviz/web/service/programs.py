@@ -45,8 +45,8 @@ PARAMETERS = {
     "opened",
     "photos": "a list of pictures, each named as photo is in the other questions",
     "model": 'a key that models lists; "" is the default model',
-    "token": "the query, counted from 0: first the special tokens such as CLS, then the patches "
-    "row by row",
+    "token": "the query, counted from 0: first the prefix tokens such as CLS, where the model has "
+    "any, then the patches row by row",
     "layer": "counted from 0; -1 is the last",
     "head": "counted from 0; -1 is the mean of all",
     "untrained": "use the random weights that the training began with",
@@ -61,14 +61,15 @@ PARAMETERS = {
     'numbers, as wide as the pooled features; the likeness to it is explained then; "" is none',
     "interventions": 'at most 64 changes, such as [{"kind": "remove", "patches": [64, 65]}] or '
     '[{"kind": "head", "layer": 2, "head": 0, "by": "zero"}]; patches count from 0, row by row, '
-    'without special tokens; models lists the kinds; a transplant takes tokens "from" a picture, '
+    'without prefix tokens; models lists the kinds; a transplant takes tokens "from" a picture, '
     "named as photo is",
     "other_photo": 'the second picture, named as photo is; "" is the same',
     "other_model": 'the second model; "" is the same',
     "other_untrained": "take the untrained twin of the second model; it is taken as well where "
     "nothing else differs",
     "image_size": "pixels of the picture that the model sees, in more or fewer patches of the same "
-    'size: 144, or height x width as "144x192" or [144, 192], whole patches; "" is its own',
+    'size: 144, or height x width as "144x192" or [144, 192], whole patches; "" is the size '
+    "on this server, for some models smaller than that of vitviz.load",
     "other_image_size": 'that of the second model; "" is the same if it is the same model',
 }
 Door = Literal["api", "mcp"]
@@ -102,7 +103,7 @@ class Programs:
     ) -> dict[str, Any]:
         """What a Vision Transformer answers about a picture, and where it looks: the classes with
         their probabilities, whether it was taught such a thing at all, and for one token, layer and
-        head the tokens with the most attention, of this head and of the rollout through all layers;
+        head the tokens with the most attention, of this head and of the rollout up to this layer;
         and those that the answer is gathered from, where an attention pool gathers it.
         Attention shows where values are gathered from, not why the model decides. Refused with a
         sentence: no picture or a broken one, an unknown model, a token, layer or head it lacks.
@@ -147,6 +148,7 @@ class Programs:
         """How much every patch of a picture matters to the answer, to another class, or to the
         likeness to another picture, by one of several explainers of the literature. One map proves
         nothing: whether it is right is a question for an experiment (intervene takes patches out).
+        "gap" says how far values that should add up to the answer miss it, as a share of it.
         Refused with a sentence: what "analyze" refuses, an unknown explainer, a class the model
         does not have, a likeness that the explainer does not know.
         """
@@ -157,6 +159,8 @@ class Programs:
         relevance = summary["selection"]["relevance"]
         values = relevance["values"]
         answer = {name: relevance[name] for name in ("explainer", "target")}
+        if "gap" in relevance:
+            answer["gap"] = short(relevance["gap"])
         if "likeness" in relevance:
             like = relevance["like"] and relevance["like"][:80]
             answer |= {"like": like, "likeness": short(relevance["likeness"])}
@@ -208,8 +212,8 @@ class Programs:
     ) -> dict[str, Any]:
         """Two analyses side by side: two pictures, two models, or a model and its untrained twin.
         Gives the probabilities of both for the same classes, and the share (0 to 1) that attention
-        and rollout of one token have in common. Refused with a sentence: what "analyze" refuses; a
-        share that needs equal grids is null where the grids differ.
+        in one layer, and rollout through all, of one token have in common. Refused with a sentence:
+        what "analyze" refuses; a share that needs equal grids is null where the grids differ.
         """
         untrained = _flag(other_untrained, "other_untrained") or not (
             other_photo or other_model or other_image_size
@@ -224,7 +228,10 @@ class Programs:
             layer = min(both.first.trace.depth, both.second.trace.depth) - 1
         layer = choose("layer", layer, both.first.trace.depth)
         token = choose("token", token, both.first.trace.num_tokens)
-        attention, rollout = both.attention(layer, None, token), both.rollout(token)
+        maps = ()
+        if both.same_grid:
+            maps = both.attention(layer, None, token), both.rollout(token)
+        common = [short(each.common) for each in maps] or [None, None]
         classes = both.first.card.head == both.second.card.head == "classes"
         facts: dict[str, Any] = {"same_grid": both.same_grid, "token": token, "layer": layer}
         for name, result in zip(("first", "second"), results, strict=True):
@@ -233,8 +240,7 @@ class Programs:
         return {
             **facts,
             "answers": [row_of(answer) for answer in both.answers(3)] if classes else [],
-            "attention_in_common": short(attention.common) if both.same_grid else None,
-            "rollout_in_common": short(rollout.common) if both.same_grid else None,
+            **dict(zip(("attention_in_common", "rollout_in_common"), common, strict=True)),
         }
 
     def survey(
@@ -246,8 +252,9 @@ class Programs:
     ) -> dict[str, Any]:
         """What a Vision Transformer does with several pictures: its answer to each, and how far
         every layer's heads look on the average, the mean attention distance in pixels of the
-        nearest head, of all and of the farthest (figure 7 of the ViT paper). A picture that cannot
-        be read has a sentence, and the others go on. Refused with a sentence: no pictures or too
+        nearest head, of all and of the farthest (figure 7 of the ViT paper). "known": false stands
+        where a picture shows none of its classes. A picture that cannot be read has a sentence,
+        and the others go on. Refused with a sentence: no pictures or too
         many, an unknown model.
         """
         if not isinstance(photos, list) or not 0 < len(photos) <= limits.SURVEYED:
@@ -267,6 +274,9 @@ class Programs:
             of = "value" if analysis.card.outputs == "value" else "p"
             first = analysis.predictions(1) if analysis.card.head == "classes" else ()
             answer = {"answer": first[0].label[:20], of: shortest(first[0].number)} if first else {}
+            phrase = analysis.answer()
+            if phrase is not None and phrase.known is False:
+                answer["known"] = False
             answers.append({"photo": analysis.photo_name[:20], **answer})
         facts: dict[str, Any] = {"model": key.name, "pictures": len(far), "answers": answers}
         if far:
