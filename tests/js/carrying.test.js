@@ -14,7 +14,7 @@ test("models of two data sets that are opened in the viewer do not share a name"
   const digits = { classes: ["cup", "pen"], test: { labels: [] } };
   const run = { name: "one of mine", step: 1, settings: {}, right: null };
   const names = [];
-  for (const _ of [1, 2]) {
+  for (let at = 0; at < 2; at++) {
     const carrying = createCarrying(
       /** @type {any} */ ({ weights: async () => checkpointOf(CLS) }),
       /** @type {any} */ (digits),

@@ -42,6 +42,8 @@ afterEach(() =>
 );
 
 class Photos extends PhotoStore {
+  taken = 0;
+
   leave() {
     this.shown = null;
   }

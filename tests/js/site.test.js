@@ -375,7 +375,7 @@ test("a page of one file leads nowhere; a page of files keeps a lesson of one's 
     });
     globalThis.history = /** @type {any} */ ({
       state: null,
-      replaceState: (_view, _title, href) => Object.assign(location, { hash: href }),
+      replaceState: (_view, _title, href) => Object.assign(globalThis.location, { hash: href }),
     });
     const { come, opening, host } = opened([], undefined, { ...SITE, links });
     come.resolve();
@@ -388,8 +388,8 @@ test("a page of one file leads nowhere; a page of files keeps a lesson of one's 
   const link = place + "?model=photos&lesson=own&step=1#own=abc";
   assert.equal(address.read(), link);
   address.write(link, null, false);
-  assert.equal(location.hash, "#model=photos&lesson=own&step=1&own=abc");
+  assert.equal(globalThis.location.hash, "#model=photos&lesson=own&step=1&own=abc");
   assert.equal(address.read(), link);
   address.write(place + "?model=photos", null, false);
-  assert.deepEqual([location.hash, address.read()], ["#model=photos", place + "?model=photos"]);
+  assert.deepEqual([globalThis.location.hash, address.read()], ["#model=photos", place + "?model=photos"]);
 });

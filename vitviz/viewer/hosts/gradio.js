@@ -113,7 +113,6 @@ export function open(viewer, component, page, texts) {
   const [address, backend] = [createAddress(), createBackend(component)];
   const room = window.vitvizRoom;
   let wanted = {}; // the request for which the photo is sent
-  let takes = 0; // number of photos and drawings that were taken
   let onBoard = /** @type {OwnPhoto|null} */ (null); // the photo that is drawn, if the server does not have it
   /** @type {any} the latest manifest of the server; that of an example if the photo has not left this page */
   let template = null;
@@ -148,9 +147,9 @@ export function open(viewer, component, page, texts) {
       document.title = title + " · vitviz";
     },
     async share(photo) {
-      const [request, mine] = [wanted, takes];
+      const [request, mine] = [wanted, photos.taken];
       const sent = await photos.share(photo);
-      if (sent && mine === takes) trigger("photo", { ...sent, ...request });
+      if (sent && mine === photos.taken) trigger("photo", { ...sent, ...request });
       else mounted.over(); // a newer photo was taken, which stays
       return sent;
     },
@@ -215,7 +214,7 @@ export function open(viewer, component, page, texts) {
 
   /** Takes a visitor's photo; false if it has to be sent to the server. @param {OwnPhoto} photo */
   async function take(photo) {
-    takes += 1;
+    photos.taken += 1;
     await first.opened;
     try {
       if (mounted.learned() && (await mounted.give(photo))) return true;

@@ -6,6 +6,9 @@ import { TabPhotos } from "./tabphotos.js";
 /** @typedef {import("../state/photos.js").OwnPhoto} OwnPhoto */
 
 export class GradioPhotos extends TabPhotos {
+  /** Number of photos and drawings that were taken in this page. */
+  taken = 0;
+
   /**
    * Keeps a photo that the server shows, with its bytes, which the browser has in its cache.
    * @param {{address: string, name: string}} upload

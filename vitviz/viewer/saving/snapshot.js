@@ -33,7 +33,7 @@ export async function snapshot(node, caption) {
   frame.append(sheet, lines);
   root.append(frame); // it is measured with the styles of the page
   const box = frame.getBoundingClientRect();
-  const most = CSS.supports("zoom", "2") ? SHARPNESS : 1; // Firefox before 126 enlarges nothing
+  const most = globalThis.CSS.supports("zoom", "2") ? SHARPNESS : 1; // Firefox before 126 enlarges nothing
   const zoom = Math.min(most, Math.sqrt(MOST_PIXELS / (box.width * box.height)));
   const size = { width: Math.ceil(box.width * zoom), height: Math.ceil(box.height * zoom) };
   const markup = svgOf(frame, root, size, zoom);

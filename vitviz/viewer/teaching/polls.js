@@ -31,8 +31,9 @@ export const forgetPolls = ({ teaching: { guesses } }) => guesses.keep(KEPT, und
 
 /** Forgets the poll of the open question. @param {import("../main.js").App} app */
 export function forgetPoll(app) {
-  const { [questionOf(app)]: _forgotten, ...others } = pollsOf(app);
-  app.teaching.guesses.keep(KEPT, others);
+  const question = questionOf(app);
+  const others = Object.entries(pollsOf(app)).filter(([known]) => known !== question);
+  app.teaching.guesses.keep(KEPT, Object.fromEntries(others));
 }
 
 /** Number of guesses. @param {Poll} poll */

@@ -228,10 +228,10 @@ class Programs:
             layer = min(both.first.trace.depth, both.second.trace.depth) - 1
         layer = choose("layer", layer, both.first.trace.depth)
         token = choose("token", token, both.first.trace.num_tokens)
-        maps = ()
+        common: list[float | None] = [None, None]
         if both.same_grid:
             maps = both.attention(layer, None, token), both.rollout(token)
-        common = [short(each.common) for each in maps] or [None, None]
+            common = [short(each.common) for each in maps]
         classes = both.first.card.head == both.second.card.head == "classes"
         facts: dict[str, Any] = {"same_grid": both.same_grid, "token": token, "layer": layer}
         for name, result in zip(("first", "second"), results, strict=True):
