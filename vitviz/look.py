@@ -42,19 +42,11 @@ def look(arguments: argparse.Namespace) -> int:
         arguments.out = at_home(arguments.out)
     key = ModelKey(arguments.model, arguments.untrained, arguments.image_size)
     changes = interventions(arguments)
-    if changes and arguments.html_engine:
-        raise VitvizError(
-            "a page with the model in it experiments on the intact pass: leave out --html-engine, "
-            "or the changes"
-        )
     loaded = load_key(key, device=arguments.device, **weight_options(arguments))
     if arguments.verbose:
         print(loaded, file=sys.stderr)
     if arguments.html_engine:
-        from .payload import in_page
-
-        loaded = settled(loaded)
-        in_page.check(loaded.card)
+        loaded = _for_page(loaded, changes)
     arguments.like = liked(loaded, arguments)
     first = arguments.photo[0]
     if len(arguments.photo) > 1 or (isinstance(first, str) and is_folder(first)):
@@ -100,6 +92,22 @@ def look(arguments: argparse.Namespace) -> int:
     for path in write(analysis, folder, wanted):
         print(path)
     return 0
+
+
+def _for_page(loaded: LoadedModel, changes: list[dict[str, Any]]) -> LoadedModel:
+    """The model as a page carries it. Raises `VitvizError` for one that no page can run, and for a
+    changed pass, since the page experiments on the intact one.
+    """
+    from .payload import in_page
+
+    if changes:
+        raise VitvizError(
+            "a page with the model in it experiments on the intact pass: leave out --html-engine, "
+            "or the changes"
+        )
+    loaded = settled(loaded)
+    in_page.check(loaded.card)
+    return loaded
 
 
 def _look_at_many(
