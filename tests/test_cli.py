@@ -18,6 +18,7 @@ from tests.running import ROOT, save_tiny
 from tests.viewer_fixture import film
 from vitviz import Analysis, analyze, cli, look
 from vitviz.layers import layer_table
+from vitviz.probe.measure.numbers import percent
 
 
 @pytest.fixture(scope="module")
@@ -657,7 +658,7 @@ def test_integrated_gradients_that_do_not_add_up_say_so(
     analysis = analyze(vitviz.load(model), picture)
     values = analysis.explain("integrated_gradients", target=2)
     assert gaps == {"integrated_gradients": pytest.approx(analysis.gap(values, 2))}
-    expected = f"add up to {100 * gaps['integrated_gradients']:.0f} % more or less than the score"
+    expected = f"add up to {percent(gaps['integrated_gradients'])} more or less than the score"
     assert code == 0
     assert err.startswith("note: the patches of integrated gradients")
     assert expected in err

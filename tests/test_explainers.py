@@ -30,6 +30,7 @@ from vitviz.look import choose_explainers
 from vitviz.probe.explain.case import Case
 from vitviz.probe.explain.explainers import Explainer, fitting
 from vitviz.probe.intervene.chance import Chance
+from vitviz.probe.measure.numbers import percent
 
 MANY_PASSES = ("occlusion", "integrated_gradients")
 
@@ -458,7 +459,7 @@ def test_the_gap_is_the_share_of_the_rise_that_is_missing(name: str, caplog) -> 
         assert analysis.gap(found, target, baseline=given) == pytest.approx(gap, rel=1e-3, abs=1e-4)
         assert [record.levelname for record in caplog.records] == ["WARNING"] * (gap > 0.05)
         if gap > 0.05:
-            assert f"add up to {100 * gap:.0f} % more or less than the score" in caplog.text
+            assert f"add up to {percent(gap)} more or less than the score" in caplog.text
     for changes in ([{"kind": "remove", "patches": [0, 1]}], [{"kind": "positions", "by": "off"}]):
         changed = analysis.operate(changes)
         found = changed.explain("integrated_gradients", target=target, steps=1024)

@@ -214,7 +214,7 @@ def test_patches_are_dropped_first_and_all_seen_at_the_end(tmp_path, monkeypatch
     seen.clear()
     epoch = log_of(tmp_path)[0]["steps"] / TINY.epochs
     sparse = TINY.changed({"sparse_epochs": 5 / epoch, "sparse_keep": 0.25})
-    train(sparse, PICTURES, TEST, tmp_path)
+    train(sparse, PICTURES, TEST, tmp_path / "sparse")
     assert seen == [0.25] * 5 + [0.5] * 7 + [1.0] * 3
 
 
