@@ -18,9 +18,9 @@ const COLUMNS = ["first", "lesson", "step", "picture", "question", "answer", "gu
 /**
  * @typedef {{key: string, values: Record<string, string|number>}} Right  a text
  * @typedef {{first: string, at: number, id: string, lesson: string, step: number, picture: string, question: string,
- *   answer: string, right: Right|null, votes: [string, number][]}} Poll  first: when it was opened; at: when it last changed; id: of the lesson,
- *   whose title is in the language of the vote, as all words of the table are; votes: each guess in words, and how
- *   many made it; right: null while the answer was not shown
+ *   answer: string, right: Right|null, votes: [string, number][]}} Poll  first: when it was opened; at: when it last
+ *   changed; id: of the lesson, whose title is in the language of the vote, as all words of the table are; votes:
+ *   each guess in words, and how many made it; right: null while the answer was not shown
  */
 
 /** The polls, by their questions. @param {import("../main.js").App} app @returns {Record<string, Poll>} */
