@@ -64,9 +64,49 @@ def answered(seen) -> Iterator[None]:
     seen.ready(field.get_attribute("data-shown"))
 
 
-def test_a_digit_is_drawn_answered_undone_drawn_dark_and_moved_to_where_digits_were(visit) -> None:
+def test_a_digit_is_drawn_by_keys_and_mouse_answered_undone_drawn_dark_and_moved(visit) -> None:
     seen = visit()
     page = seen.page
+    page.locator("#vv-draw").click()
+    # What is drawn meanwhile is asked after it.
+    asked = Held()
+    page.route("**/queue/join*", asked.hold)
+    with page.expect_request("**/queue/join*"):
+        draw(page, SEVEN)
+    # The first question waits in the network, and nothing else is asked meanwhile.
+    draw(page, ((0.3, 0.55), (0.75, 0.55)))
+    assert page.locator(".vv-drawing").get_attribute("data-sent") == ""
+    asked.go()
+    page.wait_for_function(
+        """() => {
+            const { sent, shown } = document.querySelector(".vv-drawing").dataset;
+            return sent && sent !== "drawing-1.png" && shown === sent;
+        }"""
+    )
+    page.get_by_role("button", name="Clear", exact=True).click()
+    page.keyboard.press("Escape")
+    expect(page.locator(".vv-drawing")).to_be_hidden()
+    # By keys alone.
+    page.locator("#vv-draw").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(FIELD)).to_be_focused()
+    with answered(seen):
+        page.keyboard.press("Space")
+        for _ in range(16):
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Space")
+    expect(page.locator(".vv-drawing-side [role=status]").last).to_contain_text(
+        "The pen is lifted: row 22"
+    )
+    expect(page.locator(ANSWER)).to_contain_text("1")
+    ink = np.asarray(drawn(page))[:, :, 0] > 128
+    rows, cols = np.nonzero(ink)
+    assert rows.max() - rows.min() > 150
+    assert cols.max() - cols.min() < 40
+    page.get_by_role("button", name="Clear", exact=True).click()
+    page.keyboard.press("Escape")
+    expect(page.locator(".vv-drawing")).to_be_hidden()
+    # By the mouse.
     page.locator("#vv-draw").click()
     expect(page.locator(FIELD)).to_be_focused()
     with answered(seen):
@@ -130,46 +170,6 @@ def test_a_finger_draws_on_a_phone_and_does_not_scroll(visit) -> None:
         page.locator(FIELD).tap(position={"x": 140, "y": 140})  # a dot is a stroke too
     assert abs(page.evaluate("() => scrollY") - before) < 5
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
-
-
-def test_what_is_drawn_meanwhile_is_asked_after_it_and_keys_draw_alone(visit) -> None:
-    seen = visit()
-    page = seen.page
-    page.locator("#vv-draw").click()
-    asked = Held()
-    page.route("**/queue/join*", asked.hold)
-    with page.expect_request("**/queue/join*"):
-        draw(page, SEVEN)
-    # The first question waits in the network, and nothing else is asked meanwhile.
-    draw(page, ((0.3, 0.55), (0.75, 0.55)))
-    assert page.locator(".vv-drawing").get_attribute("data-sent") == ""
-    asked.go()
-    page.wait_for_function(
-        """() => {
-            const { sent, shown } = document.querySelector(".vv-drawing").dataset;
-            return sent && sent !== "drawing-1.png" && shown === sent;
-        }"""
-    )
-    page.get_by_role("button", name="Clear", exact=True).click()
-    page.keyboard.press("Escape")
-    expect(page.locator(".vv-drawing")).to_be_hidden()
-    # By keys alone.
-    page.locator("#vv-draw").focus()
-    page.keyboard.press("Enter")
-    expect(page.locator(FIELD)).to_be_focused()
-    with answered(seen):
-        page.keyboard.press("Space")
-        for _ in range(16):
-            page.keyboard.press("ArrowDown")
-        page.keyboard.press("Space")
-    expect(page.locator(".vv-drawing-side [role=status]").last).to_contain_text(
-        "The pen is lifted: row 22"
-    )
-    expect(page.locator(ANSWER)).to_contain_text("1")
-    ink = np.asarray(drawn(page))[:, :, 0] > 128
-    rows, cols = np.nonzero(ink)
-    assert rows.max() - rows.min() > 150
-    assert cols.max() - cols.min() < 40
 
 
 def test_the_field_lies_in_the_place_of_the_picture(visit) -> None:

@@ -231,10 +231,24 @@ def test_an_experiment_and_explanations_are_those_of_python_to_five_digits(visit
     expect(everything.filter(has_text="not yet fetched")).to_have_count(0)
 
 
-def test_tokens_come_from_any_photo_of_the_visitor(visit, pictures, ours) -> None:
-    """Chosen by keys or dropped, a second photo gives tokens and stands beside, to five digits."""
+def test_a_step_is_undone_but_where_one_writes_and_tokens_come_from_any_photo_of_the_visitor(
+    visit, pictures, ours
+) -> None:
     seen = visit("?model=tiny-cls&panel=experiment")
     page = seen.page
+    page.locator(".vv-picture").click(position={"x": 5, "y": 5})
+    seen.is_(beside="experiment")
+    page.locator("#vv-model input").focus()
+    page.keyboard.press("Control+z")
+    page.locator("#vv-upload").focus()
+    seen.is_(beside="experiment")
+    page.keyboard.press("Control+z")
+    seen.is_(beside="")
+    page.keyboard.press("Control+Shift+z")
+    seen.is_(beside="experiment")
+    page.keyboard.press("Control+z")
+    seen.is_(beside="")
+    # Chosen by keys or dropped, a second photo gives tokens and stands beside, to five digits.
     seen.bring(pictures["first"])
     first, second = ours(pictures["first"]), ours(pictures["second"])
     section = page.locator(".vv-experiment details", has_text="Put in tokens of another photo")

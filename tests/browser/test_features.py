@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.browser.conftest import ASKED, middle, plain
+from tests.browser.test_panels import PANEL, check_mix
 from vitviz.probe.measure import features
 
 CANVASES = (
@@ -16,7 +17,9 @@ PIXELS = """((...both) => {
 })"""
 
 
-def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pictures, ours):
+def test_features_and_values_are_fetched_when_looked_at_and_are_those_of_python(
+    visit, pictures, ours
+):
     seen, analysis = visit(), ours(pictures["first"])
     page, grid = seen.page, analysis.grid
     seen.bring(pictures["first"])
@@ -65,6 +68,14 @@ def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pict
         page.get_by_role("button", name="Layer 0,").click()
     seen.is_(layer=0)
     assert len(asked("component_server")) == before + 3
+    # The app sends the values of a layer when they are looked at.
+    seen.open_panel("Attention")
+    page.locator(".vv-layer input").nth(layer).check()
+    seen.choose("1")
+    seen.open_panel("Query · key")
+    page.locator(f"{PANEL} .vv-mix .vv-strips").first.wait_for()
+    assert len(asked("component_server")) == before + 4
+    check_mix(seen, analysis, layer, 1, 0)
 
 
 def test_lost_features_say_so_and_can_be_tried_again(visit):

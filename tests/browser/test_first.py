@@ -96,48 +96,7 @@ def says_few_words(page, language: str, most_top: int) -> None:
     assert page.locator("[role=tab]:visible").count() == 0
 
 
-# Every place in the window that a part is drawn at from now on, until `stood()` names them.
-WHERE_IT_STOOD = """(selector) => {
-    const part = document.querySelector(selector);
-    const places = new Set();
-    const look = () => {
-        places.add(part.getBoundingClientRect().y);
-        requestAnimationFrame(look);
-    };
-    look();
-    window.stood = () => { look(); return [...places]; };
-}"""
-
-
-def test_why_it_is_not_sure_stands_there_whole_also_while_squares_go(visit, tmp_path):
-    Image.new("RGB", (1, 1), (200, 30, 30)).save(tmp_path / "red.png")
-    seen = visit("?model=photos", first=True, **LAPTOP)
-    page = seen.page
-    seen.bring(tmp_path / "red.png")
-    says = page.locator(".vv-says")
-    expect(says).to_contain_text("An answer given with so little is wrong most of the time.")
-    assert says.evaluate("(node) => node.scrollWidth <= node.clientWidth")
-    page.evaluate(WHERE_IT_STOOD, ".vv-line")
-    page.get_by_role("button", name="Erase what counts").click()
-    expect(says).to_have_text("after: 6 patches taken out")
-    page.locator(".vv-was").wait_for()  # the answer has come
-    assert len(page.evaluate("stood()")) == 1
-
-
-@pytest.mark.parametrize(
-    ("width", "height"), [(320, 740), (360, 740), (390, 740), (667, 375), (780, 360)]
-)
-def test_the_squares_and_their_shares_are_whole_on_a_phone(visit, width, height):
-    options = {**PHONE, "viewport": {"width": width, "height": height}}
-    page = visit("?model=photos", first=True, **options).page
-    tap(page, 4, 5, touch=True)  # takes most from itself: shares of two figures
-    shares = page.locator(".vv-squares li")
-    expect(shares.first).to_contain_text(re.compile(r"\d\d\.\d%"))
-    edges = shares.evaluate_all("all => all.map((one) => one.getBoundingClientRect().right)")
-    assert max(edges) <= width - 10, edges
-
-
-def test_the_question_the_layers_and_the_squares_follow_what_is_pointed_at(visit):
+def test_question_layers_and_squares_follow_the_pointer_and_each_dare_can_be_taken_back(visit):
     seen = visit("?model=photos", first=True, **LAPTOP)
     page = seen.page
     page.wait_for_function("!document.querySelector('.vv-layer-picture.vv-stale')")
@@ -159,32 +118,8 @@ def test_the_question_the_layers_and_the_squares_follow_what_is_pointed_at(visit
     assert box(page, ".vv-dares")["y"] == machine, "nothing moves while one points"
     assert page.locator(".vv-squares li:visible").count() == 4
     page.mouse.move(2, 2)
-    page.get_by_role("radio", name="layer 4", exact=False).check()
-    seen.is_(layer=4, panel="why")
-    address_says(page, panel="why", layer=4)
-
-
-def test_an_answer_that_is_often_wrong_is_a_maybe_and_grey(visit):
-    answer = analyze(load("photos"), FOLDER / "digit.png").answer()
-    assert answer.level == "maybe"
-    seen = visit("?model=photos&example=digit", "digit.png", first=True, **LAPTOP)
-    page = seen.page
-    assert seen.text(".vv-title h2") == f"Maybe {answer.name}"
-    assert seen.text(".vv-says").startswith(f"{100 * answer.probability:.1f}% sure · knows ")
-    grey, ink = (
-        page.locator(of).first.evaluate("one => getComputedStyle(one).color")
-        for of in (".vv-title h2", ".vv-dares b")
-    )
-    assert grey != ink
-    seen.go("?model=photos&example=digit&panel=predictions&lang=ko", "digit.png")
-    assert seen.text(".vv-title h2").startswith("어쩌면 프레첼, ")
-
-
-def test_each_dare_does_what_it_says_and_can_be_taken_back(visit):
-    seen = visit("?model=photos", first=True, **LAPTOP)
-    page = seen.page
+    # Each dare does what it says, and can be taken back.
     dare = page.locator(".vv-dare")
-    picture = box(page, ".vv-picture")
     shown = '() => document.querySelector(".vv-layer-picture .vv-pixels").toDataURL()'
     intact = page.evaluate(shown)
     dare.filter(has_text="Shuffle it").click()
@@ -219,24 +154,28 @@ def test_each_dare_does_what_it_says_and_can_be_taken_back(visit):
     assert page.locator(".vv-side-name:visible").count() == 0, "one panel, and two pictures"
     undo.click()
     page.locator('[data-beside=""]').wait_for()
+    page.get_by_role("radio", name="layer 4", exact=False).check()
+    seen.is_(layer=4, panel="why")
+    address_says(page, panel="why", layer=4)
 
 
-def test_on_a_phone_a_dare_scrolls_to_what_it_changes(visit):
-    page = visit("?model=photos", first=True, **PHONE).page
-    for dare, place in (("Erase it", ".vv-title h2"), ("Before training", ".vv-beside h3")):
-        page.evaluate("scrollTo(0, document.body.scrollHeight)")
-        page.locator(".vv-dare").filter(has_text=dare).tap()
-        page.wait_for_function(
-            """place => {
-                const [frame, seen] = [".vv-frame", place].map((one) =>
-                    document.querySelector(one).getBoundingClientRect());
-                return frame.bottom <= seen.top && seen.bottom < innerHeight;
-            }""",
-            arg=place,
-        )
+def test_an_answer_that_is_often_wrong_is_a_maybe_and_grey(visit):
+    answer = analyze(load("photos"), FOLDER / "digit.png").answer()
+    assert answer.level == "maybe"
+    seen = visit("?model=photos&example=digit", "digit.png", first=True, **LAPTOP)
+    page = seen.page
+    assert seen.text(".vv-title h2") == f"Maybe {answer.name}"
+    assert seen.text(".vv-says").startswith(f"{100 * answer.probability:.1f}% sure · knows ")
+    grey, ink = (
+        page.locator(of).first.evaluate("one => getComputedStyle(one).color")
+        for of in (".vv-title h2", ".vv-dares b")
+    )
+    assert grey != ink
+    seen.go("?model=photos&example=digit&panel=predictions&lang=ko", "digit.png")
+    assert seen.text(".vv-title h2").startswith("어쩌면 프레첼, ")
 
 
-def test_on_a_phone_camera_and_pencil_get_the_width_of_the_page(visit):
+def test_on_a_phone_camera_and_pencil_get_its_width_and_a_dare_scrolls_to_what_it_changes(visit):
     """The first look has no columns there that could be measured."""
     page = visit("?model=photos", first=True, **PHONE).page
     pad = page.locator(".vv-drawing:visible")
@@ -252,6 +191,17 @@ def test_on_a_phone_camera_and_pencil_get_the_width_of_the_page(visit):
         assert pad.bounding_box()["y"] + pad.bounding_box()["height"] > field["y"] + field["height"]
         page.keyboard.press("Escape")
         pad.wait_for(state="hidden")
+    for dare, place in (("Erase it", ".vv-title h2"), ("Before training", ".vv-beside h3")):
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        page.locator(".vv-dare").filter(has_text=dare).tap()
+        page.wait_for_function(
+            """place => {
+                const [frame, seen] = [".vv-frame", place].map((one) =>
+                    document.querySelector(one).getBoundingClientRect());
+                return frame.bottom <= seen.top && seen.bottom < innerHeight;
+            }""",
+            arg=place,
+        )
 
 
 def test_all_panels_are_one_press_away_and_remembered(visit):
@@ -274,9 +224,25 @@ def test_all_panels_are_one_press_away_and_remembered(visit):
     seen.is_(panel="why")
 
 
-def test_a_phone_shows_all_panels_as_a_grid_which_closes_when_one_is_chosen(visit):
+# Where they end once the page is drawn in another size.
+EDGES = """async (all) => {
+    const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
+    await frame().then(frame);
+    return all.map((one) => one.getBoundingClientRect().right);
+}"""
+
+
+def test_on_a_phone_shares_are_whole_and_all_panels_a_grid_which_closes_when_one_is_chosen(visit):
     seen = visit("?model=photos", first=True, **PHONE)
     page, shown = seen.page, seen.page.locator("[role=tab]:visible")
+    tap(page, 4, 5, touch=True)  # takes most from itself: shares of two figures
+    shares = page.locator(".vv-squares li")
+    for width, height in ((320, 740), (360, 740), (667, 375), (780, 360), (390, 740)):
+        page.set_viewport_size({"width": width, "height": height})
+        expect(shares.first).to_contain_text(re.compile(r"\d\d\.\d%"))
+        edges = shares.evaluate_all(EDGES)
+        assert max(edges) <= width - 10, (width, edges)
+    page.set_viewport_size(PHONE["viewport"])
     page.get_by_role("button", name="All panels").tap()
     seen.is_(panel="attention")
     assert shown.count() == 13
@@ -311,23 +277,6 @@ def test_half_a_low_screen_is_not_empty(visit):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_bars_of_the_next_answers_give_way_before_their_names(visit):
-    """They took as much from both, so that a name was cut beside a long bar; in Firefox at 1366."""
-    page = visit("?model=photos", viewport={"width": 1366, "height": 768}).page
-    bars = """() => [...document.querySelectorAll(".vv-rivals li")].map((one) => {
-        const [name, bar] = one.children;
-        return [name.scrollWidth - name.clientWidth, bar.clientWidth];
-    })"""
-    least = 40  # pixels, and a little
-    yielded = 0
-    for width in range(1100, 1420, 40):
-        page.set_viewport_size({"width": width, "height": 768})
-        for cut, bar in page.evaluate(bars):
-            assert cut == 0 or bar < least, width
-            yielded += bar < 80
-    assert yielded, "at one of these widths they had to"
-
-
 def test_the_names_of_the_next_answers_are_whole_beside_the_buttons(open_page):
     """In a page of one file on a tablet they were "b..." and "b.": one line held both."""
     html = one_file(analyze(load("photos"), FOLDER / "red-panda.jpg"))
@@ -356,7 +305,22 @@ def test_links_lessons_and_the_wall_begin_as_before(visit):
     assert other.text(".vv-title h2") != wall.text(".vv-title h2")
 
 
-def test_an_own_photo_has_the_names_it_can_get_and_its_squares_erased_by_one_press(visit):
+# Every place in the window that a part is drawn at from now on, until `stood()` names them.
+WHERE_IT_STOOD = """(selector) => {
+    const part = document.querySelector(selector);
+    const places = new Set();
+    const look = () => {
+        places.add(part.getBoundingClientRect().y);
+        requestAnimationFrame(look);
+    };
+    look();
+    window.stood = () => { look(); return [...places]; };
+}"""
+
+
+def test_an_own_photo_has_the_names_it_can_get_its_squares_erased_and_why_it_is_not_sure(
+    visit, tmp_path
+):
     seen = visit("?model=photos", first=True, **LAPTOP)
     page = seen.page
     assert page.locator(".vv-why details").count() == 0
@@ -379,3 +343,16 @@ def test_an_own_photo_has_the_names_it_can_get_and_its_squares_erased_by_one_pre
     assert erased == sorted(order[:6].tolist())
     page.get_by_role("button", name="Undo").click()
     assert "bison" in seen.text(".vv-title h2")
+    # Why it is not sure stands there whole, also while squares go.
+    page.locator(".vv-was").wait_for(state="hidden")
+    page.get_by_role("radio", name="Point").check()
+    Image.new("RGB", (1, 1), (200, 30, 30)).save(tmp_path / "red.png")
+    seen.bring(tmp_path / "red.png")
+    says = page.locator(".vv-says")
+    expect(says).to_contain_text("An answer given with so little is wrong most of the time.")
+    assert says.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+    page.evaluate(WHERE_IT_STOOD, ".vv-line")
+    page.get_by_role("button", name="Erase what counts").click()
+    expect(says).to_have_text("after: 6 patches taken out")
+    page.locator(".vv-was").wait_for()  # the answer has come
+    assert len(page.evaluate("stood()")) == 1

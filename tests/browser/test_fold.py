@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held, open_panel, speak
+from tests.browser.conftest import ASKED, DESK, LAPTOP, PHONE, WALL, Held, open_panel, speak
 from tests.browser.test_experiment import brush
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
@@ -72,9 +72,50 @@ def project(page, on: bool) -> None:
     page.locator(".vitviz.vv-projector").wait_for(state="attached" if on else "detached")
 
 
-def test_answer_picture_its_sentence_and_the_first_tool_are_on_the_first_screen(visit):
+def stands_in_sight(page, size, height: int) -> None:
+    """The line of layers."""
+    line, width = page.locator(".vv-line"), size["viewport"]["width"]
+    box = line.bounding_box()
+    assert box["height"] == height
+    assert box["x"] + box["width"] <= width
+    assert box["y"] + box["height"] <= size["viewport"]["height"]
+    # Between the headline and the tabs; on a phone under them, where it does not push them down.
+    below = top(page, TABS) > box["y"]
+    assert below == (size is not PHONE)
+    for layer in page.locator(".vv-layer").all():
+        area = layer.bounding_box()
+        assert area["height"] >= 40
+        assert area["width"] >= 44
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def keeps_its_place(page) -> None:
+    """The line, while the answers of its layers come."""
+    before = [top(page, place) for place in (".vv-line", TABS, ".vv-picture")]
+    page.wait_for_function(ASKED)
+    assert [top(page, place) for place in (".vv-line", TABS, ".vv-picture")] == before
+
+
+def bars_give_way_before_names(page) -> None:
+    """They took as much from both, so that a name was cut beside a long bar; in Firefox at 1366."""
+    bars = """() => [...document.querySelectorAll(".vv-rivals li")].map((one) => {
+        const [name, bar] = one.children;
+        return [name.scrollWidth - name.clientWidth, bar.clientWidth];
+    })"""
+    least = 40  # pixels, and a little
+    yielded = 0
+    for width in range(1100, 1420, 40):
+        page.set_viewport_size({"width": width, "height": 768})
+        for cut, bar in page.evaluate(bars):
+            assert cut == 0 or bar < least, width
+            yielded += bar < 80
+    assert yielded, "at one of these widths they had to"
+
+
+def test_answers_picture_its_sentence_and_the_first_tool_are_on_the_first_screen(visit):
     seen = visit("?model=photos", **LAPTOP)
     page = seen.page
+    bars_give_way_before_names(page)
     screens = [
         (language, size, least)
         for language in ("en", "ko")
@@ -195,9 +236,13 @@ def test_nothing_jumps_while_the_page_loads(visit):
         assert seen.page.evaluate(SHIFTED) < 0.05, size
 
 
-def test_a_phone_shows_answer_picture_sentence_and_tabs_and_a_photo_that_comes(visit, pictures):
+def test_a_phone_shows_answer_picture_sentence_line_and_tabs_and_a_photo_that_comes(
+    visit, pictures
+):
     seen = visit("?model=photos", **PHONE)
     page = seen.page
+    keeps_its_place(page)
+    stands_in_sight(page, PHONE, 42)
     options = ".vv-picture-options summary"
     places = [".vv-title h2", ".vv-picture", ".vv-saying", TABS, ".vv-line", options]
     # A finger is invited in its own words.

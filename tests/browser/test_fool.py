@@ -43,7 +43,9 @@ def fool(page, level: int) -> None:
     page.locator(f"{FOOL} input[type=range]").fill(str(level))
 
 
-def test_the_page_fools_the_model_as_python_does(visit, fooled) -> None:
+def test_the_page_fools_the_model_as_python_does_by_a_link_at_home_and_toward_a_target(
+    visit, open_page, fooled
+) -> None:
     seen = visit("?model=photos&panel=experiment")
     page = seen.page
     fool(page, 4)
@@ -96,6 +98,25 @@ def test_the_page_fools_the_model_as_python_does(visit, fooled) -> None:
     expect(again.page.locator(f"{FOOL} .vv-reading").first).to_contain_text(f"is now {after}")
     assert np.array_equal(shown(again.page)[2], picture)
     expect(again.page.get_by_role("button", name="Where does it take over?")).to_be_visible()
+    # A page to take home holds it.
+    again.page.locator("button", has_text="Save").first.click()
+    take = again.page.locator(".vv-take")
+    take.get_by_text("With the model").click()
+    with again.page.expect_download() as coming:
+        take.get_by_role("button", name="Make the page").click()
+    home = open_page(Path(coming.value.path()).read_text("utf-8"), locale="en-US")
+    home.locator(f"{FOOL} summary").click()
+    expect(home.locator(f"{FOOL} .vv-reading").first).to_contain_text(f"is now {after}")
+    assert (shown(home)[2] == mine).mean() >= 0.99
+    # A target is chosen, and level 0 is the photo.
+    near = fooled.clean.predictions(3)[2]
+    page.locator(f"{FOOL} input[type=range]").fill("8")
+    page.locator(f"{FOOL} select").select_option(str(near.index))
+    expect(said).to_contain_text(f"is now {near.label}")
+    expect(page).to_have_url(re.compile(f"perturb_{near.index}_8_8_0"))
+    page.locator(f"{FOOL} input[type=range]").fill("0")
+    expect(page.locator(".vv-fool")).to_be_hidden()
+    expect(page.locator(".vv-done li")).to_have_count(0)
 
 
 def test_a_class_of_the_same_group_is_named_so(visit) -> None:
@@ -123,36 +144,6 @@ def test_a_link_puts_the_clean_cls_back(visit, fooled) -> None:
     answers = seen.page.locator(".vv-before-after")
     expect(answers).to_contain_text(f"red panda, {int(100 * ours.number)}.")
     expect(seen.page.locator(".vv-done li").last).to_contain_text("the unchanged picture")
-
-
-def test_a_page_to_take_home_holds_it(visit, open_page, fooled) -> None:
-    text = "perturb_away_4_8_0"
-    seen = visit(f"?model=photos&panel=experiment&experiment={text}&beside=experiment")
-    page = seen.page
-    page.locator(".vv-before-after").wait_for()
-    page.locator("button", has_text="Save").first.click()
-    take = page.locator(".vv-take")
-    take.get_by_text("With the model").click()
-    with page.expect_download() as coming:
-        take.get_by_role("button", name="Make the page").click()
-    tab = open_page(Path(coming.value.path()).read_text("utf-8"), locale="en-US")
-    tab.locator(f"{FOOL} summary").click()
-    said = tab.locator(f"{FOOL} .vv-reading").first
-    expect(said).to_contain_text(f"is now {fooled.analysis.predictions(1)[0].label}")
-    assert (shown(tab)[2] == fooled.analysis.picture.numpy()).mean() >= 0.99
-
-
-def test_a_target_is_chosen_and_level_0_is_the_photo(visit, fooled) -> None:
-    seen = visit("?model=photos&panel=experiment")
-    page = seen.page
-    near = fooled.clean.predictions(3)[2]
-    fool(page, 8)
-    page.locator(f"{FOOL} select").select_option(str(near.index))
-    expect(page.locator(f"{FOOL} .vv-reading").first).to_contain_text(f"is now {near.label}")
-    expect(page).to_have_url(re.compile(f"perturb_{near.index}_8_8_0"))
-    page.locator(f"{FOOL} input[type=range]").fill("0")
-    expect(page.locator(".vv-fool")).to_be_hidden()
-    expect(page.locator(".vv-done li")).to_have_count(0)
 
 
 @pytest.mark.parametrize("size", ["laptop", "phone"])

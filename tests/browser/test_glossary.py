@@ -34,7 +34,24 @@ def tab(open_page, html):
     return tab
 
 
-def test_every_panel_underlines_the_first_place_of_each_term(tab) -> None:
+# Terms whose word goes on behind them, in another line.
+TORN = """() => [...document.querySelectorAll(".vv-term")].filter((term) => {
+    const after = document.createTreeWalker(term.closest("p, h3, h4, div"), NodeFilter.SHOW_TEXT);
+    while (after.nextNode()) {
+        if (term.compareDocumentPosition(after.currentNode) !== 4) continue;
+        if (!/^\\p{L}/u.test(after.currentNode.data)) return false;
+        const letter = document.createRange();
+        letter.setStart(after.currentNode, 0);
+        letter.setEnd(after.currentNode, 1);
+        const end = [...term.getClientRects()].pop();
+        return end && letter.getBoundingClientRect().top > end.bottom - 2;
+    }
+    return false;
+}).map((term) => term.parentElement.textContent)"""
+
+
+def test_panels_underline_terms_whose_cards_open_by_keyboard_and_no_word_is_torn(tab) -> None:
+    # The first place of each term is underlined.
     for panel, wanted in WANTED.items():
         tab.get_by_role("tab", name=panel, exact=True).click()
         folded = tab.locator(".vv-right .vv-second:not([open]) > summary:visible")
@@ -57,25 +74,7 @@ def test_every_panel_underlines_the_first_place_of_each_term(tab) -> None:
     # No control was broken up, and no text was changed.
     inside = ("button", "a", "label", ".vv-picture")
     assert tab.locator(", ".join(f"{one} .vv-term" for one in inside)).count() == 0
-
-
-# Terms whose word goes on behind them, in another line.
-TORN = """() => [...document.querySelectorAll(".vv-term")].filter((term) => {
-    const after = document.createTreeWalker(term.closest("p, h3, h4, div"), NodeFilter.SHOW_TEXT);
-    while (after.nextNode()) {
-        if (term.compareDocumentPosition(after.currentNode) !== 4) continue;
-        if (!/^\\p{L}/u.test(after.currentNode.data)) return false;
-        const letter = document.createRange();
-        letter.setStart(after.currentNode, 0);
-        letter.setEnd(after.currentNode, 1);
-        const end = [...term.getClientRects()].pop();
-        return end && letter.getBoundingClientRect().top > end.bottom - 2;
-    }
-    return false;
-}).map((term) => term.parentElement.textContent)"""
-
-
-def test_a_card_opens_by_keyboard_where_a_text_has_changed_and_no_word_is_torn(tab) -> None:
+    tab.get_by_role("radio", name="heads of this layer").click()
     # A text that changes is underlined again when the pointer rests.
     saying = tab.locator(".vv-saying")
     saying.locator(".vv-term").first.wait_for()

@@ -44,12 +44,6 @@ def small(own) -> Path:
 WEIGHTS = "**/gradio_api/photos-*.safetensors"
 
 
-def test_the_model_comes_while_a_photo_is_chosen(visit) -> None:
-    seen = visit("?model=photos", fresh=True)
-    with seen.page.expect_request(WEIGHTS), seen.page.expect_file_chooser():
-        seen.page.get_by_role("button", name="Your photo").first.click()
-
-
 def test_a_photo_is_there_before_the_weights_answered_as_in_python_and_not_uploaded(
     visit, own, tmp_path
 ) -> None:
@@ -120,10 +114,15 @@ def test_a_photo_is_there_before_the_weights_answered_as_in_python_and_not_uploa
     assert page.locator(".vv-here").count() == 0
 
 
-def test_where_the_weights_do_not_come_the_photo_goes_the_way_it_went(visit, own) -> None:
+def test_the_weights_come_while_a_photo_is_chosen_and_where_they_do_not_it_goes_as_it_went(
+    visit, own
+) -> None:
     seen = visit("?model=photos", fresh=True)
     seen.page.route(WEIGHTS, lambda route: route.abort())
-    seen.bring(own)
+    with seen.page.expect_request(WEIGHTS), seen.page.expect_file_chooser() as chooser:
+        seen.page.get_by_role("button", name="Your photo").first.click()
+    chooser.value.set_files(own)
+    seen.ready(own.name)
     assert len(sent(seen)) == 1
     assert seen.page.locator(".vv-here").count() == 0
     seen.complaints.clear()  # of the file that did not come

@@ -31,7 +31,9 @@ def boxes(visit, kind: str) -> list[tuple[int, int]]:
     return [tuple(round(float(one.rstrip("%")) / 100 * 12) for one in place) for place in styles]
 
 
-def test_a_pupil_guesses_wrong_and_goes_on_and_a_teacher_opens_the_worksheet(visit, panda) -> None:
+def test_a_pupil_guesses_by_keys_and_wrong_and_goes_on_and_a_teacher_opens_the_worksheet(
+    visit, panda
+) -> None:
     seen = visit(ASK.format(2), wait_for=PANDA)
     page = seen.page
     seen.is_(lesson="ask", step=2, overlay="none", layer=2, head=0)
@@ -47,6 +49,28 @@ def test_a_pupil_guesses_wrong_and_goes_on_and_a_teacher_opens_the_worksheet(vis
         expect(page.locator(left_out).first).to_be_hidden()
     reveal = page.get_by_role("button", name="Show the answer")
     expect(reveal).to_have_attribute("aria-disabled", "true")
+    # By the keyboard alone.
+    page.locator(".vv-frame").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelectorAll('.vv-guess-mine').length === 1")
+    assert boxes(seen, "mine") == [(4, 4)]
+    for _ in range(12):
+        if reveal.evaluate("node => node === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    seen.is_(overlay="attention")
+    # The focus is where one goes on.
+    expect(page.get_by_role("button", name="Next", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    seen.is_(step=3)
+    expect(page.locator(".vv-lesson-title")).to_be_focused()
+    press(seen, "Back")
+    press(seen, "Guess again")
+    seen.is_(step=2, overlay="none", layer=2, head=0)
+    expect(reveal).to_have_attribute("aria-disabled", "true")
+    # By the pointer, and wrong.
     tap(page, 8, 4)  # the nose
     expect(reveal).to_have_attribute("aria-disabled", "false")
     assert boxes(seen, "mine") == [(8, 4)]
@@ -135,28 +159,6 @@ def test_links_lead_to_steps_and_guesses_stay_on_the_device(visit) -> None:
     page.get_by_role("button", name=dictionary("ko", "viewer")["lessonReveal"]).click()
     expect(page.locator(".vv-lesson-right")).to_have_text(ours["gather_line_option_right"])
     expect(page.locator(".vv-lesson-why")).to_have_text(ours["gather_line_why"])
-
-
-def test_a_lesson_by_keyboard_alone(visit) -> None:
-    seen = visit(ASK.format(2), wait_for=PANDA)
-    page = seen.page
-    page.locator(".vv-frame").focus()
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelectorAll('.vv-guess-mine').length === 1")
-    assert boxes(seen, "mine") == [(4, 4)]
-    reveal = page.get_by_role("button", name="Show the answer")
-    for _ in range(12):
-        if reveal.evaluate("node => node === document.activeElement"):
-            break
-        page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    seen.is_(overlay="attention")
-    # The focus is where one goes on.
-    expect(page.get_by_role("button", name="Next", exact=True)).to_be_focused()
-    page.keyboard.press("Enter")
-    seen.is_(step=3)
-    expect(page.locator(".vv-lesson-title")).to_be_focused()
 
 
 def test_the_list_comes_when_it_is_opened_and_leads_to_lessons_of_other_models(visit) -> None:

@@ -55,7 +55,31 @@ def best(page) -> str:
     return f"{label} {row.locator('b').inner_text()}"
 
 
-def test_an_x_ray_of_12_bits_is_stretched_by_the_server_and_back(visit, tmp_path, greys) -> None:
+def back_takes_stretching_back(seen, name: str) -> None:
+    page = seen.page
+    line = page.locator(".vv-photo-note", has_text="dark to the model")
+    line.wait_for()
+    plain = best(page)
+    with seen.anew(name):
+        line.get_by_role("button").click()
+    stretched = page.locator(".vv-photo-note", has_text="stretched over")
+    stretched.wait_for()
+    bright = best(page)
+    assert bright != plain
+    page.go_back()
+    line.wait_for()
+    assert best(page) == plain
+    page.go_forward()
+    stretched.wait_for()
+    assert best(page) == bright
+    page.reload()
+    stretched.wait_for()
+    assert best(page) == bright
+
+
+def test_an_x_ray_of_12_bits_is_stretched_by_the_server_one_of_8_by_the_page_and_back(
+    visit, tmp_path, greys
+) -> None:
     """Browsers round 16 bits in another way, so the page leaves such a file to the server."""
     path = tmp_path / "x-ray.png"
     path.write_bytes(deep_png(greys.astype(np.uint16) * 16))
@@ -83,47 +107,31 @@ def test_an_x_ray_of_12_bits_is_stretched_by_the_server_and_back(visit, tmp_path
     told(page, False, f"{16 * int(greys.max())}")
     expect(page).not_to_have_url(re.compile("stretch=1"))
     assert best(page) == plain
+    back_takes_stretching_back(seen, "x-ray.png")
+    Image.fromarray(greys // 4).save(path := tmp_path / "x-ray of 8 bits.png")
+    seen.bring(path)  # it stays in the page
+    back_takes_stretching_back(seen, path.name)
 
 
-@pytest.mark.parametrize("bits", [8, 16])
-def test_back_takes_stretching_back_in_the_app(visit, tmp_path, greys, bits: int) -> None:
-    """8 bits: the photo stays in the page; 16 bits: the server has it."""
-    path = tmp_path / "x-ray.png"
-    dark = greys.astype(np.uint16) * 16
-    path.write_bytes(deep_png(dark)) if bits == 16 else Image.fromarray(greys // 4).save(path)
-    seen = visit("?model=photos&panel=predictions")
-    page = seen.page
-    (seen.send if bits == 16 else seen.bring)(path)
-    line = page.locator(".vv-photo-note", has_text="dark to the model")
-    line.wait_for()
-    plain = best(page)
-    with seen.anew("x-ray.png"):
-        line.get_by_role("button").click()
-    stretched = page.locator(".vv-photo-note", has_text="stretched over")
-    stretched.wait_for()
-    bright = best(page)
-    assert bright != plain
-    page.go_back()
-    line.wait_for()
-    assert best(page) == plain
-    page.go_forward()
-    stretched.wait_for()
-    assert best(page) == bright
-    page.reload()
-    stretched.wait_for()
-    assert best(page) == bright
-
-
-def test_a_site_stretches_a_dark_photo_itself_and_back_takes_it_back(
+def test_a_site_stretches_only_a_dark_photo_itself_and_back_takes_it_back(
     browser,
     address,  # noqa: F811
     tmp_path: Path,
     greys,
 ) -> None:
     Image.fromarray((20 + greys // 4).astype(np.uint8)).save(path := tmp_path / "night.png")
+    wide = greys // 4
+    wide[:9] = 255
+    pictures = {"wide": wide, "black": np.zeros_like(greys), "grey": np.full_like(greys, 90)}
     with visiting(browser, address, locale="en-US") as page:
         page.goto(f"{address}?model=photos&panel=predictions")
         title(page)
+        # A picture of the whole range, or of one level, is offered nothing.
+        for name, values in pictures.items():
+            Image.fromarray(values).save(tmp_path / f"{name}.png")
+            page.locator("input[type=file]").first.set_input_files(tmp_path / f"{name}.png")
+            page.locator(".vv-names", has_text=f"{name}.png").wait_for()
+            assert page.get_by_role("button", name=SAID["en"][1]).count() == 0
         page.locator("input[type=file]").first.set_input_files(path)
         page.locator(".vv-names", has_text="night.png").wait_for()
         told(page, False, "255", on_site)
@@ -144,22 +152,3 @@ def test_a_site_stretches_a_dark_photo_itself_and_back_takes_it_back(
         page.get_by_role("button", name=SAID["en"][2]).click()
         told(page, False, "255", on_site)
         assert best(page) == plain
-
-
-def test_a_picture_of_the_whole_range_or_of_one_level_is_offered_nothing(
-    browser,
-    address,  # noqa: F811
-    tmp_path: Path,
-    greys,
-) -> None:
-    wide = greys // 4
-    wide[:9] = 255
-    pictures = {"wide": wide, "black": np.zeros_like(greys), "grey": np.full_like(greys, 90)}
-    with visiting(browser, address, locale="en-US") as page:
-        page.goto(f"{address}?model=photos")
-        title(page)
-        for name, values in pictures.items():
-            Image.fromarray(values).save(path := tmp_path / f"{name}.png")
-            page.locator("input[type=file]").first.set_input_files(path)
-            page.locator(".vv-names", has_text=f"{name}.png").wait_for()
-            assert page.get_by_role("button", name=SAID["en"][1]).count() == 0

@@ -10,6 +10,7 @@ from tests.browser.test_beside import HERE
 from tests.browser.test_erase import ERASE, HEADLINE, settled
 from tests.browser.test_experiment import PANDA, brush
 from tests.browser.test_explain import DRAWN, fair_is
+from tests.browser.test_fold import project
 from tests.browser.test_saving import SAVES, saved
 from tests.browser.test_site import READY, visiting
 from tests.running import save_tiny, serving_files
@@ -194,31 +195,31 @@ def test_a_reload_and_undo_bring_back_what_erasing_does_to_the_likeness(visit) -
     bar.wait_for()
 
 
-@pytest.mark.parametrize("size", [LAPTOP, WALL], ids=["laptop", "projector"])
-def test_a_likeness_that_is_explained_is_the_headline_of_what_is_erased(visit, size) -> None:
+def test_a_likeness_that_is_explained_is_the_headline_of_what_is_erased(visit) -> None:
     """Also in a model with classes, whose answers stand in the bars below it."""
-    wall = "&projector=true" if size is WALL else ""
-    link = f"?model=photos&example=dog&panel=explain&target=like&beside=example-cat{wall}"
-    page = visit(link, wait_for="dog.jpg", **size).page
-    page.locator('[data-beside="example-cat"]').wait_for()
-    page.locator(ERASE).click()
-    for row in (5, 6):
-        brush(page, (row, 4), (row, 9))
+    link = "?model=photos&example=dog&panel=explain&target=like&beside=example-cat"
+    page = visit(link, wait_for="dog.jpg", **LAPTOP).page
     loaded = load("photos")
     cat = features(loaded, [FOLDER / "cat.jpg"]).values[0]
     patches = [row * 12 + col for row in (5, 6) for col in range(4, 10)]
     told = f"Likeness to cat.jpg: {falls(loaded, FOLDER / 'dog.jpg', cat, patches)}"
-    settled(page, told)
-    headline = page.locator(HEADLINE)
-    expect(headline).to_be_visible()
-    assert headline.evaluate("(node) => node.scrollWidth <= node.clientWidth")
-    expect(page.locator(".vv-was")).to_be_hidden()
-    rivals = page.locator(".vv-rivals li")
-    expect(rivals).to_have_count(1)
-    expect(rivals).to_contain_text("German shepherd")
-    page.keyboard.press("Control+z")
-    page.keyboard.press("Control+z")
-    expect(headline).to_contain_text("German shepherd")
+    headline, rivals = page.locator(HEADLINE), page.locator(".vv-rivals li")
+    for size in (LAPTOP, WALL):
+        page.set_viewport_size(size["viewport"])
+        project(page, size is WALL)
+        page.locator('[data-beside="example-cat"]').wait_for()
+        page.locator(ERASE).click()
+        for row in (5, 6):
+            brush(page, (row, 4), (row, 9))
+        settled(page, told)
+        expect(headline).to_be_visible()
+        assert headline.evaluate("(node) => node.scrollWidth <= node.clientWidth"), size
+        expect(page.locator(".vv-was")).to_be_hidden()
+        expect(rivals).to_have_count(1)
+        expect(rivals).to_contain_text("German shepherd")
+        page.keyboard.press("Control+z")
+        page.keyboard.press("Control+z")
+        expect(headline).to_contain_text("German shepherd")
 
 
 def test_the_server_says_how_the_likeness_falls(visit) -> None:

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from tests.browser.conftest import ASKED, LAPTOP, PHONE, WALL
+from tests.browser.conftest import ASKED, LAPTOP, WALL
 from tests.browser.test_experiment import PANDA, brush
-from tests.browser.test_fold import TABS, project, top
+from tests.browser.test_fold import keeps_its_place, project, stands_in_sight
 from tests.models import TINY, photo, spread, tiny
 from vitviz import Analysis, ViT, analyze, load
 from vitviz.languages import dictionary
@@ -35,35 +35,6 @@ def expected(analysis: Analysis) -> list[str]:
 def lit(page) -> list[str]:
     """The parts of the line that are lit: words, or numbers of layers."""
     return [text.split("\n")[0] for text in page.locator(".vv-line .vv-lit").all_inner_texts()]
-
-
-def stands_in_sight(page, size, height: int) -> None:
-    line, width = page.locator(".vv-line"), size["viewport"]["width"]
-    box = line.bounding_box()
-    assert box["height"] == height
-    assert box["x"] + box["width"] <= width
-    assert box["y"] + box["height"] <= size["viewport"]["height"]
-    # Between the headline and the tabs; on a phone under them, where it does not push them down.
-    below = top(page, TABS) > box["y"]
-    assert below == (size is not PHONE)
-    for layer in page.locator(".vv-layer").all():
-        area = layer.bounding_box()
-        assert area["height"] >= 40
-        assert area["width"] >= 44
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def keeps_its_place(page) -> None:
-    """While the answers of its layers come."""
-    before = [top(page, place) for place in (".vv-line", TABS, ".vv-picture")]
-    page.wait_for_function(ASKED)
-    assert [top(page, place) for place in (".vv-line", TABS, ".vv-picture")] == before
-
-
-def test_the_line_of_a_phone_stands_in_sight_and_keeps_its_place(visit):
-    page = visit("?model=photos", **PHONE).page
-    keeps_its_place(page)
-    stands_in_sight(page, PHONE, 42)
 
 
 def test_the_line_chooses_the_layer_lights_what_a_panel_shows_and_is_of_the_changed_model(visit):

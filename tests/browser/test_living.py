@@ -64,24 +64,44 @@ def answers(tab, more: int = 3) -> int:
     return tab.wait_for_function(f"Number({LIVE}) >= {begun + more} && {LIVE}").json_value()
 
 
-def test_frames_are_answered_and_the_one_that_is_kept_is_an_ordinary_photo(
+AWAY = """MediaStreamTrack.prototype.getSettings = () => ({ facingMode: "environment" });"""
+LEFT = "getComputedStyle(document.querySelector('.vv-living .vv-pixels').parentNode).transform"
+
+
+def test_frames_are_a_mirror_of_who_looks_and_the_one_that_is_kept_is_an_ordinary_photo(
     filming, tmp_path
 ) -> None:
+    """A mirror for the eye alone: a photo that is kept has left on the left."""
     tab = filming()
-    answers(tab)
-    assert tab.evaluate(TRACKS) == ["video live"]  # no sound
     living = tab.locator(".vv-living")
-    living.get_by_role("button", name="Stop").click()
-    assert tab.evaluate(TRACKS) == ["video ended"]
-    living.get_by_text("The camera is off.").wait_for()
-    word = living.locator(".vv-drawing-word").inner_text()  # of the last frame, which stays
-    living.get_by_role("button", name="Keep this picture").click()
-    tab.locator(".vv-names", has_text="webcam.png").wait_for()
-    assert living.count() == 0
+    place = living.locator(".vv-picture")
+    for at, facing in enumerate(("matrix(-1, 0, 0, 1, 0, 0)", "none")):
+        if at:  # the camera looks away from the person
+            tab.evaluate(AWAY + "seen.kept = null")
+            tab.get_by_role("button", name="Camera", exact=True).click()
+        answers(tab)
+        assert tab.evaluate(TRACKS) == [*at * ["video ended"], "video live"]  # no sound
+        assert tab.evaluate(LEFT) == facing
+        living.get_by_role("button", name="Stop").click()
+        assert tab.evaluate(TRACKS) == [*at * ["video ended"], "video ended"]
+        living.get_by_text("The camera is off.").wait_for()
+        word = living.locator(".vv-drawing-word").inner_text()  # of the last frame, which stays
+        note = place.locator("p").evaluate("(node) => getComputedStyle(node).transform")
+        assert note == facing  # its text is turned twice
+        drawn = place.locator(".vv-pixels").evaluate("(node) => node.toDataURL('image/png')")
+        living.get_by_role("button", name="Keep this picture").click()
+        tab.wait_for_function("seen.kept")
+        assert tab.evaluate("seen.kept") == drawn
+        tab.locator(".vv-names", has_text="webcam.png").wait_for()
+        assert living.count() == 0
+        if at == 0:
+            is_an_ordinary_photo(tab, word, tmp_path / "webcam.png")
+
+
+def is_an_ordinary_photo(tab, word: str, kept) -> None:
+    """The page shows what the camera kept, with the shares of Python."""
     assert word.lower() in tab.locator(".vv-title h2").inner_text().lower()
-    (kept := tmp_path / "webcam.png").write_bytes(
-        base64.b64decode(tab.evaluate("seen.kept").partition(",")[2])
-    )
+    kept.write_bytes(base64.b64decode(tab.evaluate("seen.kept").partition(",")[2]))
     assert len(Image.open(kept).convert("RGB").getcolors(2**20)) > 1  # a picture, and not black
     found = shares_of(tab)
     exact = analyze(load("photos"), kept).predictions(len(found))
@@ -101,16 +121,6 @@ COFFEE = """
     paint();
     navigator.mediaDevices.getUserMedia = async () => canvas.captureStream();
 """
-
-
-def test_what_it_knows_and_lies_about_is_ticked_off_when_it_names_it(filming) -> None:
-    coffee = base64.b64encode((FOLDER / "coffee.jpg").read_bytes()).decode()
-    tab = filming(COFFEE % f"data:image/jpeg;base64,{coffee}")
-    hand = tab.locator(".vv-at-hand")
-    named = hand.locator("li[data-found]")
-    assert hand.get_by_text("It has named 1 of the 11 things at hand that it knows:").text_content()
-    assert named.all_inner_texts() == ["espresso"]
-    assert "espresso" in tab.locator(".vv-drawing-word").inner_text()
 
 
 # A green field with a red edge, an eighth of it wide.
@@ -144,11 +154,17 @@ SHADES = """(node) => new Set(
     node.getContext("2d").getImageData(0, 0, node.width, node.height).data).size"""
 
 
-def test_a_wrong_answer_is_kept_with_its_picture_until_it_is_taken_away(filming) -> None:
-    """A visitor marks the answer to an espresso as wrong: the page believes them."""
+def test_what_it_names_is_ticked_off_and_a_wrong_answer_is_kept_until_it_is_taken_away(
+    filming,
+) -> None:
     coffee = base64.b64encode((FOLDER / "coffee.jpg").read_bytes()).decode()
     tab = filming(COFFEE % f"data:image/jpeg;base64,{coffee}")
-    tab.locator(".vv-drawing-word", has_text="espresso").wait_for()
+    hand = tab.locator(".vv-at-hand")
+    named = hand.locator("li[data-found]")
+    assert hand.get_by_text("It has named 1 of the 11 things at hand that it knows:").text_content()
+    assert named.all_inner_texts() == ["espresso"]
+    assert "espresso" in tab.locator(".vv-drawing-word").inner_text()
+    # A visitor marks the answer to an espresso as wrong: the page believes them.
     found = tab.locator(".vv-mistaken li button")
     assert found.count() == 0
     tab.get_by_role("button", name="That is wrong").click()
@@ -168,28 +184,6 @@ def test_a_wrong_answer_is_kept_with_its_picture_until_it_is_taken_away(filming)
     tab.locator(".vv-living .vv-picture").click(position={"x": 20, "y": 20})
     wrong = tab.get_by_role("button", name="That is wrong")
     expect(wrong).to_have_attribute("aria-disabled", "true")
-
-
-AWAY = """MediaStreamTrack.prototype.getSettings = () => ({ facingMode: "environment" });"""
-LEFT = "getComputedStyle(document.querySelector('.vv-living .vv-pixels').parentNode).transform"
-
-
-@pytest.mark.parametrize(("script", "flip"), [(WATCH, "-1"), (WATCH + AWAY, None)])
-def test_the_camera_that_looks_at_a_person_is_a_mirror(filming, script: str, flip) -> None:
-    """For the eye alone: a photo that is kept has left on the left."""
-    tab = filming(script)
-    answers(tab)
-    place = tab.locator(".vv-living .vv-picture")
-    assert tab.evaluate(LEFT) == (f"matrix({flip}, 0, 0, 1, 0, 0)" if flip else "none")
-    tab.locator(".vv-living").get_by_role("button", name="Stop").click()
-    note = place.locator("p")
-    note.wait_for()
-    facing = note.evaluate("(node) => getComputedStyle(node).transform")
-    assert facing == tab.evaluate(LEFT)  # its text is turned twice
-    drawn = place.locator(".vv-pixels").evaluate("(node) => node.toDataURL('image/png')")
-    tab.get_by_role("button", name="Keep this picture").click()
-    tab.locator(".vv-names", has_text="webcam.png").wait_for()
-    assert tab.evaluate("seen.kept") == drawn
 
 
 def test_patches_are_taken_out_of_the_living_picture(filming) -> None:
@@ -225,8 +219,19 @@ def test_patches_are_taken_out_of_the_living_picture(filming) -> None:
     assert tab.evaluate(TRACKS) == ["video live"]
 
 
-def test_the_camera_is_off_when_nobody_looks(filming) -> None:
-    tab = filming()
+BROKEN = """
+    const sent = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (question, ...rest) {
+        if (window.broken && question.wish) this.dispatchEvent(new ErrorEvent("error"));
+        else sent.call(this, question, ...rest);
+    };
+"""
+
+
+def test_the_camera_is_off_when_nobody_looks_and_when_the_engine_stops_which_is_said(
+    filming,
+) -> None:
+    tab = filming(WATCH + BROKEN)
     answers(tab)
     living, off = tab.locator(".vv-living"), ["video ended"]
     tab.evaluate(
@@ -269,6 +274,12 @@ def test_the_camera_is_off_when_nobody_looks(filming) -> None:
         living.get_by_role("button", name=other).wait_for()
         tab.wait_for_function("document.activeElement.matches('.vv-living .vv-picture')")
         assert tab.evaluate(TRACKS)[-1] == f"video {'ended' if pressed == 'Stop' else 'live'}"
+    answers(tab)
+    tab.evaluate("window.broken = true")
+    living.get_by_text("The model in this page has stopped").wait_for()
+    assert tab.evaluate(TRACKS)[-1] == "video ended"
+    assert living.get_by_role("button", name="Start", exact=True).is_hidden()
+    tab.complaints[:] = [one for one in tab.complaints if "stopped twice" not in one]
 
 
 REFUSED = (
@@ -291,21 +302,3 @@ def test_where_there_is_no_camera_a_sentence_says_why(filming) -> None:
         living.get_by_text(said).wait_for()
         assert living.get_by_role("button", name="Start").is_visible()
         assert living.get_by_role("button", name="Stop").count() == 0
-
-
-def test_an_engine_that_stops_is_said_and_the_camera_is_off(filming) -> None:
-    broken = """
-        const sent = Worker.prototype.postMessage;
-        Worker.prototype.postMessage = function (question, ...rest) {
-            if (window.broken && question.wish) this.dispatchEvent(new ErrorEvent("error"));
-            else sent.call(this, question, ...rest);
-        };
-    """
-    tab = filming(WATCH + broken)
-    answers(tab)
-    tab.evaluate("window.broken = true")
-    living = tab.locator(".vv-living")
-    living.get_by_text("The model in this page has stopped").wait_for()
-    assert tab.evaluate(TRACKS) == ["video ended"]
-    assert living.get_by_role("button", name="Start", exact=True).is_hidden()
-    tab.complaints[:] = [one for one in tab.complaints if "stopped twice" not in one]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.browser.conftest import ASKED, PHONE, Visit, middle, numbers, stop_time, unfold
+from tests.browser.conftest import PHONE, Visit, address_says, middle, numbers, stop_time, unfold
 from tests.browser.test_experiment import PANDA
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze, load, pca
@@ -121,114 +121,6 @@ def test_the_pinned_token_is_compared_with_the_one_pointed_at_and_read_aloud(sho
     assert "layer 1" in said.inner_text()
 
 
-def test_filters_answer_to_the_patch_and_the_ledger_lights_what_it_speaks_of(shown) -> None:
-    seen, analysis, token = shown
-    page, found = seen.page, analysis.embedding
-    seen.open_panel("Patches")
-    page.locator(".vv-filter").first.wait_for()
-    answers = [numbers(text)[0] for text in page.locator(".vv-answer").all_inner_texts()]
-    np.testing.assert_allclose(answers, found.content[token], atol=0.0051)
-    bars = page.locator(".vv-answer-fill").evaluate_all("all => all.map((bar) => bar.style.width)")
-    widths = 50 * (found.content[token] / found.content[token].abs().max()).abs()
-    np.testing.assert_allclose([numbers(bar)[0] for bar in bars], widths, atol=0.01)
-    page.locator(".vv-filter").nth(5).hover()
-    reading = page.locator(PANEL).get_by_text("Filter 5:")
-    assert numbers(reading.inner_text())[-1] == pytest.approx(
-        float(found.content[token, 5]), abs=6e-4
-    )
-    strip = page.locator(f"{PANEL} .vv-named-strip .vv-strip-bar").last
-    at = {"x": strip.bounding_box()["width"] * 7.5 / 24, "y": 8}
-    strip.hover(position=at)
-    reading = page.locator(PANEL).get_by_text(re.compile(r"^\[7\]")).last
-    expected = [
-        7,
-        found.content[token, 7],
-        found.position[token, 7],
-        analysis.trace.tokens[0, token, 7],
-    ]
-    np.testing.assert_allclose(numbers(reading.inner_text()), np.array(expected, float), atol=6e-4)
-    # The CLS token has no pixels, but content and position.
-    page.mouse.move(2, 2)
-    page.locator(".vv-frame").focus()
-    page.keyboard.press("Home")
-    seen.is_(token=0)
-    strip.hover(position=at)
-    text = page.locator(PANEL).get_by_text(re.compile(r"^\[7\]")).last.inner_text()
-    assert numbers(text)[1] == pytest.approx(float(found.content[0, 7]), abs=6e-4)
-    # The components of all filters.
-    unfold(page)
-    pictures = seen.page.locator(".vv-components figure")
-    pictures.first.wait_for()
-    shares = analysis.filters().shares
-    said = [numbers(text)[0] for text in pictures.all_inner_texts()]
-    np.testing.assert_allclose(said, 100 * shares, atol=0.051)
-    intro = seen.page.locator(".vv-components .vv-intro").inner_text()
-    assert numbers(intro)[1] == len(shares)
-    assert numbers(intro)[2] == pytest.approx(100 * float(shares.sum()), abs=0.051)
-    # The ledger.
-    rows = page.locator(".vv-ledger tbody tr:visible")
-    steps = analysis.steps()
-    of_block = [step for step in steps if step.in_block]
-    depth = analysis.trace.depth
-    assert rows.count() == len(steps) + depth  # the first block stands open
-    page.get_by_role("button", name="layer 1").click()
-    assert rows.count() == len(steps) + depth + len(of_block)
-    shapes = page.locator(".vv-ledger tr", has_text="blocks.1.attn.qkv").locator(".vv-shape")
-    assert shapes.inner_text() == "(1, 17, 72)"
-    tile, picture = page.locator(".vv-tile"), page.locator(".vv-picture")
-    lit = lambda node: "vv-lit" in node.get_attribute("class")  # noqa: E731
-    page.get_by_role("row", name="prefix tokens").hover()
-    assert (lit(tile), lit(picture)) == (True, False)
-    page.get_by_role("row", name="patch embedding").hover()
-    assert (lit(tile), lit(picture)) == (False, True)
-    page.get_by_role("row", name="final tokens").hover()
-    assert (lit(tile), lit(picture)) == (True, True)
-    page.get_by_role("row", name="logits").hover()
-    assert (lit(tile), lit(picture)) == (True, False)
-    page.mouse.move(2, 2)
-    assert not lit(tile)
-    page.get_by_role("row", name="pixels").focus()
-    page.keyboard.press("ArrowDown")
-    assert (lit(tile), lit(picture)) == (False, True)
-    # Where the pointer folds the line of the Tab key away, the key stops at another one.
-    while not page.locator(".vv-in-block:focus").count():
-        page.keyboard.press("ArrowDown")
-    page.get_by_role("button", name="layer 0").click()
-    assert page.locator(".vv-ledger tr[tabindex='0']:visible").count() == 1
-
-
-def remembered(page, folds: list[str]) -> None:
-    """Wait until these open folds are remembered: `toggle` comes a moment after the click."""
-    page.wait_for_function(
-        """(folds) => {
-            const { opened } = JSON.parse(localStorage.getItem("vitviz-taste") ?? "{}");
-            return opened?.split(" ").filter(Boolean).join(" ") === folds.join(" ");
-        }""",
-        arg=folds,
-    )
-
-
-def test_what_is_folded_is_remembered_when_it_was_opened(visit) -> None:
-    seen = visit("?model=photos&panel=patches")
-    ledger = seen.page.locator(".vv-ledger")
-    folds = seen.page.locator(".vv-second:visible")
-    assert folds.count() == 2
-    assert not ledger.is_visible()
-    assert seen.page.locator(".vv-components figure").count() == 0  # nothing was fetched for it
-    folds.last.locator("summary").click()
-    ledger.wait_for()
-    remembered(seen.page, ["ledger"])
-    seen.page.reload()
-    ledger.wait_for()
-    assert not seen.page.locator(".vv-components[open]").count()
-    ledger.locator("xpath=ancestor::details").locator("> summary").click()
-    remembered(seen.page, [])
-    seen.page.reload()
-    seen.ready("red-panda.jpg")
-    assert not ledger.is_visible()
-    assert seen.page.get_by_role("tab", name="Patches", exact=True).is_visible()
-
-
 def test_positions_are_averaged_compared_with_those_before_training_and_told(show) -> None:
     loaded = tiny("cls")
     card = replace(loaded.card, details={"seed": "3"})
@@ -294,7 +186,7 @@ def test_positions_are_averaged_compared_with_those_before_training_and_told(sho
     assert numbers(found.inner_text())[-1] == pytest.approx(times, abs=0.051)
 
 
-def test_the_whole_map_and_the_picture_point_at_each_other_and_heads_are_dots(shown) -> None:
+def test_map_and_picture_point_at_each_other_heads_are_dots_and_a_rollout_plays(shown) -> None:
     seen, analysis, token = shown
     page, grid = seen.page, analysis.grid
     last, count = analysis.trace.depth - 1, grid.num_tokens
@@ -369,6 +261,72 @@ def test_the_whole_map_and_the_picture_point_at_each_other_and_heads_are_dots(sh
     seen.is_(layer=0, head=head)
     page.keyboard.press("ArrowDown")
     seen.is_(layer=0, head=0)
+    # A rollout has a scale, changes at once, and plays.
+    gallery(seen, "heads of this layer")
+    page.mouse.click(*center(seen, grid, token))
+    seen.is_(token=token, pinned="true")
+    page.get_by_role("radio", name="viridis").check()
+    seen.open_panel("Rollout")
+    panel = page.locator(PANEL)
+    # The scale goes from nothing to the largest patch.
+    for fusion in ("mean", "max"):
+        panel.get_by_role("radio", name=fusion, exact=True).check()
+        seen.page.locator(".vv-layer input").nth(1).check()
+        seen.is_(layer=1)
+        panel.locator(".vv-legend").wait_for()
+        seen.choose("rollout")
+        values = analysis.rollout(token, 1, head_fusion=fusion)
+        uniform = 1 / grid.num_tokens
+        largest = max(float(grid.patches(values).max()), 3 * uniform)  # the end of the scale
+        ramp = 'c => [...c.getContext("2d").getImageData(0, 0, c.width, c.height).data]'
+        for legend in (page.locator(".vv-stage .vv-legend"), panel.locator(".vv-legend")):
+            low, high = legend.locator(".vv-ends span").all_inner_texts()
+            assert low == "0"
+            read = numbers(high)
+            assert read[0] == pytest.approx(largest, rel=0.006)
+            assert read[1] == pytest.approx(largest / uniform, abs=0.051)
+            tick = legend.locator(".vv-tick").evaluate("node => node.style.left")
+            assert float(tick.rstrip("%")) == pytest.approx(100 * uniform / largest, rel=0.006)
+            colours = np.reshape(legend.locator("canvas").evaluate(ramp), (-1, 4)).astype(int)
+            # The patches have the colours that the legend has for their values.
+            maps = page.locator(".vv-overlay"), panel.locator(".vv-head canvas").nth(1)
+            for canvas in maps:
+                drawn = np.reshape(canvas.evaluate(ramp), (-1, 4)).astype(int)
+                places = grid.patches(values).numpy() / largest * (len(colours) - 1)
+                wanted = colours[places.round().astype(int)]
+                assert abs(drawn - wanted).max() <= 6  # the legend has half as many steps
+        # Every other layer has a scale of its own: its largest patch has the last colour,
+        # unless the map is nearly even.
+        for layer in (0, 2):
+            patches = grid.patches(analysis.rollout(token, layer, head_fusion=fusion)).numpy()
+            canvas = panel.locator(".vv-head canvas").nth(layer)
+            drawn = np.reshape(canvas.evaluate(ramp), (-1, 4)).astype(int)
+            places = patches / max(patches.max(), 3 * uniform) * (len(colours) - 1)
+            assert abs(drawn - colours[places.round().astype(int)]).max() <= 6
+    # All of it changes at once.
+    page.locator(".vv-layer input").nth(2).check()
+    seen.is_(layer=2)
+    seen.open_panel("Rollout")
+    seen.is_(panel="rollout")
+    tile = page.locator(".vv-tile-value")
+    page.wait_for_function("() => document.querySelector('.vv-tile-value').textContent !== ''")
+    for fusion in ("max", "min", "mean"):
+        panel.get_by_role("radio", name=fusion, exact=True).check()
+        expected = analysis.rollout(token, head_fusion=fusion)
+        assert float(tile.inner_text()) == pytest.approx(float(expected[0]), rel=0.006)
+    panel.get_by_label("Residual weight").fill("20")
+    expected = analysis.rollout(token, residual=0.2)
+    assert float(tile.inner_text()) == pytest.approx(float(expected[0]), rel=0.006)
+    panel.get_by_label("First layer").fill("1")
+    expected = analysis.rollout(token, residual=0.2, first=1)
+    assert float(tile.inner_text()) == pytest.approx(float(expected[0]), rel=0.006)
+    stop_time(page)
+    page.get_by_role("button", name="Play through the layers").click()
+    seen.is_(layer=1)  # the first layer that is asked for
+    page.clock.run_for(700)  # the film rests on a layer as long as that
+    seen.is_(layer=2)
+    page.clock.run_for(700)
+    page.get_by_role("button", name="Play through the layers").wait_for()
 
 
 def test_heads_that_lie_on_each_other_are_told_and_walked_through(show, open_page) -> None:
@@ -592,87 +550,6 @@ def check_mix(seen, analysis: Analysis, layer: int, head: int, token: int) -> No
     assert origin[:2] == pytest.approx([lengths[0], float(found.normed.norm())], rel=6e-3)
 
 
-def test_the_app_sends_the_values_when_they_are_looked_at(visit, pictures, ours) -> None:
-    seen = visit()
-    with seen.anew("first.png"):
-        seen.upload(pictures["first"])
-    seen.page.wait_for_function(ASKED)
-    asked = [url for url in seen.requests if "component_server" in url]
-    seen.choose("1")
-    seen.open_panel("Query · key")
-    seen.page.locator(f"{PANEL} .vv-mix .vv-strips").first.wait_for()
-    assert len([url for url in seen.requests if "component_server" in url]) == len(asked) + 1
-    analysis = ours(pictures["first"])
-    check_mix(seen, analysis, analysis.trace.depth - 1, 1, 0)
-
-
-def test_a_rollout_has_a_scale_changes_at_once_and_plays(shown) -> None:
-    seen, analysis, token = shown
-    page, grid = seen.page, analysis.grid
-    page.get_by_role("radio", name="viridis").check()
-    seen.open_panel("Rollout")
-    panel = page.locator(PANEL)
-    # The scale goes from nothing to the largest patch.
-    for fusion in ("mean", "max"):
-        panel.get_by_role("radio", name=fusion, exact=True).check()
-        seen.page.locator(".vv-layer input").nth(1).check()
-        seen.is_(layer=1)
-        panel.locator(".vv-legend").wait_for()
-        seen.choose("rollout")
-        values = analysis.rollout(token, 1, head_fusion=fusion)
-        uniform = 1 / grid.num_tokens
-        largest = max(float(grid.patches(values).max()), 3 * uniform)  # the end of the scale
-        ramp = 'c => [...c.getContext("2d").getImageData(0, 0, c.width, c.height).data]'
-        for legend in (page.locator(".vv-stage .vv-legend"), panel.locator(".vv-legend")):
-            low, high = legend.locator(".vv-ends span").all_inner_texts()
-            assert low == "0"
-            read = numbers(high)
-            assert read[0] == pytest.approx(largest, rel=0.006)
-            assert read[1] == pytest.approx(largest / uniform, abs=0.051)
-            tick = legend.locator(".vv-tick").evaluate("node => node.style.left")
-            assert float(tick.rstrip("%")) == pytest.approx(100 * uniform / largest, rel=0.006)
-            colours = np.reshape(legend.locator("canvas").evaluate(ramp), (-1, 4)).astype(int)
-            # The patches have the colours that the legend has for their values.
-            maps = page.locator(".vv-overlay"), panel.locator(".vv-head canvas").nth(1)
-            for canvas in maps:
-                drawn = np.reshape(canvas.evaluate(ramp), (-1, 4)).astype(int)
-                places = grid.patches(values).numpy() / largest * (len(colours) - 1)
-                wanted = colours[places.round().astype(int)]
-                assert abs(drawn - wanted).max() <= 6  # the legend has half as many steps
-        # Every other layer has a scale of its own: its largest patch has the last colour,
-        # unless the map is nearly even.
-        for layer in (0, 2):
-            patches = grid.patches(analysis.rollout(token, layer, head_fusion=fusion)).numpy()
-            canvas = panel.locator(".vv-head canvas").nth(layer)
-            drawn = np.reshape(canvas.evaluate(ramp), (-1, 4)).astype(int)
-            places = patches / max(patches.max(), 3 * uniform) * (len(colours) - 1)
-            assert abs(drawn - colours[places.round().astype(int)]).max() <= 6
-    # All of it changes at once.
-    page.locator(".vv-layer input").nth(2).check()
-    seen.is_(layer=2)
-    seen.open_panel("Rollout")
-    seen.is_(panel="rollout")
-    tile = page.locator(".vv-tile-value")
-    page.wait_for_function("() => document.querySelector('.vv-tile-value').textContent !== ''")
-    for fusion in ("max", "min", "mean"):
-        panel.get_by_role("radio", name=fusion, exact=True).check()
-        expected = analysis.rollout(token, head_fusion=fusion)
-        assert float(tile.inner_text()) == pytest.approx(float(expected[0]), rel=0.006)
-    panel.get_by_label("Residual weight").fill("20")
-    expected = analysis.rollout(token, residual=0.2)
-    assert float(tile.inner_text()) == pytest.approx(float(expected[0]), rel=0.006)
-    panel.get_by_label("First layer").fill("1")
-    expected = analysis.rollout(token, residual=0.2, first=1)
-    assert float(tile.inner_text()) == pytest.approx(float(expected[0]), rel=0.006)
-    stop_time(page)
-    page.get_by_role("button", name="Play through the layers").click()
-    seen.is_(layer=1)  # the first layer that is asked for
-    page.clock.run_for(700)  # the film rests on a layer as long as that
-    seen.is_(layer=2)
-    page.clock.run_for(700)
-    page.get_by_role("button", name="Play through the layers").wait_for()
-
-
 def test_the_code_is_that_of_the_selection_and_is_copied(show) -> None:
     """With permission and without it; what is copied is what Python runs."""
     seen, _ = show(replace(analyze(tiny("cls"), photo()), photo_name='"""; <b>x</b>.png'))
@@ -712,7 +589,7 @@ def test_the_code_is_that_of_the_selection_and_is_copied(show) -> None:
         page.locator(f"{PANEL} .vv-code-text", has_text="shown = ").wait_for()
 
 
-def test_each_panel_opens_with_what_it_found_in_the_numbers_of_python(shown):
+def test_panels_open_with_what_they_found_filters_answer_and_the_ledger_lights_what_it_names(shown):
     seen, analysis, token = shown
     grid, last = analysis.grid, analysis.trace.depth - 1
     found = seen.page.locator(f"{PANEL} .vv-found").first
@@ -758,6 +635,81 @@ def test_each_panel_opens_with_what_it_found_in_the_numbers_of_python(shown):
     maps = [grid.patches(analysis.explain(key)) for key in ("attention", "attention_gradient")]
     one, other = ({*values.topk(2).indices.tolist()} for values in maps)
     assert told == [2, len(one & other), 2]
+    # Filters answer to the patch, and the ledger lights what it speaks of.
+    seen.page.mouse.click(*center(seen, grid, token))
+    seen.is_(token=token, pinned="true")
+    page, embedding = seen.page, analysis.embedding
+    seen.open_panel("Patches")
+    page.locator(".vv-filter").first.wait_for()
+    answers = [numbers(text)[0] for text in page.locator(".vv-answer").all_inner_texts()]
+    np.testing.assert_allclose(answers, embedding.content[token], atol=0.0051)
+    bars = page.locator(".vv-answer-fill").evaluate_all("all => all.map((bar) => bar.style.width)")
+    widths = 50 * (embedding.content[token] / embedding.content[token].abs().max()).abs()
+    np.testing.assert_allclose([numbers(bar)[0] for bar in bars], widths, atol=0.01)
+    page.locator(".vv-filter").nth(5).hover()
+    reading = page.locator(PANEL).get_by_text("Filter 5:")
+    assert numbers(reading.inner_text())[-1] == pytest.approx(
+        float(embedding.content[token, 5]), abs=6e-4
+    )
+    strip = page.locator(f"{PANEL} .vv-named-strip .vv-strip-bar").last
+    at = {"x": strip.bounding_box()["width"] * 7.5 / 24, "y": 8}
+    strip.hover(position=at)
+    reading = page.locator(PANEL).get_by_text(re.compile(r"^\[7\]")).last
+    expected = [
+        7,
+        embedding.content[token, 7],
+        embedding.position[token, 7],
+        analysis.trace.tokens[0, token, 7],
+    ]
+    np.testing.assert_allclose(numbers(reading.inner_text()), np.array(expected, float), atol=6e-4)
+    # The CLS token has no pixels, but content and position.
+    page.mouse.move(2, 2)
+    page.locator(".vv-frame").focus()
+    page.keyboard.press("Home")
+    seen.is_(token=0)
+    strip.hover(position=at)
+    text = page.locator(PANEL).get_by_text(re.compile(r"^\[7\]")).last.inner_text()
+    assert numbers(text)[1] == pytest.approx(float(embedding.content[0, 7]), abs=6e-4)
+    # The components of all filters.
+    unfold(page)
+    pictures = seen.page.locator(".vv-components figure")
+    pictures.first.wait_for()
+    shares = analysis.filters().shares
+    said = [numbers(text)[0] for text in pictures.all_inner_texts()]
+    np.testing.assert_allclose(said, 100 * shares, atol=0.051)
+    intro = seen.page.locator(".vv-components .vv-intro").inner_text()
+    assert numbers(intro)[1] == len(shares)
+    assert numbers(intro)[2] == pytest.approx(100 * float(shares.sum()), abs=0.051)
+    # The ledger.
+    rows = page.locator(".vv-ledger tbody tr:visible")
+    steps = analysis.steps()
+    of_block = [step for step in steps if step.in_block]
+    depth = analysis.trace.depth
+    assert rows.count() == len(steps) + depth  # the first block stands open
+    page.get_by_role("button", name="layer 1").click()
+    assert rows.count() == len(steps) + depth + len(of_block)
+    shapes = page.locator(".vv-ledger tr", has_text="blocks.1.attn.qkv").locator(".vv-shape")
+    assert shapes.inner_text() == "(1, 17, 72)"
+    tile, picture = page.locator(".vv-tile"), page.locator(".vv-frame .vv-picture")
+    lit = lambda node: "vv-lit" in node.get_attribute("class")  # noqa: E731
+    page.get_by_role("row", name="prefix tokens").hover()
+    assert (lit(tile), lit(picture)) == (True, False)
+    page.get_by_role("row", name="patch embedding").hover()
+    assert (lit(tile), lit(picture)) == (False, True)
+    page.get_by_role("row", name="final tokens").hover()
+    assert (lit(tile), lit(picture)) == (True, True)
+    page.get_by_role("row", name="logits").hover()
+    assert (lit(tile), lit(picture)) == (True, False)
+    page.mouse.move(2, 2)
+    assert not lit(tile)
+    page.get_by_role("row", name="pixels").focus()
+    page.keyboard.press("ArrowDown")
+    assert (lit(tile), lit(picture)) == (False, True)
+    # Where the pointer folds the line of the Tab key away, the key stops at another one.
+    while not page.locator(".vv-in-block:focus").count():
+        page.keyboard.press("ArrowDown")
+    page.get_by_role("button", name="layer 0").click()
+    assert page.locator(".vv-ledger tr[tabindex='0']:visible").count() == 1
 
 
 def test_positions_that_were_given_are_not_called_learned_and_none_are_said(show):
@@ -785,8 +737,20 @@ def test_positions_that_were_given_are_not_called_learned_and_none_are_said(show
     seen.page.locator(f"{PANEL} .vv-found", has_text="the answer stays the same").wait_for()
 
 
-def test_pca_after_the_last_norm_is_that_of_python_and_lengths_stay(visit) -> None:
-    page = visit("?model=photos&panel=features&overlay=features&layer=2").page
+def remembered(page, folds: list[str]) -> None:
+    """Wait until these open folds are remembered: `toggle` comes a moment after the click."""
+    page.wait_for_function(
+        """(folds) => {
+            const { opened } = JSON.parse(localStorage.getItem("vitviz-taste") ?? "{}");
+            return opened?.split(" ").filter(Boolean).join(" ") === folds.join(" ");
+        }""",
+        arg=folds,
+    )
+
+
+def test_pca_after_the_last_norm_is_that_of_python_and_what_was_opened_is_remembered(visit) -> None:
+    seen = visit("?model=photos&panel=features&overlay=features&layer=2")
+    page = seen.page
     panel = page.locator(".vv-panel:not([hidden])")
     lengths = panel.locator("figure", has_text="Length (norm)").locator("canvas").first
     plain = panel.locator(".vv-note", has_text="Red, green, blue")
@@ -798,3 +762,23 @@ def test_pca_after_the_last_norm_is_that_of_python_and_lengths_stay(visit) -> No
     assert told not in before[0]
     panel.locator(".vv-note", has_text=f"Red, green, blue: {told} of").wait_for()
     assert lengths.evaluate("node => node.toDataURL()") == before[1]
+    # What is folded is remembered when it was opened.
+    seen.open_panel("Patches")
+    address_says(page, panel="patches")
+    ledger = seen.page.locator(".vv-ledger")
+    folds = seen.page.locator(".vv-second:visible")
+    assert folds.count() == 2
+    assert not ledger.is_visible()
+    assert seen.page.locator(".vv-components figure").count() == 0  # nothing was fetched for it
+    folds.last.locator("summary").click()
+    ledger.wait_for()
+    remembered(seen.page, ["ledger"])
+    seen.page.reload()
+    ledger.wait_for()
+    assert not seen.page.locator(".vv-components[open]").count()
+    ledger.locator("xpath=ancestor::details").locator("> summary").click()
+    remembered(seen.page, [])
+    seen.page.reload()
+    seen.ready("red-panda.jpg")
+    assert not ledger.is_visible()
+    assert seen.page.get_by_role("tab", name="Patches", exact=True).is_visible()

@@ -77,7 +77,9 @@ def is_readable(page, photo: Path) -> bool:
     return page.evaluate(LEFT) >= KEPT and dark and strong.min() >= DIMMEST + SEEN
 
 
-def test_an_upload_is_lit_where_its_answer_comes_from(visit, uploads, tmp_path) -> None:
+def test_an_upload_is_lit_where_its_answer_comes_from_and_a_refusal_has_no_percentage(
+    visit, uploads, tmp_path
+) -> None:
     seen = visit("?model=photos")
     seen.is_(layer=START["layer"], head=START["head"])  # chosen for the red panda alone
     for photo in uploads:
@@ -97,6 +99,44 @@ def test_an_upload_is_lit_where_its_answer_comes_from(visit, uploads, tmp_path) 
         if not is_readable(seen.page, photo):
             unread.append(photo.name)
     assert len(unread) <= MOST_UNREAD, unread
+    # A refusal has no percentage: in headline, title, drawing and experiment.
+    logo = tmp_path / "logo2.png"
+    with Image.open(SAMPLES / logo.name) as wide:
+        wide.convert("RGB").resize((256, 256)).save(logo)
+    answer = analyze(load("photos"), logo).answer()
+    assert answer.level == "none"
+    seen.upload(logo)
+    seen.ready("logo2")
+    none, guess = "Not one of my 100 things", f"if it had to choose: {answer.name}"
+    assert seen.text(".vv-title h2") == none
+    assert seen.text(".vv-says") == guess
+    assert "%" not in seen.text(".vv-title")
+    assert seen.page.title().startswith(f"{none} · logo2")
+    seen.open_panel("Predictions")
+    assert seen.text(".vv-panel:visible .vv-found").startswith("This picture scores below")
+    seen.page.locator(".vv-lens polyline").first.wait_for(state="attached")
+    assert "%" not in seen.text(".vv-lens")  # ranks are left
+    assert not seen.page.locator(".vv-lens fieldset").is_visible()
+    for told in (seen.page.locator(LAYER), seen.page.locator(".vv-lens .vv-plot-name")):
+        labels = [one.get_attribute("aria-label") for one in told.all()]
+        assert len(labels) >= 6
+        assert "%" not in "".join(labels)
+    seen.open_panel("Explanations")
+    classes = seen.page.get_by_label("What is explained").locator("option").all_inner_texts()
+    assert classes[0] == f"what comes nearest: {answer.name}"
+    assert "%" not in "".join(classes)
+    seen.open_panel("Experiment")
+    seen.page.get_by_role("button", name="the most attended").first.click()
+    seen.page.locator("[data-beside=experiment]").wait_for()
+    before, after = seen.text(".vv-before-after").split(" · After: ")
+    assert before == f"Before: {none}; {guess}"
+    assert after
+    assert "%" not in seen.text(".vv-both-bar.vv-side-0 b")
+    for page in (seen.page, visit("?model=photos&panel=nowhere&example=cat", "cat.jpg").page):
+        lists = page.locator(".vv-answers").first
+        page.get_by_role("tab", name="Predictions").click()
+        assert ("%" in lists.inner_text()) is (page is not seen.page)
+    page.get_by_text("This link names what is not here: nowhere.").wait_for()
 
 
 def test_what_a_visitor_has_chosen_stays_for_the_next_photo_and_nothing_moves(
@@ -211,46 +251,3 @@ def test_names_that_are_cut_off_are_told_whole_and_nothing_widens_the_page(visit
     )
     assert sides[0] >= 0
     assert sides[1] <= 390
-
-
-def test_a_refusal_has_no_percentage_in_headline_title_drawing_and_experiment(
-    visit, tmp_path
-) -> None:
-    logo = tmp_path / "logo2.png"
-    with Image.open(SAMPLES / logo.name) as wide:
-        wide.convert("RGB").resize((256, 256)).save(logo)
-    answer = analyze(load("photos"), logo).answer()
-    assert answer.level == "none"
-    seen = visit("?model=photos")
-    seen.upload(logo)
-    seen.ready("logo2")
-    none, guess = "Not one of my 100 things", f"if it had to choose: {answer.name}"
-    assert seen.text(".vv-title h2") == none
-    assert seen.text(".vv-says") == guess
-    assert "%" not in seen.text(".vv-title")
-    assert seen.page.title().startswith(f"{none} · logo2")
-    seen.open_panel("Predictions")
-    assert seen.text(".vv-panel:visible .vv-found").startswith("This picture scores below")
-    seen.page.locator(".vv-lens polyline").first.wait_for(state="attached")
-    assert "%" not in seen.text(".vv-lens")  # ranks are left
-    assert not seen.page.locator(".vv-lens fieldset").is_visible()
-    for told in (seen.page.locator(LAYER), seen.page.locator(".vv-lens .vv-plot-name")):
-        labels = [one.get_attribute("aria-label") for one in told.all()]
-        assert len(labels) >= 6
-        assert "%" not in "".join(labels)
-    seen.open_panel("Explanations")
-    classes = seen.page.get_by_label("What is explained").locator("option").all_inner_texts()
-    assert classes[0] == f"what comes nearest: {answer.name}"
-    assert "%" not in "".join(classes)
-    seen.open_panel("Experiment")
-    seen.page.get_by_role("button", name="the most attended").first.click()
-    seen.page.locator("[data-beside=experiment]").wait_for()
-    before, after = seen.text(".vv-before-after").split(" · After: ")
-    assert before == f"Before: {none}; {guess}"
-    assert after
-    assert "%" not in seen.text(".vv-both-bar.vv-side-0 b")
-    for page in (seen.page, visit("?model=photos&panel=nowhere&example=cat", "cat.jpg").page):
-        lists = page.locator(".vv-answers").first
-        page.get_by_role("tab", name="Predictions").click()
-        assert ("%" in lists.inner_text()) is (page is not seen.page)
-    page.get_by_text("This link names what is not here: nowhere.").wait_for()

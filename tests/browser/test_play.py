@@ -37,7 +37,7 @@ def right_is_above(page, percent: float) -> None:
     page.wait_for_function(f"parseFloat({big}) > {percent}")
 
 
-def test_it_learns_and_a_second_run_without_positions_learns_beside_it(visit) -> None:
+def test_back_closes_it_forward_opens_it_and_two_runs_learn_beside_each_other(visit) -> None:
     seen = visit(fresh=True)
     page = seen.page
     assert not any(DIGITS.search(one) or "vitviz-play" in one for one in seen.requests)
@@ -47,6 +47,19 @@ def test_it_learns_and_a_second_run_without_positions_learns_beside_it(visit) ->
         "train",
         "test",
     }
+    # It was no entry of the history: Back left the page, on a phone with one stroke of a thumb.
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    address_says(page, play="standard")
+    page.go_back()
+    expect(page.locator(PAGE)).to_be_hidden()
+    seen.is_(state="ready")
+    address_says(page, play=None)
+    page.go_forward()
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    page.keyboard.press("Escape")
+    expect(page.locator(PAGE)).to_be_hidden()
+    address_says(page, play=None)
+    page.get_by_role("button", name="Playground").click()
     assert page.get_by_role("dialog", name="Playground").is_visible()
     # Ten classes, and as many digits of each: it is right as often as one that guesses.
     page.wait_for_function("document.querySelector('.vv-play-big').textContent === '10.0%'")
@@ -79,9 +92,42 @@ def test_it_learns_and_a_second_run_without_positions_learns_beside_it(visit) ->
     seen.ready("red-panda.jpg")
 
 
-def test_it_is_played_by_keys_at_once_and_a_tab_that_is_hidden_pauses_and_says_so(visit) -> None:
+# The step of the run that the tab keeps.
+KEPT = """new Promise((done) => {
+    indexedDB.open("vitviz").onsuccess = ({ target: { result } }) => {
+        const all = result.transaction("photos").objectStore("photos").getAll();
+        all.onsuccess = () => {
+            result.close();
+            done(all.result.find(({ kind }) => kind === "runs")?.snapshot.runs[0].step ?? null);
+        };
+    };
+})"""
+
+
+def test_a_run_outlives_a_reload_is_played_by_keys_and_pauses_in_a_tab_that_is_hidden(
+    visit,
+) -> None:
     page = visit("?play=patch_14", wait_for="").page
     page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    page.get_by_role("button", name="One step").click()
+    page.get_by_role("button", name="One step").click()
+    page.locator(f"{PAGE}[data-step='2']").wait_for()
+    curve = page.locator(".vv-play-curves polyline").last
+    points = curve.get_attribute("points")
+    comes_to(page, KEPT, 2)
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    page.locator(f"{PAGE}[data-state=kept][data-step='2']").wait_for()
+    assert curve.get_attribute("points") == points
+    page.get_by_role("button", name="One step").click()
+    page.locator(f"{PAGE}[data-state=paused][data-step='3']").wait_for()
+    assert page.locator(PAGE).get_attribute("data-runs") == "1"
+    # A link to another run begins that one, beside what is kept.
+    comes_to(page, KEPT, 3)
+    page.goto(link.replace("patch_14", "positions_none"))
+    page.locator(f"{PAGE}[data-state=ready][data-step='0'][data-runs='2']").wait_for()
+    # It is played by keys, at once.
     page.keyboard.press("s")
     page.locator(f"{PAGE}[data-step='1']").wait_for()
     page.locator(".vv-play").dispatch_event("keydown", {"key": "ㄴ", "code": "KeyS"})  # in Hangul
@@ -109,41 +155,6 @@ def test_it_is_played_by_keys_at_once_and_a_tab_that_is_hidden_pauses_and_says_s
     assert page.get_by_text("Paused, because").count() == 0
 
 
-# The step of the run that the tab keeps.
-KEPT = """new Promise((done) => {
-    indexedDB.open("vitviz").onsuccess = ({ target: { result } }) => {
-        const all = result.transaction("photos").objectStore("photos").getAll();
-        all.onsuccess = () => {
-            result.close();
-            done(all.result.find(({ kind }) => kind === "runs")?.snapshot.runs[0].step ?? null);
-        };
-    };
-})"""
-
-
-def test_a_run_outlives_a_reload_and_goes_on(visit) -> None:
-    page = visit("?play=patch_14", wait_for="").page
-    page.locator(f"{PAGE}[data-state=ready]").wait_for()
-    page.get_by_role("button", name="One step").click()
-    page.get_by_role("button", name="One step").click()
-    page.locator(f"{PAGE}[data-step='2']").wait_for()
-    curve = page.locator(".vv-play-curves polyline").last
-    points = curve.get_attribute("points")
-    comes_to(page, KEPT, 2)
-    link = page.url
-    page.goto("about:blank")
-    page.goto(link)
-    page.locator(f"{PAGE}[data-state=kept][data-step='2']").wait_for()
-    assert curve.get_attribute("points") == points
-    page.get_by_role("button", name="One step").click()
-    page.locator(f"{PAGE}[data-state=paused][data-step='3']").wait_for()
-    assert page.locator(PAGE).get_attribute("data-runs") == "1"
-    # A link to another run begins that one, beside what is kept.
-    comes_to(page, KEPT, 3)
-    page.goto(link.replace("patch_14", "positions_none"))
-    page.locator(f"{PAGE}[data-state=ready][data-step='0'][data-runs='2']").wait_for()
-
-
 def test_a_link_brings_the_same_run_back(visit) -> None:
     losses = []
     for _ in range(2):
@@ -162,24 +173,6 @@ def test_a_link_brings_the_same_run_back(visit) -> None:
     odd = visit("?play=dim_4800000*nothing", wait_for="").page
     odd.locator(f"{PAGE}[data-state=ready]").wait_for()
     address_says(odd, play="standard")
-
-
-def test_back_closes_the_playground_and_forward_opens_it(visit) -> None:
-    """It was no entry of the history: Back left the page, on a phone with one stroke of a thumb."""
-    seen = visit()
-    page = seen.page
-    page.get_by_role("button", name="Playground").click()
-    page.locator(f"{PAGE}[data-state=ready]").wait_for()
-    address_says(page, play="standard")
-    page.go_back()
-    expect(page.locator(PAGE)).to_be_hidden()
-    seen.is_(state="ready")
-    address_says(page, play=None)
-    page.go_forward()
-    page.locator(f"{PAGE}[data-state=ready]").wait_for()
-    page.keyboard.press("Escape")
-    expect(page.locator(PAGE)).to_be_hidden()
-    address_says(page, play=None)
 
 
 def test_what_it_learned_opens_in_the_viewer_and_in_python(visit, tmp_path) -> None:
@@ -443,9 +436,29 @@ def test_what_is_dropped_on_the_playground_is_opened_or_refused(visit, tmp_path)
         seen.is_(panel=panel.lower(), state="ready")
 
 
-def test_a_run_that_was_replaced_goes_on_at_another_speed(visit) -> None:
-    page = visit("?play=patch_14", wait_for="").page
+RECORDING = """window.workers = [];
+window.Worker = class extends Worker {
+    constructor(...of) { super(...of); window.workers.push(this); }
+};"""
+
+
+def test_a_run_whose_worker_died_has_nothing_to_save_and_a_replaced_one_goes_on(visit) -> None:
+    seen = visit("?play=patch_14", wait_for="", before=lambda page: page.add_init_script(RECORDING))
+    page = seen.page
     page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    page.evaluate("for (const one of workers) one.dispatchEvent(new ErrorEvent('error'))")
+    page.get_by_role("button", name="One step").click()
+    page.locator(f"{PAGE}[data-state=failed]").wait_for()
+    buttons = page.locator(".vv-play-inside button")
+    taking = [buttons.filter(has_text=one) for one in ("Open in the viewer", "Save the model")]
+    for one in taking:
+        assert one.get_attribute("aria-disabled") == "true"
+        one.click(force=True)
+    assert page.locator("dialog.vv-play").evaluate("one => one.open")
+    page.get_by_role("button", name="Start again").click()
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    assert [one.get_attribute("aria-disabled") for one in taking] == ["false", "false"]
+    # A run that was replaced goes on at another speed.
     page.get_by_role("radio", name="10 a second").check(force=True)
     playing(page)
     step_is_above(page, 5)
@@ -462,27 +475,3 @@ def test_a_run_that_was_replaced_goes_on_at_another_speed(visit) -> None:
     step_is_above(page, kept)
     page.get_by_role("radio", name="full").check(force=True)
     step_is_above(page, 200)
-
-
-RECORDING = """window.workers = [];
-window.Worker = class extends Worker {
-    constructor(...of) { super(...of); window.workers.push(this); }
-};"""
-
-
-def test_a_run_whose_worker_died_says_so_and_has_nothing_to_open_or_save(visit) -> None:
-    seen = visit("?play=patch_14", wait_for="", before=lambda page: page.add_init_script(RECORDING))
-    page = seen.page
-    page.locator(f"{PAGE}[data-state=ready]").wait_for()
-    page.evaluate("for (const one of workers) one.dispatchEvent(new ErrorEvent('error'))")
-    page.get_by_role("button", name="One step").click()
-    page.locator(f"{PAGE}[data-state=failed]").wait_for()
-    buttons = page.locator(".vv-play-inside button")
-    taking = [buttons.filter(has_text=one) for one in ("Open in the viewer", "Save the model")]
-    for one in taking:
-        assert one.get_attribute("aria-disabled") == "true"
-        one.click(force=True)
-    assert page.locator("dialog.vv-play").evaluate("one => one.open")
-    page.get_by_role("button", name="Start again").click()
-    page.locator(f"{PAGE}[data-state=ready]").wait_for()
-    assert [one.get_attribute("aria-disabled") for one in taking] == ["false", "false"]

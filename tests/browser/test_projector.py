@@ -13,7 +13,7 @@ from vitviz.payload import page as one_file
 SEEN = ".vv-title h2, .vv-layer, .vv-where .vv-options, .vv-gallery .vv-head"
 
 
-def test_a_wall_of_720_lines_shows_picture_layer_head_and_maps(visit):
+def test_a_wall_of_720_lines_shows_picture_layer_head_and_maps_and_its_tabs_scroll(visit):
     seen = visit("?model=photos&projector=true&layer=1&head=2&token=66", **WALL)
     page = seen.page
     picture = page.locator(".vv-stage .vv-picture").bounding_box()
@@ -30,6 +30,24 @@ def test_a_wall_of_720_lines_shows_picture_layer_head_and_maps(visit):
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
     letters = "node => parseFloat(getComputedStyle(node).fontSize)"
     assert page.locator(".vv-title h2").evaluate(letters) >= 36
+    # A row of tabs that goes on says so, and scrolls when its mark is pressed.
+    row, last = page.get_by_role("tablist"), page.get_by_role("tab", name="Model", exact=True)
+    edge = row.bounding_box()["x"] + row.bounding_box()["width"]
+    assert last.bounding_box()["x"] > edge
+    left = "node => node.scrollWidth - node.clientWidth - node.scrollLeft"
+    expect(row).to_have_class(re.compile("vv-goes-on"))
+    wide = row.evaluate("node => node.scrollWidth")
+    while (before := row.evaluate(left)) > 2:
+        page.mouse.click(edge - 6, row.bounding_box()["y"] + 12)
+        page.wait_for_function(
+            f"before => ({left})(document.querySelector('.vv-tabs')) < before", arg=before
+        )
+    expect(row).not_to_have_class(re.compile("vv-goes-on"))
+    # The tabs stay where they are when the mark goes: a press at that moment missed its tab.
+    assert row.evaluate("node => node.scrollWidth") == wide
+    box = last.bounding_box()
+    assert box["x"] + box["width"] <= edge + 1
+    assert page.get_by_role("tab", selected=True).inner_text() == "Attention"  # nothing was chosen
     tops = set()
     for tab in tabs_of(page):  # which stay under the pointer
         tab.click()
@@ -48,27 +66,6 @@ def test_a_wall_of_720_lines_shows_picture_layer_head_and_maps(visit):
     page.locator("#vv-upload").wait_for()
     assert not page.locator(".vv-rulers").is_visible()
     page.wait_for_function("() => !new URLSearchParams(location.search).has('projector')")
-
-
-def test_a_row_of_tabs_that_goes_on_says_so_and_scrolls_when_its_mark_is_pressed(visit):
-    page = visit("?model=photos&projector=true", **WALL).page
-    row, last = page.get_by_role("tablist"), page.get_by_role("tab", name="Model", exact=True)
-    edge = row.bounding_box()["x"] + row.bounding_box()["width"]
-    assert last.bounding_box()["x"] > edge
-    left = "node => node.scrollWidth - node.clientWidth - node.scrollLeft"
-    expect(row).to_have_class(re.compile("vv-goes-on"))
-    wide = row.evaluate("node => node.scrollWidth")
-    while (before := row.evaluate(left)) > 2:
-        page.mouse.click(edge - 6, row.bounding_box()["y"] + 12)
-        page.wait_for_function(
-            f"before => ({left})(document.querySelector('.vv-tabs')) < before", arg=before
-        )
-    expect(row).not_to_have_class(re.compile("vv-goes-on"))
-    # The tabs stay where they are when the mark goes: a press at that moment missed its tab.
-    assert row.evaluate("node => node.scrollWidth") == wide
-    box = last.bounding_box()
-    assert box["x"] + box["width"] <= edge + 1
-    assert page.get_by_role("tab", selected=True).inner_text() == "Attention"  # nothing was chosen
 
 
 def test_the_tools_of_a_teacher_and_rows_that_are_counted_from_1(open_page):

@@ -29,9 +29,23 @@ def with_a_photo(visit, pictures, name="second", query="", **options):
     return seen
 
 
-def test_a_reload_keeps_photo_and_view_and_no_other_tab_has_them(visit, pictures):
+def test_a_photo_is_forgotten_everywhere_or_kept_with_its_view_and_no_other_tab_has_it(
+    visit, pictures
+):
     seen = with_a_photo(visit, pictures)
     page = seen.page
+    page.get_by_role("button", name=FORGET).click()
+    seen.ready("red-panda.jpg")
+    assert page.evaluate(KEPT) == []
+    assert not page.get_by_role("button", name=FORGET).is_visible()
+    for step in (page.go_back, page.reload):
+        step()
+        page.locator(".vv-place[data-state=ready]").wait_for()
+        seen.ready("red-panda.jpg")
+    assert "second photo" not in page.content()
+    # A reload keeps photo and view.
+    seen.bring(pictures["second"])
+    kept(page)
     seen.open_panel("Features")
     page.locator(LAYER).nth(1).check()
     page.locator(".vv-picture").click(position={"x": 5, "y": 5})
@@ -53,20 +67,6 @@ def test_a_reload_keeps_photo_and_view_and_no_other_tab_has_them(visit, pictures
     beside.reload()
     beside.locator(".vv-place[data-state=ready]").wait_for()
     comes_to(beside, KEPT, [])
-
-
-def test_a_photo_is_forgotten_everywhere(visit, pictures):
-    seen = with_a_photo(visit, pictures)
-    page = seen.page
-    page.get_by_role("button", name=FORGET).click()
-    seen.ready("red-panda.jpg")
-    assert page.evaluate(KEPT) == []
-    assert not page.get_by_role("button", name=FORGET).is_visible()
-    for step in (page.go_back, page.reload):
-        step()
-        page.locator(".vv-place[data-state=ready]").wait_for()
-        seen.ready("red-panda.jpg")
-    assert "second photo" not in page.content()
 
 
 def test_back_and_forward_go_through_panels_pictures_and_models(visit, pictures):
@@ -222,21 +222,6 @@ def test_a_browser_that_keeps_nothing_says_nothing_and_goes_back_all_the_same(vi
         page.reload()
         seen.ready("red-panda.jpg")
         seen.forgive("denied")  # Gradio's own
-
-
-def test_a_step_is_taken_back_from_anywhere_but_where_one_writes(visit):
-    seen = visit("?panel=experiment")
-    page = seen.page
-    page.locator(".vv-picture").click(position={"x": 5, "y": 5})
-    seen.is_(beside="experiment")
-    page.locator("#vv-model input").focus()
-    page.keyboard.press("Control+z")
-    page.locator("#vv-upload").focus()
-    seen.is_(beside="experiment")
-    page.keyboard.press("Control+z")
-    seen.is_(beside="")
-    page.keyboard.press("Control+Shift+z")
-    seen.is_(beside="experiment")
 
 
 def test_a_failed_upload_is_said_and_the_language_of_the_page_is_remembered(visit, pictures):

@@ -100,11 +100,13 @@ def test_a_visit_over_http(browser, address: str) -> None:
         title(page)
 
 
-def test_what_is_chosen_before_back_has_come_has_the_address(browser, address: str) -> None:
+def test_what_is_chosen_before_back_has_come_has_the_address_and_a_wrong_link_opens_the_start(
+    browser, address: str
+) -> None:
     """It was written there twenty seconds later, and a reload opened the other picture."""
     with visiting(browser, address, locale="en-US") as page:
         page.goto(address)
-        title(page)
+        begins = title(page)
         for name in ("cat", "bison"):
             page.get_by_role("button", name=name, exact=True).click()
             page.wait_for_url(f"**example={name}**")
@@ -118,13 +120,7 @@ def test_what_is_chosen_before_back_has_come_has_the_address(browser, address: s
         page.locator(".vv-names", has_text="dog.jpg").wait_for()
         page.go_back()
         page.locator(".vv-names", has_text="cat.jpg").wait_for()
-
-
-def test_a_link_to_what_is_not_here_opens_where_the_site_begins(browser, address) -> None:
-    """Also by the names that every object of JavaScript has."""
-    with visiting(browser, address, locale="en-US") as page:
-        page.goto(address)
-        begins = title(page)
+        # A link to what is not here, also by the names that every object of JavaScript has.
         for name, asked in (
             *(("nobody", one) for one in ("model={0}", "example={0}", "model={0}&example={0}")),
             *(
@@ -197,11 +193,14 @@ def shares_of(page) -> list[float]:
     return [float(row["probability"]) for row in sorted(rows, key=lambda row: int(row["class"]))]
 
 
-def test_a_photo_and_a_digit_are_analyzed_where_they_are(browser, address: str, tmp_path) -> None:
+def test_over_http_a_photo_and_a_digit_are_analyzed_where_they_are_and_kept_until_forgotten(
+    browser, address: str, tmp_path
+) -> None:
     (mine := tmp_path / "mine.jpg").write_bytes((FOLDER / "bison.jpg").read_bytes())
     with visiting(browser, address, locale="en-US") as page:
         page.goto(address)
         title(page)
+        a_reload_keeps_it_until_it_is_forgotten(page, mine)
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.method))
         page.locator("input[type=file]").first.set_input_files(mine)
@@ -245,39 +244,42 @@ def test_a_photo_and_a_digit_are_analyzed_where_they_are(browser, address: str, 
         assert page.locator(".vv-names").inner_text().startswith("alone.png")
 
 
-@pytest.mark.parametrize("kind", ["http", "file"])
-def test_a_reload_keeps_an_own_photo_until_it_is_forgotten(
-    browser, address: str, site: Path, tmp_path, kind: str
-) -> None:
+def a_reload_keeps_it_until_it_is_forgotten(page, mine: Path) -> None:
     """The start of the site came in its place, with what was done to the photo."""
+    begins = page.locator(".vv-names").inner_text()
+    forget = page.get_by_role("button", name="Forget my photo")
+    assert not forget.is_visible()
+    page.locator("input[type=file]").first.set_input_files(mine)
+    page.locator(".vv-names", has_text="mine.jpg").wait_for()
+    page.get_by_role("tab", name="Experiment").click()
+    brush(page, (3, 4))
+    page.wait_for_url("**experiment=remove**")
+    forget.wait_for()
+    page.reload()
+    page.locator(".vv-names", has_text="mine.jpg").wait_for()
+    assert "experiment=remove" in page.url
+    # No link holds it, which whoever opens one is told.
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.locator(".vv-names", has_text=begins).wait_for()
+    other.get_by_text("made with somebody's own photo").wait_for()
+    other.close()
+    forget.click()
+    page.locator(".vv-names", has_text=begins).wait_for()
+    page.reload()
+    page.locator(".vv-names", has_text=begins).wait_for()
+    assert not forget.is_visible()
+
+
+def test_from_the_folder_a_reload_keeps_an_own_photo_until_it_is_forgotten(
+    browser, site: Path, tmp_path
+) -> None:
     (mine := tmp_path / "mine.jpg").write_bytes((FOLDER / "bison.jpg").read_bytes())
-    start = address if kind == "http" else (site / "index.html").as_uri()
+    start = (site / "index.html").as_uri()
     with visiting(browser, start, locale="en-US") as page:
         page.goto(start)
         title(page)
-        begins = page.locator(".vv-names").inner_text()
-        forget = page.get_by_role("button", name="Forget my photo")
-        assert not forget.is_visible()
-        page.locator("input[type=file]").first.set_input_files(mine)
-        page.locator(".vv-names", has_text="mine.jpg").wait_for()
-        page.get_by_role("tab", name="Experiment").click()
-        brush(page, (3, 4))
-        page.wait_for_url("**experiment=remove**")
-        forget.wait_for()
-        page.reload()
-        page.locator(".vv-names", has_text="mine.jpg").wait_for()
-        assert "experiment=remove" in page.url
-        # No link holds it, which whoever opens one is told.
-        other = page.context.new_page()
-        other.goto(page.url)
-        other.locator(".vv-names", has_text=begins).wait_for()
-        other.get_by_text("made with somebody's own photo").wait_for()
-        other.close()
-        forget.click()
-        page.locator(".vv-names", has_text=begins).wait_for()
-        page.reload()
-        page.locator(".vv-names", has_text=begins).wait_for()
-        assert not forget.is_visible()
+        a_reload_keeps_it_until_it_is_forgotten(page, mine)
 
 
 def test_a_reload_of_the_page_around_it_keeps_an_own_photo(

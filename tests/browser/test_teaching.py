@@ -79,7 +79,7 @@ def test_an_own_lesson_from_three_views(visit, tmp_path) -> None:
     expect(steps).to_have_count(0)
     bad = tmp_path / "bad.json"
     bad.write_text('{"steps": 3}')
-    for path, answer in ((bad, "This is not a lesson of vitviz"), (file, "Opened, with 3 steps")):
+    for path, answer in ((bad, "This is not a lesson of vitviz"), (file, "Opened. Steps: 3")):
         page.locator(f"{LIST} input[type=file]").set_input_files(path)
         expect(status(page)).to_contain_text(answer)
     expect(steps).to_have_count(3)
@@ -108,7 +108,9 @@ def test_an_own_lesson_from_three_views(visit, tmp_path) -> None:
     expect(damaged.page.get_by_role("alert")).to_contain_text("perhaps the link was cut off")
 
 
-def test_a_class_is_polled_with_codes_and_without_a_server(visit) -> None:
+def test_a_class_is_polled_with_codes_and_a_pupil_takes_the_page_home_and_goes_on_offline(
+    visit, open_page
+) -> None:
     ask = "?model=photos&example=red-panda&lesson=ask&step="
     pupil = visit(ask + "2", wait_for=PANDA)
     page = pupil.page
@@ -144,20 +146,17 @@ def test_a_class_is_polled_with_codes_and_without_a_server(visit) -> None:
     page.keyboard.press("Escape")
     expect(poll).to_have_count(0)
 
-
-def test_a_pupil_takes_the_page_home_and_goes_on_offline(visit, open_page) -> None:
-    seen = visit("?model=photos&example=red-panda&lesson=ask&step=2", wait_for=PANDA)
-    page = seen.page
+    # A pupil takes the page home.
     tap(page, 8, 4)
     press(page, "Show the answer")
-    seen.is_(overlay="attention")
+    pupil.is_(overlay="attention")
     gap = page.locator(".vv-lesson-gap").inner_text()
     page.locator(".vv-tools").get_by_text("Save", exact=True).click()
     take = page.locator(".vv-take")
     take.get_by_label("A note at the top").fill("Until Monday: steps 3 to 6.\n</script><b>x")
     # The layer in view cannot be left out, and is on the list all the same.
     expect(take.locator(".vv-take-layers label:visible")).to_have_text([*"012345"])
-    shown = seen.page.locator(".vv-layer input:checked").get_attribute("value")
+    shown = page.locator(".vv-layer input:checked").get_attribute("value")
     expect(take.locator(".vv-take-layers label", has=page.locator(":disabled"))).to_have_text(shown)
     promised = float(take.get_by_text("The page will have about").inner_text().split()[-2])
     with page.expect_download() as saving:

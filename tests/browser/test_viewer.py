@@ -66,7 +66,9 @@ def overlay(tab) -> list[int]:
     )
 
 
-def test_hovering_previews_and_a_click_keeps(shown, analysis: Analysis) -> None:
+def test_hovering_previews_a_click_keeps_and_a_dialog_has_the_keys_to_itself(
+    shown, analysis: Analysis
+) -> None:
     says(shown, token=0, layer=2, head="mean", direction="from", panel="attention")
     before = overlay(shown)
     shown.mouse.move(*spot(shown, 1, 2))
@@ -87,17 +89,8 @@ def test_hovering_previews_and_a_click_keeps(shown, analysis: Analysis) -> None:
     assert times == pytest.approx(value * analysis.grid.num_tokens, abs=0.06)
     shown.mouse.click(*spot(shown, 1, 2))
     says(shown, token=0, pinned=False)
-    # On a scale with signs the legend marks the value under the pointer.
-    shown.mouse.click(*spot(shown, 1, 2))
-    shown.get_by_role("radio", name="positions").check()
-    shown.mouse.move(*spot(shown, 3, 0))
-    says(shown, token=7, overlay="positions")
-    value = float(analysis.position_similarity(analysis.grid.token(1, 2))[3, 0])
-    left = shown.locator(".vv-stage .vv-legend .vv-marker").evaluate("node => node.style.left")
-    assert float(left.rstrip("%")) == pytest.approx(50 * (1 + value), abs=0.1)
-
-
-def test_keys_and_a_dialog_that_has_them_to_itself(shown) -> None:
+    shown.mouse.move(2, 2)
+    # By keys.
     shown.focus(".vv-frame")
     press = shown.keyboard.press
     press("ArrowRight")
@@ -137,6 +130,13 @@ def test_keys_and_a_dialog_that_has_them_to_itself(shown) -> None:
     press("Escape")
     expect(shown.locator("dialog[open]")).to_have_count(0)
     says(shown, pinned=True, layer=1)
+    # On a scale with signs the legend marks the value under the pointer.
+    shown.get_by_role("radio", name="positions").check()
+    shown.mouse.move(*spot(shown, 3, 0))
+    says(shown, token=7, overlay="positions")
+    value = float(analysis.position_similarity(analysis.grid.token(1, 2))[3, 0])
+    left = shown.locator(".vv-stage .vv-legend .vv-marker").evaluate("node => node.style.left")
+    assert float(left.rstrip("%")) == pytest.approx(50 * (1 + value), abs=0.1)
 
 
 def test_keys_are_for_the_viewer_used_last_where_nobody_else_takes_them(host) -> None:
@@ -238,7 +238,52 @@ def no_control_is_hidden_under_what_stays(tab) -> None:
             assert not tab.evaluate(COVERED), tab.evaluate("document.activeElement.outerHTML")
 
 
-def test_the_stage_and_the_tabs_stay_in_sight(shown) -> None:
+def test_the_focus_stays_where_a_control_goes_and_stage_and_tabs_stay_in_sight(shown) -> None:
+    head = shown.locator("[data-control=head] input").nth(1)
+    head.check()
+    says(shown, head=0)
+    shown.get_by_role("tab", name="Patches").click()
+    shown.get_by_role("tab", name="Attention").click()
+    head.focus()
+    shown.keyboard.press("Tab")  # there and back, so that the focus comes from the keyboard
+    shown.keyboard.press("Shift+Tab")
+    shown.keyboard.press("Control+z")  # back where no head is asked for
+    says(shown, panel="patches")
+    assert not head.is_visible()
+    seen_on_the_picture = "document.activeElement.matches('.vv-frame:focus-visible')"
+    assert shown.evaluate(seen_on_the_picture)
+    shown.keyboard.press("Control+Shift+Z")
+    says(shown, panel="attention")
+    shown.locator("[role=tabpanel]:visible button").last.focus()
+    shown.keyboard.press("Control+z")
+    says(shown, panel="patches")
+    assert shown.evaluate(seen_on_the_picture)
+    shown.keyboard.press("Control+z")
+    says(shown, panel="attention")
+    undo = shown.get_by_role("button", name="Undo")
+    undo.focus()
+    shown.keyboard.press("Enter")
+    says(shown, head="mean")
+    shown.keyboard.press("Enter")
+    assert undo.get_attribute("aria-disabled") == "true"
+    shown.keyboard.press("Control+Shift+Z")
+    says(shown, head=0)
+    # The language follows the page, by its host and by the button, which keeps the focus.
+    shown.mouse.click(*spot(shown, 1, 2))
+    shown.evaluate("document.documentElement.lang = 'ko'")
+    shown.wait_for_selector("text=1행 2열 패치")
+    says(shown, token=7, pinned=True)
+    shown.get_by_role("button", name="이 페이지를 영어로 보기").click()
+    shown.wait_for_selector("text=Patch in row 1, col 2")
+    shown.keyboard.press("Control+z")  # what was done before can still be undone
+    says(shown, token=0, pinned=False)
+    shown.get_by_role("button", name="Show this page in Korean").focus()
+    shown.keyboard.press("Enter")
+    shown.wait_for_selector("html[lang=ko]")
+    shown.wait_for_function("document.activeElement.title === '이 페이지를 영어로 보기'")
+    shown.keyboard.press("Enter")
+    shown.wait_for_selector("html[lang=en]")
+    # The stage and the tabs stay in sight.
     shown.set_viewport_size({"width": 1400, "height": 700})
     no_control_is_hidden_under_what_stays(shown)
     shown.set_viewport_size({"width": 1200, "height": 900})
@@ -447,7 +492,9 @@ def hold_back(tab, path: str) -> None:
     tab.evaluate(f"void (gates['{path}'] = new Promise((done) => {{ window.go = done; }}))")
 
 
-def test_an_analysis_is_opened_layer_by_layer_and_gives_way_to_the_next(host) -> None:
+def test_an_analysis_is_opened_by_layers_gives_way_to_the_next_and_one_that_fails_says_so(
+    host,
+) -> None:
     says(host, state="empty")
     hold_back(host, "first/first.safetensors")
     host.evaluate("mounted.update(first, { layer: 1, token: 99, head: 'x', panel: 'rollout' })")
@@ -488,9 +535,9 @@ def test_an_analysis_is_opened_layer_by_layer_and_gives_way_to_the_next(host) ->
     host.evaluate("mounted.update(second)")
     host.wait_for_selector(".vv-names:has-text('second')")
     says(host, state="ready", layer=0, head=1, token=6)
-
-
-def test_files_that_fail_say_so_keep_the_focus_and_can_be_tried_again(host) -> None:
+    # Files that fail say so, keep the focus, and can be tried again.
+    host.evaluate("mounted.update(null)")
+    says(host, state="empty")
     host.evaluate("fails['first/first.safetensors'] = 403; mounted.update(first)")
     says(host, state="error")
     assert "expired" in host.locator(PLACE).inner_text()
@@ -560,51 +607,6 @@ def test_files_that_fail_say_so_keep_the_focus_and_can_be_tried_again(host) -> N
         host.get_by_role("tabpanel").get_by_role("button", name="Try again").click()
         line.wait_for(state="hidden")
         expect(host.get_by_role("button", name="Try again")).to_have_count(0)
-
-
-def test_the_focus_stays_where_a_control_goes_and_in_another_language(shown) -> None:
-    head = shown.locator("[data-control=head] input").nth(1)
-    head.check()
-    says(shown, head=0)
-    shown.get_by_role("tab", name="Patches").click()
-    shown.get_by_role("tab", name="Attention").click()
-    head.focus()
-    shown.keyboard.press("Tab")  # there and back, so that the focus comes from the keyboard
-    shown.keyboard.press("Shift+Tab")
-    shown.keyboard.press("Control+z")  # back where no head is asked for
-    says(shown, panel="patches")
-    assert not head.is_visible()
-    seen_on_the_picture = "document.activeElement.matches('.vv-frame:focus-visible')"
-    assert shown.evaluate(seen_on_the_picture)
-    shown.keyboard.press("Control+Shift+Z")
-    says(shown, panel="attention")
-    shown.locator("[role=tabpanel]:visible button").last.focus()
-    shown.keyboard.press("Control+z")
-    says(shown, panel="patches")
-    assert shown.evaluate(seen_on_the_picture)
-    shown.keyboard.press("Control+z")
-    says(shown, panel="attention")
-    undo = shown.get_by_role("button", name="Undo")
-    undo.focus()
-    shown.keyboard.press("Enter")
-    says(shown, head="mean")
-    shown.keyboard.press("Enter")
-    assert undo.get_attribute("aria-disabled") == "true"
-    shown.keyboard.press("Control+Shift+Z")
-    says(shown, head=0)
-    # The language follows the page, by its host and by the button, which keeps the focus.
-    shown.mouse.click(*spot(shown, 1, 2))
-    shown.evaluate("document.documentElement.lang = 'ko'")
-    shown.wait_for_selector("text=1행 2열 패치")
-    says(shown, token=7, pinned=True)
-    shown.get_by_role("button", name="이 페이지를 영어로 보기").click()
-    shown.wait_for_selector("text=Patch in row 1, col 2")
-    shown.keyboard.press("Control+z")  # what was done before can still be undone
-    says(shown, token=0, pinned=False)
-    shown.get_by_role("button", name="Show this page in Korean").focus()
-    shown.keyboard.press("Enter")
-    shown.wait_for_selector("html[lang=ko]")
-    shown.wait_for_function("document.activeElement.title === '이 페이지를 영어로 보기'")
 
 
 def test_the_host_hears_of_selections_and_is_quoted_in_the_language_of_the_page(host) -> None:
