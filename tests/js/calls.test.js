@@ -171,7 +171,7 @@ test("a page that is seen again while a request is out goes on with one request 
   calls.stop();
 });
 
-test("that a call did not reach the class stays until the next press; ✕ of a call leaves the focus in the page", async (t) => {
+test("a call that was lost is told until the next press; ✕ of a call keeps the focus in the page", async (t) => {
   const { body, button } = openPage(t);
   const served = appOf();
   const notebook = guessBook(/** @type {any} */ (STORED()));

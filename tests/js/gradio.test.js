@@ -324,3 +324,13 @@ test("a photo that was sent does not take the place of one that was opened meanw
   assert.ok(await sending, "it was sent");
   assert.deepEqual([photos.shown.name, did], ["b.jpg", [["over"]]]); // nobody waits for it any more
 });
+
+test("a drawing for the model of digits stays, too, while a photo is sent", async () => {
+  const { did, photos, host, draws } = await page();
+  await draws("a.jpg");
+  const sending = host.share(photos.shown);
+  await host.draw(new Blob(["a"]), "seven.png", true);
+  did.length = 0;
+  await sending;
+  assert.deepEqual(did, [["over"]]);
+});

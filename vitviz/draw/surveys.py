@@ -113,7 +113,7 @@ def ablation(found: Ablation, *, ax: Axes | None = None) -> Figure:
         labels = found.card.labels
         what = shortened(f'"{labels[found.target]}"' if labels else f"class {found.target}")
     bar(figure, image, ax, f"fall of the logit of {what}")
-    title(figure, f"{what[0].upper()}{what[1:]} loses this without each head")
+    title(figure, f"What {what} loses without each head")
     return figure
 
 

@@ -150,7 +150,7 @@ export function open(viewer, component, page, texts) {
       const [request, mine] = [wanted, photos.taken];
       const sent = await photos.share(photo);
       if (sent && mine === photos.taken) trigger("photo", { ...sent, ...request });
-      else mounted.over(); // a newer photo was taken, which stays
+      else if (sent) mounted.over(); // a newer photo was taken, which stays
       return sent;
     },
     refused() {
@@ -245,6 +245,7 @@ export function open(viewer, component, page, texts) {
 
   /** Takes a drawing, like any photo. The first drawing of a page goes to the model of digits. */
   async function draw(picture, name, isFirst) {
+    photos.taken += 1;
     const file = new File([picture], name, { type: picture.type });
     const photo = photos.create({ file, name });
     await first.opened;

@@ -18,7 +18,10 @@ export const many = {
   code,
 };
 
-/** How far each head looks, on the mean of all pictures, in the model as it is; of photos whose files have names. */
+/**
+ * How far each head looks, on the mean of all pictures, in the model as it is. Null where an example is among them,
+ * which is no file of the visitor's.
+ */
 function code({ album = [] }, { manifest }) {
   const { pass, photo } = manifest;
   if (pass.changes.length > 0 || photo.inverted || photo.stretched || album.some(({ file }) => !file))
