@@ -109,7 +109,8 @@ export function createCurriculum(
 
   async function openLessons() {
     await fetchTexts();
-    if (!knowsLessons(app.language) && lost !== app.language) await fetchTexts(); // those of another language were on their way
+    // those of another language may have been on their way
+    if (!knowsLessons(app.language) && lost !== app.language) await fetchTexts();
     if (!knowsLessons(app.language)) return; // the host has said why
     root.querySelector(".vv-lesson-list")?.remove();
     const dialog = createLessonList(app, lessons, travels ? linkTo : null);
