@@ -231,7 +231,7 @@ export function paper(language, title, nodes, kind = "") {
   file.head.append(el("meta", { charset: "utf-8" }), el("style", { text: STYLE }));
   file.body.className = kind;
   file.body.append(el("h1", { text: title }), ...nodes.filter(Boolean));
-  return "<!doctype html>\n" + new XMLSerializer().serializeToString(file);
+  return new XMLSerializer().serializeToString(file);
 }
 
 /** @param {string} html */
