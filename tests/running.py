@@ -1,6 +1,7 @@
 """The app in a process of its own, with tiny models made for it; and threads that start at once."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -26,6 +27,10 @@ from vitviz.model.weights import save_checkpoint
 
 ROOT = Path(__file__).resolve().parents[1]
 START_SECONDS = 240  # a loaded machine with two cores
+BROWSERS = [  # in the order of tests/run.sh
+    *("chromium-headless-shell", "chromium", "chromium-browser"),
+    *("google-chrome", "google-chrome-stable"),
+]
 
 # app.py with an analysis that creates a file when it begins, and waits for the file "go".
 SLOW = f"""
@@ -54,6 +59,13 @@ def slowly(*args, **options):
 fulfilment.analyze = slowly
 sys.exit(cli.main(["serve", *sys.argv[1:]]))
 """
+
+
+def chromium() -> str | None:
+    """The Chromium that `CHROMIUM` names, or else one of this machine."""
+    if wanted := os.environ.get("CHROMIUM"):
+        return shutil.which(wanted) or wanted  # one that is not there fails
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def save_tiny(

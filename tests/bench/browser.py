@@ -1,8 +1,6 @@
 """How fast the viewer draws, and how long the app takes to start, in Chromium."""
 
-import os
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -16,6 +14,7 @@ from playwright.sync_api import CDPSession, Page, sync_playwright
 
 from tests.bench.serving import serving
 from tests.models import photo
+from tests.running import chromium as find_chromium
 from tests.running import running_app, save_tiny, serving_files
 from vitviz import Analysis, ModelCard, Preprocess, Trace, ViTConfig, open_photo
 from vitviz.payload import pack
@@ -329,7 +328,7 @@ def at(ordered: list[float], share: float) -> float:
 
 @contextmanager
 def chromium(*switches: str) -> Iterator[Page]:
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    path = find_chromium()
     if not path:
         sys.exit("no Chromium on this machine; name one in the variable CHROMIUM")
     with sync_playwright() as p:

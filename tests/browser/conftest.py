@@ -2,9 +2,7 @@
 
 import base64
 import json
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from tests.models import photo
-from tests.running import running_app, save_digits, save_long, save_tiny
+from tests.running import chromium, running_app, save_digits, save_long, save_tiny
 from tests.viewer_fixture import film
 from vitviz import Analysis, PatchGrid, analyze, load
 
@@ -270,7 +268,7 @@ def ours(models) -> Callable[..., Analysis]:
 @pytest.fixture(scope="session")
 def browser():
     playwright = pytest.importorskip("playwright.sync_api")
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    path = chromium()
     if path is None:
         pytest.skip("no Chromium on this machine; name one in the variable CHROMIUM")
     with playwright.sync_playwright() as p:

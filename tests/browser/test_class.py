@@ -2,12 +2,12 @@
 
 import csv
 import re
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import TimeoutError, expect
 
 from tests.browser.conftest import ALL_PANELS, LEFT, stop_time, tap
 from tests.running import running_app, until
@@ -67,6 +67,16 @@ def press(page, name: str) -> None:
     page.get_by_role("button", name=name).click()
 
 
+def begin_anew(page) -> None:
+    """Empty the class. Its question turns back after five seconds, which a busy machine exceeds."""
+    for _ in range(9):
+        press(page, "New class")
+        with suppress(TimeoutError):
+            page.get_by_role("button", name="Forget all guesses?").click(timeout=4_000)
+            return
+    raise AssertionError("the class was not emptied")
+
+
 def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     word = room[1]
     teacher = sit(f"{ASK}2&teacher={word}")
@@ -112,7 +122,7 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     expect(told[0]).to_contain_text("The vote on this question is closed")
     expect(boxes.nth(3 * 12 + 3)).to_have_text("")
     press(poll, "Open the vote")
-    expect(told[0]).to_have_text(WAITS, timeout=30_000)  # the page tried again
+    expect(told[0]).to_have_text(WAITS)  # the page tried again
     expect(boxes.nth(3 * 12 + 3)).to_have_text("1")
     # Who has seen the answer keeps the guess of before; a second tab is the same pupil.
     press(poll, "Close the vote")
@@ -208,7 +218,7 @@ def test_no_guess_of_before_is_counted_by_itself_in_an_emptied_vote_or_another_c
     second = pupil.context.new_page()  # another tab, or a reload, sends nothing either
     second.goto(pupil.url)
     both = second.locator(".vv-ballot-said")
-    expect(both).to_contain_text("this guess is not counted", timeout=30_000)
+    expect(both).to_contain_text("this guess is not counted")
     expect(count).to_have_text("Guesses: 0.")
     resend.click()
     expect(said).to_have_text(WAITS)
@@ -217,12 +227,11 @@ def test_no_guess_of_before_is_counted_by_itself_in_an_emptied_vote_or_another_c
     second.close()
     # Another class begins while this pupil hears nothing.
     pupil.context.set_offline(True)
-    expect(said).to_contain_text("The class cannot be reached now.", timeout=30_000)
-    press(poll, "New class")
-    press(poll, "Forget all guesses?")
+    expect(said).to_contain_text("The class cannot be reached now.")
+    begin_anew(poll)
     expect(count).to_have_text("Guesses: 0.")
     pupil.context.set_offline(False)
-    expect(said).to_contain_text("this guess is not counted", timeout=30_000)
+    expect(said).to_contain_text("this guess is not counted")
     expect(count).to_have_text("Guesses: 0.")
     tap(pupil, 3, 3)  # another guess will do
     expect(count).to_have_text("Guesses: 1.")
@@ -280,8 +289,7 @@ def test_the_teacher_brings_all_to_a_step(sit, room) -> None:
     pupil.evaluate("localStorage.clear()")
     teacher.locator(".vv-lesson-teacher summary").first.click()
     press(teacher, "Poll the class")
-    press(teacher, "New class")
-    press(teacher, "Forget all guesses?")
+    begin_anew(teacher)
     teacher.keyboard.press("Escape")
     expect(teacher.locator(".vv-calling")).not_to_contain_text("Pages of the class")
     fresh = sit(f"{ASK}2")
@@ -299,7 +307,7 @@ def test_without_the_app_the_code_stands_in_and_an_old_guess_is_not_sent(sit, ro
     expect(said).to_contain_text("The class cannot be reached now.")
     expect(page.locator("summary", has_text="Code for the class")).to_be_visible()
     page.context.set_offline(False)
-    expect(said).to_have_text(SENT, timeout=30_000)
+    expect(said).to_have_text(SENT)
     page.reload()
     expect(page.locator(".vv-lesson-code")).to_have_text(re.compile("^[0-9A-Z]{3}$"))
     expect(said).to_be_hidden()

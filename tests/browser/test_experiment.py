@@ -122,6 +122,7 @@ def test_a_stroke_is_answered_beside_undone_and_in_the_link(visit, photos) -> No
     page.wait_for_function("() => location.search.includes('experiment=remove_0-2.51-56.63-68')")
     for section in page.locator(".vv-experiment details").all():
         section.locator("summary").click()
+    page.wait_for_function("() => !document.querySelector('.vv-coming')")  # which is pale
     assert faults(page) == []
     seen.open_panel("Predictions")
     assert page.locator(".vv-side-name").all_inner_texts()[:2] == ["intact", "changed"]
@@ -305,11 +306,18 @@ IN_PAGE = """() => document.querySelector('.vv-place').dataset.beside === 'exper
     && document.querySelector('.vv-computed').textContent.startsWith('Computed in this page')"""
 
 
+# It stands there where the last answer came from, and no weights are on the way.
+SAID_WHERE = """() => {
+    const said = document.querySelector('.vv-computed').textContent;
+    return said && !said.includes('%');
+}"""
+
+
 def test_a_stroke_is_computed_in_the_page_and_asks_nobody(visit, photos) -> None:
     seen = visit("?model=photos&panel=experiment&token=140")  # a patch that stays
     page = seen.page
     brush(page, (0, 0), (0, 2))  # the weights come with the first one
-    page.wait_for_function("() => !document.querySelector('.vv-computed').textContent.match(/%/)")
+    page.wait_for_function(SAID_WHERE)
     brush(page, (1, 0))
     page.wait_for_function(IN_PAGE)
     asked: list[str] = []  # about the changed model; of the intact one the server has files

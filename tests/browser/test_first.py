@@ -256,7 +256,7 @@ def test_on_a_phone_shares_are_whole_and_all_panels_a_grid_which_closes_when_one
     assert shown.all_inner_texts() == ["Rollout"]
     assert shown.get_attribute("aria-expanded") == "false"
     shown.tap()
-    assert shown.count() == 13
+    expect(shown).to_have_count(13)
     page.locator(".vv-picture").first.tap()
     page.wait_for_function("!document.querySelector('.vv-tabs.vv-unfolded')")
     shown.press("ArrowRight")

@@ -296,6 +296,7 @@ def test_a_lesson_on_a_phone_closes_with_what_was_found_and_leads_on(visit) -> N
     places = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6)]
     for row, col in places:
         tap(page, row, col, touch=True)
+    expect(page.locator(".vv-guess-mine")).to_have_count(len(places))
     assert boxes(seen, "mine") == places
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
     press(seen, "Show the answer")
@@ -320,7 +321,6 @@ def test_what_is_told_late_ends_above_the_buttons_of_a_phone(visit, step) -> Non
             return truth.top > 0 && truth.bottom <= buttons.top;
         }""",
         arg=[f"{LESSON} .vv-lesson-truth", f"{LESSON} > .vv-lesson-buttons"],
-        timeout=20_000,
     )
 
 

@@ -34,14 +34,15 @@ RESTS = """async () => {
 def test_a_slow_machine_erases_and_hovers(visit) -> None:
     """With a quarter of the processor: right numbers, a pass for each square, little made anew."""
     page = visit("?model=photos").page
+    page.context.spent = True
+    page.evaluate(COUNT)
     page.locator(ERASE).click()
     way = places(page, *ROW)
     page.mouse.move(*way[0])
     page.mouse.down()
     page.mouse.move(*way[1])
     page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
-    page.context.spent = True
-    page.evaluate(COUNT)
+    page.wait_for_function("counts.others > 0")  # the weights have come, and the engine gets them
     page.evaluate(RESTS)  # what the first square asked for is drawn, and not counted
     page.evaluate("Object.assign(counts, { answers: 0, passes: 0, elements: 0 })")
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})

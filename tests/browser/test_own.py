@@ -293,8 +293,7 @@ def test_a_burst_of_the_camera_is_one_group_and_the_camera_goes_off(visit) -> No
     holds.nth(1).wait_for()
     for at in (0, 1):
         row = page.locator(ROW).nth(at)
-        box = holds.nth(at).bounding_box()
-        page.mouse.move(box["x"] + 9, box["y"] + 9)
+        holds.nth(at).hover()  # waits until it stands still
         page.mouse.down()
         row.locator(".vv-signs-drawing:nth-child(3)").wait_for()
         page.mouse.up()

@@ -42,7 +42,7 @@ LESSON = """(lesson) => {
 def paper(page, place: int):
     """The worksheet (0) or its key (1), in a tab of its own."""
     button = page.locator(".vv-lesson-teacher .vv-lesson-buttons button").nth(place)
-    expect(button).to_have_attribute("aria-disabled", "false", timeout=60_000)
+    expect(button).to_have_attribute("aria-disabled", "false")
     with page.context.expect_page() as opened:
         button.click()
     opened.value.wait_for_load_state()
@@ -83,7 +83,7 @@ def test_no_worksheet_tells_an_answer_and_no_key_is_longer(visit) -> None:
 def printed(page, place: int, tab):
     """The worksheet (0) or its key (1), in a tab that was open already."""
     button = page.locator(".vv-lesson-teacher .vv-lesson-buttons button").nth(place)
-    expect(button).to_have_attribute("aria-disabled", "false", timeout=60_000)
+    expect(button).to_have_attribute("aria-disabled", "false")
     button.click()
     text = page.evaluate("papers.pop()")
     assert text.lower().count("<!doctype") == 1

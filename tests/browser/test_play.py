@@ -272,7 +272,7 @@ def test_a_playground_that_is_slow_or_does_not_come_is_said_and_asked_for_again(
     page.locator("vv-life").evaluate("node => node.remove()")
     page.wait_for_function("!document.querySelector('.vv-play')")
     assert page.locator("html.vv-plays").count() == 0
-    for _ in range(100):
+    for _ in range(1200):
         page.wait_for_timeout(50 * (len(page.workers) > 0))
     assert page.workers == []
     seen.forgive("ERR_FAILED", "no file at")

@@ -66,6 +66,7 @@ def test_numbers_png_and_figures_of_the_attention(visit, pictures, ours, folder)
         seen.open_panel("Attention")
         page.get_by_role("radio", name=view).check()
         page.wait_for_function("() => !document.querySelector('.vv-panel .vv-stale:not([hidden])')")
+        page.wait_for_function(STANDS)
         if name == "statistics":
             page.locator(".vv-dots").wait_for()
         section, names = opened(seen)

@@ -220,6 +220,7 @@ def test_over_http_a_photo_and_a_digit_are_analyzed_where_they_are_and_kept_unti
         page.locator(".vv-names", has_text="Handwritten digits").wait_for()
         assert page.locator(".vv-names", has_text="mine.jpg").count() == 1
         page.get_by_role("button", name="Draw a digit").click()
+        page.locator(".vv-drawing canvas").first.hover()  # waits until it stands still
         box = page.locator(".vv-drawing canvas").first.bounding_box()
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 5
         page.mouse.move(x, y)

@@ -18,6 +18,8 @@ from vitviz.payload import bundle, css, pack, page
 
 PLACE = "#viewer"
 GRID = PatchGrid((32, 32), (8, 8), 1)  # of the small model
+TWO_FRAMES = """() => new Promise((done) =>
+    requestAnimationFrame(() => requestAnimationFrame(() => done())))"""
 
 # A host whose files come when the test says so: window.gates[path] is what holds one back.
 HOST = """
@@ -230,6 +232,7 @@ def no_control_is_hidden_under_what_stays(tab) -> None:
     """Going back with the Tab key from the last control of two long panels."""
     for panel, last in (("Patches", ".vv-ledger button"), ("Attention", ".vv-head")):
         open_panel(tab, panel)
+        tab.evaluate(TWO_FRAMES)  # the page scrolls by itself in the next one
         if panel == "Patches":
             unfold(tab)
         tab.locator(last).last.focus()
@@ -309,6 +312,7 @@ def test_the_focus_stays_where_a_control_goes_and_stage_and_tabs_stay_in_sight(s
     shown.set_viewport_size({"width": 1366, "height": 768})  # what stands under it is higher
     for panel in tabs_of(shown):
         panel.click()
+        shown.evaluate(TWO_FRAMES)  # the page scrolls by itself in the next one
         shown.evaluate("scrollTo(0, document.body.scrollHeight)")
         box = shown.locator(".vv-frame .vv-picture").bounding_box()
         tabs = shown.get_by_role("tablist").bounding_box()
