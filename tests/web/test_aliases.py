@@ -40,7 +40,7 @@ def through(folder: Path, body: bytes, path="/gradio_api/queue/join", media="app
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
 @pytest.mark.parametrize("by_number", [True, False])
-@pytest.mark.parametrize("media", ["application/json", "text/event-stream"])
+@pytest.mark.parametrize("media", ["application/json", "text/event-stream", "text/html"])
 def test_a_path_is_an_alias_outside_and_a_path_again_inside(folder, by_number, media):
     path = f"{folder}/0f/a.png"
     aliases = Aliases({"cache": folder})

@@ -255,9 +255,53 @@ async def main():
     del sessions["twin"]
     del sessions["twin"]
     assert "twin" not in sessions and "other" in sessions
+    sessions["twin"].put_nowait("an estimate for a session that was dropped")
+    assert "twin" not in sessions
 
 asyncio.run(main())
 """
+
+
+# Cancels an event whose thread goes on.
+CANCELLED = """
+import asyncio, gc, json, threading
+import gradio as gr
+from vitviz.web.page.gradio_inside import App
+
+began, go = threading.Event(), threading.Event()
+
+def slow():
+    began.set()
+    go.wait(60)
+    raise gr.Error("read by nobody")
+
+with App(analytics_enabled=False) as demo:
+    gr.Button().click(slow, api_name="slow")
+
+async def main():
+    task = asyncio.create_task(demo.process_api(0, []))
+    await asyncio.to_thread(began.wait, 60)
+    task.cancel()
+    await asyncio.sleep(0.2)
+    task.cancel()
+    await asyncio.sleep(0.2)
+    before = task.done()
+    go.set()
+    await asyncio.wait([task])
+    print(json.dumps([before, task.cancelled()]))
+    del task
+    gc.collect()
+
+asyncio.run(main())
+"""
+
+
+def test_a_cancelled_event_is_over_when_its_thread_is():
+    """Else its worker is free for the next one, while the photo of this one lies in memory."""
+    run = [sys.executable, "-c", CANCELLED]
+    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [False, True]
+    assert "never retrieved" not in done.stderr
 
 
 def test_addresses_take_turns_in_the_queue_and_none_fills_it():

@@ -476,7 +476,7 @@ def test_the_address_is_one_that_pupils_reach(monkeypatch):
         "  http://10.1.2.3:7860/",
         f"  http://10.1.2.3:7860/?teacher={room.secret}",
     ]
-    assert room.opened("fd00::7", 80).splitlines()[1] == "  http://[fd00::7]:80/"
+    assert room.opened("[fd00::7]", 80).splitlines()[1] == "  http://[fd00::7]:80/"
     monkeypatch.setattr(address, "_own", lambda: iter(["127.0.0.1"]))
     told = room.opened("0.0.0.0", 7860)
     assert "no address of this machine was found" in told

@@ -272,7 +272,7 @@ def test_what_has_expired_cannot_be_operated(desk) -> None:
     assert "pass" in operate(desk, now, {"kind": "even", "rows": "all"})
     for file in Path(desk._store.folder).rglob("*.*"):
         file.unlink()
-    assert "deleted" in operate(desk, now, {"kind": "even", "rows": "all"})["error"]
+    assert operate(desk, now, {"kind": "even", "rows": "all"})["expired"]
     assert "pass" in operate(desk, shown(desk), {"kind": "even", "rows": "all"})
 
 

@@ -114,13 +114,15 @@ def test_a_place_that_comes_as_its_caller_leaves_goes_to_the_next():
 Sending = Callable[[dict], Awaitable[None]]
 
 
-async def asked(door: Door, path: str, send: Sending, body: asyncio.Event | None = None) -> None:
-    """Ask with an empty body, which arrives with the event."""
+async def asked(
+    door: Door, path: str, send: Sending, body: asyncio.Event | None = None, said: bytes = b""
+) -> None:
+    """Ask with the body `said`, which arrives with the event."""
 
     async def receive() -> dict:
         if body:
             await body.wait()
-        return {"type": "http.request", "body": b"", "more_body": False}
+        return {"type": "http.request", "body": said, "more_body": False}
 
     scope = {"type": "http", "method": "POST", "path": path, "headers": []}
     await door(scope, receive, send)
@@ -177,6 +179,28 @@ def test_questions_of_a_page_do_not_wait_for_those_of_programs(tmp_path):
         tasks = [asyncio.create_task(asked(door, path, settle)) for path in asks]
         await settle()
         assert came == [*["/gradio_api/run/survey"] * 2, *[QUESTION] * 2]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(work())
+
+
+def test_a_vote_waits_for_no_long_question(tmp_path):
+    came: list[str] = []
+    computed = asyncio.Event()
+
+    async def app(scope: dict, _receive: object, _send: Sending) -> None:
+        came.append(scope["path"])
+        await computed.wait()
+
+    async def work() -> None:
+        door = Door(app, Gate(Cache(tmp_path)))
+        vote, other = (b'{"fn_name": "%b", "data": {}}' % name for name in (b"room", b"rooms"))
+        bodies = [b"", b"", b"", vote, other]
+        tasks = [asyncio.create_task(asked(door, QUESTION, settle, said=one)) for one in bodies]
+        await settle()
+        assert len(came) == 3  # two that compute, and the vote
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

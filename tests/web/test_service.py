@@ -708,6 +708,17 @@ def test_nobody_waits_for_ever_to_compute(desk, here, upload, monkeypatch):
     assert desk.ask("rollout", question(key))["values"]
 
 
+def test_a_page_whose_session_was_forgotten_goes_on_with_what_it_shows(desk, upload):
+    """Gradio forgets the oldest sessions, and those that were without a network for an hour."""
+    inverted = Look(invert=True)
+    desk.show(upload, CLS, START, "page")
+    answer = desk.look(inverted, START, "page")
+    assert isinstance(answer, Answered)
+    assert answer.manifest["photo"]["inverted"] is True
+    assert isinstance(desk.show(None, CLS, START, "page"), Answered)
+    assert isinstance(desk.look(inverted, START, "another page"), Unchanged)
+
+
 def test_a_deleted_analysis_is_made_again_and_has_expired_with_its_photo(desk, upload):
     answer = desk.show(upload, CLS, START)
     vitviz.Analysis.load(answer.saved)
@@ -718,7 +729,8 @@ def test_a_deleted_analysis_is_made_again_and_has_expired_with_its_photo(desk, u
     )
     for file in (Path(upload.address), *Path(desk._store.folder).rglob("analysis.safetensors")):
         file.unlink()
-    assert "was deleted" in desk.ask("rollout", question(key))["error"]
+    gone = desk.ask("rollout", question(key))
+    assert gone["expired"], "the page sends its photo again"
     assert "has expired" in desk.ask("rollout", question("0" * 32))["error"]
 
 

@@ -83,7 +83,6 @@ GOOD_AND_BAD = {
     "login": (str(ROOT / "README.md"), str(ROOT / "README.md"), "no/such/file", "NAME:PASSWORD"),
     "class_": ("on", True, "maybe", "true or false"),
     "class_file": ("word.txt", "word.txt", " ", "empty"),
-    "ssr": ("false", False, "2", "true or false"),
     "mcp": ("off", False, "1.5", "true or false"),
     "device": ("cpu", "cpu", "", "empty"),
     "threads": ("3", 3, "0", "from 1 to 1024"),
@@ -200,9 +199,19 @@ def test_two_models_of_one_file_are_refused_and_not_made_one(capsys):
     assert both.weights == {"a.pth": {"key": "x"}, "b.pth": {"key": "y"}}
 
 
-def test_settings_that_contradict_each_other_stop_the_start(capsys):
+def test_an_ipv6_host_has_brackets_in_an_address():
+    hosts = ("::", "fd00::7", "[fd00::7]", "127.0.0.1", "school.local")
+    found = [Settings(host=host).address() for host in hosts]
+    assert found == ["[::]", "[fd00::7]", "[fd00::7]", "127.0.0.1", "school.local"]
+
+
+def test_settings_that_contradict_each_other_stop_the_start(capsys, monkeypatch):
     with pytest.raises(SystemExit):
-        Settings.from_args(["--ssr", "--root-path", "/x"], {})
+        Settings.from_args(["--class", "--root-path", "/x"], {})
+    assert "cannot be used together" in capsys.readouterr().err
+    monkeypatch.setenv("GRADIO_ROOT_PATH", "/x")
+    with pytest.raises(SystemExit):
+        Settings.from_args(["--class"], {})
     assert "cannot be used together" in capsys.readouterr().err
 
 

@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 # The limits of an upload, all of them. 64 million pixels hold a 50-megapixel phone photo and take
 # 0.5 GB to decode.
-MAX_BYTES = 32 * 1024 * 1024
+MAX_BYTES = 32_000_000
 MAX_PIXELS = 64_000_000
 
 # Formats that are tried. Not on the list on purpose: EPS (runs Ghostscript), ICO (holds pictures
 # larger than its header says), and rare ones whose decoders are little tested.
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM")
-ALLOWED = Message("photo.allowed", megabytes=MAX_BYTES // 2**20, megapixels=MAX_PIXELS // 10**6)
+ALLOWED = Message("photo.allowed", megabytes=MAX_BYTES // 10**6, megapixels=MAX_PIXELS // 10**6)
 
 # Suffixes of files in a folder that are opened as pictures. A file that is named itself is opened
 # whatever its suffix.
@@ -206,7 +206,7 @@ def open_photo(
     if not data:
         raise ImageError(Message("photo.empty", name=repr(name), allowed=ALLOWED))
     if len(data) > MAX_BYTES:
-        most = MAX_BYTES // 2**20
+        most = MAX_BYTES // 10**6
         raise ImageError(
             Message("photo.too_long", name=repr(name), megabytes=most, allowed=ALLOWED)
         )

@@ -4,7 +4,7 @@ import { LIMITS } from "../engine/tables.js";
 import { canvasOf } from "../engine/seeing.js";
 import { formatOf, framesIn, isInInks, isTurned, kindOf, orientationOf, sizeIn } from "./photofile.js";
 
-const MEGABYTES = LIMITS.photo_bytes / 2 ** 20;
+const MEGABYTES = LIMITS.photo_bytes / 1e6;
 const MEGAPIXELS = LIMITS.photo_pixels / 1e6;
 const ALLOWED = { key: "allowed", values: { megabytes: MEGABYTES, megapixels: MEGAPIXELS } };
 

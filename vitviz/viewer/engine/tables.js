@@ -165,7 +165,7 @@ export const COUNTS = {
 export const LIMITS = {
   interventions: 64, pairs: 4096, number: 2147483647, named: 6, donor_side: 72, hidden_units: 16, levels: 8,
   fooling_steps: 32, factor: 100, lead: 0.05, gap: 0.05, config: 65536, parameters: 25000000, tokens: 1400,
-  kept: 67108864, rollout_tokens: 400, photo_bytes: 33554432, photo_pixels: 64000000,
+  kept: 67108864, rollout_tokens: 400, photo_bytes: 32000000, photo_pixels: 64000000,
 };
 
 /**

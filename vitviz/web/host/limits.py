@@ -30,8 +30,11 @@ def usable_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
 
 def keep(known: OrderedDict[Any, Any], key: object, value: object, most: int) -> None:
     """Put a value at the end of a mapping, and drop entries at its beginning beyond `most`."""
-    known.pop(key, None)  # in its old place another thread could drop it
-    known[key] = value
+    known[key] = value  # never without it: another thread may ask for it at this moment
+    try:
+        known.move_to_end(key)
+    except KeyError:  # another thread dropped it, which was the oldest
+        known[key] = value
     while len(known) > most:
         known.popitem(last=False)
 
@@ -98,7 +101,7 @@ LINE = 8  # callers that may wait for a turn of one kind that few ask for: figur
 # Callers that may wait to compute, for a large photo or for a model: all that are let in. A shorter
 # line would refuse some pupils of a class that has an address each.
 COMPUTING_LINE = FIRST_QUESTIONS + 24
-OPERATING_LINE = 48  # visitors who may wait for an experiment, or for weights: a class at once
+OPERATING_LINE = 48  # who may wait for an experiment, weights or a page to take home: a class
 LARGE_PHOTO_MEGAPIXELS = 8  # above it a photo is decoded in a process of its own
 LARGE_PHOTO_BYTES = 8_000_000  # the same, whatever its pixels
 LARGE_PHOTOS = 1  # decoded at a time; each takes up to 1.3 GB

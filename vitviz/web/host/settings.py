@@ -221,9 +221,6 @@ class Settings:
         " file, which is made if it is not there, for its owner alone",
         metavar="FILE",
     )
-    ssr: bool | None = _setting(
-        _switch, "render pages on the server, with Node; not together with --root-path"
-    )
     mcp: bool | None = _setting(
         _switch,
         "answer language models over MCP (default: if the package mcp is installed, without"
@@ -261,7 +258,10 @@ class Settings:
         _whole(1, 64), "forward passes at a time (default: the usable cores)", limit="COMPUTING"
     )
     queue: int | None = _setting(
-        _whole(1, 10_000), "requests that may wait; further ones are refused", limit="QUEUE_SIZE"
+        _whole(1, 10_000),
+        "requests that may wait; beyond that an address that has none waiting may add one, up to"
+        " three times as many",
+        limit="QUEUE_SIZE",
     )
     models_mb: int | None = _setting(
         _whole(1, 10**7),
@@ -303,10 +303,9 @@ class Settings:
     def __post_init__(self) -> None:
         if self.class_file and self.class_ is None:
             object.__setattr__(self, "class_", True)
-        if self.ssr and self.root_path:
-            raise SettingsError("ssr and root_path cannot be used together: Gradio mixes them up")
-        for other in ("share", "root_path"):
-            if self.class_ and getattr(self, other):
+        root = self.root_path or os.environ.get("GRADIO_ROOT_PATH")
+        for other, given in (("share", self.share), ("root_path", root)):
+            if self.class_ and given:
                 raise SettingsError(
                     f"class and {other} cannot be used together: pupils in the room open the app at"
                     " its address in their network"
@@ -397,7 +396,9 @@ class Settings:
     def address(self) -> str:
         """The address to listen on; for a class every network, unless the host says otherwise."""
         given = self.host or os.environ.get("GRADIO_SERVER_NAME")
-        return given or ("0.0.0.0" if self.class_ else "127.0.0.1")
+        given = given or ("0.0.0.0" if self.class_ else "127.0.0.1")
+        # IPv6, which an address of the web has in brackets.
+        return f"[{given}]" if re.fullmatch(r"[\da-fA-F:.]*:[\da-fA-F:.]*", given) else given
 
     def origins(self) -> Origins:
         """The names of the app, and the sites whose pages may send it requests."""

@@ -68,7 +68,9 @@ class Aliased:
             scope = {**scope, "path": FILES + self.aliases.path(path.removeprefix(FILES))}
         elif not UPLOAD.fullmatch(path):
             receive = self._read(receive)
-        await self.app(scope, receive, self._sent(send))
+        # A file is sent in pieces; the document, which names files, in one.
+        texts = TEXTS if path.startswith(FILES) else (*TEXTS, "text/html")
+        await self.app(scope, receive, self._sent(send, texts))
 
     def _read(self, receive: Receive) -> Receive:
         """`receive` without aliases, for a body in a single message (`door.py`)."""
@@ -81,7 +83,7 @@ class Aliased:
 
         return reading
 
-    def _sent(self, send: Send) -> Send:
+    def _sent(self, send: Send, texts: tuple[str, ...]) -> Send:
         """`send` with aliases, for answers that can name a file. A name is never split: events and
         JSON arrive in a single message.
         """
@@ -92,7 +94,7 @@ class Aliased:
             nonlocal is_text
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                is_text = headers.get("content-type", "").startswith(TEXTS)
+                is_text = headers.get("content-type", "").startswith(texts)
                 if is_text and "content-length" in headers:
                     start.append(message)  # its length is not known yet
                     return

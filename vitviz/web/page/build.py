@@ -153,7 +153,7 @@ def _built(
         },
         "root_path": settings.root_path,
         "auth": settings.visitors(),
-        "ssr_mode": settings.ssr,
+        "ssr_mode": False,  # Node would answer in place of our routes, without style and rules
         "mcp_server": settings.tools(),
         "state_session_capacity": limits.SESSIONS_KNOWN,
         "max_file_size": limits.UPLOAD_BYTES,

@@ -4,16 +4,18 @@ Each use says what it relies on and what happens without it. All were checked wi
 tests/test_gradio_inside.py names what an installed Gradio lacks, and forbids internals elsewhere.
 """
 
+import asyncio
 import json
 import logging
 import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
 import gradio as gr
 from gradio.blocks import BlocksConfig
 from gradio.brotli_middleware import BrotliMiddleware
@@ -62,11 +64,16 @@ class _Undescribed(BlocksConfig):
 
 
 class _Sessions(LRUCache):
-    """The messages of each session, from which a session may be deleted twice.
+    """The messages of each session, from which a session may be deleted twice, and written to when
+    it was deleted.
 
     Gradio deletes a session when a stream of it is cut off. Without this class, the second stream
-    of a session leaves a traceback in the log.
+    of a session leaves a traceback in the log. It also drops the oldest of many sessions: a message
+    to one of them, whose event still waited, stopped the whole queue for good.
     """
+
+    def __missing__(self, _session: str) -> asyncio.Queue[Any]:
+        return asyncio.Queue()  # nobody reads it
 
     def __delitem__(self, session: str) -> None:
         if session in self:
@@ -105,7 +112,19 @@ class App(gr.Blocks):
             WANTED.set(asked.headers.get("accept-language", ""))
         if (event := options.get("event_data")) is not None:
             options["event_data"] = gr.EventData(event.target, _Sent(event._data))
-        return await super().process_api(*args, **options)
+        # Gradio cancels an event without waiting for its thread, which goes on with its photo in
+        # memory: its worker must not be free before.
+        answering = asyncio.ensure_future(super().process_api(*args, **options))
+        try:
+            return await asyncio.shield(answering)
+        except asyncio.CancelledError:
+            with anyio.CancelScope(shield=True):  # tools cancel again and again
+                while not answering.done():
+                    with suppress(asyncio.CancelledError):  # so do pages, each time by request
+                        await asyncio.wait([answering])
+            if not answering.cancelled():
+                answering.exception()  # nobody else reads it, and Python would log that
+            raise
 
     def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
         """Fill in defaults for the last inputs of a request that leaves them out.

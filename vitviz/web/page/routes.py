@@ -65,7 +65,8 @@ RULES = (
     _rule("GET", r"/gradio_api/info/?", "is_made"),
     _rule("GET", r"/gradio_api/weights", "is_long"),  # they can wait for a model to be loaded
     # Its requests, and their answers.
-    _rule("POST", r"/gradio_api/(queue/join|cancel|reset/?)"),
+    _rule("POST", r"/gradio_api/(queue/join|reset/?)"),
+    _rule("POST", r"/gradio_api/cancel", "is_long"),  # it waits for the thread of its event
     _rule("POST", r"/gradio_api/component_server/?", "is_direct", "is_of_page"),
     _rule("GET", r"/gradio_api/queue/data", "stays_open"),
     _rule("GET", HEARTBEAT.pattern, "stays_open"),

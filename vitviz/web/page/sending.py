@@ -49,7 +49,7 @@ class KeptFile:
         self._media_type, self._sent = media_type, {"": body}
         self._codings = CODINGS if media_type.startswith("text/") else {}
         self._compressing = Lock()
-        # Gradio's own prefix: its server for rendered pages passes only these addresses to Python.
+        # Gradio's own prefix: a proxy that passes only its addresses on passes these, too.
         self.path = f"gradio_api/{stem}-{hashlib.sha256(body).hexdigest()[:16]}.{ending}"
 
     def route(self) -> Route:

@@ -44,7 +44,7 @@ def serve(demo: "App", options: dict[str, Any], begun: Callable[[], None] = lamb
             raise VitvizError(f"the page cannot be served: {error}") from error
         keep_for_ever()
         begun()
-        # After `launch`, which may set Gradio's own handler to end its Node process.
+        # After `launch`, which could set a handler of Gradio's own.
         before = signal.signal(signal.SIGTERM, close)
         # The handler runs in this thread, but a signal to another thread does not wake it: poll.
         while not stopping.wait(limits.SIGNAL_SECONDS):

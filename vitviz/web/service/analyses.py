@@ -280,7 +280,10 @@ class Analyses:
         except ExpiredError:
             pass  # it can be made again from its photo, if that still exists
         if not ref.changes:
-            saved = self._made_again(known.shown)
+            try:
+                saved = self._made_again(known.shown)
+            except ImageError as error:  # its photo was deleted, too: the page sends it again
+                raise ExpiredError from error
             self._kept[ref.id] = known._replace(analysis=self._store.put(saved, SAVED))
             return saved
         self._store.check_room()

@@ -114,7 +114,7 @@ class Classroom:
 
     def opened(self, host: str, port: int) -> str:
         """Remember where the app listens. Returns a text for the host, with the addresses."""
-        found = address_here(host)
+        found = address_here(host.strip("[]"))
         self.address = found and f"http://{f'[{found}]' if ':' in found else found}:{port}/"
         teacher = f"{self.address or f'http://127.0.0.1:{port}/'}?teacher={self.secret}"
         return (TOLD if self.address else UNREACHABLE).format(pupils=self.address, teacher=teacher)

@@ -85,6 +85,12 @@ class PageRequests:
                 return Delivery.BESIDE
             return Delivery.SHOWN if request.number == known.begun else Delivery.RESTORED
 
+    def last(self, page: str | None) -> Any | None:
+        """What a page shows, by the last answer that was delivered; None if that is not known."""
+        with self._lock:
+            known = self._known(page)
+            return known.shown if known else None
+
     def failed(self, request: PageRequest, shown: Any) -> Any | None:
         """The state that the page of a failed request shows; None if a later request sets its
         controls.

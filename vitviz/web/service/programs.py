@@ -41,7 +41,7 @@ PARAMETERS = {
     f"data:image/png;base64,..., in a tool at most {limits.TOOL_BYTES // 10**6} MB of text, over "
     f"HTTP within the {limits.BODY_BYTES // 1000} kB of a request, so upload larger ones first; or "
     "the address or path of a file that was uploaded to this server at /gradio_api/upload, of at "
-    f"most {MAX_BYTES // 2**20} MB and {MAX_PIXELS // 10**6} megapixels; other addresses are not "
+    f"most {MAX_BYTES // 10**6} MB and {MAX_PIXELS // 10**6} megapixels; other addresses are not "
     "opened",
     "photos": "a list of pictures, each named as photo is in the other questions",
     "model": 'a key that models lists; "" is the default model',

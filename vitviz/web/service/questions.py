@@ -44,7 +44,7 @@ class Questions:
         # pass with interventions is made, or made again, by `Analyses.saved`, before the turn.
         self._asking = Turns(limits.COMPUTING, limits.COMPUTING_LINE)
         self._drawing = Turns(1, limits.LINE)
-        self._taking_home = Turns(limits.PAGES_MADE, limits.LINE)
+        self._taking_home = Turns(limits.PAGES_MADE, limits.OPERATING_LINE)
         self._tests = FairTests(engine)
         # By whether it is heavy work: that waits, with its turn, for others of its kind.
         self._operating = {

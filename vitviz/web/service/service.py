@@ -63,8 +63,9 @@ class Service:
         self, upload: Upload | None, key: ModelKey, shown: Shown, page: str | None = None
     ) -> Reply:
         """Analyze a picture; without one, the picture that is shown."""
-        if upload is None or upload.address == shown.preview:
-            upload = shown.photo
+        known = self._remembered(shown, page)
+        if upload is None or upload.address == known.preview:
+            upload = known.photo
         if upload is None:
             return Unchanged()
         return self._meet(upload, key, shown, page)
@@ -74,9 +75,16 @@ class Service:
 
         The controls of the page do not matter: the visitor means the picture that is shown.
         """
-        if shown.photo is None:
+        known = self._remembered(shown, page)
+        if known.photo is None:
             return Unchanged()
-        return self._meet(shown.photo, shown.model, shown, page, look=look)
+        return self._meet(known.photo, known.model, shown, page, look=look)
+
+    def _remembered(self, shown: Shown, page: str | None) -> Shown:
+        """What a page shows, also where Gradio has forgotten its session: it does so an hour after
+        the last answer of a page that was without a network, and of the oldest of many.
+        """
+        return shown if shown.photo is not None else self._requests.last(page) or shown
 
     @property
     def digits(self) -> Example | None:
@@ -118,10 +126,11 @@ class Service:
         `place`: also put the picture into the picture input, which does not show it yet. `look`
         None: the shown picture keeps its look; the levels of another are read as they are.
         """
+        known = self._remembered(shown, page)
         with self._requests.begin(page) as request:
-            upload = self._ours(upload, shown)
+            upload = self._ours(upload, known)
             if look is None:
-                look = shown.look if upload == shown.photo else AS_IT_IS
+                look = known.look if upload == known.photo else AS_IT_IS
             wanted = Shown(upload, key, None, look)
             made = self.analyses.make(wanted, first)
             if isinstance(made, Made):
@@ -129,7 +138,7 @@ class Service:
                     self._opening = made
                 # An example is put into the picture input only once: a second time would replace
                 # what a visitor has pasted meanwhile.
-                place = place or (bool(made.preview) and not self._holds(upload, shown))
+                place = place or (bool(made.preview) and not self._holds(upload, known))
                 return self._deliver(request, made, wanted._replace(preview=made.preview), place)
             now = self._requests.failed(request, shown)
             if now is None:

@@ -51,6 +51,8 @@ class Upload(NamedTuple):
         """A picture as a request names it; without a name it has that of its file.
 
         A name has no folders: in a request the alias of one has become its path on the host
-        (page/aliases.py), which would be shown where the name is cut, or lies in a file.
+        (page/aliases.py), which would be shown where the name is cut, or lies in a file. Half of a
+        surrogate pair, which JSON can hold, is no text.
         """
+        name = name.encode(errors="replace").decode()
         return cls(address, last_part(name) or last_part(address))
