@@ -130,6 +130,17 @@ test("the page itself refuses what cannot be done to a model that has learned in
   assert.equal(asked.length, 1);
 });
 
+test("what a browser says of its network is said in the language of the page", () => {
+  const lost = [
+    new TypeError("Failed to fetch"),
+    new TypeError("Load failed"),
+    Object.assign(new Error("status 503"), { status: 503 }),
+    Object.assign(new Error("no file at x.js"), { unanswered: true }),
+  ];
+  for (const error of lost) assert.equal(reasonOf(error, "en"), "the server does not answer");
+  assert.equal(reasonOf(new TypeError("x is not a function"), "en"), "x is not a function");
+});
+
 test("without a host the page names all classes, and refuses what cannot be done in a sentence of every language", async () => {
   const backend = backendOf({
     weights: { mnist: "there" },

@@ -100,6 +100,8 @@ test("what is selected in one is selected in the other, at its place", () => {
   assert.deepEqual([app.pointer.pointed, other.pointer.pointed], [null, null]);
   other.select({ layer: 4 });
   assert.equal(app.selection.layer, 2, "the first has no such layer");
+  other.select({ layer: 4, head: 0 });
+  assert.deepEqual([app.selection.layer, app.selection.head], [2, 1], "nor its heads");
   const back = secondApp(appOf(sourceOf(registers)), sourceOf(cls)).app;
   assert.equal(back.selection.layer, 2, "of more layers than there are the last one");
   app.pointer.pointPair({ query: 0, key: 16 });

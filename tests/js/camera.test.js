@@ -60,6 +60,16 @@ test("pressed again before it opens, it stays closed", async (context) => {
   assert.equal(opened.length, 0);
 });
 
+test("a second press of its button before it opens gives it up", async (context) => {
+  const { app, camera, opened } = cameraIn(context);
+  const opens = [camera.toggle(), camera.toggle()];
+  app.source = sourceOf("small");
+  await Promise.all(opens);
+  assert.equal(opened.length, 0);
+  await camera.toggle();
+  assert.equal(opened.length, 1);
+});
+
 test("the keyboard is back where the camera was opened", async (context) => {
   const { body, camera, opened } = cameraIn(context, sourceOf("small"));
   const button = el("button");

@@ -14,8 +14,9 @@ import { fixtureOf, hostOnly, storageOf, until } from "./fixture.js";
 
 const nothing = () => {};
 
-/** A page with a bench, in which analyses arrive. */
-function page() {
+/** A page with a bench, in which analyses arrive; `lost`: paths of files that cannot be fetched. */
+function page(lost = new Set()) {
+  Object.assign(globalThis, { window: new globalThis.EventTarget() });
   const buffers = Object.assign({}, ...["cls", "registers"].map((name) => inFolder(name).buffers));
   /** @type {any} */
   const app = {
@@ -43,7 +44,10 @@ function page() {
   const opening = createOpening(
     app,
     /** @type {any} */ (screen),
-    async ({ path }) => buffers[path],
+    async ({ path }) => {
+      if (lost.has(path)) throw new TypeError("Failed to fetch");
+      return buffers[path];
+    },
     null,
     null,
     { shown: nothing, gone: nothing, render: nothing },
@@ -59,6 +63,19 @@ function page() {
     },
   };
 }
+
+test("what a network that was away has lost comes when it is back", async () => {
+  const { manifest } = inFolder("cls");
+  const lost = new Set([manifest.files["layer-00"].path]); // the last that comes ahead
+  const { app, arrives } = page(lost);
+  await arrives("cls");
+  const { store } = app.source;
+  await until(() => store.get(1) && store.pending.size === 0);
+  assert.equal(store.get(0), undefined);
+  lost.clear();
+  globalThis.window.dispatchEvent(new globalThis.Event("online"));
+  await until(() => store.get(0));
+});
 
 /** A fixture whose files are told apart from those of others. */
 function inFolder(name) {

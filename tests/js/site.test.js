@@ -227,6 +227,22 @@ test("a photo goes to the model that has learned in this page while that is show
   assert.deepEqual(did[1].slice(0, 1).concat(did[1][2]), ["analyse", "dog.jpg"]);
 });
 
+test("a photo goes to the model that was chosen last, though it is not here yet", async () => {
+  const digits = { ...SITE.models.photos, title: "Digits", channels: 1, path: "digits.js" };
+  const files = { dog: "dog-digits.js", cat: "cat-digits.js" };
+  const models = { ...SITE.models, digits: { ...digits, examples: files } };
+  const { did, come, opening, menu, paste } = opened([], undefined, { ...SITE, models });
+  come.resolve();
+  await opening;
+  did.length = 0;
+  menu().value = "digits";
+  menu().listeners.change();
+  paste("mine.jpg");
+  await rest();
+  await rest();
+  assert.deepEqual(did, [["analyse", "dog-digits.js", "mine.jpg"]]);
+});
+
 test("what is chosen before the viewer has come is shown, the last one", async () => {
   const { did, come, opening, press, pressed } = opened();
   press("cat");

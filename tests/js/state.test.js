@@ -339,6 +339,13 @@ test("keys", () => {
   assert.deepEqual(ask(press("z", "KeyZ", { ctrlKey: true })), { command: "undo" });
   assert.deepEqual(ask(press("Z", "KeyZ", { metaKey: true, shiftKey: true })), { command: "redo" });
   assert.equal(ask(press("d", "KeyD", { ctrlKey: true })), null, "the browser's own shortcut");
+  assert.deepEqual(ask(press("z", "KeyY", { ctrlKey: true })), { command: "undo" }, "a German keyboard");
+  assert.deepEqual(ask(press("z", "KeyW", { ctrlKey: true })), { command: "undo" }, "a French one");
+  assert.deepEqual(ask(press("m", "Semicolon"), { ...start, head: 1 }), { select: { head: "mean" } });
+  assert.deepEqual(ask(press("ㅋ", "KeyZ", { ctrlKey: true })), { command: "undo" }, "with Korean input");
+  const behindAltGr = press("[", "Digit8", { ctrlKey: true, altKey: true });
+  assert.deepEqual(ask(behindAltGr), { select: { layer: 2 } });
+  assert.equal(ask(press("[", "BracketLeft", { metaKey: true })), null, "the browser's way back");
   assert.equal(ask(press("ArrowRight")), null, "arrows belong to the stage");
   assert.deepEqual(ask(press("ArrowRight"), start, true), { select: { token: 1, pinned: true } });
   assert.deepEqual(ask(press("Home"), { ...start, token: 4 }, true), { select: { token: 0, pinned: true } });

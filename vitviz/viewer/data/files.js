@@ -17,6 +17,16 @@ export const HERE = "here-";
 const KINDS = { "left out": "left_out", "no host": "no_host" };
 const GONE = [401, 403, 404, 410];
 
+/**
+ * Whether no server answered, which `fetch` says in the browser's English.
+ * @param {any} error
+ */
+export const isUnanswered = (error) =>
+  error?.unanswered === true ||
+  error?.kind === "network" ||
+  error?.status >= 500 ||
+  (error instanceof TypeError && /^(Failed to fetch|Load failed|NetworkError)/.test(error.message));
+
 /** Whether the host has deleted what was asked for. @param {any} error */
 export const isGone = (error) => error?.expired === true || GONE.includes(error?.status);
 
@@ -72,7 +82,8 @@ export function ofBase64(text) {
  */
 export async function fetchWithShare(address, onShare) {
   const answer = await fetch(address);
-  if (!answer.ok || !answer.body) throw new Error("status " + answer.status);
+  if (!answer.ok || !answer.body)
+    throw Object.assign(new Error("status " + answer.status), { status: answer.status });
   const size = Number(answer.headers.get("content-length"));
   const parts = [];
   let length = 0;

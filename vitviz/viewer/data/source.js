@@ -220,6 +220,8 @@ export class Source {
     this.store.failure = null;
     this.positions.error = null;
     this.picture.error = null;
+    this.lens.error = null;
+    this.pooled.error = null;
     this.features.retry();
   }
 

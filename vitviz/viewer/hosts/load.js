@@ -18,7 +18,8 @@ export function load(address) {
     // own.
     script.onload = () =>
       "viewer" in script ? leave(done, script.viewer) : leave(failed, new Error("no viewer in " + address));
-    script.onerror = () => leave(failed, new Error("no file at " + address));
+    script.onerror = () =>
+      leave(failed, Object.assign(new Error("no file at " + address), { unanswered: true }));
     document.head.append(script);
   });
 }

@@ -66,7 +66,8 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   const address = addressOf(site);
   const entry = address.view && !address.view() ? keptEntry() : null;
   if (entry) history.replaceState(entry.view, "", entry.place);
-  let [turn, shown, isEmpty] = [0, /** @type {Shown} */ (named()), true];
+  let [shown, isEmpty] = [/** @type {Shown} */ (named()), true];
+  const last = { turn: 0, asked: shown }; // the last choice, shown or on its way, and its number
   const bar = createBar(strip, site, {
     choose: (wanted) => choose(wanted),
     take,
@@ -79,7 +80,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   const coming = mount();
   await mounted();
   if (address.view?.()?.photo) await kept?.ready; // the page was reloaded
-  if (turn === 0) await choose(named(), more.selection);
+  if (last.turn === 0) await choose(named(), more.selection);
   if (isUnserved(site)) bar.say("served");
   else if (lacksTexts && !isEmpty) bar.say("lost"); // the first picture has taken the sentence away
 
@@ -134,7 +135,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
       draw:
         digits &&
         ((file, name, first) =>
-          choose({ ...shown, model: first ? digits : shown.model, photo: own(file, name) })),
+          choose({ ...last.asked, model: first ? digits : last.asked.model, photo: own(file, name) })),
       entitle: (title) => {
         document.title = title + " · vitviz";
       },
@@ -145,11 +146,11 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     });
   }
 
-  /** Shows a photo to the model that is shown, which can be one that has learned in this page. */
+  /** Shows a photo to the model that was chosen last, which can be one that has learned in this page. */
   async function take(file, name) {
     const photo = own(file, name);
-    const viewer = isEmpty ? null : await mounted();
-    if (!viewer?.learned()) return choose({ ...shown, photo });
+    const viewer = isEmpty || last.asked !== shown ? null : await mounted();
+    if (!viewer?.learned()) return choose({ ...last.asked, photo });
     try {
       const opened = await viewer.give(photo);
       bar.say(opened ? "" : "unopened");
@@ -168,24 +169,25 @@ export async function open({ element, strip, site, viewer: given, read = readBes
    * @param {boolean} [returns]  to what the address is about; any other choice comes in its place
    */
   async function choose(wanted, selection, returns = false) {
-    const mine = ++turn;
+    const mine = ++last.turn;
     if (!has(site, wanted.model, wanted.example))
       wanted = { ...wanted, example: Object.keys(site.models[wanted.model].examples)[0] };
+    last.asked = wanted;
     bar.mark(wanted);
     const viewer = await mounted();
     try {
       const manifest = await manifestOf(wanted);
       const { photo } = wanted;
-      if (mine !== turn) return false;
+      if (mine !== last.turn) return false;
       if (!returns) viewer.release();
       const opened = photo ? await viewer.analyse(manifest, photo) : true;
       if (!photo) viewer.update(manifest, selection);
-      if (mine !== turn) return false;
+      if (mine !== last.turn) return false;
       if (!opened) return await refuse(viewer, photo, "unopened");
       [shown, isEmpty] = [wanted, false];
       return true;
     } catch (error) {
-      if (mine !== turn) return false;
+      if (mine !== last.turn) return false;
       const unserved = isUnserved(site);
       const again = error.said || unserved ? null : () => choose(wanted, selection);
       const key = error.modelLost ? (unserved ? "served" : "model_lost") : "lost";
@@ -204,6 +206,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   async function refuse(viewer, photo, key, sentences, again) {
     viewer.over();
     if (photo && isEmpty && !(await choose(shown))) return false;
+    last.asked = shown;
     bar.mark(shown);
     bar.say(key, sentences, again);
     return false;

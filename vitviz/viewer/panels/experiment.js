@@ -10,6 +10,7 @@ import { createPhotoChoice } from "../parts/photochoice.js";
 import { allow, button, choice, slider, toggle } from "../parts/widgets.js";
 import { TOOLS, cellsOf, edgesOf } from "../state/bench.js";
 import { OPERATED, partsTouched, read, takesTokens } from "../state/experiment.js";
+import { letterOf } from "../state/keys.js";
 import { answerOf } from "../text/answer.js";
 import { codeOf } from "../text/python.js";
 import { whereComputed } from "../text/where.js";
@@ -86,8 +87,9 @@ function create(app) {
    */
   function onKey(event) {
     if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
-    const redo = event.code === "KeyY" || (event.code === "KeyZ" && event.shiftKey);
-    if (!redo && event.code !== "KeyZ") return;
+    const letter = letterOf(event);
+    const redo = letter === "y" || (letter === "z" && event.shiftKey);
+    if (!redo && letter !== "z") return;
     event.preventDefault();
     event.stopPropagation();
     if (redo) bench.redo();

@@ -3,7 +3,8 @@
  */
 
 import { percent } from "../maths/numbers.js";
-import { el, setText } from "../parts/dom.js";
+import { el, setText, show } from "../parts/dom.js";
+import { button } from "../parts/widgets.js";
 import { codeOf } from "../text/python.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -42,24 +43,27 @@ function create(app) {
   const { model } = app.source.manifest;
   app.backend.prepare(model, true);
   const note = el("p", { class: "vv-text", role: "status" });
-  const root = el("div", {}, note);
+  const again = button({ text: t("tryAgain"), onClick: tryAgain });
+  const root = el("div", {}, note, again);
   let view = null;
-  return {
-    root,
-    render() {
-      const runner = app.backend.model(model);
-      if (!view && runner?.state === "here") {
-        view = runner.tools.many(app, runner);
-        root.replaceChildren(view.root);
-      }
-      view?.render();
-      if (!view)
-        setText(
-          note,
-          runner?.state === "coming"
-            ? t("weightsComing", { share: percent(runner.share) })
-            : t("manyNotHere"),
-        );
-    },
-  };
+  return { root, render };
+
+  function tryAgain() {
+    app.backend.prepare(model, true);
+    render();
+  }
+
+  function render() {
+    const runner = app.backend.model(model);
+    if (!view && runner?.state === "here") {
+      view = runner.tools.many(app, runner);
+      root.replaceChildren(view.root);
+    }
+    view?.render();
+    if (view) return;
+    const isLost = runner?.state === "failed" && !runner.known?.facts.unknown.length;
+    show(again, isLost);
+    if (runner?.state === "coming") setText(note, t("weightsComing", { share: percent(runner.share) }));
+    else setText(note, t(isLost ? "manyLost" : "manyNotHere"));
+  }
 }

@@ -64,7 +64,10 @@ function create(app) {
     const values = maps.head(layer, token, direction, head);
     dares.render();
     show(list, values !== null);
-    if (!values) return;
+    if (!values) {
+      setText(found, ""); // it was about another layer or token
+      return;
+    }
     setText(found, attentionFinding(shown, values, token, t("whyFirst")));
     const best = strongest(values.subarray(grid.prefix), SQUARES);
     pixels.draw(picture.get()?.rgba);
@@ -171,16 +174,20 @@ function fileOfBright({ source: { explanations, grid, manifest } }) {
 }
 
 /**
- * Takes out the squares that count most, as soon as it is known which; whether that is known.
+ * Takes out the squares that count most, as soon as it is known which, unless something else was done by then;
+ * whether it is known.
  * @param {import("../main.js").App} app
  */
 async function eraseBright(app) {
-  const { bench, source } = app;
+  const { bench, source, selection } = app;
   const file = fileOfBright(app);
   if (file.error) file.retry();
   await file.fetch();
   const found = file.here;
-  if (!found || app.source !== source) return found !== null;
+  const isOvertaken = ["experiment", "panel", "beside"].some(
+    (name) => app.selection[name] !== selection[name],
+  );
+  if (!found || app.source !== source || isOvertaken) return found !== null;
   const patches = strongest(found.values.subarray(source.grid.prefix), ERASED).sort((a, b) => a - b);
   bench.use({ erasing: true, on: true, tool: "remove" });
   bench.change([{ kind: "remove", patches }]);

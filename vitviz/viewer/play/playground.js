@@ -6,6 +6,7 @@ import { el, keepFocus } from "../parts/dom.js";
 import { takesDrops } from "../parts/drops.js";
 import { watchSurroundings } from "../parts/surroundings.js";
 import { button, choice } from "../parts/widgets.js";
+import { letterOf } from "../state/keys.js";
 import { digitAt, readDigits } from "./digits.js";
 import { createLot } from "./lot.js";
 import { createOwn } from "./own.js";
@@ -388,7 +389,8 @@ function subjects(say, subject, turn) {
 
 /** @param {KeyboardEvent} event @param {import("./lot.js").Lot|null} lot */
 function onKey(event, lot) {
-  const does = lot && { Space: lot.play, KeyS: () => lot.runs.step() }[event.code];
+  const key = letterOf(event) || event.code;
+  const does = lot && { Space: lot.play, s: () => lot.runs.step() }[key];
   const isTaken =
     event.defaultPrevented ||
     /** @type {Element} */ (event.target).closest(

@@ -7,6 +7,7 @@ import { el, keepFocus, setText, show } from "../parts/dom.js";
 import { fileField } from "../parts/drops.js";
 import { allow, button, entitle } from "../parts/widgets.js";
 import { createPenField } from "../stage/penfield.js";
+import { letterOf } from "../state/keys.js";
 import { answerRows } from "./answerrows.js";
 import { pictureOf } from "./digits.js";
 import { createKinds } from "./kinds.js";
@@ -151,7 +152,7 @@ export function createSigning({ learn, request }) {
       return;
     }
     if (event.key === "Enter") add();
-    else if (event.code === "KeyZ" && (event.ctrlKey || event.metaKey)) {
+    else if (letterOf(event) === "z" && (event.ctrlKey || event.metaKey)) {
       field.undo();
       ask();
     } else return;

@@ -219,9 +219,7 @@ export function captionOf(app, { view, about }) {
 
 /** The interventions in this analysis and in the one beside it, in words. @returns {string[]} */
 function toldOf(app) {
-  const [own, other] = [app, app.facing?.()].map(
-    (side) => side && changesOf({ ...side, t: app.t, source: side.source }),
-  );
+  const [own, other] = [app, app.facing?.()].map((side) => side && changesOf(side));
   return [
     ...(own ? [app.t("changed", { changes: own })] : []),
     ...(other ? [app.t("captionBeside", { changes: other })] : []),

@@ -11,21 +11,30 @@ const LOOK_MS = 50;
  */
 export function createCamera(app, { running, take, filming = () => {} }, screen, prepare) {
   let living = /** @type {ReturnType<import("../localengine.js").LocalEngine["living"]>|null} */ (null);
-  let [source, wanted] = [app.source, 0];
+  let source = app.source;
   let opener = /** @type {HTMLElement|null} */ (null); // has the focus again when the camera closes
+  // wanted: times that it was opened or closed; opening: its code or its model is on the way
+  const way = { wanted: 0, opening: false };
   return {
-    /** Opens it, or closes it where it is open. */
+    /** Opens it, or closes it where it is open or on the way. */
     async toggle() {
-      const open = living !== null;
+      const open = living !== null || way.opening;
       close();
       if (open || !take) return;
-      const mine = wanted;
-      const isWanted = () => mine === wanted;
+      const mine = way.wanted;
+      const isWanted = () => mine === way.wanted;
       opener = /** @type {HTMLElement|null} */ (document.activeElement);
       if (app.source) prepare(app.source.manifest.model, true);
-      const tools = await /** @type {NonNullable<typeof running>} */ (running)();
-      // It may be pressed before the first analysis is here.
-      while (!app.source && isWanted()) await new Promise((done) => setTimeout(done, LOOK_MS));
+      way.opening = true;
+      /** @type {any} */
+      let tools;
+      try {
+        tools = await /** @type {NonNullable<typeof running>} */ (running)();
+        // It may be pressed before the first analysis is here.
+        while (!app.source && isWanted()) await new Promise((done) => setTimeout(done, LOOK_MS));
+      } finally {
+        if (isWanted()) way.opening = false;
+      }
       const runner = isWanted() && prepare(app.source.manifest.model, true);
       if (!runner) return;
       source = app.source;
@@ -44,7 +53,8 @@ export function createCamera(app, { running, take, filming = () => {} }, screen,
   };
 
   function close() {
-    wanted += 1;
+    way.wanted += 1;
+    way.opening = false;
     const held = living?.root.contains(document.activeElement);
     living?.end();
     living = null;

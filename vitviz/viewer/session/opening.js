@@ -25,12 +25,14 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
   let seen = null; // what was shown last
   let walk = null; // over a few tokens, at the start
   let asked = link; // until the first analysis is shown
+  window.addEventListener("online", fetchAgain);
   return {
     update,
     /** Whether the visitor has chosen where to look. */
     hasChosen: () => hasChosen(app.selection, seen.began, app.shape()),
     loading: () => coming !== null,
     destroy() {
+      window.removeEventListener("online", fetchAgain);
       stop();
       close();
     },
@@ -134,14 +136,24 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
     restore.shown(Boolean(asked || entry));
     asked = null;
     // Paint first; then the other layers, one after another.
-    setTimeout(() => {
-      if (source === app.source)
-        source.store.prefetch(app.selection.layer, () => {
-          if (source !== app.source) return;
-          source.positions.get(); // small beside a layer, and shown by its own panel at once then
-          on.render();
-        });
-    }, 0);
+    setTimeout(() => fetchAhead(source), 0);
+  }
+
+  function fetchAhead(source) {
+    if (source !== app.source) return;
+    source.store.prefetch(app.selection.layer, () => {
+      if (source !== app.source) return;
+      source.positions.get(); // small beside a layer, and shown by its own panel at once then
+      on.render();
+    });
+  }
+
+  /** The network is back: what it has lost of the shown analysis comes now. */
+  function fetchAgain() {
+    if (!app.source) return;
+    app.source.retry();
+    fetchAhead(app.source);
+    if (app.second?.error) app.second.retry();
   }
 
   /**

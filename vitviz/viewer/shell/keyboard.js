@@ -1,7 +1,7 @@
 /** The keyboard: what the viewer does when a key is pressed. Which key means what stands in state/keys.js. */
 
 import { neighbour } from "../maths/geometry.js";
-import { keyAction } from "../state/keys.js";
+import { keyAction, letterOf } from "../state/keys.js";
 import { TOOLS } from "../teaching/projecting.js";
 
 /** In these one writes: their keys are theirs. */
@@ -26,10 +26,10 @@ export function listenToKeys(app, screen, readAloud) {
   use();
   for (const type of ["pointerdown", "focusin"]) hear(root, type, use, true);
   hear(document, "keydown", (event) => {
-    if (isMine(event)) (event.code === "KeyX" ? hold : onKey)(event);
+    if (isMine(event)) (letterOf(event) === "x" ? hold : onKey)(event);
   });
-  hear(document, "keyup", ({ code }) => {
-    if (code === "KeyX") letGo();
+  hear(document, "keyup", (event) => {
+    if (letterOf(event) === "x") letGo();
   });
   hear(window, "blur", letGo); // the key comes up somewhere else
   return () => stop.abort();

@@ -6,6 +6,7 @@ import { headOf } from "../parts/dialog.js";
 import { el, show } from "../parts/dom.js";
 import { createPenField } from "./penfield.js";
 import { createPlacing } from "./placing.js";
+import { letterOf } from "../state/keys.js";
 import { isDrawn } from "../state/photos.js";
 import { reasonOf, refusal } from "../text/refusal.js";
 
@@ -38,7 +39,7 @@ export function createDrawing(app, send) {
   root.addEventListener("keydown", (event) => {
     event.stopPropagation();
     if (event.key === "Escape") close();
-    if (event.code === "KeyZ" && (event.ctrlKey || event.metaKey)) field.undo();
+    if (letterOf(event) === "z" && (event.ctrlKey || event.metaKey)) field.undo();
   });
   return {
     root,

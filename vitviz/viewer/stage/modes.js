@@ -119,9 +119,9 @@ export function createModes(app) {
       after.name === before.name &&
       isAnswer(other.source) &&
       changes.every((change) => removedIn([change], patches).size > 0);
-    const { model, photo, pass, upload } = manifest;
+    const { model, photo, pass, upload, template } = manifest;
     const best = app.teaching.records.best(
-      [model.name, upload ? pass.id : photo.name, grid.tokens, before.name].join("/"),
+      [model.name, upload || template ? pass.id : photo.name, grid.tokens, before.name].join("/"),
       holds ? patches - out : null,
     );
     const took = Math.max(waited, app.sketching.took());

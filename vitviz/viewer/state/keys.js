@@ -1,9 +1,18 @@
-/** The keyboard: which key does what. Letters are found by their place on it, so Korean input works. */
+/**
+ * The keyboard: which key does what. A letter counts as it is typed, on any keyboard; where another alphabet is typed,
+ * as Hangul, by its place.
+ */
 
 import { neighbour, startToken } from "../maths/geometry.js";
 
 /** The keys of the tools that projector mode has. */
-const PROJECTING = { KeyF: "freeze", KeyW: "pen", KeyV: "cover" };
+const PROJECTING = { f: "freeze", w: "pen", v: "cover" };
+
+/** The letter of a key press, "" if it has none. @param {{key: string, code: string}} event */
+export function letterOf({ key, code }) {
+  if (/^[!-~]$/.test(key)) return /[a-z]/i.test(key) ? key.toLowerCase() : "";
+  return code?.startsWith("Key") ? code.slice(3).toLowerCase() : ""; // what fills in a form sends none
+}
 
 /**
  * The action of a key press, null if it has none.
@@ -17,10 +26,15 @@ const PROJECTING = { KeyF: "freeze", KeyW: "pen", KeyV: "cover" };
  *   point: the token to point at; command: undo, redo, help, release, pin, freeze, pen or cover
  */
 export function keyAction(event, selection, shape, onStage, pointed = null) {
-  const { key, code } = event;
+  const { key } = event;
+  const letter = letterOf(event);
+  // Many keyboards have brackets behind AltGr, which is Ctrl and Alt, or behind Option.
+  const typed = !event.metaKey && (event.altKey || !event.ctrlKey);
+  if (typed && key === "[") return { select: { layer: Math.max(0, selection.layer - 1) } };
+  if (typed && key === "]") return { select: { layer: Math.min(shape.depth - 1, selection.layer + 1) } };
   if (event.ctrlKey || event.metaKey) {
-    if (code === "KeyZ" && !event.altKey) return { command: event.shiftKey ? "redo" : "undo" };
-    if (code === "KeyY" && !event.altKey) return { command: "redo" };
+    if (letter === "z" && !event.altKey) return { command: event.shiftKey ? "redo" : "undo" };
+    if (letter === "y" && !event.altKey) return { command: "redo" };
     return null;
   }
   if (event.altKey) return null;
@@ -28,20 +42,18 @@ export function keyAction(event, selection, shape, onStage, pointed = null) {
     const action = stageAction(event, selection, shape, pointed);
     if (action) return action;
   }
-  const { layer, head } = selection;
-  if (key === "[") return { select: { layer: Math.max(0, layer - 1) } };
-  if (key === "]") return { select: { layer: Math.min(shape.depth - 1, layer + 1) } };
+  const { head } = selection;
   if (key === "," || key === ".") {
     // The mean stands before head 0.
     const at = (head === "mean" ? -1 : head) + (key === "." ? 1 : -1);
     return { select: { head: at < 0 ? "mean" : Math.min(shape.heads - 1, at) } };
   }
-  if (Object.hasOwn(PROJECTING, code)) return { command: PROJECTING[code] };
+  if (Object.hasOwn(PROJECTING, letter)) return { command: PROJECTING[letter] };
   if (key === "?") return { command: "help" };
   if (key === "Escape" && selection.pinned) return { command: "release" };
-  if (code === "KeyM") return { select: { head: "mean" } };
-  if (code === "KeyD") return { select: { direction: selection.direction === "from" ? "to" : "from" } };
-  if (code === "KeyB" && shape.besides.length > 0)
+  if (letter === "m") return { select: { head: "mean" } };
+  if (letter === "d") return { select: { direction: selection.direction === "from" ? "to" : "from" } };
+  if (letter === "b" && shape.besides.length > 0)
     return { select: { beside: selection.beside ? "" : shape.besides[0] } };
   return null;
 }

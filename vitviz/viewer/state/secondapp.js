@@ -27,6 +27,14 @@ export function secondApp(app, source) {
     }
     return last.here;
   }
+  /**
+   * Whether the first model has these layers and this head, too: both share what is selected.
+   * @param {{layer?: number, first?: number, head?: number|"mean"}} wanted
+   */
+  const isInBoth = ({ layer = 0, first = 0, head = 0 }) => {
+    const { depth, heads } = app.shape();
+    return Math.max(layer, first) < depth && (head === "mean" || head < heads);
+  };
   const tokensOf = (wanted, carry) =>
     Object.fromEntries(
       Object.entries(wanted).map(([name, value]) => [
@@ -64,7 +72,7 @@ export function secondApp(app, source) {
     shape,
     facing: () => app,
     page: derived(app.page, { resize: null }), // what stands beside chooses its size
-    select: (wanted) => app.select(tokensOf(wanted, back)),
+    select: (wanted) => isInBoth(wanted) && app.select(tokensOf(wanted, back)),
   });
   return { app: second, show: (next) => (source = next) };
 }

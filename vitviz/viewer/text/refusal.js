@@ -1,5 +1,6 @@
 /** Refusals and failures of a host, with their reasons in the present language of the page. */
 
+import { isUnanswered } from "../data/files.js";
 import { languageOf } from "./language.js";
 import { STRINGS } from "./strings.js";
 import { translator } from "./words.js";
@@ -65,6 +66,10 @@ export function granted(reply) {
  * @returns {string}
  */
 export function reasonOf(error, language) {
-  if (!(error instanceof Refusal)) return error.message;
+  const { cause } = error;
+  if (!(error instanceof Refusal)) {
+    if (cause instanceof Refusal) return reasonOf(cause, language); // of a file that the host makes
+    return isUnanswered(error) ? translator(language)("noReply") : error.message;
+  }
   return error.key ? translator(language)(error.key) : error.reasons[languageOf(language)] || error.message;
 }

@@ -4,7 +4,7 @@ import { pixelCanvas } from "../../parts/canvas.js";
 import { el, freshId, setText, show } from "../../parts/dom.js";
 import { download } from "../../parts/download.js";
 import { createLineChart } from "../../parts/linechart.js";
-import { button } from "../../parts/widgets.js";
+import { allow, button } from "../../parts/widgets.js";
 import { toRgba } from "../../maths/colour.js";
 import { choosesOne } from "../../maths/outputs.js";
 import { resized } from "../../maths/resampling.js";
@@ -224,7 +224,9 @@ function createCurve(app, answer) {
 
   async function measure(of) {
     const isOld = () => of !== change;
-    ask.disabled = true;
+    if (ask.getAttribute("aria-busy") === "true") return;
+    ask.setAttribute("aria-busy", "true");
+    allow(ask, false);
     const rows = { patches: [], cls: [] };
     try {
       for (const part of PARTS)
@@ -237,7 +239,8 @@ function createCurve(app, answer) {
       if (!isOld()) setText(said, t("fairFailed", { reason: reasonOf(error, app.language) }));
       return;
     } finally {
-      ask.disabled = false;
+      ask.removeAttribute("aria-busy");
+      allow(ask, true);
     }
     if (isOld()) return;
     const lines = PARTS.map((part) => ({
