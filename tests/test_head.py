@@ -89,6 +89,18 @@ def test_without_a_pool_the_head_reads_what_the_model_pools() -> None:
     assert wide.card.labels == ("class 0", "class 1")
 
 
+def test_one_row_with_two_names_is_a_head_of_two_classes() -> None:
+    """As scikit-learn's LogisticRegression has it: its row is for the second class."""
+    loaded = tiny("cls")
+    weight, bias = torch.randn(1, loaded.card.config.embed_dim), torch.tensor([0.3])
+    names = np.array(["cat", "dog"])  # as `classes_` has them
+    found = vitviz.analyze(vitviz.with_head(loaded, weight, bias, names), photo())
+    one = vitviz.analyze(vitviz.with_head(loaded, weight, bias), photo())
+    answers = {answer.label: answer.probability for answer in found.predictions()}
+    assert answers["dog"] == pytest.approx(float(one.trace.logits.sigmoid()), abs=1e-6)
+    assert sum(answers.values()) == pytest.approx(1, abs=1e-6)
+
+
 def test_a_head_takes_the_place_of_another_and_of_what_was_measured_with_it() -> None:
     loaded = tiny("cls")
     details = {"accuracy": "90 %", "temperature": "2", "title": "Mine"}

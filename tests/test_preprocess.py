@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 from timm.data import create_transform
 
-from vitviz.errors import ImageError, WeightsError
+from vitviz.errors import ImageError, VitvizError, WeightsError
 from vitviz.model import preprocess as module
 from vitviz.model.photo import open_photo
 from vitviz.model.preprocess import Preprocess
@@ -216,3 +216,18 @@ def test_from_dict_needs_a_dictionary_with_a_size():
         Preprocess.from_dict({})
     with pytest.raises(WeightsError, match="must be a dictionary"):
         Preprocess.from_dict([])
+
+
+def test_other_defaults_of_torch_are_refused() -> None:
+    """In bfloat16 the mean was 0.484375, and attention was rounded, without a word."""
+    picture = torch.zeros(8, 8, 3, dtype=torch.uint8)
+    made = Preprocess(size=(8, 8))
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        with pytest.raises(VitvizError, match=r"torch\.bfloat16 on cpu"):
+            made.pixels(picture)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    with torch.device("meta"), pytest.raises(VitvizError, match="on meta"):
+        made.pixels(picture)
+    assert made.pixels(picture).shape == (1, 3, 8, 8)

@@ -90,3 +90,6 @@ def test_what_cannot_be_turned_back_is_refused() -> None:
     changed = analyze(loaded, photo(), interventions=[ChangePositions(by="shuffled")])
     with pytest.raises(SelectionError, match="positions were changed"):
         changed.turn(1, 2, 5, 3)
+    mixed = analysis.operate([{"kind": "scramble"}])
+    with pytest.raises(SelectionError, match="patches exchanged"):
+        mixed.turn(1, 2, 5, 3)

@@ -42,7 +42,8 @@ def fit(
 
     W is the weight that reads z = (x - mean) / std, with the mean and population standard deviation
     of each column (1 where that is below `LEAST_STD`); the bias is not penalised, and its sum is 0.
-    The result is folded: it reads x. `C` of scikit-learn's LogisticRegression is 1 / (penalty n).
+    The result is folded: it reads x. `C` of scikit-learn's LogisticRegression is 1 / (penalty n),
+    and 2 / (penalty n) with two classes, for which it has one weight that is the difference of two.
     The problem is convex; `start` only shortens the way.
     """
     x = x.double()

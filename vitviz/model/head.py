@@ -1,5 +1,6 @@
 """A linear head on a model without classes, such as DINO, MAE or CLIP's tower for pictures."""
 
+import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +16,7 @@ from ..languages import Message
 from ..whole import at_home
 from .config import ViTConfig
 from .json_values import short
-from .labels import Labels, names_of
+from .labels import IMAGENET, Labels, labels_in, names_of
 from .loaded import LoadedModel, as_precise, build, check_loaded, holds_numbers, with_outputs
 from .resize import MEASURED
 from .state_dicts import read_any
@@ -40,7 +41,8 @@ def with_head(
              `coef_` of scikit-learn's LogisticRegression
     bias     (C,); None: zeros
     labels   the names of the C classes, a file of them or "imagenet"; None: "class 0", "class 1",
-             ...
+             ... One row with two names is a head of two classes as scikit-learn has it:
+             its logit is that of the second class minus that of the first
     pool     the vector that the head reads, after the model's last norm: "token" (CLS), "avg" (the
              mean of the patches, without prefix tokens) or "token_avg" (CLS, then the mean, side by
              side, as DINOv2's linear heads); None: as the model itself pools, or "token_avg" where
@@ -57,6 +59,10 @@ def with_head(
     dim = loaded.card.config.embed_dim
     if pool is None and weight.shape[1:] == (2 * dim,):
         pool = "token_avg"
+    labels = _listed(labels)
+    if weight.shape[:1] == (1,) and isinstance(labels, list | tuple | Mapping) and len(labels) == 2:
+        weight = torch.cat([-weight, weight]) / 2
+        bias = torch.cat([-bias, bias]) / 2 if bias is not None and bias.shape == (1,) else bias
     plain = without_head(loaded, pool)
     config = plain.card.config
     if not config.global_pool:
@@ -86,6 +92,13 @@ def with_head(
     state = plain.vit.state_dict() | head
     made = build(state, with_outputs(card, outputs), loaded.preprocess)
     return replace(as_precise(made, loaded), resampling=loaded.resampling)
+
+
+def _listed(labels: Labels) -> Labels:
+    """The names in a file or an array as a list; others as they are."""
+    if isinstance(labels, str | os.PathLike) and labels != IMAGENET:
+        return labels_in(labels)
+    return labels.tolist() if isinstance(labels, np.ndarray) else labels
 
 
 def without_head(loaded: LoadedModel, pool: str | None = None) -> LoadedModel:

@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from ..errors import ImageError, WeightsError
+from ..errors import ImageError, VitvizError, WeightsError
 from .config import MOST
 from .json_values import is_number, is_whole, short
 from .photo import Photo
@@ -142,8 +142,10 @@ class Preprocess:
     def pixels(self, picture: Tensor) -> Tensor:
         """The model's input: (picture / 255 - mean) / std. uint8 (h, w, C) -> (1, C, h, w)
 
-        The picture may lack the last rows and columns, which fill no patch.
+        The picture may lack the last rows and columns, which fill no patch. Raises `ImageError` for
+        another one, and `VitvizError` where torch's defaults are not float32 on the CPU.
         """
+        _check_defaults()
         most = (*self.size, self.channels)
         fits = picture.ndim == 3 and picture.shape[2] == self.channels
         fits = fits and all(
@@ -243,3 +245,15 @@ def _numbers(name: str, values: object, kind: type) -> tuple:
     if not isinstance(values, tuple | list) or not all(map(accepted, values)):
         raise WeightsError(f"{name} must be a list of {kind.__name__} numbers, got {short(values)}")
     return tuple(kind(value) for value in values)
+
+
+def _check_defaults() -> None:
+    """Refuse other defaults of torch: what is made on the way (means, angles, maps) would be
+    rounded without a word, or lie on another device than the pixels.
+    """
+    kind, device = torch.get_default_dtype(), torch.get_default_device()
+    if kind != torch.float32 or device.type != "cpu":
+        raise VitvizError(
+            f"torch's defaults are {kind} on {device}; vitviz needs float32 on the CPU, wherever a "
+            "model runs: torch.set_default_dtype(torch.float32), torch.set_default_device(None)"
+        )

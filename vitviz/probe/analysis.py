@@ -628,8 +628,10 @@ class Analysis:
         `VitvizError` for an analysis read from a file without its model: pass it.
         """
         loaded = self._model(loaded, "turn")
-        if any(change.kind == "positions" for change in self.interventions):
-            raise SelectionError("positions were changed in this pass: it turned otherwise")
+        if any(change.kind in ("positions", "scramble") for change in self.interventions):
+            raise SelectionError(
+                "positions were changed or patches exchanged in this pass: it turned otherwise"
+            )
         return turn_of(loaded.vit, self.trace, layer, head, query, key)
 
     @property

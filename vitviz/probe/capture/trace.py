@@ -112,7 +112,7 @@ class Trace:
     def attention_to(self, layer: int, token: int) -> Tensor:
         """The attention to `token`: its column in every head. (H, N); columns do not sum to 1"""
         layer, token = self.check_layer(layer), self.check_token(token)
-        return self.attention(layer)[..., token]
+        return self.attention(layer)[..., token].clone()  # alone, without the maps around it
 
     def scores(self, layer: int, heads: slice, rows: slice = slice(None)) -> Tensor:
         """The scores of some heads and queries, -inf where an edge is cut. (heads, rows, N)"""

@@ -1,7 +1,5 @@
 """Explainers that change the picture and ask the model again: occlusion, integrated gradients."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from einops import reduce
@@ -92,7 +90,11 @@ def integrated_gradients(
 
 @torch.inference_mode()
 def gap(
-    case: Case, values: Tensor, *, baseline: str | Tensor | np.ndarray = "mean", **_steps: Any
+    case: Case,
+    values: Tensor,
+    *,
+    baseline: str | Tensor | np.ndarray = "mean",
+    steps: int | str = "auto",
 ) -> float:
     """How far the sum of a map of integrated gradients is from what it should be, as a share of it.
 
