@@ -15,11 +15,12 @@ import yaml
 
 import vitviz
 import vitviz.model.menu
-from tests.running import ROOT
+from tests.running import BROWSERS, ROOT
 from tests.test_house import GROUPS
 from vitviz import cli, draw
 from vitviz.languages import SUBJECTS, dictionary
 from vitviz.probe.intervene.intervention import KINDS
+from vitviz.probe.measure.predictions import class_named
 from vitviz.train import command
 from vitviz.train.dataset import read
 from vitviz.train.recipes import RECIPES
@@ -227,14 +228,24 @@ def test_files_that_are_named_are_there(name: str) -> None:
 # --- what runs ------------------------------------------------------------------------------------
 
 
+# Those that --help shows.
+EXAMPLES = [
+    line.strip()
+    for text in (cli.LOOK_EPILOG, cli.SURVEY_EPILOG, cli.TEACH_EPILOG)
+    for line in text.splitlines()
+    if line.startswith("  vitviz ")
+]
+
+
 def commands() -> list[list[str]]:
-    """The words of every command in the pages; what follows a # is for the reader."""
+    """The words of every command in the pages and in --help; what follows a # is for the reader."""
     found = []
     for text in PAGES.values():
         rest = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
         shells = [*blocks("bash", text), *re.findall(r"(?<=\n\n)(?: {4}.*\n)+", rest)]
         lines = "".join(shells).replace("\\\n", " ").splitlines()
         lines += re.findall(r"`((?:vitviz|python) [^`\n]+)`", rest)
+        lines += EXAMPLES if text is README else []
         parts = [part for line in lines if "curl" not in line for part in line.split(" && ")]
         found += [shlex.split(part, comments=True) for part in parts]
     return [words for words in found if words]
@@ -243,7 +254,7 @@ def commands() -> list[list[str]]:
 def test_every_command_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its options and values are those of its word; nothing is started."""
     monkeypatch.chdir(ROOT)
-    seen = set()
+    seen, shipped = set(), vitviz.load("photos")
     for words in commands():
         match words:
             case ["vitviz", "WORD", *_] | ["python", "-m", "vitviz"] | ["python", "-c", *_]:
@@ -266,7 +277,9 @@ def test_every_command_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
         assert [one for one in rest if one.startswith("tests/") and not Path(one).exists()] == []
         rest = [one for one in rest if one not in ("--help", "...")]
         if word == "look" and rest:
-            cli.look_options().parse_args(rest)
+            wanted = cli.look_options().parse_args(rest)
+            if wanted.model == "photos":
+                class_named(shipped.card, wanted.target, "target")
         elif word == "survey" and rest:
             cli.survey_options().parse_args(rest)
         elif word == "serve":
@@ -286,6 +299,7 @@ def test_one_command_starts_the_page_and_one_passes_the_tests() -> None:
     assert f"- run: {tests}\n" in (ROOT / ".github/workflows/tests.yml").read_text("utf-8")
     script = (ROOT / tests.removeprefix("bash ")).read_text("utf-8")
     assert f"from a bare machine: {tests}\n" in script
+    assert f"{' '.join(BROWSERS)}; do" in script
     assert 'Path("requirements.txt")' in script
     assert re.search(r"^venv=\$\{VENV:-(.*)\}$", script, re.MULTILINE)[1] == ".venv-test"
     assert "`.venv-test`" in README[: README.index(f"\n{tests}\n")]

@@ -62,7 +62,7 @@ examples:
   vitviz look cat dog --only attention rollout
   vitviz look cat.jpg --untrained
   vitviz look cat.jpg --layer 5 --head 2 --token 7,7 --format svg --out slides
-  vitviz look cat.jpg --explain generic occlusion --target "tabby cat"
+  vitviz look cat.jpg --explain generic occlusion --target tabby
   vitviz look cat.jpg --explain generic --like dog.jpg
   vitviz look cat.jpg --remove 64,65,76,77 --head-off 5,2
 """
