@@ -179,6 +179,17 @@ def test_a_head_from_a_file_is_the_same_on_the_command_line(kind, tmp_path, caps
     assert not torch.equal(twin.vit.head.weight, weight)
 
 
+@pytest.mark.parametrize("data", [b"", b"PK", b"\x93NUMPY"], ids=["empty", "zip", "npy"])
+def test_a_damaged_file_of_arrays_is_refused_in_a_sentence(tmp_path, data) -> None:
+    path = tmp_path / "head.npz"
+    path.write_bytes(data)
+    if data == b"\x93NUMPY":
+        with path.open("wb") as file:
+            np.save(file, np.eye(2))
+    with pytest.raises(WeightsError, match=r"head\.npz (cannot be read|is damaged)"):
+        vitviz.load(save_tiny(tmp_path, "registers"), head_file=path, device="cpu")
+
+
 def test_a_file_that_holds_no_head_is_refused(tmp_path) -> None:
     model = save_tiny(tmp_path, "registers")
     other = tmp_path / "other.pth"

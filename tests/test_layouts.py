@@ -8,6 +8,7 @@ import re
 import shutil
 import warnings
 from argparse import Namespace
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -418,6 +419,7 @@ BESIDE = {
     "epoch": np.int64(3),
     "confusion": np.eye(2),
     "args": Namespace(out=Path("runs"), lr=np.float32(0.1)),
+    "history": defaultdict(list, {"loss": [1.0]}),
 }
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 34\n"
 LAYOUTS: dict[str, Callable[[Path], Row]] = {
@@ -540,3 +542,36 @@ def test_the_table_in_the_readme_has_these_rows(tmp_path: Path) -> None:
         folder.mkdir()
         loads = not isinstance(LAYOUTS[name](folder)[2], str)
         assert row.startswith("loads") == loads, name
+
+
+def test_a_layer_before_the_head_is_refused(tmp_path: Path) -> None:
+    """The timm of today drops it without a word, and the head would read something else."""
+    state = theirs().state_dict()
+    state |= {"pre_logits.fc.weight": torch.eye(64), "pre_logits.fc.bias": torch.zeros(64)}
+    path = saved(tmp_path / "x.pth", state)
+    with pytest.raises(WeightsError, match="a layer before its head"):
+        load(path, arch=ARCH, device="cpu")
+    features = load(path, arch=ARCH, without="pre_logits,head,", device="cpu")
+    assert features.card.config.num_classes == 0
+
+
+def test_what_a_config_json_says_of_the_pooling_holds(tmp_path: Path) -> None:
+    """A norm behind the pool is no proof of the mean of the patches."""
+    args = {"global_pool": "token", "fc_norm": True}
+    model = theirs(**args)
+    (tmp_path / "config.json").write_text(json.dumps({"architecture": ARCH, "model_args": args}))
+    path = saved(tmp_path / "best.pth", model.state_dict())
+    answers_alike(load(path.parent, device="cpu"), model)
+    args = {"global_pool": "max"}
+    (tmp_path / "config.json").write_text(json.dumps({"architecture": ARCH, "model_args": args}))
+    with pytest.raises(WeightsError, match='pooling is "max"'):
+        load(path.parent, device="cpu")
+
+
+@pytest.mark.parametrize("depth", [10**6, 60_000])
+def test_sizes_in_a_config_json_are_compared_before_anything_is_built(depth, tmp_path) -> None:
+    config = {"architecture": ARCH, "model_args": {"depth": depth}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    saved(tmp_path / "best.pth", theirs().state_dict())
+    with pytest.raises(WeightsError, match=f"{depth}"):
+        load(tmp_path, device="cpu")

@@ -105,6 +105,14 @@ def test_the_gradient_is_zero_for_many_classes_and_few_rows() -> None:
     assert torch.equal(logits(head, x).argmax(1), y)
 
 
+def test_a_class_of_which_no_picture_was_left_out_has_none_to_look_at() -> None:
+    """Its picture was that of another class; the two that are confused were told as one."""
+    answers = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.1, 0.2, 0.7]]).double()
+    assert linear.worst_pair(answers, torch.tensor([1, 1, 2])) == ((0, 0),)
+    assert linear.worst_pair(answers, torch.tensor([1, 0, 2])) == ((1, 1), (0, 0))
+    assert linear.worst_pair(answers, torch.tensor([0, 1, 2])) == ()
+
+
 def test_groups_are_dealt_to_folds_in_turn() -> None:
     assert folds_of([0] * 12 + [1] * 2, range(14)) == [*range(10), 0, 1, 0, 1]
     assert folds_of([0, 1, 0, 1, 0, 1], [5, 9, 5, 9, 4, 8]) == [0, 0, 0, 0, 1, 1]

@@ -57,17 +57,18 @@ def test_what_a_state_dict_does_not_say_is_assumed_aloud(tmp_path: Path, caplog)
     torch.save(theirs().state_dict(), tmp_path / "x.pth")
     with caplog.at_level(logging.WARNING, "vitviz.load"):
         loaded = load(tmp_path / "x.pth", arch=ARCH, device="cpu")
-    heads, activation, pixels = loaded.card.assumed
+    heads, activation, pool, pixels = loaded.card.assumed
     assert heads == "2 heads, as in test_vit; the file does not say"
     assert activation.startswith("the activation gelu and an epsilon of 1e-06")
+    assert pool == "an answer read from CLS, as in test_vit; the file does not say"
     assert pixels.startswith("pictures with a mean of 0.5, 0.5, 0.5")
     assert [record.getMessage() for record in caplog.records] == [
-        f"x: assumed: {heads}; {activation}; {pixels}"
+        f"x: assumed: {heads}; {activation}; {pool}; {pixels}"
     ]
     assert heads in str(loaded)
     assert say(heads, "ko") == "test_vit처럼 헤드 2개 (파일에는 적혀 있지 않음)"
     own = load(tmp_path / "x.pth", arch=ARCH, device="cpu", preprocess=loaded.preprocess)
-    assert own.card.assumed == (heads, activation)  # the pixels were given
+    assert own.card.assumed == (heads, activation, pool)  # the pixels were given
 
 
 def test_what_is_assumed_of_a_file_stands_in_the_log_once(tmp_path: Path, caplog) -> None:

@@ -197,14 +197,15 @@ def _confused(told: dict[str, Any], classes: Sequence[str]) -> list[str]:
     """The most confused classes, their two pictures, and other wrong answers."""
     if not told["pair"]:
         return []
-    i, j = (each["label"] for each in told["pair"])
+    i, j = sorted(told["pair"][0][each] for each in ("label", "answer"))
     table = told["confusions"]
     count = table[i][j] + table[j][i]
     lines = [f"most confused: {classes[i]} and {classes[j]}, {count:,} times; their pictures:"]
+    shown = len(told["pair"])  # a class of one picture has none that was left out
     listed = [*told["pair"], *told["confused"][:MOST_NAMED]]
     said = [
         f"  {each['picture']}: {classes[each['answer']]} {each['probability']:.1%}, "
         f"is {classes[each['label']]}"
         for each in listed
     ]
-    return [*lines, *said[:2], "wrong answers, the most probable first:", *said[2:]]
+    return [*lines, *said[:shown], "wrong answers, the most probable first:", *said[shown:]]

@@ -185,21 +185,24 @@ def threshold_of(probabilities: Tensor) -> float | None:
     return float(most[int(round((1 - KEPT) * len(most), 9))])
 
 
-def worst_pair(probabilities: Tensor, y: Tensor) -> tuple[int, int] | None:
+def worst_pair(probabilities: Tensor, y: Tensor) -> tuple[tuple[int, int], ...]:
     """The pictures to look at of the two classes i < j that are confused most: that of i with the
-    highest probability of j, and that of j with the highest of i. (n, C), (n,) -> their places
+    highest probability of j, and that of j with the highest of i. (n, C), (n,) -> the place of
+    each, and the other class
 
-    Of equal counts the first pair is taken; None if no picture has a wrong answer.
+    Of equal counts the first pair is taken; empty if no picture has a wrong answer. A class of
+    which no picture was left out has none here.
     """
     confusions = confusions_of(probabilities, y)
     both = (confusions + confusions.T).triu(diagonal=1)
     if not both.any():
-        return None
+        return ()
     i, j = divmod(int(both.flatten().argmax()), len(both))
-    first, second = (
-        probabilities[:, other].where(y == own, -1).argmax() for own, other in ((i, j), (j, i))
+    return tuple(
+        (int(probabilities[:, other].where(y == own, -1).argmax()), other)
+        for own, other in ((i, j), (j, i))
+        if (y == own).any()
     )
-    return int(first), int(second)
 
 
 def confusions_of(probabilities: Tensor, y: Tensor) -> Tensor:

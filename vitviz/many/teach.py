@@ -358,7 +358,6 @@ def _facts(
     answers, y = answers[counted], rows.y[counted]
     names = [name for name, each in zip(rows.names, counted.tolist(), strict=True) if each]
     shares, said = answers.max(dim=1) if len(answers) else (torch.empty(0), y)
-    pair = worst_pair(answers, y) or ()
     wrong = sorted((said != y).nonzero()[:, 0].tolist(), key=lambda at: -float(shares[at]))
     taught = Taught(
         base=base,
@@ -370,8 +369,8 @@ def _facts(
             for at in wrong[:MOST_CONFUSED]
         ),
         pair=tuple(
-            Confused(names[at], int(y[at]), int(y[other]), float(answers[at, y[other]]))
-            for at, other in zip(pair, reversed(pair), strict=True)
+            Confused(names[at], int(y[at]), other, float(answers[at, other]))
+            for at, other in worst_pair(answers, y)
         ),
         none=labels.index(NONE) if NONE in labels else None,
     )

@@ -2,6 +2,7 @@
 
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -225,8 +226,10 @@ def _arrays(file: Path) -> dict[str, Any]:
     try:
         with np.load(file, allow_pickle=False) as held:
             return {name: held[name] for name in held.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, TypeError, MemoryError) as error:
         raise WeightsError(f"{file.name} cannot be read: {short(str(error))}") from error
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise WeightsError(f"{file.name} is damaged or cut off: {short(str(error))}") from error
 
 
 def with_head_of(

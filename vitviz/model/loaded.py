@@ -539,7 +539,9 @@ def check_size(card: ModelCard, preprocess: Preprocess) -> None:
 
 def holds_numbers(tensor: Tensor) -> bool:
     """Whether all numbers of a tensor are stored, and finite."""
-    dense = tensor.layout == torch.strided and not tensor.is_meta and not tensor.is_complex()
+    dense = tensor.layout == torch.strided and not (
+        tensor.is_meta or tensor.is_complex() or tensor.is_quantized or tensor.is_nested
+    )
     if not dense or tensor.numel() * tensor.itemsize > tensor.untyped_storage().nbytes():
         return False
     return bool(torch.isfinite(tensor.float()).all())

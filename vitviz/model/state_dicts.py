@@ -1,6 +1,8 @@
 """Read a state dict from any file, without running code, and unwrap it."""
 
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,7 +49,9 @@ HARMLESS = re.compile(
     r"|builtins\.(list|tuple|dict|set|frozenset|int|float|complex|str|bool|bytes|bytearray|slice"
     r"|range|object)$"
 )
+MAPS = re.compile(r"(defaultdict|CfgNode|Dict)$")
 MOST_STAND_INS = 50
+_STANDING_IN = threading.Lock()
 MODULES = re.compile(r"torch\.nn\.modules\.|timm\.|torchvision\.|transformers\.models\.|peft\.")
 
 
@@ -102,6 +106,13 @@ class _Inert(dict):
         return id(self)
 
 
+class _InertMap:
+    """The same for a kind of dictionary: torch fills those of Python's own kinds alone."""
+
+    def __new__(cls, *_args: Any) -> Any:
+        return OrderedDict()
+
+
 def _unpickled(path: Path) -> Any:
     """Read a file of torch.save. Objects that scripts keep beside the weights (`HARMLESS`) become
     `_Inert`: their own code is never called, nor even imported.
@@ -109,16 +120,17 @@ def _unpickled(path: Path) -> Any:
     stand_ins: list[Any] = []
     while True:
         try:
-            with torch.serialization.safe_globals(stand_ins):
+            # torch's list is one for all threads: another one that ends would take them away.
+            with _STANDING_IN, torch.serialization.safe_globals(stand_ins):
                 return torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:  # reading a damaged pickle can fail in any way
             needed = re.search(r"GLOBAL ([\w.]+)", str(error))
             name = needed[1].rstrip(".") if needed else ""
             name = name if "." in name or not name else f"builtins.{name}"  # torch leaves it out
-            known = (_Inert, name) in stand_ins or len(stand_ins) > MOST_STAND_INS
+            known = name in [each for _, each in stand_ins] or len(stand_ins) > MOST_STAND_INS
             if known or not HARMLESS.match(name):
                 raise WeightsError(_why_not_opened(path, name, error)) from error
-            stand_ins.append((_Inert, name))
+            stand_ins.append((_InertMap if MAPS.search(name) else _Inert, name))
 
 
 def _why_not_opened(path: Path, needed: str, error: Exception) -> str:

@@ -38,7 +38,8 @@ class Taught:
     confused    those with a wrong answer, the most probable first, at most `MOST_CONFUSED`
     none        the class of pictures that show none of the things, counted from 0; None without one
     pair        of the two classes i < j that are confused most, the left-out picture of i with the
-                highest probability of j, and that of j with the highest of i; () if none is wrong
+                highest probability of j, and that of j with the highest of i, of a class that has
+                left-out pictures; () if none is wrong
     """
 
     base: str

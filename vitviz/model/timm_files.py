@@ -20,6 +20,8 @@ from .key import size_text
 from .loaded import LoadedModel, Resampling, holds_numbers, misfits
 from .timm_models import from_timm, why_not
 
+MOST_BLOCKS = 1000  # that a config.json may tell of before the weights are counted
+
 SIZES = {  # of timm's plain ViTs, by width and depth
     (192, 12): "tiny",
     (384, 12): "small",
@@ -113,7 +115,7 @@ def load_state(
     loaded = from_timm(model, name, source)
     described = isinstance(arch, Mapping) and "pretrained_cfg" in arch
     assumed = (
-        *(() if described else _assumed(loaded, named)),
+        *(() if described else _assumed(loaded, named, fitted.arguments)),
         *fitted.assumed,
         *loaded.card.assumed,
     )
@@ -166,6 +168,7 @@ class _Fitted:
         self.arch, self.arguments = _arguments(arch)
         self.assumed: list[str] = []
         self.options: dict[str, Any] = {}
+        self._check_sizes(state)
         plain = self.create("meta")
         self._read_sizes(state, plain, image_size)
         self._read_depth(state, plain)
@@ -178,6 +181,17 @@ class _Fitted:
             self.state, self.left_out = _converted(self.state, sized)
             self._read_parts(plain)
             self.wrong = misfits(self.create("meta").state_dict(), self.state)
+
+    def _check_sizes(self, state: Mapping[str, Tensor]) -> None:
+        """Raise `WeightsError` for arguments of a config.json that timm would spend all memory on
+        before a weight is compared.
+        """
+        for name, value in self.arguments.items():
+            if isinstance(value, int) and value > MOST:
+                raise WeightsError(f"{name} is {value}, and at most {MOST} are read")
+        told, depth = self.arguments.get("depth"), _depth(state)
+        if isinstance(told, int) and told > MOST_BLOCKS and told != depth:
+            raise WeightsError(f"its config.json tells of {told} blocks, and it has {depth}")
 
     def create(self, device: str = "cpu") -> Any:
         """timm's model with the options, and random weights; none on the device "meta"."""
@@ -248,7 +262,7 @@ class _Fitted:
         options["num_classes"] = 0 if head is None or not head.ndim else len(head)
         if options["num_classes"] > MOST:
             raise WeightsError(f"it has more than {MOST} classes")
-        if "fc_norm.weight" in state:
+        if "fc_norm.weight" in state and "global_pool" not in self.arguments:
             options["global_pool"] = "avg"
         without_cls = "blocks.0.norm1.weight" in state and "cls_token" not in state
         if without_cls and plain.cls_token is not None and plain.global_pool == "token":
@@ -350,6 +364,12 @@ def _converted(state: Mapping[str, Tensor], model: Any) -> tuple[dict[str, Tenso
         if name not in found and value.untyped_storage().data_ptr() not in used
     ]
     for name in left:
+        if name.startswith("pre_logits.") and "head.weight" in state:
+            raise WeightsError(
+                "it has a layer before its head (pre_logits), which the timm of today lacks: its "
+                'answers would be others; without=["pre_logits", "head"] leaves both out '
+                "(--without pre_logits,head on the command line)"
+            )
         if name.endswith("qkv.bias") and bool(state[name].nan_to_num(0).any()):
             raise WeightsError(
                 f"{name} is not 0, and this architecture has no bias there; its sister in timm "
@@ -396,9 +416,15 @@ def grouped(names: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def _assumed(loaded: LoadedModel, arch: str) -> list[str]:
-    """Sentences about what is taken from the architecture, because a state dict does not say it."""
+def _assumed(loaded: LoadedModel, arch: str, told: Mapping[str, Any]) -> list[str]:
+    """Sentences about what is taken from the architecture, because a state dict does not say it,
+    nor the arguments that a config.json tells. Where a norm stands after the pool, or CLS is
+    missing or has a twin, the weights say how they pool.
+    """
     config, made = loaded.card.config, loaded.preprocess
+    either = config.num_classes and config.class_token and not config.dist_token
+    either = either and config.final_norm != "after_pool" and "global_pool" not in told
+    pool = f"models.assumed_pool_{config.global_pool}"
     return [
         Message("models.assumed_heads", heads=config.num_heads, arch=arch),
         Message(
@@ -407,6 +433,7 @@ def _assumed(loaded: LoadedModel, arch: str) -> list[str]:
             eps=f"{config.norm_eps:g}",
             arch=arch,
         ),
+        *([Message(pool, arch=arch)] if either and config.global_pool in ("token", "avg") else []),
         Message("models.assumed_pixels", mean=made.mean, std=made.std, arch=arch),
     ]
 
@@ -422,6 +449,7 @@ def guess_arch(state: Mapping[str, Tensor]) -> str | None:
     """A name of timm that these weights fit, for a hint; None if none of the usual ones does."""
     import timm
 
+    state = {name: value for name, value in state.items() if not name.startswith("pre_logits.")}
     filters = next((state[name] for name in state if FILTERS.fullmatch(name)), None)
     if filters is None or filters.ndim != 4:
         return None

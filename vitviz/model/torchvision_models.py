@@ -79,14 +79,21 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
     entry, is_its_own = _entry(config, path)
     # Any other 1,000 classes need not be ImageNet's.
     labels = imagenet_labels(num_classes) if is_its_own else None
+    made = _preprocess(config, entry)
+    theirs = "torchvision"
+    assumed = (
+        Message("models.assumed_heads", heads=heads, arch=theirs),
+        Message("models.assumed_pixels", mean=made.mean, std=made.std, arch=theirs),
+    )
     card = ModelCard(
         name=name,
         source=Message("models.of_torchvision", file=path.name),
         config=config,
         labels=labels,
         head=head_of(labels, config),
+        assumed=() if is_its_own else assumed,
     )
-    return build(renamed, card, _preprocess(config, entry))
+    return build(renamed, card, made)
 
 
 def _renamed(state: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -113,7 +113,7 @@ def _config(state: Mapping[str, Tensor], image_size: int | tuple[int, int] | Non
             f"of {HEAD_DIM} channels that share those of a token"
         )
     chans = next((c for c in (3, 1) if math.isqrt(length // c) ** 2 * c == length), 0)
-    if not chans:
+    if not chans or not length:
         raise WeightsError(
             f"its patches hold {length} numbers, which are no square of pixels in colour (3 "
             "numbers each) or grey (1)"

@@ -143,7 +143,7 @@ def load(
         image_size=image_size,
         positions_like=positions_like,
         outputs=None if of_head else outputs,
-        without=tuple(without.split(",") if isinstance(without, str) else without or ()),
+        without=_parts(without),
     )
     loaded = _opened(source, options)
     if positions_like is not None and positions_like != loaded.resampling.like:
@@ -165,6 +165,12 @@ def load(
         reason = str(error).splitlines()[0]
         raise WeightsError(f"the device {str(device)!r} cannot be used: {reason}") from error
     return loaded
+
+
+def _parts(without: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The beginnings of names that are left out. An empty one would be that of every name."""
+    parts = without.split(",") if isinstance(without, str) else without or ()
+    return tuple(part for part in parts if part)
 
 
 def _say_assumed(source: str, card: ModelCard) -> None:
@@ -377,4 +383,8 @@ def _of_hub(name: str, options: LoadOptions) -> LoadedModel:
             raise
         except Exception as error:  # the hub's client and the network raise many types
             raise WeightsError(why_not(name, options.pretrained, error)) from error
+    if options.key or options.without:
+        raise WeightsError(
+            f"key and without are of a file that holds weights alone, and {short(name)} is none"
+        )
     return _meaning(load_timm(f"{HUB_IDS[0]}{model_id}", options.pretrained), config, options)
