@@ -25,3 +25,24 @@ test("models of two data sets that are opened in the viewer do not share a name"
   }
   assert.equal(new Set(names).size, 2);
 });
+
+test("a model of a file has its own temperature, and the ink that its recipe tells of", async (context) => {
+  openPage(context);
+  const adopted = async (details) => {
+    const buffer = checkpointOf(CLS, (_tensors, meta) => Object.assign(meta.details, details));
+    const carrying = createCarrying(
+      /** @type {any} */ ({ weights: async () => buffer }),
+      /** @type {any} */ ({ classes: ["cup", "pen"], test: { labels: [] } }),
+      async ({ template }) => Object.assign(found, template.model),
+    );
+    const found = /** @type {any} */ ({});
+    const run = { name: "one", step: 1, settings: {}, right: null };
+    await carrying.show(/** @type {any} */ (run), { key: "sign-1", pixels: new Uint8Array(28 * 28) });
+    carrying.stop();
+    return [found.temperature, found.calibrated, found.light_ink_only];
+  };
+  assert.deepEqual(await adopted({ temperature: "0.597", recipe: "{" }), [0.597, true, false]);
+  const light = await adopted({ recipe: '{"name": "mnist", "invert": 0.0}' });
+  assert.deepEqual(light, [1, false, CLS.preprocess.mean[0] < 1 / 3]);
+  assert.deepEqual(await adopted({ recipe: '{"name": "mnist", "invert": 0.5}' }), [1, false, false]);
+});

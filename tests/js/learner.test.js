@@ -165,6 +165,8 @@ test("the weights of a run are a file that the engine runs, and that answers ali
     {},
     { positions: "rotary", pool: "mean", patch: 7 },
     { positions: "none", patch: 4, heads: 2 },
+    { patch: 7, patches: "same" },
+    { patch: 7, patches: "same", pool: "mean" },
   ]) {
     const trainer = new Trainer({ ...SMALL, depth: 2, ...settings }, QUARTERS, bestKernels);
     for (let step = 0; step < 8; step++) trainer.step();

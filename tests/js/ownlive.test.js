@@ -102,6 +102,36 @@ test("where the engine fails the camera goes off, the answer goes, and the page 
   assert.ok(body.textContent.includes(say("ownFailed", { why: "the engine is gone" })));
 });
 
+test("when the camera goes off, the answer to its last frame goes, and the picture has its own", async (context) => {
+  const { body, button } = openPage(context);
+  filming(context);
+  const found = { things: [{ name: "cup" }, { name: "pen" }], threshold: null, none: undefined };
+  const model = {
+    found: () => found,
+    answer: async (_pixels, films) => ({ shares: films ? [0.9, 0.1] : [0.1, 0.9], of: found }),
+  };
+  const preprocess = { size: [4, 4], channels: 3, interpolation: "bilinear", crop_pct: 1, mean: [0, 0, 0] };
+  const live = createOwnLive(
+    /** @type {any} */ ({
+      trunk: { template, known: { facts: { preprocess } }, tools: { said: ({ key }) => ({ en: key }) } },
+      model,
+      nameOf: ({ name }) => name,
+      changed() {},
+    }),
+  );
+  body.append(live.build(say, "en", () => {}));
+  const word = () => body.querySelector(".vv-own-word").textContent;
+  live.try({ pixels: new Uint8Array(48), file: null });
+  await settled();
+  assert.equal(word(), "pen");
+  button(say("ownCamera")).click();
+  while (word() !== "cup") await settled();
+  live.off();
+  assert.equal(word(), "");
+  await settled();
+  assert.equal(word(), "pen");
+});
+
 test("the test of halves runs once, however often it is pressed", async (context) => {
   const { body, button } = openPage(context);
   let [runs, done] = [0, /** @type {(found: any) => void} */ (() => {})];

@@ -59,7 +59,7 @@ export function createLearner({
 } = {}) {
   /** @type {Map<number, {question: any, resolve: (value: any) => void, reject: (error: Error) => void}>} */
   const waiting = new Map();
-  let [isOver, count] = [false, 0];
+  let [isOver, count, lost] = [false, 0, ""];
   let last = /** @type {Told} */ ({ state: "paused", step: 0, steps: 0, loss: null, rate: 0, seconds: 0 });
   const port = openPort(worker, ports, {
     hear,
@@ -96,6 +96,7 @@ export function createLearner({
   function end(why) {
     if (isOver) return;
     isOver = true;
+    lost = why;
     port.close();
     for (const { reject } of waiting.values()) reject(new Error(why));
     waiting.clear();
@@ -105,7 +106,7 @@ export function createLearner({
   function ask(what, of) {
     return new Promise((resolve, reject) => {
       if (isOver) {
-        reject(new Error("the learner of this page has stopped"));
+        reject(new Error("the learner of this page has stopped" + (lost && ": " + lost)));
         return;
       }
       const question = { id: ++count, what, of };

@@ -79,12 +79,14 @@ function steepest(numbers) {
   return most;
 }
 
-/** Cross-entropy of a picture of the batch, exact also close to 0. */
+/** Cross-entropy of a picture of the batch, exact also close to 0, and finite for any logits. */
 function lossOf({ f, at, classes: stride, config: { num_classes: classes } }, picture, label) {
   const logits = at.logits / 4 + picture * stride;
-  let others = 0;
-  for (let i = 0; i < classes; i++) if (i !== label) others += Math.exp(f[logits + i] - f[logits + label]);
-  return Math.log1p(others);
+  let [most, others] = [0, 0];
+  for (let i = 0; i < classes; i++) most = Math.max(most, f[logits + i] - f[logits + label]);
+  for (let i = 0; i < classes; i++)
+    if (i !== label) others += Math.exp(f[logits + i] - f[logits + label] - most);
+  return most > 0 ? most + Math.log(Math.exp(-most) + others) : Math.log1p(others);
 }
 
 /** Write the probabilities of the classes, (count, classes), to `probabilities` from index `first` on. */
@@ -362,13 +364,29 @@ export class Trainer {
     return { step, numbers: [m.p, m.m, m.v].map((from) => m.f.slice(from / 4, from / 4 + size)) };
   }
 
-  /** A .safetensors file that `vitviz.load` reads. @returns {ArrayBuffer} */
+  /**
+   * Positions for pictures whose patches are in order, where it learned from ones that were moved in all alike: each
+   * patch has the position of the place where it came.
+   * @param {Record<string, {data: Float32Array}>} tensors
+   */
+  #ordered({ pos_embed: learned }) {
+    if (this.settings.patches !== "same" || !this.#moves || !learned) return;
+    const { num_patches: P, num_prefix_tokens: prefix, embed_dim: D } = this.config;
+    const rows = learned.data.slice();
+    for (let patch = 0; patch < P; patch++) {
+      const from = (prefix + this.#moves[patch]) * D;
+      learned.data.set(rows.subarray(from, from + D), (prefix + patch) * D);
+    }
+  }
+
+  /** A .safetensors file that `vitviz.load` reads, a model of whole pictures. @returns {ArrayBuffer} */
   weights() {
     const { layout, numbers } = this.m;
     const { seed, positions } = this.settings;
     const tensors = Object.fromEntries(
       Object.values(layout.all).map((item) => [item.name, { shape: item.shape, data: read(numbers, item) }]),
     );
+    this.#ordered(tensors);
     const size = this.config.image_size;
     const described = {
       config: this.described,

@@ -3,7 +3,9 @@
 import { toFloat32, writeSafetensors } from "../maths/safetensors.js";
 import { principal, unitRowsOf } from "../maths/measures.js";
 import { EXPLAINERS } from "./explainers.js";
+import { temperatureOf } from "./looking.js";
 
+const DARK_GROUND = 1 / 3; // mean brightness below which the pictures of a training have a dark ground
 const VERSION = 2; // of a manifest, as in vitviz/payload/payload.py
 
 /**
@@ -39,8 +41,8 @@ export function templateOf({ facts, tensors }, { key, file: saved, names, right,
     measurements: right === undefined ? {} : { top1: right, pictures },
     labels,
     groups: null,
-    temperature: 1,
-    calibrated: false,
+    temperature: temperatureOf(facts),
+    calibrated: details?.temperature !== undefined,
     threshold: null,
     known_by: "logsumexp of the logits",
     kept: 0.95,
@@ -50,7 +52,7 @@ export function templateOf({ facts, tensors }, { key, file: saved, names, right,
     outputs: "one_of",
     true: 0.5,
     named: 3,
-    light_ink_only: true,
+    light_ink_only: isOfLightInk(facts),
     taught_place: null,
     key: { name: key, untrained: false, image_size: null },
     saved_as: saved,
@@ -114,6 +116,24 @@ const prefixOf = ({ class_token: cls, dist_token: dist, reg_tokens: count }) => 
   ...(dist ? ["dist_token"] : []),
   ...Array.from({ length: count }, (_, at) => "reg_token " + (at + 1)),
 ];
+
+/**
+ * Whether it learned light strokes on a dark ground alone: `taught_light_ink_only` of vitviz/probe/measure/ink.py.
+ */
+function isOfLightInk({ details, preprocess: { mean } }) {
+  const recipe = recipeOf(details);
+  return Object.keys(recipe).length > 0 && !recipe.invert && mean[0] < DARK_GROUND;
+}
+
+/** The settings of its training; none where the file has no readable ones. @param {any} details */
+function recipeOf(details) {
+  try {
+    return JSON.parse(details?.recipe ?? "{}") ?? {};
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return {};
+  }
+}
 
 /** How it learned, where a file says that. @param {any} details @returns {Record<string, string>} */
 const factsOf = (details) =>

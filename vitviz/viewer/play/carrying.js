@@ -66,7 +66,11 @@ export function createCarrying(runs, digits, adopt) {
    * @param {Shown} shown
    */
   async function show(run, { key, pixels }) {
-    const buffer = await runs.weights(run);
+    const { learner } = run;
+    const [{ right }, buffer] = await Promise.all([
+      learner && run.state !== "failed" ? learner.measure() : run, // as it is at this step
+      runs.weights(run),
+    ]);
     const { facts, ...rest } = await looker().read(buffer);
     // a file need not name them
     const known = { ...rest, facts: { ...facts, labels: facts.labels ?? digits.classes } };
@@ -85,7 +89,7 @@ export function createCarrying(runs, digits, adopt) {
       key: "playground-" + opened,
       file: fileOfRun(run),
       names,
-      right: run.right ?? undefined,
+      right: isOfWhole(run) ? (right ?? undefined) : undefined,
       pictures: digits.test.labels.length,
     });
     await adopt({ template, buffer, photo: { file: await fileOf(pixels, name), name } });
@@ -112,6 +116,16 @@ export function createCarrying(runs, digits, adopt) {
       await looker().answers(buffer, digits),
     );
   }
+}
+
+/**
+ * Whether the file of a run answers pictures as the run does those that it learned: there is none for patches that are
+ * moved in each picture in its own way, or in all alike where positions turn q and k.
+ * @param {import("./runs.js").Run} run
+ */
+function isOfWhole({ name, settings: { patches, positions } }) {
+  if (name !== null || patches === "ordered" || positions === "none") return true;
+  return patches === "same" && positions === "learned";
 }
 
 /** The name of the file in which the model of a run is saved. @param {import("./runs.js").Run} run */

@@ -17,6 +17,25 @@ const PATCHES = CHANGES.find(({ field }) => field === "patch").options.map(
  *   tensors: Record<string, import("../maths/safetensors.js").Tensor>}} Known
  */
 
+/** The number by which a model divides its logits, so that probabilities are as good as they say. */
+export function temperatureOf({ details }) {
+  const given = Number(details?.temperature ?? 1);
+  return given > 0 ? given : 1;
+}
+
+/**
+ * The place of each class among those of a file. Digits are digits under any name; a file of other signs is refused.
+ * @param {string[]} classes
+ * @param {string[]|null} labels
+ */
+function placesOf(classes, labels) {
+  const places = classes.map((name) => labels?.indexOf(name) ?? -1);
+  if (!places.includes(-1)) return places;
+  if (labels && !classes.every((name) => /^\d$/.test(name)))
+    throw new FormatError(labels.join(", ") + "; not " + classes.join(", "));
+  return classes.map((_, at) => at);
+}
+
 export function createLooking() {
   const engine = createEngine();
   let last = /** @type {Promise<any>} */ (Promise.resolve());
@@ -55,7 +74,8 @@ export function createLooking() {
      */
     answers: (buffer, { test, classes }) =>
       alone(async () => {
-        const { config, unknown } = (await load(buffer)).facts;
+        const { facts } = await load(buffer);
+        const { config, unknown } = facts;
         const { image_size: size, in_chans: channels, num_classes: count, patch_size: patch } = config;
         if (unknown.length > 0) throw new FormatError("this page does not know its " + unknown.join(", "));
         if (String(size) !== "28,28" || channels !== 1 || count !== classes.length)
@@ -64,10 +84,15 @@ export function createLooking() {
           const known = PATCHES.map((size) => size.replace(",", " x ")).join(" or ");
           throw new FormatError(`patches of ${patch.join(" x ")}; not of ${known}`);
         }
+        const order = placesOf(classes, facts.labels);
         const answers = new Float32Array(test.labels.length * count);
         for (let at = 0; at < test.labels.length; at++) {
           const { logits } = await engine.run({ picture: digitAt(test, at), answer: true });
-          answers.set(softmax(logits, 1), at * count);
+          const shares = softmax(logits, temperatureOf(facts));
+          answers.set(
+            order.map((place) => shares[place]),
+            at * count,
+          );
         }
         return answers;
       }),

@@ -84,7 +84,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       coming ??= begin();
       return;
     }
-    const { live, taking, trunk } = works;
+    const { live, taking, trunk, model } = works;
     const test = fileField("image/*", ([file]) => taking.tryFile(file));
     const sets = fileField(".safetensors", ([file]) => bring(file));
     const press = (key, onClick, values = {}) =>
@@ -101,7 +101,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       count: el("p", { class: "vv-note" }),
       message: el("p", { class: "vv-play-note", role: "status" }),
       result: createOwnResult({ say, nameOf, image: trunk.template.model.image }),
-      cheat: createCheat({ trunk, model: works.model, say, nameOf }),
+      cheat: createCheat({ trunk, model, say, nameOf }),
       trunks: createTrunks(trunk, say),
       papers: createOwnPapers({
         set,
@@ -109,7 +109,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
         language: newLanguage,
         trunk,
         nameOf,
-        found: works.model.found,
+        found: () => foundNow(model),
         changed: works.kept.touch,
       }),
       open: press("ownShow", openIt),
@@ -242,13 +242,13 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     result.render({ found: model.found(), state: model.state(), set });
     for (const part of [cheat, trunks]) part.render(model.found());
     parts.papers.render();
-    for (const press of [open, save]) allow(press, model.found() !== null);
+    for (const press of [open, save]) allow(press, foundNow(model) !== null);
     setText(parts.message, spoken.note);
   }
 
   /** The model as it is now: its file, and what is known of it; null while nothing is learned. */
   function made() {
-    const found = works?.model.found();
+    const found = works && foundNow(works.model);
     if (!works || !found) return null;
     const { trunk } = works;
     const labels = found.things.map(labelOf);
@@ -316,6 +316,15 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
       hear(error.message);
     }
   }
+}
+
+/**
+ * What was learned from the set as it is; null while that is under way, and where it failed.
+ * @param {ReturnType<typeof import("./ownmodel.js").createOwnModel>} model
+ */
+function foundNow(model) {
+  const { working, failed } = model.state();
+  return working || failed ? null : model.found();
 }
 
 /** @param {string} kind @param {string[]} labels */

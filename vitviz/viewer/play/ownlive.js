@@ -22,9 +22,15 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
   const { preprocess } = known.facts;
   const shutter = createShutter(image);
   const stream = createStream((now) => {
+    const was = camera;
     camera = now;
     if (now === "on") film();
     draw();
+    if (was === "on" && now !== "on") {
+      turn += 1; // an answer to the last frame that is still on its way is nobody's
+      forget();
+      again();
+    }
     changed();
   });
   let [camera, turn, toldAt] = ["stopped", 0, 0];
@@ -55,14 +61,18 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
     shown: () => still,
     /** Shows a picture in place of the camera. @param {{pixels: Uint8Array, file: Blob|null}} picture */
     try(picture) {
-      stream.stop();
       still = picture;
+      turn += 1; // nor is the answer to the one before
+      stream.stop();
       setText(heard, ""); // the same answer to another picture is told, too
       draw();
       again();
     },
     again,
-    end: stream.end,
+    end() {
+      still = null; // its model ends, too
+      stream.end();
+    },
   };
 
   /**
@@ -132,7 +142,6 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
     } catch (error) {
       if (mine === turn && stream.isOn()) {
         stream.stop();
-        forget(); // no answer stands over a picture that it is not of
         setText(note, spoken.say("ownFailed", { why: error.message }));
       }
       throw error;
@@ -151,11 +160,12 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
 
   /** @param {Uint8Array} pixels */
   async function tell(pixels) {
+    const mine = turn;
     const found = await model.answer(pixels, stream.isOn()).catch((error) => {
       if (error instanceof Overtaken) return null;
       throw error;
     });
-    if (!found || found.of !== model.found()) return;
+    if (!found || found.of !== model.found() || mine !== turn) return;
     const { shares, of } = found;
     const first = best(shares);
     const low = of.threshold !== null && shares[first] < of.threshold;

@@ -9,6 +9,7 @@ import { button, choice } from "../parts/widgets.js";
 import { letterOf } from "../state/keys.js";
 import { digitAt, readDigits } from "./digits.js";
 import { createLot } from "./lot.js";
+import { temperatureOf } from "./looking.js";
 import { createOwn } from "./own.js";
 import { createPage } from "./page.js";
 import { STYLE } from "./playstyle.js";
@@ -290,8 +291,11 @@ function once(make) {
 }
 
 /** @param {import("./inside.js").Looked} found @param {Digits} of */
-const sharesOf = ({ pass }, { classes }) =>
-  [...softmax(pass.logits, 1)].map((share, label) => ({ name: classes[label], share }));
+const sharesOf = ({ known: { facts }, pass }, { classes }) =>
+  softmax(pass.logits, temperatureOf(facts)).map((share, label) => ({
+    name: (facts.labels ?? classes)[label],
+    share,
+  }));
 
 /**
  * Batches calls of `draw` into one for each frame. `soon` is for news that nobody waits for: it draws less

@@ -293,6 +293,11 @@ export class Runs {
    */
   #hear(run, { state, step, steps, loss, seconds }) {
     if (!run.learner || run.state === "failed") return;
+    if (state === "stopped") {
+      // The reason is what the learner answers now.
+      if (run.state === "playing") this.#attempt(run, () => /** @type {any} */ (run.learner).pause());
+      return;
+    }
     Object.assign(run, { step, steps, pace: seconds > 0 ? step / seconds : 0 });
     if (state === "done") run.state = "done";
     if (state === "paused" && run.state === "ready" && step > 0) run.state = "paused";
