@@ -44,6 +44,7 @@ function filming(context) {
       if (tag === "canvas")
         node.getContext = () => ({
           drawImage() {},
+          putImageData() {},
           getImageData: () => ({ data: new Uint8ClampedArray(64), width: 4, height: 4 }),
         });
       return node;
