@@ -130,6 +130,22 @@ def test_quick_steps_back_end_where_the_address_is_and_one_can_be_refused(visit)
     seen.forgive("429")
 
 
+def test_a_page_that_is_refused_at_its_opening_asks_again(visit):
+    """It waited for ever, and so did a photo that was given to it."""
+    asked = []
+
+    def once(route) -> None:
+        asked.append(route.request.url)
+        if len(asked) == 1:
+            route.fulfill(status=429, json={"detail": "too many ask"})
+        else:
+            route.continue_()
+
+    seen = visit("?example=cat", "cat.jpg", before=lambda page: page.route(JOIN, once))
+    assert len(asked) > 1
+    seen.forgive("429")
+
+
 def test_a_drawn_digit_is_kept_and_not_every_stroke(visit):
     seen = visit("?model=digits&example=digit", "digit.png")
     page = seen.page

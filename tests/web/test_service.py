@@ -719,6 +719,12 @@ def test_a_page_whose_session_was_forgotten_goes_on_with_what_it_shows(desk, upl
     assert isinstance(desk.look(inverted, START, "another page"), Unchanged)
 
 
+def test_a_page_whose_opening_was_refused_shows_the_example_in_the_chosen_model(desk):
+    """The document brings the first picture, and the menu was dead."""
+    answer = desk.show(None, GREY, START, "page")
+    assert made(answer) == (desk.example.upload.name, "tiny-grey")
+
+
 def test_a_deleted_analysis_is_made_again_and_has_expired_with_its_photo(desk, upload):
     answer = desk.show(upload, CLS, START)
     vitviz.Analysis.load(answer.saved)

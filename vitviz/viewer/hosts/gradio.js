@@ -13,6 +13,9 @@ import { keepEntry } from "./entry.js";
  * @typedef {import("../state/photos.js").OwnPhoto} OwnPhoto
  */
 
+/** A page that could not be opened asks again, each time after that much longer. */
+const [MOST_OPENINGS, OPENING_MS] = [6, 5000];
+
 /** @param {string} path */
 const addressOf = (path) => new URL(path, document.baseURI).href;
 
@@ -181,9 +184,21 @@ export function open(viewer, component, page, texts) {
   };
   watch("value", show); // is not called for a value that is already set
   show();
+  const opening = { tries: 0, timer: 0 };
   return {
     ...mounted,
+    /** A request is over. One that opens the page can be refused or lost: it is made again. */
+    over() {
+      mounted.over();
+      if (template || props.value || opening.timer || opening.tries >= MOST_OPENINGS) return;
+      opening.tries += 1;
+      opening.timer = setTimeout(() => {
+        opening.timer = 0;
+        if (!template && !props.value) trigger("reopen");
+      }, OPENING_MS * opening.tries);
+    },
     destroy() {
+      clearTimeout(opening.timer);
       page.taker = null;
       address.stop();
       mounted.destroy();

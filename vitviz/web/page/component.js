@@ -32,14 +32,21 @@ const opens = {
 };
 let viewer = null; // until its file is loaded
 let pressed = null;
+const absent = element.querySelector(".vv-absent"); // says that the file did not come
 function open({ type }) {
   if (viewer) viewer[opens[type]]();
-  else pressed = type;
+  else if (absent.hidden) pressed = type;
+  else absent.scrollIntoView({ block: "nearest" });
 }
 Object.keys(opens).forEach((type) => document.addEventListener(type, open));
 
 // A request of the viewer is over; its result arrives by the next task.
-const over = () => setTimeout(() => viewer?.over());
+let missed = false; // one was over before the viewer was there
+const over = () =>
+  setTimeout(() => {
+    if (viewer) viewer.over();
+    else missed = true;
+  });
 document.addEventListener("vitviz-over", over);
 
 // Photos wait for the viewer, unless its file does not come.
@@ -62,12 +69,20 @@ load(addressOf(files.viewer[spoken ?? "en"])).then(
     if (ended) return;
     viewer = opened();
     arrived();
+    if (missed) over();
     if (pressed) open({ type: pressed });
   },
   () => {
-    page.taker = null;
+    if (ended) return;
+    // Nothing is sent of a photo that the viewer would have kept in the page.
+    page.taker = {
+      takes: () => props.photos,
+      async take() {
+        absent.scrollIntoView({ block: "nearest" });
+        return true;
+      },
+    };
     arrived();
-    const absent = element.querySelector(".vv-absent");
     absent.hidden = false;
     element.querySelector(".vv-place").hidden = true; // it stays empty
     absent.querySelector("button").onclick = () => location.reload(); // the file can have another name by now

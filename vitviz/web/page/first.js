@@ -1,6 +1,14 @@
 // First: removes the first picture and answer from the document when the viewer shows its own, or an error.
 // A photo or a lesson of the visitor's own comes back.
-const vitvizOwn = Boolean(history.state?.vitviz?.photo || location.hash);
+// In a frame, of which the browser remembers nothing, the viewer's hosts/entry.js keeps that.
+const vitvizOwn = (() => {
+  try {
+    const isKept = window.parent !== window && sessionStorage.getItem("vitviz-entry") !== null;
+    return Boolean(history.state?.vitviz?.photo || location.hash || isKept);
+  } catch {
+    return Boolean(history.state?.vitviz?.photo || location.hash); // the browser refuses storage in frames
+  }
+})();
 (() => {
   const texts = __SAID__; // language -> answer, and question of the first look
   const first = document.querySelector(".vv-first");

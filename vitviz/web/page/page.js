@@ -20,23 +20,29 @@
   const sources = () => document.querySelectorAll("#vv-photo [data-testid=source-select] button");
   const UPLOAD = 0,
     CAMERA = 1;
-  async function fileInput() {
+  const [MOST_LOOKS, LOOK_MS] = [600, 100];
+  async function fileInput(most = 1) {
     const input = () => find("#vv-photo input[type=file]");
-    if (!input()) {
-      // the input shows another source
-      sources()[UPLOAD].click();
+    if (!input()) sources()[UPLOAD]?.click(); // the input shows another source
+    for (let looks = 0; !input() && looks < most; looks++)
       await new Promise((done) => {
-        setTimeout(done, 0);
+        setTimeout(done, looks && LOOK_MS);
       });
-    }
     return input();
   }
-  async function take(file) {
-    const input = await fileInput();
+  let [sends, newest] = [false, 0];
+  /** Gives a file to Gradio's input. @param {boolean} [sending]  the page has passed it on: it is sent */
+  async function take(file, sending = false) {
+    newest += 1;
+    const mine = newest;
+    const input = await fileInput(MOST_LOOKS); // there is none while a photo is on its way
+    if (!input || mine !== newest) return;
     const files = new DataTransfer();
     files.items.add(file);
     input.files = files.files;
+    sends = sending;
     input.dispatchEvent(new Event("change", { bubbles: true }));
+    sends = false;
   }
   // Only one of several files is shown; the page says which.
   let only = null; // {name, count}
@@ -65,7 +71,7 @@
   const pressed = {
     "vv-upload": async () => {
       camera(false);
-      (await fileInput()).click();
+      (await fileInput())?.click();
     },
     "vv-camera": () => {
       if ("vvCamera" in page.dataset || !takes()) camera(!("vvCamera" in page.dataset));
@@ -128,7 +134,6 @@
   });
 
   // A picture that the page analyzes itself must not reach Gradio's input, which would upload it.
-  let sends = false;
   document.addEventListener(
     "change",
     (event) => {
@@ -142,10 +147,8 @@
   );
   async function give(file) {
     if (await vitviz.taker.take(file)) return;
-    sends = true;
-    await take(file).finally(() => {
-      sends = false;
-    });
+    sayOnly();
+    await take(file, true);
   }
   document.addEventListener("vitviz-said", ({ detail }) => {
     if (detail) say(detail[language()]);
@@ -212,7 +215,7 @@
     document.addEventListener(
       type,
       ({ target }) => {
-        if (type === "click" && !target.closest?.(".vv-toolbar button")) return;
+        if (sends || (type === "click" && !target.closest?.(".vv-toolbar button"))) return;
         only = null;
         say();
       },

@@ -226,7 +226,9 @@ class Light:
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request whose answer is compressed, the document among them."""
-        parameters = QueryParams(scope["query_string"]).keys() - {"lang"}
+        names = QueryParams(scope["query_string"]).keys() - {"lang"}
+        # Those with two underscores are of a page around it, such as that of Hugging Face.
+        parameters = [name for name in names if not name.startswith("__")]
         first = b"" if parameters else self.first.html(_language_of(scope))
         if scope["path"] == self.DOCUMENT and (self.hints or first):
             send = _before(self.APP, self.aliases.outward(first) + self.hints, send)

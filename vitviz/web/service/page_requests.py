@@ -37,7 +37,8 @@ class Delivery(Enum):
 class _Page:
     begun: int = 0
     delivered: int = 0
-    shown: Any = None
+    shown: Any = None  # by the last answer that was delivered
+    wanted: Any = None  # by the last request
     under_way: set[int] = field(default_factory=set)
 
 
@@ -85,11 +86,19 @@ class PageRequests:
                 return Delivery.BESIDE
             return Delivery.SHOWN if request.number == known.begun else Delivery.RESTORED
 
+    def note(self, request: PageRequest, wanted: Any) -> None:
+        """Note what a request will show, if it is not refused."""
+        with self._lock:
+            if known := self._known(request.page):
+                known.wanted = wanted
+
     def last(self, page: str | None) -> Any | None:
-        """What a page shows, by the last answer that was delivered; None if that is not known."""
+        """What a page shows, by the last answer that was delivered; before the first one what was
+        requested last; None if nothing is known of it.
+        """
         with self._lock:
             known = self._known(page)
-            return known.shown if known else None
+            return (known.shown or known.wanted) if known else None
 
     def failed(self, request: PageRequest, shown: Any) -> Any | None:
         """The state that the page of a failed request shows; None if a later request sets its

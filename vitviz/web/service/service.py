@@ -64,6 +64,8 @@ class Service:
     ) -> Reply:
         """Analyze a picture; without one, the picture that is shown."""
         known = self._remembered(shown, page)
+        if known.photo is None and page is not None:  # its opening was refused, or lost
+            known = self._begun()
         if upload is None or upload.address == known.preview:
             upload = known.photo
         if upload is None:
@@ -132,6 +134,7 @@ class Service:
             if look is None:
                 look = known.look if upload == known.photo else AS_IT_IS
             wanted = Shown(upload, key, None, look)
+            self._requests.note(request, wanted)
             made = self.analyses.make(wanted, first)
             if isinstance(made, Made):
                 if first is None and wanted == self._begun():
