@@ -534,11 +534,11 @@ function saves(app) {
   const done = read(app.selection.experiment) ?? [];
   if (second.key !== OPERATED || !second.app || second.coming || done.length === 0)
     return { tables: {}, figures: [] };
-  const [before, after] = [app, second.app].map(({ source }) => source.manifest.pass.predictions);
-  const names = new Map([...before, ...after].map((row) => [row.index, row.label]));
-  const of = (list, index) => {
-    const found = list.find((row) => row.index === index);
-    return found ? (found.probability ?? found.logit) : "";
+  const [before, after] = [app, second.app].map(({ source }) => source.manifest.pass);
+  const names = new Map([...before.predictions, ...after.predictions].map((row) => [row.index, row.label]));
+  const of = ({ predictions, probabilities }, index) => {
+    const found = predictions.find((row) => row.index === index);
+    return found?.probability ?? probabilities?.[index] ?? found?.logit ?? "";
   };
   const changes = {
     columns: ["number", "change", "intervention"],

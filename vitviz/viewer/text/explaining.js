@@ -120,7 +120,7 @@ function orderSentence(key, name, { maps, orders }, t) {
 
 /** A time: 45 ms, 3.1 s. */
 export function timeText(seconds, t) {
-  return seconds < 1
+  return Math.round(1000 * seconds) < 1000
     ? t("explainMs", { ms: Math.max(1, Math.round(1000 * seconds)) })
     : t("explainSeconds", { seconds: seconds.toFixed(1) });
 }

@@ -95,7 +95,7 @@ export function attentionFinding(app, values, token, place) {
   const sum = (list) => list.reduce((total, value) => total + value, 0);
   if (direction === "to") return t("attentionReceived", { ...words, times: multiple(sum(values)) });
   const inside = sum(taken);
-  if (inside < 0.5) return t("attentionOutside", { ...words, share: percent(1 - inside) });
+  if (inside < 0.4995) return t("attentionOutside", { ...words, share: percent(1 - inside) });
   const count = holdingHalf(taken);
   return t(count >= ALIKE * all ? "attentionFlat" : "attentionHalf", { ...words, count });
 }
