@@ -9,6 +9,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import gc
+import logging
 import signal
 import urllib.request
 from collections.abc import Iterator
@@ -73,6 +74,14 @@ def _hooks_are_removed() -> Iterator[None]:
         module._forward_hooks.clear()
         module._forward_pre_hooks.clear()
     assert not left, "the test left hooks on a shared model"
+
+
+@pytest.fixture(autouse=True)
+def _log_is_whole() -> Iterator[None]:
+    """What begins to serve bounds the log of its process, which is that of later tests, too."""
+    yield
+    for handler in logging.getLogger().handlers:
+        handler.filters.clear()
 
 
 @pytest.fixture(autouse=True)

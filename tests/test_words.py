@@ -83,7 +83,6 @@ def test_the_example_of_every_word_is_understood(name, monkeypatch) -> None:
     monkeypatch.setattr("vitviz.site.command.write_site", lambda *_: Report(0, (), ()))
     monkeypatch.setattr("vitviz.web.command.build_app", lambda asked: (None, None))
     monkeypatch.setattr("vitviz.web.command.serve", lambda *_: None)
-    monkeypatch.setattr("vitviz.web.command.bound_log", lambda: None)  # of later tests, too
     assert cli.main([name, *cli.WORDS[name].example.split()]) == 0
 
 

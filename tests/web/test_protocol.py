@@ -218,7 +218,6 @@ def test_a_running_app_has_it(monkeypatch) -> None:
     order: list[str] = []
     monkeypatch.setattr(protocol, "bound", lambda: order.append("bound"))
     monkeypatch.setattr(command, "check_listens", lambda *_: None)
-    monkeypatch.setattr(command, "bound_log", lambda: None)  # it would bound that of later tests
 
     def build(settings) -> SimpleNamespace:
         order.append("build")
