@@ -424,7 +424,10 @@ def _assumed(loaded: LoadedModel, arch: str, told: Mapping[str, Any]) -> list[st
     config, made = loaded.card.config, loaded.preprocess
     either = config.num_classes and config.class_token and not config.dist_token
     either = either and config.final_norm != "after_pool" and "global_pool" not in told
-    pool = f"models.assumed_pool_{config.global_pool}"
+    pools = {
+        "token": Message("models.assumed_pool_token", arch=arch),
+        "avg": Message("models.assumed_pool_avg", arch=arch),
+    }
     return [
         Message("models.assumed_heads", heads=config.num_heads, arch=arch),
         Message(
@@ -433,7 +436,7 @@ def _assumed(loaded: LoadedModel, arch: str, told: Mapping[str, Any]) -> list[st
             eps=f"{config.norm_eps:g}",
             arch=arch,
         ),
-        *([Message(pool, arch=arch)] if either and config.global_pool in ("token", "avg") else []),
+        *([pools[config.global_pool]] if either and config.global_pool in pools else []),
         Message("models.assumed_pixels", mean=made.mean, std=made.std, arch=arch),
     ]
 
