@@ -78,7 +78,7 @@ def _hooks_are_removed() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _log_is_whole() -> Iterator[None]:
-    """What begins to serve bounds the log of its process, which is that of later tests, too."""
+    """Remove the filter that a server puts on the log; it would cut lines of later tests."""
     yield
     for handler in logging.getLogger().handlers:
         handler.filters.clear()

@@ -165,47 +165,36 @@ def test_a_question_has_a_place_from_its_last_byte_to_the_first_of_its_answer(tm
     asyncio.run(work())
 
 
-def test_questions_of_a_page_do_not_wait_for_those_of_programs(tmp_path):
+def reached(folder, *asks: tuple[str, bytes]) -> list[str]:
+    """The paths of the questions, each with its body, that reach the app while it answers none."""
     came: list[str] = []
-    computed = asyncio.Event()
 
     async def app(scope: dict, _receive: object, _send: Sending) -> None:
         came.append(scope["path"])
-        await computed.wait()
+        await asyncio.Event().wait()
 
     async def work() -> None:
-        door = Door(app, Gate(Cache(tmp_path)))
-        asks = [*["/gradio_api/run/survey"] * 4, "/gradio_api/mcp/", *[QUESTION] * 3]
-        tasks = [asyncio.create_task(asked(door, path, settle)) for path in asks]
+        door = Door(app, Gate(Cache(folder)))
+        tasks = [asyncio.create_task(asked(door, path, settle, said=said)) for path, said in asks]
         await settle()
-        assert came == [*["/gradio_api/run/survey"] * 2, *[QUESTION] * 2]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     asyncio.run(work())
+    return came
+
+
+def test_questions_of_a_page_do_not_wait_for_those_of_programs(tmp_path):
+    survey, tool = "/gradio_api/run/survey", "/gradio_api/mcp/"
+    asks = [(path, b"") for path in (*[survey] * 4, tool, *[QUESTION] * 3)]
+    assert reached(tmp_path, *asks) == [*[survey] * 2, *[QUESTION] * 2]
 
 
 def test_a_vote_waits_for_no_long_question(tmp_path):
-    came: list[str] = []
-    computed = asyncio.Event()
-
-    async def app(scope: dict, _receive: object, _send: Sending) -> None:
-        came.append(scope["path"])
-        await computed.wait()
-
-    async def work() -> None:
-        door = Door(app, Gate(Cache(tmp_path)))
-        vote, other = (b'{"fn_name": "%b", "data": {}}' % name for name in (b"room", b"rooms"))
-        bodies = [b"", b"", b"", vote, other]
-        tasks = [asyncio.create_task(asked(door, QUESTION, settle, said=one)) for one in bodies]
-        await settle()
-        assert len(came) == 3  # two that compute, and the vote
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    asyncio.run(work())
+    vote, other = (b'{"fn_name": "%b", "data": {}}' % name for name in (b"room", b"rooms"))
+    asks = [(QUESTION, body) for body in (b"", b"", b"", vote, other)]
+    assert len(reached(tmp_path, *asks)) == 3  # two that compute, and the vote
 
 
 def test_a_body_in_small_pieces_is_not_copied_for_each(tmp_path):

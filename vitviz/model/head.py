@@ -1,6 +1,5 @@
 """A linear head on a model without classes, such as DINO, MAE or CLIP's tower for pictures."""
 
-import os
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from ..languages import Message
 from ..whole import at_home
 from .config import ViTConfig
 from .json_values import short
-from .labels import IMAGENET, Labels, labels_in, names_of
+from .labels import Labels, listed, names_of
 from .loaded import LoadedModel, as_precise, build, check_loaded, holds_numbers, with_outputs
 from .resize import MEASURED
 from .state_dicts import read_any
@@ -60,7 +59,7 @@ def with_head(
     dim = loaded.card.config.embed_dim
     if pool is None and weight.shape[1:] == (2 * dim,):
         pool = "token_avg"
-    labels = _listed(labels)
+    labels = listed(labels)
     if weight.shape[:1] == (1,) and isinstance(labels, list | tuple | Mapping) and len(labels) == 2:
         weight = torch.cat([-weight, weight]) / 2
         bias = torch.cat([-bias, bias]) / 2 if bias is not None and bias.shape == (1,) else bias
@@ -93,13 +92,6 @@ def with_head(
     state = plain.vit.state_dict() | head
     made = build(state, with_outputs(card, outputs), loaded.preprocess)
     return replace(as_precise(made, loaded), resampling=loaded.resampling)
-
-
-def _listed(labels: Labels) -> Labels:
-    """The names in a file or an array as a list; others as they are."""
-    if isinstance(labels, str | os.PathLike) and labels != IMAGENET:
-        return labels_in(labels)
-    return labels.tolist() if isinstance(labels, np.ndarray) else labels
 
 
 def without_head(loaded: LoadedModel, pool: str | None = None) -> LoadedModel:

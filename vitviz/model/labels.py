@@ -30,10 +30,7 @@ def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
         if names is None:
             raise WeightsError(f"no data set of {IMAGENET} has {num_classes} classes")
         return names
-    if isinstance(labels, str | os.PathLike):
-        labels = labels_in(labels)
-    if hasattr(labels, "tolist"):  # an array of numpy, a series of pandas
-        labels = labels.tolist()
+    labels = listed(labels)
     if isinstance(labels, Set):
         raise WeightsError(
             f"labels are a {type(labels).__name__}, which has no order: which name is of class 0? "
@@ -48,6 +45,17 @@ def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
             f"got {len(texts)}: {short(labels)}"
         )
     return tuple(texts)
+
+
+def listed(labels: Labels) -> Any:
+    """Read the names in a file, and make those of an array a list; others stay as they are.
+
+    Raises as `labels_in` does.
+    """
+    if isinstance(labels, str | os.PathLike) and labels != IMAGENET:
+        return labels_in(labels)
+    tolist = getattr(labels, "tolist", None)  # of numpy, of pandas
+    return tolist() if tolist else labels
 
 
 def labels_in(file: str | os.PathLike[str]) -> Any:

@@ -79,7 +79,7 @@ function steepest(numbers) {
   return most;
 }
 
-/** Cross-entropy of a picture of the batch, exact also close to 0, and finite for any logits. */
+/** Cross-entropy of a picture of the batch, exact also close to 0, and finite wherever the logits are. */
 function lossOf({ f, at, classes: stride, config: { num_classes: classes } }, picture, label) {
   const logits = at.logits / 4 + picture * stride;
   let [most, others] = [0, 0];

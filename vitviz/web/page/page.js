@@ -20,7 +20,7 @@
   const sources = () => document.querySelectorAll("#vv-photo [data-testid=source-select] button");
   const UPLOAD = 0,
     CAMERA = 1;
-  const [MOST_LOOKS, LOOK_MS] = [600, 100];
+  const [MOST_LOOKS, LOOK_MS] = [600, 100]; // for the file input to be there again: a minute
   async function fileInput(most = 1) {
     const input = () => find("#vv-photo input[type=file]");
     if (!input()) sources()[UPLOAD]?.click(); // the input shows another source

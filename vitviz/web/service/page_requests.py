@@ -93,8 +93,8 @@ class PageRequests:
                 known.wanted = wanted
 
     def last(self, page: str | None) -> Any | None:
-        """What a page shows, by the last answer that was delivered; before the first one what was
-        requested last; None if nothing is known of it.
+        """The last answer that a page got; before its first answer, what it requested last; None
+        for an unknown page.
         """
         with self._lock:
             known = self._known(page)

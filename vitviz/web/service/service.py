@@ -83,8 +83,9 @@ class Service:
         return self._meet(known.photo, known.model, shown, page, look=look)
 
     def _remembered(self, shown: Shown, page: str | None) -> Shown:
-        """What a page shows, also where Gradio has forgotten its session: it does so an hour after
-        the last answer of a page that was without a network, and of the oldest of many.
+        """Look up the picture and model of a page whose session Gradio has forgotten.
+
+        Gradio forgets the oldest of many sessions, and one that lost its connection an hour ago.
         """
         return shown if shown.photo is not None else self._requests.last(page) or shown
 
