@@ -192,7 +192,7 @@ def test_the_viewer_is_ready_without_what_is_not_counted(visit):
     held.go()
 
 
-def test_a_viewer_that_is_blocked_is_said_and_tried_again(visit):
+def test_a_viewer_that_is_blocked_is_said_and_tried_again(visit, pictures):
     def blocked(page) -> None:
         page.route(VIEWER, lambda route: route.abort())
 
@@ -208,11 +208,14 @@ def test_a_viewer_that_is_blocked_is_said_and_tried_again(visit):
         shown = [part.strip() for part in note.inner_text().splitlines() if part.strip()]
         assert shown[-1] == again
         assert len(shown) == 2
+        # A photo that the viewer would have kept in the page is not sent.
+        page.locator("#vv-photo input[type=file]").set_input_files(pictures["first"])
         page.unroute(VIEWER)
         seen.photo_is("red-panda.jpg")  # Gradio would complain of an answer that breaks off
         note.get_by_role("button", name=again).click()
         seen.ready("red-panda.jpg")
         assert page.locator(".vv-absent").is_hidden()
+        assert [one for one in seen.requests if "/upload" in one] == []
         # The browser says what was blocked; nothing else went wrong.
         assert any("ERR_FAILED" in one for one in seen.complaints)
         seen.forgive("ERR_FAILED")
