@@ -13,6 +13,7 @@ import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { OVERLAYS } from "../../vitviz/viewer/state/overlays.js";
 import { stageSaves } from "../../vitviz/viewer/state/saves.js";
 import { captionOf } from "../../vitviz/viewer/saving/saving.js";
+import { sizeOf } from "../../vitviz/viewer/saving/snapshot.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, appOf, assertClose, fixtureOf } from "./fixture.js";
 
@@ -329,4 +330,18 @@ test("a pool saves its heads and their mean; a model without one saves nothing o
   assertClose([column(tables.pooling, "mean")[3]], [(0.25 + 1 / grid.tokens) / 2], 1e-6);
   assert.deepEqual(of({ exists: true, get: () => null }), { tables: {}, figures: ["heads", "pooling"] });
   assert.deepEqual(of({ exists: false }), { tables: {}, figures: ["heads"] });
+});
+
+test("a long panel is saved with as many pixels as Safari draws", () => {
+  assert.deepEqual(sizeOf({ width: 390, height: 700 }), { zoom: 2, width: 780, height: 1400 });
+  for (const box of [
+    { width: 389.5, height: 12000.25 },
+    { width: 1366, height: 4000 },
+    { width: 5000, height: 5000 },
+  ]) {
+    const { zoom, width, height } = sizeOf(box);
+    assert.ok(width * height <= 4096 * 4096, `${width} x ${height}`);
+    assert.ok(width * height > 0.95 * 16e6, "and not with fewer than it could have");
+    assert.ok(Math.abs(width / height - box.width / box.height) < 0.01 && zoom < 2);
+  }
 });

@@ -6,8 +6,8 @@ const SHARPNESS = 2;
 /** Pixels of the page around what is saved, as .vv-snapshot has them. */
 const MARGIN = 14;
 
-/** Larger pictures are refused by some browsers. */
-const MOST_PIXELS = 32e6;
+/** Safari draws nothing into a canvas of more than 4096 x 4096 pixels; sides are rounded up below. */
+const MOST_PIXELS = 16e6;
 
 /**
  * @param {HTMLElement} node  a visible element
@@ -34,14 +34,23 @@ export async function snapshot(node, caption) {
   root.append(frame); // it is measured with the styles of the page
   const box = frame.getBoundingClientRect();
   const most = globalThis.CSS.supports("zoom", "2") ? SHARPNESS : 1; // Firefox before 126 enlarges nothing
-  const zoom = Math.min(most, Math.sqrt(MOST_PIXELS / (box.width * box.height)));
-  const size = { width: Math.ceil(box.width * zoom), height: Math.ceil(box.height * zoom) };
+  const { zoom, ...size } = sizeOf(box, most);
   const markup = svgOf(frame, root, size, zoom);
   frame.remove();
   const image = new Image();
   image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(markup);
   await image.decode();
   return draw(image, size, Math.round(MARGIN * zoom));
+}
+
+/**
+ * Size of the PNG of a box, in pixels, and how much larger it is than the box.
+ * @param {{width: number, height: number}} box
+ * @param {number} most  the largest zoom
+ */
+export function sizeOf({ width, height }, most = SHARPNESS) {
+  const zoom = Math.min(most, Math.sqrt(MOST_PIXELS / (width * height)));
+  return { zoom, width: Math.ceil(width * zoom), height: Math.ceil(height * zoom) };
 }
 
 async function draw(image, { width, height }, below) {
