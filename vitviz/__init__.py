@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .public import *
 
-__version__ = "0.3.1"
+__version__ = "0.3.2"
 
 __all__ = [
     "EXPLAINERS",
