@@ -32,8 +32,8 @@ pytest_plugins = ("tests.failures",)
 
 OFF_BY_DEFAULT = ("network", "browser", "slow")
 
-# A shell lets what it starts in the background ignore Ctrl-C, nohup the end of a terminal: so would
-# all that tests start.
+# A shell makes background jobs ignore SIGINT, and nohup makes its command ignore SIGHUP. Processes
+# that tests start would inherit this.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Do not look for garbage among all that was imported, again and again: a sixth of the time."""
+    """Exclude imported objects from garbage collection, which took a sixth of the time."""
     gc.collect()
     gc.freeze()
 

@@ -124,7 +124,7 @@ def checksum(analysis: Analysis) -> int:
 
 
 def told(analysis: Analysis, layers: list[int]) -> dict[str, Any]:
-    """What the page has to find in a pass: of a patch its rows of attention, and its tokens."""
+    """Expected numbers of a pass: logits, and of one patch the attention rows and final token."""
     trace, token = analysis.trace, analysis.trace.num_tokens - 2
     return {
         "logits": trace.logits.flatten().tolist(),

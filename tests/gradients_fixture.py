@@ -1,6 +1,6 @@
 """Gradients of small models for the page's engine, by torch. See `viewer_fixture`.
 
-Of long lists some numbers stand for all: evenly spread ones, and the length of the whole.
+Long lists are sampled: the fixture has evenly spaced numbers and the length (L2) of the list.
 """
 
 from typing import Any

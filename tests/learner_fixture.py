@@ -92,9 +92,9 @@ def run(config: ViTConfig) -> dict[str, Any]:
 
 
 def felt(name: str, parameter: Tensor, config: ViTConfig) -> Tensor:
-    """A parameter without what softmax does not feel: a bias of all keys alike, unless they turn.
+    """A parameter without the bias of the keys, which softmax ignores unless positions are rotary.
 
-    Its gradient is rounding alone, which AdamW takes as long steps for as any other.
+    The gradient of that bias is rounding noise, and AdamW takes steps of full length along it.
     """
     if not name.endswith("qkv.bias") or config.rotary is not None:
         return parameter

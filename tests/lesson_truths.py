@@ -97,13 +97,13 @@ def norm_of_twice(seen: Seen, at: At) -> str:
 
 
 def loss(logits: Tensor, seen: Seen) -> float:
-    """Of the most probable class, by torch itself."""
+    """Cross-entropy of the most probable class, by torch itself."""
     logits = logits / seen.analysis.card.temperature
     return float(torch.nn.functional.cross_entropy(logits, logits.argmax()))
 
 
 def push(seen: Seen, at: At) -> float:
-    """The slope of that loss for the logit of the class."""
+    """Derivative of the loss of the most probable class with respect to its scaled logit."""
     logits = (seen.analysis.trace.logits / seen.analysis.card.temperature).clone().requires_grad_()
     (slope,) = torch.autograd.grad(
         torch.nn.functional.cross_entropy(logits, logits.argmax()), logits
@@ -129,7 +129,7 @@ def convolution_difference(seen: Seen, at: At) -> float:
 
 
 def order_difference(seen: Seen, at: At) -> float:
-    """The same two, with the patches cut as (p1 p2 c) for a matrix whose columns are (c p1 p2)."""
+    """Error of a linear layer with columns (c p1 p2) if patches are cut as (p1 p2 c)."""
     weight = seen.analysis.loaded.vit.patch_embed.proj.weight
     p1, p2 = weight.shape[-2:]
     squares = "c (rows p1) (cols p2) -> (rows cols) "
@@ -142,7 +142,7 @@ def order_difference(seen: Seen, at: At) -> float:
 
 
 def unseen(seen: Seen, at: At) -> float:
-    """Of a photo whose middle is cut out, as large as it can be in the model's shape."""
+    """Share of the photo outside the largest centre crop that has the model's shape."""
     photo = open_photo(PICTURES / seen.analysis.photo_name).image
     height, width = seen.analysis.grid.image_size
     scale = min(photo.height / height, photo.width / width)
@@ -155,7 +155,7 @@ def moment(seen: Seen, at: At) -> int:
 
 
 def tested_right(seen: Seen, at: At) -> float:
-    """Of the test pictures that the lesson speaks of."""
+    """Accuracy (top-1) on the 10,000 test pictures that the lesson mentions."""
     found = json.loads(seen.analysis.loaded.card.details["evaluation"])
     assert found["pictures"] == 10_000
     return found["top1"]
@@ -171,7 +171,7 @@ def peak(seen: Seen, at: At) -> float:
 
 
 def probabilities(analysis: Analysis, layer: int) -> Tensor:
-    """Of all classes after a block, by the logit lens."""
+    """Probabilities of all classes after a block, by the logit lens."""
     return (analysis.lens[layer] / analysis.card.temperature).softmax(dim=-1)
 
 
@@ -203,7 +203,7 @@ def strongest_distance(seen: Seen, at: At) -> int:
 
 
 def position_map(seen: Seen, at: At) -> list[float]:
-    """-2 for the patch itself, which does not count."""
+    """Position similarity of all patches to the selected one, whose own -2 does not count."""
     grid, positions = seen.analysis.grid, seen.analysis.positions.patches
     own = at["token"] - grid.num_prefix_tokens
     rows = torch.nn.functional.normalize(positions, dim=-1).half().float()
@@ -259,7 +259,10 @@ def outcomes_same(seen: Seen, at: At) -> int:
 
 
 def halved_photos(seen: Seen, at: At) -> int:
-    """From the photos themselves, and not from what is put into another one."""
+    """Number of photos that lose more than half of their answer to an even CLS row in layer 5.
+
+    Each photo is analysed itself; the lesson transplants its tokens into another photo instead.
+    """
     vit, even = seen.analysis.loaded, {"kind": "even", "rows": "cls", "layers": [5]}
     count = 0
     for name in ("bison", "cat", "goldfish", "red-panda", "dog", "coffee"):
@@ -305,7 +308,10 @@ def bent(total: Tensor) -> float:
 
 
 def more_harmed(seen: Seen, at: At) -> int:
-    """From the photos themselves, and not from what is put into another one."""
+    """Number of photos whose answer loses more without the MLP of a block than without attention.
+
+    Each photo is analysed itself; the lesson transplants its tokens into another photo instead.
+    """
     loaded, count = seen.analysis.loaded, 0
     named = at["experiments"]["mlp"][0].split("_")[1]
     layer = loaded.vit.config.depth - 1 if named == "LAST" else int(named)

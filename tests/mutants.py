@@ -266,8 +266,9 @@ def imports(path: Path) -> set[str]:
 
 
 def stages(root: Path, file: str) -> list[list[str]]:
-    """The tests of a file's room: those that name it, and then the others. They end with tests of
-    other rooms that import the file, but for those that train a model.
+    """Test files for the mutants of a file, in two stages: first the tests of its room that name
+    it, then the other tests of the room, and tests of other rooms that import the file, except
+    those in tests/train.
     """
     stem = Path(file).stem
     if file.endswith(".js"):

@@ -511,8 +511,8 @@ def test_the_committed_numbers_are_those_of_this_code(written: Path) -> None:
 
 @needs_node
 def test_the_browser_finds_the_numbers_of_python(written: Path) -> None:
-    # The others are the same with any numbers, and tests/run.sh runs them; what the engine is held
-    # to is compared with what this code makes of it: test_engine.py and its neighbours.
+    # Only tests that read these numbers. tests/run.sh runs the others; test_engine.py and its
+    # neighbours compare the fixtures of the engine and the learner with Python.
     numbers = r'\b([A-Z]{5,}|fixtureOf|sourceOf)\b[^}]*\} from "\./fixture\.js"'
     texts = {path: path.read_text("utf-8") for path in JS.glob("*.test.js")}
     files = [

@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, monke
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit")
 def test_a_file_that_the_system_refuses_raises_its_error(tmp_path: Path) -> None:
-    """It had no number, so nobody told a full disk from other errors, or read None."""
+    """The error had no errno: a full disk looked like any other error, and its text was None."""
     import resource
 
     path = tmp_path / "x.safetensors"

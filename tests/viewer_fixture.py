@@ -221,9 +221,9 @@ def write_viewer(folder: Path) -> None:
         _write(folder / name, numbers)
 
 
-# How near numbers are on two processors, relative or absolute. Of the costs of an explanation the
-# gap alone is no whole number: a share of the rise of a logit, which is .0015 for one of them, and
-# two kinds of processors round the logits to 2e-7. The page's engine is held to the same.
+# Tolerances between processors, relative or absolute. The costs of an explanation are whole numbers
+# except for the gap, a share of the rise of a logit. One of these rises is only .0015, and logits
+# differ by 2e-7 between two kinds of processors. The page's engine has the same tolerances.
 NEAR, OF_COSTS = 1e-4, 1e-3
 
 
@@ -253,7 +253,7 @@ def compare_committed(room: str, made: Callable[[str], Any], names: Iterable[str
 
 
 def _write(path: Path, told: Any, exact: bool = False) -> None:
-    """`exact`: to the last bit; else a file stays that another processor rounded otherwise."""
+    """Write a fixture. Unless `exact`, a file that differs by rounding alone is kept."""
     path = path.with_suffix(".json")
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(told if exact else _rounded(told))

@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 
 def print_any_character() -> None:
     """Let this process print "?" for characters that the encoding of stdout lacks, instead of an
-    error: files on Windows and some servers have few letters, names of files any. Python handles
-    stderr itself. An output that is closed (`>&-`, `2>&-`) takes what is printed, and drops it.
+    error: output to files on Windows, and on some servers, has a small encoding, but file names can
+    have any character. Python handles stderr itself. Output to a closed stream (`>&-`, `2>&-`) is
+    discarded.
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:

@@ -82,7 +82,7 @@ def look(arguments: argparse.Namespace) -> int:
     verdict = analysis.known_or_not()
     if verdict is not None and (sentence := analysis.not_taught()) is not None:
         print(sentence)
-        if verdict.score < verdict.threshold:  # else its first class stands for none of the others
+        if verdict.score < verdict.threshold:  # otherwise the answer is the class "none of these"
             score, threshold = _apart(verdict.score, verdict.threshold)
             print(f"(score {score}, below the model's threshold of {threshold})")
     elif (phrase := analysis.answer()) is not None and phrase.sure is False:
@@ -333,8 +333,8 @@ def figures_of(
 
 
 def relevance(analysis: Analysis, token: int, keys: list[str], target: Target) -> dict[str, Any]:
-    """The values of explainers for each token in JSON's types; patches row by row. Of a likeness
-    also its number, and the name of the picture, None for a vector.
+    """The values of explainers for each token in JSON's types; patches row by row. For a likeness
+    also its number, and the name of the picture (None for a vector).
     """
     case = analysis.case(*keys, target=target)
     values = {key: EXPLAINERS[key](case, token) for key in keys}

@@ -310,8 +310,8 @@ COLOURS = colours()
 
 
 async def leave(url: str) -> str:
-    """Ask on so many pages that the last one waits in the queue until the app has told its place,
-    since an address may occupy all workers but one, and go away. Returns the session of that page.
+    """Join the queue from `limits.WORKERS` pages, and leave when the last one has heard its place.
+    That page has to wait, as an address may occupy all workers but one. Returns its session.
     """
     visitor = Visitor(url, MODEL, config_of(url))
     for _ in range(limits.WORKERS):

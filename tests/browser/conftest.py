@@ -66,8 +66,8 @@ ALL_PANELS = """{
         }
     };
 }"""
-# Asked to turn a class or an attribute on or off by a value that is undefined, a browser turns it
-# over, which the page never means.
+# `toggle(name, undefined)` flips a class or an attribute in place of removing it. The page never
+# means that, so such a call throws.
 NO_TURNING_OVER = """for (const [kind, name] of [
     [DOMTokenList, "toggle"], [Element, "toggleAttribute"],
 ]) {
@@ -79,8 +79,8 @@ NO_TURNING_OVER = """for (const [kind, name] of [
         return theirs.call(this, what, ...on);
     };
 }"""
-# Gradio's: a camera that is taken away ends its stream, which is forgotten by then; and a page that
-# is left while it listens calls that off, and does not hear it.
+# Errors of Gradio that tests ignore: ending the stream of a removed camera (404, as the stream is
+# forgotten by then), and the abort of a pending request when its page is left.
 LEFT = re.compile(r"404 .*/gradio_api/stream/\w+/close$|^AbortError: .*/assets/", re.DOTALL)
 
 
@@ -91,9 +91,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def comes_to(page, promise: str, wanted: object) -> None:
-    """Wait until a promise that the page makes anew each time has this value.
+    """Evaluate a JavaScript promise again and again until it resolves to this value.
 
-    To `wait_for_function` any promise is true, so the page itself asks again until it is.
+    `wait_for_function` takes any promise for true, so the loop runs in the page.
     """
     page.evaluate(
         f"""async ([wanted, patience]) => {{
@@ -278,11 +278,11 @@ def browser():
 
 
 class Guests:
-    """Tabs for visitors, in contexts that one leaves to the next with the same options.
+    """Tabs for visitors; a later visitor with the same options reuses the browser context.
 
-    The cache of a context holds the files of Gradio and the viewer. A tab that nobody uses, at
-    `home`, keeps the process of its site, which holds their scripts compiled: a visit computes a
-    third less so, a file half. Processes take memory, so only the last contexts keep theirs.
+    The cache of a context holds the files of Gradio and the viewer. An idle tab at `home` keeps the
+    process of its site alive, with the compiled scripts: this saves a third of the computation of a
+    visit, half of that of a file. Processes take memory, so only the last contexts keep theirs.
     """
 
     def __init__(self, browser) -> None:
@@ -291,8 +291,8 @@ class Guests:
         self.warm: list = []  # those of them with a tab at home, the one that left last at the end
 
     def arrive(self, home: str, fresh: bool = False, first: bool = False, **options):
-        """A tab without memories, but for the wish to begin with all panels. `first`: without that,
-        too; `fresh`: of a browser that was never at this site.
+        """A tab with empty storage, whose page begins with all panels. `first`: with the first look
+        instead; `fresh`: in a new context, whose cache is empty too.
         """
         size = options.pop("viewport", SIZE)
         media = {name: options.pop(name) for name in MEDIA & options.keys()}

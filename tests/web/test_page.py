@@ -216,8 +216,8 @@ def test_the_page_and_the_viewer_have_no_class_in_common():
         sheets = [path.read_text() for path in (ROOT / "vitviz" / folder).rglob("*.css")]
         return {name for sheet in sheets for name in re.findall(r"\.(vv-[\w-]+)", sheet)}
 
-    # By the first, page.css knows how the viewer is shown; what waits looks as the page did before.
-    # The third is of the root of any page (hosts/drops.js), which a site dresses in its own sheet.
-    # The last is hidden where the page has a button for lessons itself.
+    # page.css draws the placeholder of a busy viewer in `vv-message`, marks the root of the page
+    # while a file is dragged over it (hosts/drops.js; a site has its own rule), and hides the
+    # viewer's button for lessons, as the page has one.
     asked_for = {"vv-message", "vv-dropping-on-page", "vv-lessons-button"}
     assert classes("web") & classes("viewer") == asked_for

@@ -237,7 +237,7 @@ def test_a_place_is_given_back_whatever_happens():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks on this system")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_has_free_places_whoever_holds_them_here():
-    """The threads that hold them are not in it: it waited for places that nobody gives back."""
+    """A fork lacks the threads that hold places, so it waited for places that nobody gives back."""
     turns = Turns(1, 0)
     with turns.take(0, REFUSAL):
         if not (child := os.fork()):

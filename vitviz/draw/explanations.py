@@ -67,13 +67,13 @@ def explained(
     likeness: str = "",
     spotlight: bool = False,
 ) -> Figure:
-    """The picture, and finished maps of explainers by key, (N,) each. `target`: the class they are
-    for; None: no class; two: the difference of their logits. `likeness`: in place of a class the
-    name of the picture that this one is compared with.
+    """The picture, and finished maps of explainers by key, (N,) each. `target`: the class that the
+    maps explain; None: no class; two classes: the difference of their logits. `likeness`: the name
+    of the picture that this one is compared with, in place of a class.
 
-    Each map has its own scale, because their units differ. If values have a sign, blue speaks
-    against the class or the likeness and orange for it. `spotlight`: if they have none, the photo
-    itself is dimmed instead of coloured.
+    Each map has its own scale, because their units differ. In signed maps blue speaks against the
+    class or the likeness, and orange for it. `spotlight`: unsigned maps dim the photo instead of
+    colouring it.
     """
     size = 3.4 if len(maps) == 1 else 2.4
     figure, (first, *axes) = panels(analysis, 1 + len(maps), size=size, paper="")

@@ -29,7 +29,8 @@ COLOURS = "viridis"  # perceptually uniform, in grey and for the colour-blind to
 SIGNED = LinearSegmentedColormap.from_list(
     "signed", ["#003e6b", "#0084d9", "#71b1fc", "#ebebeb", "#ec9a71", "#c76430", "#6c2400"]
 )
-# Light of a spotlight at the low end of the scale, which is that of square roots, as in the viewer.
+# Brightness of the photo under a spotlight where values are 0. Brightness grows with the square
+# root of the values, as in the viewer.
 DIMMEST = 0.2
 SHADES = LinearSegmentedColormap.from_list(
     "shades", [(DIMMEST + (1 - DIMMEST) * root,) * 3 for root in np.sqrt(np.linspace(0, 1, 256))]
@@ -303,10 +304,10 @@ def least_top(tokens: int) -> float:
 
 
 def shares(analysis: Analysis, name: str, values: np.ndarray, direction: Direction) -> str:
-    """A caption: `name`, and the attention to (or of) patches and prefix tokens, not seen in a map.
+    """A caption: `name`, and the attention to or from prefix tokens, which a map does not show.
 
-    A row sums to 1, so shares are given. A column does not; there the values of single prefix
-    tokens are given, of many the first two.
+    Direction "from" (a row, which sums to 1): the total shares of the patches and of each kind of
+    prefix token. Direction "to" (a column): the values of the first two prefix tokens.
     """
     prefix = [text.split("_")[0] for text in analysis.card.config.prefix_names]
     if direction == "to":

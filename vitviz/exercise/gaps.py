@@ -97,9 +97,9 @@ def _side_by_side(model: Any, x: Tensor) -> Tensor:
 def two_steps(model: Any, step: Callable[..., Any]) -> Any:
     """Two steps of gradient descent, at a rate of 0.1, on (weight - 1)^2 from 0.
 
-    Returns the weight after each, and a number whose digits are the calls in their order (1
-    zero_grad, 2 backward, 3 step) if it never moved, else 0. (3,); or `...` if nothing was called.
-    The weight is one of the model's, for model.zero_grad() is as good as the optimizer's.
+    Returns (3,): the weight after each step, then 0 if the weight moved, else the first six calls
+    as digits (1 zero_grad, 2 backward, 3 step). Returns `...` if nothing was called. The weight is
+    a parameter of the model, so that model.zero_grad() works as well as the optimizer's.
     """
     weight, calls, seen = model.norm.bias, [], []
     kept = weight.data

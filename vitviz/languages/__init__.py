@@ -124,7 +124,8 @@ _EITHER = re.compile(
 )
 # Digits and letters whose Korean names end in ㄹ, and in another consonant.
 LIQUID, CLOSED = frozenset("178LRlr"), frozenset("036MNmn")
-# English words, read as such, and not letter by letter; their ends that stay a consonant in Korean.
+# English words that are pronounced as words, not letter by letter; and the word endings that keep
+# a final consonant in Korean.
 _WORD = re.compile(r"(?=.*[aeiouy])[a-z]+", re.IGNORECASE)
 _ENDS = re.compile(r"(?:^|[^aeiou])[aeiou](?:ck|[ptk])$|ook$|[mn]e?$|ng$")
 

@@ -16,11 +16,11 @@ from .teach import NONE, Penalty, answered, check_penalty, rows_of
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """Counts of the right answers to the pictures of a class that stay without half of the patches.
+    """How many right answers to the pictures of one class stay right without half of the patches.
 
     label           the name of the class
-    right           pictures that a head which has not learned from them answers rightly
-    without_middle  of these, those that it still answers rightly without the middle
+    right           number of pictures answered rightly by a head that was fitted without them
+    without_middle  number of these that are still answered rightly without the middle
     without_rim     the same without the rim
     """
 
@@ -31,8 +31,8 @@ class Halves:
 
     @property
     def reads(self) -> str:
-        """ "middle" or "rim": the half whose absence turns more answers, by at least two pictures
-        and a quarter of the right ones. "both": neither does; "nothing": no answer is right.
+        """The half whose removal turns more right answers, "middle" or "rim"; "both" if the numbers
+        differ by less than two pictures or a quarter of `right`; "nothing" if no answer is right.
         """
         if not self.right:
             return "nothing"

@@ -176,8 +176,10 @@ def heads_left_out(
 
 
 def threshold_of(probabilities: Tensor) -> float | None:
-    """The largest probability from which a picture counts as one of the classes: of n left-out
-    pictures, (n, C), the one that exactly floor(0.05 n) lie below; None for n = 0.
+    """The threshold that a picture's largest probability must reach for one of the classes.
+
+    Entry floor(0.05 n), counted from 0, of the sorted largest probabilities of n left-out pictures,
+    (n, C); None for n = 0.
     """
     if not len(probabilities):
         return None

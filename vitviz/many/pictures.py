@@ -57,8 +57,10 @@ class Picture:
         return f"{stat.st_size} {stat.st_mtime_ns}" if stat else ""
 
     def stamped(self, stretch: bool = False) -> tuple["Picture", str]:
-        """The picture and its stamp: that of its file, or without a file a digest of its pixels. It
-        was opened for that, and is not opened again. "" if it cannot be: `open` says why.
+        """The picture and its stamp: that of its file, or a digest of its pixels if it has no file.
+
+        For the digest the picture is opened; the returned `Picture` keeps the photo, so that it is
+        not opened again. The stamp is "" if the picture cannot be opened: `open` says why.
         """
         if self.file is not None:
             return self, self.stamp()

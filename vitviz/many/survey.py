@@ -96,7 +96,7 @@ class Survey:
         After the measure "fooled" also "restored", the share of `restored` before this layer.
         """
         layers, heads = self.card.config.depth, self.card.config.num_heads
-        # by what it is: the map of a grid of as many rows and columns has the same shape
+        # not by shape: an explainer's map can have as many rows and columns as layers and heads
         measured = [name for name in self.values if MEASURES[name].of_heads and self.pictures]
         parts = {name: self.mean(name).tolist() for name in measured}
         parts |= {f"{name}_error": self.error(name).tolist() for name in measured}
@@ -327,9 +327,9 @@ class _Run:
         return _plain(named) in map(_plain, said)
 
     def again(self, line: Line, stamp: str, picture: Picture) -> Line | None:
-        """A line of an earlier run, with the class that the picture has now; None if it must be
-        answered anew: it is another picture, or one of another class where the answer was several
-        classes, which a line does not hold.
+        """A line of an earlier run, with the present label of the picture; None if the picture must
+        go through the model again: its stamp differs, or its label does and the answer may be
+        several classes, of which a line holds only the first.
         """
         if not stamp or stamp != line.stamp or line.result is None:
             return None

@@ -344,7 +344,7 @@ def answered(
             rows.x, rows.mirrored, rows.y, folds, classes, each, head, progress=progress
         )
         right = answers.gather(1, rows.y[:, None])[folds >= 0]
-        # the penalty of the page where no picture can be left out, and so all means are nan
+        # without left-out pictures the mean would be nan: then `PENALTY` wins
         loss = float(-right.log().mean()) if len(right) else abs(each - PENALTY)
         results.append((loss, each, head, answers))
     return min(results, key=lambda result: result[0])[1:]

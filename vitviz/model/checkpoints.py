@@ -190,8 +190,8 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
 
 
 def save_head(path: Path, loaded: LoadedModel, base: str) -> None:
-    """Write the linear head of a model, for a file that `load` opens on the trunk of `base`, a
-    shipped model that it shares all other weights with.
+    """Write only the linear head of a model. `load` takes all other weights from `base`, the name
+    of a shipped model that has the same ones.
 
     Raises `OSError` if the file cannot be written.
     """

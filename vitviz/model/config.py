@@ -16,8 +16,8 @@ FINAL_NORMS = ("before_pool", "after_pool", "none")
 ROTARY = ("normalised", "axial", "mixed")
 ORDERS = ("yx", "xy")
 MOST = 2**16  # bound of every size and count: a damaged file must not exhaust the memory
-# What each field may hold, here and in the page's engine (vitviz/payload/tables.py); the others are
-# true or false.
+# Allowed values of each field, here and in the page's engine (vitviz/payload/tables.py). All other
+# fields are true or false.
 SIDES = ("image_size", "patch_size", "reference")
 LEAST = {  # of each count
     "in_chans": 1,
@@ -53,7 +53,8 @@ class Rotary:
                  "axial": they count patches (EVA-02, RoPE-ViT, Perception Encoder);
                  "mixed": they do too, and a pair is turned by y F_y + x F_x, where every block and
                  head has learned its own F (RoPE-ViT, arXiv:2403.13298)
-    temperature  how much slower the last pairs turn than the first; "mixed" begins with it
+    temperature  base of w_m: the first pairs turn about this many times as fast as the last;
+                 "mixed" uses it for the initial F only
     order        the axis of the first half of the pairs, and of the first row of the learned F
     offset       the number of the first row and column
     reference    rows and columns of the grid that the count is stretched to; None: not stretched

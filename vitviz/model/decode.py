@@ -21,8 +21,8 @@ from .photo import Photo, open_photo
 
 HOUSE = Path(__file__).resolve().parents[2]  # where Python finds this package
 COMMAND = (sys.executable, "-m", "vitviz.model.decode")
-BAND_BYTES = 2**20  # of pixels that are taken over at a time: other threads wait meanwhile
-NICE = 5  # others are served first
+BAND_BYTES = 2**20  # pixel data read and pasted per step: other threads wait during a step
+NICE = 5  # niceness of the decoder process, so that other processes run first
 
 
 class TooSlowError(ImageError):

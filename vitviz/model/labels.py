@@ -98,8 +98,8 @@ def _by_number(labels: Mapping[Any, Any], num_classes: int) -> tuple[str, ...]:
 
 
 def are_digits(labels: Sequence[str] | None, channels: int) -> bool:
-    """Whether the classes are handwritten digits, as far as names and grey pictures can tell: the
-    classes of coloured ones may be grades from 0 to 4.
+    """Guess whether the classes are handwritten digits: all names are digits, and pictures are
+    grey. Classes of colour pictures are excluded, because digits can be grades there, from 0 to 4.
     """
     return channels == 1 and bool(labels) and set(labels or ()) <= set("0123456789")
 

@@ -48,10 +48,11 @@ class ModelCard:
 
     `head` says what the outputs are: "classes" (labels exist), "embedding" (features, no class
     names), "tokens" (`global_pool` "": the head answers for every token, (N, C), not for the
-    picture as a whole), "none" (there is no head). `outputs` says what their numbers mean, one of
-    `outputs.OUTPUTS`; left out, it is what `by_number` assumes, and of one output `assumed` says
-    so. `details` are facts in words: data set, accuracy, terms, ... `words` are the names of
-    classes and groups in other languages, as far as the checkpoint brings them: {"ko": {"labels":
+    picture as a whole), "none" (there is no head). `outputs` is their meaning, one of
+    `outputs.OUTPUTS`; if left out, `by_number` guesses it, and for a single output `assumed` gets a
+    sentence about the guess.
+    `details` are facts in words: data set, accuracy, terms, ... `words` are the names of classes
+    and groups in other languages, as far as the checkpoint brings them: {"ko": {"labels":
     {"goldfish": "금붕어"}, "groups": {"dog": "개"}}}.
     `temperature` divides the logits before the softmax or the sigmoid, so that shown probabilities
     are calibrated (arXiv:1706.04599); 1 if it was not fitted. `trained` is False for random
@@ -175,10 +176,10 @@ class ModelCard:
 
     @property
     def certain(self) -> float | None:
-        """The least probability of an answer that is told plainly, in [0, 1], from "certain" in
-        `details`; None for a model without one, whose answers are never told as a maybe.
+        """The smallest probability of an answer that is stated without "maybe", in [0, 1], from
+        "certain" in `details`; None if it was not measured (`predictions.TRUE` applies then).
 
-        Raises `WeightsError` if it is no such number.
+        Raises `WeightsError` if "certain" is no such number.
         """
         if "certain" not in self.details:
             return None
@@ -245,7 +246,7 @@ def are_words(words: object) -> bool:
 
 @dataclass(frozen=True)
 class Resampling:
-    """How positions are brought to another grid: as a library does it, whose name is `like`.
+    """The method of resampling positions to another grid: that of the library `like`.
 
     "timm": bicubic, and smoothed (`antialias`) where the grid becomes coarser; a relative bias with
     growing steps (BEiT). "transformers": bicubic, not smoothed in most families; a relative bias
@@ -368,7 +369,7 @@ def _rounded(values: tuple[float, ...]) -> tuple[str, ...]:
 
 
 def as_precise(made: LoadedModel, loaded: LoadedModel) -> LoadedModel:
-    """A model that was built from another one, its weights in the precision of that one's."""
+    """Convert `made`, a model built from `loaded`, to the weight precision of `loaded`."""
     if kind := precision_of(loaded.vit):
         bring_to(made.vit, kind)
     return made
@@ -384,9 +385,9 @@ def check_loaded(loaded: object) -> None:
 
 
 def check_runs(loaded: object) -> None:
-    """Raise `WeightsError` for a value that is no `LoadedModel`, and for a model that was brought
-    to another precision: pixels and results are float32. `torch.autocast` and `load(dtype=)` see
-    to it by themselves.
+    """Raise `WeightsError` for a value that is no `LoadedModel`, and for a model whose weights were
+    converted from float32, the type of pixels and results. Models under `torch.autocast` or from
+    `load(dtype=)` pass, because they convert their inputs themselves.
     """
     check_loaded(loaded)
     assert isinstance(loaded, LoadedModel)
@@ -460,9 +461,9 @@ def _is_pixels(sentence: str) -> bool:
 
 
 def _is_ours(value: Tensor) -> bool:
-    """Whether a parameter can be this tensor itself. Weights in a mapped file begin at any byte,
-    and on some processors products of matrices then differ in their last digits from those of the
-    same weights elsewhere in memory: a model that is loaded twice has to answer alike.
+    """Whether a tensor can become a parameter without a copy. Tensors of a memory-mapped file begin
+    at any byte, and on some processors the last digits of matrix products depend on the alignment;
+    a model that is loaded twice must give the same answers.
     """
     return not value.is_inference() and value.data_ptr() % ALIGNED_BYTES == 0
 

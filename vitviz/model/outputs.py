@@ -21,13 +21,13 @@ PROBLEM_TYPES: dict[str, Outputs] = {
 
 
 def by_number(count: int) -> Outputs:
-    """The meaning that is assumed of `count` outputs: of one alone a score, else one of them."""
+    """Default meaning of `count` outputs: "score" for a single output, else "one_of"."""
     return "score" if count == 1 else "one_of"
 
 
 def check_outputs(outputs: object, count: int) -> None:
-    """Raise `WeightsError` for a word that is none of `OUTPUTS`, or that `count` outputs cannot
-    have: the softmax of one is always 1, and a score is of one.
+    """Raise `WeightsError` for a word that is none of `OUTPUTS`, for "one_of" with a single output
+    (its softmax is always 1), and for "score" with several outputs.
     """
     if outputs not in OUTPUTS:
         raise WeightsError(f"outputs must be one of {', '.join(OUTPUTS)}, got {short(outputs)}")

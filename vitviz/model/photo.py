@@ -476,7 +476,7 @@ def _finish(
         image = image.transpose(UPRIGHT[orientation])
         notes.append(Message("photo.upright"))
     image.info = {}  # where the photo was taken is nobody's business
-    if not deep:  # whose levels are known from its own values
+    if not deep:  # `deep_grey` has noted the levels of a deep picture
         note_levels(image, unit, notes)
     photo = Photo(image, name, tuple(notes))
     return photo.stretch(unit) if stretch and not deep else photo

@@ -9,7 +9,7 @@ from PIL import Image
 from ..errors import ImageError, SelectionError
 from ..languages import Message
 
-DARK = 0.5  # share of the range of a file that its highest level stays below, to be worth a note
+DARK = 0.5  # a picture is dark if its highest level is below this share of the file's range
 DARK_NOTE = "photo.dark"
 STRETCHED_NOTE = "photo.levels_stretched"
 # Turns levels of 8 bits into those of a file: low * unit[0], high * unit[0] + unit[1].
@@ -55,8 +55,8 @@ AS_IT_IS = Look()
 
 
 def unit_of(image: Image.Image, data: bytes) -> Unit:
-    """The unit of the levels of an open file. Of colours of 16 bits Pillow gives the upper 8, or of
-    a PPM rounded ones.
+    """The `Unit` of an open file. Pillow reduces colours of 16 bits to 8: it keeps the upper 8
+    bits, or, in a PPM, rounds.
     """
     deep, rounded = (256, 255), (257, 0)
     if image.format == "PNG" and image.mode in ("RGB", "RGBA", "LA"):

@@ -23,7 +23,7 @@ LOSSLESS = {b"VP8L", b"ALPH", b"ANMF"}
 SEARCHED_BYTES = 2**16  # at a time: no other thread runs while a regular expression is searched
 
 _MARKER = re.compile(rb"\xff([^\x00\xff\xd0-\xd7])")  # the others stand among coefficients
-_FILL = b"\xff" * 1000  # before a marker; the decoder begins anew with each piece that it is given
+_FILL = b"\xff" * 1000  # padding before a marker; the decoder rescans it for each piece of input
 _ALONE = {0x01, 0xD8}  # markers without a length
 _FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # those that name a size
 _SCAN, _END, _EXIF = 0xDA, 0xD9, 0xE1

@@ -54,7 +54,7 @@ class Angles(nn.Module):
         return rearrange(torch.block_diag(slower, slower), "two m -> two 1 m")
 
     def reset_parameters(self) -> None:
-        """Draw learned frequencies as the paper does: the two axes turned, in each head anew."""
+        """Initialise learned frequencies as in the paper: rotate each head's two axes at random."""
         if self.freqs is not None:
             half = self.config.head_dim // 4
             slower = self.rotary.temperature ** -(torch.arange(half) / half)

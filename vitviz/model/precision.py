@@ -1,7 +1,7 @@
-"""Precision: weights of 16 bits, in parts that convert what enters them.
+"""Precision: 16-bit weights, in modules that convert their inputs to the type of their weights.
 
-Half of the memory, and products that a GPU computes faster. What is listened to and what is given
-back is float32 as ever: pixels, tokens that were heard and go through the model again, results.
+This halves the memory and speeds up products on a GPU. Pixels, recorded tokens (which may go
+through the model again) and results stay float32.
 """
 
 from typing import Any

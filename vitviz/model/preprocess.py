@@ -219,7 +219,7 @@ class Preprocess:
 
 
 def per_channel(numbers: Sequence[float], channels: int) -> tuple[float, ...]:
-    """One number for each channel: those given, or where they are of other channels their mean."""
+    """One number for each channel: `numbers`, or their mean if there are more or fewer of them."""
     if len(numbers) == channels:
         return tuple(numbers)
     return (sum(numbers) / len(numbers),) * channels

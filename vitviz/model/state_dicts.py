@@ -39,8 +39,8 @@ MERGE = (
     "folder"
 )
 MOST_ENTRIES = 10**6  # of a file; optimizers have some thousand
-# Names of classes and functions, as in a pickle, that scripts keep beside the weights: numbers of
-# numpy, paths, dates, settings, schedules. A few names at a time are learned from torch's refusal.
+# Classes and functions, by their names in a pickle, that an `_Inert` may replace: scripts keep such
+# objects beside the weights (numbers of numpy, paths, dates, settings, schedules).
 HARMLESS = re.compile(
     r"(numpy|pathlib|datetime|omegaconf|yacs|addict|easydict|ml_collections|mmengine)\."
     r"|argparse\.Namespace|types\.SimpleNamespace|collections\.(defaultdict|deque|Counter)$"
@@ -107,7 +107,7 @@ class _Inert(dict):
 
 
 class _InertMap:
-    """The same for a kind of dictionary: torch fills those of Python's own kinds alone."""
+    """Stands in for a dictionary class (`MAPS`): an OrderedDict, because torch fills those."""
 
     def __new__(cls, *_args: Any) -> Any:
         return OrderedDict()
@@ -120,7 +120,7 @@ def _unpickled(path: Path) -> Any:
     stand_ins: list[Any] = []
     while True:
         try:
-            # torch's list is one for all threads: another one that ends would take them away.
+            # All threads share torch's list: another thread's exit would remove these names.
             with _STANDING_IN, torch.serialization.safe_globals(stand_ins):
                 return torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:  # reading a damaged pickle can fail in any way

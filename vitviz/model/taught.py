@@ -35,11 +35,12 @@ class Taught:
     penalty     of the fit, see `many.linear.fit`
     confusions  the number of left-out pictures of each class with each answer, (C, C). A class
                 whose pictures could not be left out has a row of zeros
-    confused    those with a wrong answer, the most probable first, at most `MOST_CONFUSED`
+    confused    the left-out pictures with a wrong answer, the most probable answer first, at most
+                `MOST_CONFUSED`
     none        the class of pictures that show none of the things, counted from 0; None without one
-    pair        of the two classes i < j that are confused most, the left-out picture of i with the
-                highest probability of j, and that of j with the highest of i, of a class that has
-                left-out pictures; () if none is wrong
+    pair        one left-out picture of each of the two classes i < j that are confused most: that
+                of i with the highest probability of j, and that of j with the highest of i. A class
+                without left-out pictures has none; () if no answer is wrong
     """
 
     base: str

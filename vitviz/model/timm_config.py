@@ -220,7 +220,7 @@ def _inner(model: Any) -> str | None:
 
 
 def _line_that_mends(model: Any) -> str | None:
-    """The line of Python that makes a head of a dropout and a layer one layer; None for others."""
+    """The Python line that reduces a head to its only layer that is not idle; None for others."""
     head = getattr(model, "head", None)
     if not isinstance(head, nn.Sequential):
         return None

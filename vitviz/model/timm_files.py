@@ -204,8 +204,9 @@ class _Fitted:
     def _read_sizes(
         self, state: Mapping[str, Tensor], plain: Any, image_size: int | tuple[int, int] | None
     ) -> None:
-        """Patch size and image size: that of a config.json if the weights are of it, else read off
-        the positions. Raises `WeightsError` if these are of no square.
+        """Read the patch size off the filters, and the image size off the number of positions,
+        unless the size in a config.json fits that number. Raises `WeightsError` for a number of
+        positions that no square has.
         """
         filters = next((state[name] for name in state if FILTERS.fullmatch(name)), None)
         patch = tuple(plain.patch_embed.patch_size)
@@ -288,8 +289,10 @@ def _ndim(state: Mapping[str, Tensor], key: str) -> int:
 def _size_of(
     counts: list[int], patch: tuple[int, ...], image_size: int | tuple[int, int] | None
 ) -> tuple[int, int] | None:
-    """The given size, if it has the first number of patches; else that of a square of as many; else
-    the given size, if another of the numbers is of it; else that of another square.
+    """The image size in pixels. `counts`: possible numbers of patches, the likeliest first.
+
+    `image_size` if it has `counts[0]` patches, or, where no square has those, any other of
+    `counts`; else the size of the first square number in `counts`; None if there is no square.
     """
     squares = []
     for count in counts:
@@ -417,9 +420,9 @@ def grouped(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _assumed(loaded: LoadedModel, arch: str, told: Mapping[str, Any]) -> list[str]:
-    """Sentences about what is taken from the architecture, because a state dict does not say it,
-    nor the arguments that a config.json tells. Where a norm stands after the pool, or CLS is
-    missing or has a twin, the weights say how they pool.
+    """Sentences about facts that are taken from the architecture, because a state dict does not
+    hold them. The pooling is not assumed if `told`, the arguments of a config.json, has it, or if
+    the weights show it: by a norm after the pool, a distillation token, or no CLS.
     """
     config, made = loaded.card.config, loaded.preprocess
     either = config.num_classes and config.class_token and not config.dist_token

@@ -33,7 +33,7 @@ _NAMES = [
         (r"transformer\.layers\.(\d+)\.1\.net\.4\.(\w+)", r"blocks.\1.mlp.fc2.\2"),
         (r"transformer\.layers\.(\d+)\.1\.fn\.net\.0\.(\w+)", r"blocks.\1.mlp.fc1.\2"),
         (r"transformer\.layers\.(\d+)\.1\.fn\.net\.3\.(\w+)", r"blocks.\1.mlp.fc2.\2"),
-        (r"mlp_head\.0\.(\w+)", r"norm.\1"),  # of CLS alone, and a norm is of each token alone
+        (r"mlp_head\.0\.(\w+)", r"norm.\1"),  # there on CLS only; a norm treats each token alone
         (r"mlp_head\.(?:1\.)?(weight|bias)", r"head.\1"),
     )
 ]
@@ -84,7 +84,7 @@ def _renamed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         if new in found:
             raise WeightsError(f"it has two parameters of the meaning of {theirs}")
         found[new] = value
-    if found["cls_token"].ndim < 3:  # newer versions keep neither of the two for a batch
+    if found["cls_token"].ndim < 3:  # newer versions store both without a batch axis
         found["cls_token"] = found["cls_token"].reshape(1, 1, -1)
     if found["pos_embed"].ndim == 2:
         found["pos_embed"] = found["pos_embed"][None]

@@ -8,7 +8,7 @@ from .json_values import parse
 from .labels import IMAGENET, labels_in
 from .outputs import OUTPUTS
 
-# Those of head.py and precision.py, which import torch.
+# The same names as in head.py and precision.py, repeated because those modules import torch.
 POOLS = ("token", "avg", "token_avg")
 PRECISIONS = ("half", "bfloat16")
 

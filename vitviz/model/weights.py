@@ -276,8 +276,8 @@ def _of_folder(folder: Path, options: LoadOptions, weights: Path | None = None) 
 
 
 def _only_weights(folder: Path) -> Path | None:
-    """The only file of weights in a folder; None: there are none or several, or it has one of the
-    names that libraries write, by which it is found.
+    """The only file of weights in a folder; None if there are none or several, or if it has a
+    standard name (`WEIGHTS`), which `read_weights` finds by itself.
     """
     files = [path for path in files_in(folder) if path.name.endswith(CHECKPOINT_SUFFIXES)]
     return files[0] if len(files) == 1 and files[0].name not in WEIGHTS else None

@@ -54,7 +54,7 @@ IN_LESSONS = re.compile(
 # Keys of texts of the viewer that the playground shares: the drawing field, several files.
 SHARED = re.compile(r"draw(Field|Help|Undo|Clear|Width|Ink|Pen)|photoOnly$")
 
-OF_HEADS = ("left_out", "none_of_these")  # of the models: what a taught head says of itself
+OF_HEADS = ("left_out", "none_of_these")  # keys in models.json of texts about a taught head
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(
@@ -232,10 +232,10 @@ def _visit(
 
 @cache
 def served(path: Path) -> str:
-    """A function that makes the exports of the serving.js beside one of `WORKERS`.
+    """JavaScript of a function that returns the exports of the serving.js beside one of `WORKERS`.
 
-    A bundle has it once: the page calls it where it may have no worker, and its text is the
-    worker's.
+    A bundle contains the function once. The page calls it where it may have no worker; otherwise
+    the script of the worker is made from its text.
     """
     return _run_on(f"() => {_joined(path.with_name('serving.js'), {})}")
 
@@ -357,8 +357,8 @@ def _wrap(path: Path, names: dict[Path, str], made: Mapping[Path, str]) -> str:
 
 
 def _run_on(source: str) -> str:
-    """A script whose lines run on beside a bracket, comma or semicolon. Elsewhere the end of a line
-    may end a statement, and behind // it ends a comment.
+    """Join the lines of a script after an opening bracket, comma or semicolon, and before a closing
+    bracket. Other line ends stay: they may end a statement, or a comment that begins with //.
     """
     parts = source.split("\n")
     for at, (before, line) in enumerate(pairwise(parts[:]), 1):

@@ -58,8 +58,8 @@ def explanation(
     analysis: "Analysis", name: str, other: "Analysis | None" = None
 ) -> dict[str, Tensor]:
     """{"values": (N,), "cost": (3,)}: forward and backward passes, and seconds here (0: unknown).
-    With "gap": (1,), how far the values are from adding up, a share, where they should; for `LIKE`
-    with "likeness": (1,), of the picture to that of `other`.
+    "gap", (1,), only if the values should add up: the share by which their sum is off.
+    "likeness", (1,), only for `LIKE`: of the picture to that of `other`.
 
     Raises `SelectionError` for an explainer, token or class that does not exist, and `VitvizError`
     without the model where it has to run.
@@ -184,8 +184,8 @@ def beforehand(analysis: "Analysis", token: int) -> dict[str, dict[str, Tensor]]
 
 
 def _possible(analysis: "Analysis") -> Iterator[Explainer]:
-    """All explainers within this model; without those that need a class if it names none and does
-    not pool: likeness to another picture can be explained in place of a class.
+    """The explainers that the model allows. One that needs a class is left out only if the model
+    neither names classes nor pools: with a pool it can explain the likeness to another picture.
     """
     card = analysis.card
     for explainer in EXPLAINERS.values():

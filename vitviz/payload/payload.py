@@ -107,9 +107,9 @@ def pack(
     `film`: include the film of the model's training, if one lies beside its checkpoint; it can have
     several megabytes. `whole`: include the late files; a server leaves them out and makes each on
     request, since the first view needs none. For large models even a whole payload lacks the
-    values, see `MOST_MIXING_BYTES`. `beside`: for a viewer that shows the intact analysis and
-    waits for this pass with interventions after every stroke: only "pass" and "files", without the
-    files that both passes share, and with layers and embedding as late files.
+    values, see `MOST_MIXING_BYTES`. `beside`: pack a pass with interventions for a viewer that
+    already shows the intact analysis, and waits after every stroke. The manifest has only "pass"
+    and "files", files that both passes share are left out, and layers and embedding are late files.
     `first`: the layer and the token that are shown first, whose rows are sent ahead of their layer;
     None, or values that the model does not have: the last layer, from CLS or, without prefix
     tokens, the middle patch.
@@ -212,7 +212,7 @@ def late_path(name: str) -> str:
 def late_file(analysis: "Analysis", name: str, other: "Analysis | None" = None) -> bytes:
     """A late file, which a viewer requests when a visitor first needs it.
 
-    `other`: of another picture, whose likeness some explanations are about.
+    `other`: the analysis of another picture, for explanations of the likeness to it.
     Raises `SelectionError` if this analysis has no late file of this name.
     """
     if explanations.is_explanation(name):

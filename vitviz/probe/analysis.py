@@ -444,15 +444,15 @@ class Analysis:
 
     @OUTSIDE
     def likeness(self, vector: Any, loaded: LoadedModel | None = None) -> float:
-        """How like a vector the features of this pass are: their cosine, from -1 to 1.
+        """The cosine similarity of the features of this pass and a vector, from -1 to 1.
 
         vector  (D,), as wide as the pooled features behind the last norm (`vitviz.features`), or as
-                the outputs of a model that names no classes, such as those of CLIP: then a text's;
+                the outputs of a model that names no classes (with CLIP, the embedding of a text);
                 or the analysis of another picture in the same model, whose vector is taken
 
-        An intervention that moves it moves what makes the pictures alike. Raises `SelectionError`
-        for a vector of another width and a picture in another model, `VitvizError` if the model is
-        not at hand.
+        An intervention that changes the likeness acts on what makes the pictures alike. Raises
+        `SelectionError` for a vector of another width and a picture in another model, `VitvizError`
+        if the model is not at hand.
         """
         if not _is_likeness(vector):
             raise SelectionError(f"a vector is needed, got {short(vector)}")
@@ -579,8 +579,8 @@ class Analysis:
         """The tokens after a block behind the model's last norm, as its head reads them. (N, D)
 
         After the last block these are DINOv2's `x_norm_clstoken`, `x_norm_regtokens` and
-        `x_norm_patchtokens`, one after another. A model whose norm comes after its pooling has none
-        here: they are the tokens as they are. Pass the model of an analysis read from a file, or
+        `x_norm_patchtokens`, one after another. If the model's norm comes after its pooling, the
+        tokens are returned without a norm. Pass the model of an analysis read from a file, or
         `VitvizError` is raised; `SelectionError` without such a layer.
         """
         vit = self._model(loaded, "normed_tokens").vit
@@ -733,8 +733,8 @@ class Analysis:
         return saved.from_bytes(cls, data)
 
 
-# Of an explanation: a class, a pair of classes, a vector (D,), to which the features are like, or
-# another picture in the same model.
+# The target of an explanation: a class, a pair of classes, a vector (D,) that the features are
+# compared with, or another picture in the same model.
 Target = Class | tuple[Class, Class] | Tensor | np.ndarray | list[float] | Analysis
 
 

@@ -56,8 +56,8 @@ class Fooled:
         return _class(self.control.trace.logits) != _class(self.clean.trace.logits)
 
     def restored(self, part: Literal["patches", "cls"] = "patches") -> Restored:
-        """Put the clean patches, or the clean CLS, back before each block in turn: where does the
-        change take over? It still sits in the tokens that bring the answer back; see `Restored`.
+        """Put the clean patches, or the clean CLS, back before each block in turn, to locate the
+        change: where this brings the answer back, those tokens carry it; see `Restored`.
 
         Activation patching (Meng et al. 2022, arXiv:2202.05262), with one pass of the model for
         each block. Where the patches are all tokens, putting them back restores the whole pass.

@@ -46,8 +46,8 @@ def forward(
 ) -> Pass:
     """Run a model once on a picture, (h, w, C) uint8, with the interventions of a surgery.
 
-    `pixels`: (C, h, w), what the picture is normalised to, if they are finer than its levels; where
-    an intervention changes the picture, its levels count. `values`: the trace keeps v. Raises
+    `pixels`: (C, h, w), exact normalised pixels, used in place of the picture's rounded levels
+    except where an intervention changes the picture. `values`: the trace keeps v. Raises
     `CaptureError` if the model computes numbers that are not finite.
     """
     given = None if pixels is None else [pixels]

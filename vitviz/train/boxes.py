@@ -29,10 +29,10 @@ def attention_in_boxes(
     Measured on the pictures that `small_boxes` selects; {} if there are none. energy is the share
     of a map's mass inside the box, divided by the share of the picture that the box covers,
     averaged over pictures: 1 is no better than chance. pointing is how often the largest patch of
-    the map lies in the box (by more than half). Three maps that need no model (`baselines`) come
-    before those of `measured`: for the class that the model answers. Only positive values of such a
-    map count. Each map of an explainer also has "ahead": how many standard errors its
-    pointing lies above that of "centre", compared picture by picture.
+    the map lies in the box (by more than half). The first three maps are the `baselines`, which
+    need no model. The other maps are those of the `measured` explainers for the class that the
+    model answers, of which only positive values count. Each of these also has "ahead": how many
+    standard errors its pointing lies above that of "centre", compared picture by picture.
     """
     selected = small_boxes(pictures)
     if pictures.boxes is None or len(selected) == 0:

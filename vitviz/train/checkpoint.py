@@ -32,7 +32,7 @@ def save_state(
     facts: dict[str, Any],
     name: str = STATE,
 ) -> None:
-    """Write the whole state or nothing, so that it is on the disk when the old one goes."""
+    """Write the state atomically: the old file is replaced once the new one is on the disk."""
     state = {
         "version": VERSION,
         "vit": vit.state_dict(),

@@ -101,7 +101,7 @@ def train(
         alone_in(folder, us),
     ):
         if not resume:
-            check_new(folder)  # which another run may have begun and ended while data were read
+            check_new(folder)  # another run may have used the folder while data were read
         with stop_signals(us.size) as stop:
             run = Run(recipe, pictures, device, us, others)
             # Read before a teacher works for hours: what cannot be read ends the run here.
@@ -180,13 +180,13 @@ def labels_of_teacher(
 
 
 def state_of(run: Run, folder: Path) -> dict[str, Any]:
-    """The state in the folder, to go on from. A run that gets another length while its learning
-    rate falls goes back to the last step with the highest rate. Raises `TrainError` if there is
-    none, or one of another run.
+    """Read the state to resume from. If the number of epochs changes after the learning rate has
+    begun to fall, read the state of the last step with the highest rate (`HIGH`). Raises
+    `TrainError` if there is no state, or if the state belongs to another run.
     """
     state = read_state(folder)
     before = state["recipe"]["epochs"]
-    # Of the fields that may change, only `epochs` decides the number of steps.
+    # Among the fields that may change, `epochs` alone decides the number of steps.
     last = last_high_step(run.recipe, max(1, round(before * run.steps_per_epoch)))
     if before != run.recipe.epochs and last is not None and state["step"] > last:
         state = read_state(folder, HIGH)

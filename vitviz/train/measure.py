@@ -80,11 +80,10 @@ def write_json(path: Path | None, facts: dict[str, Any]) -> None:
 def photographs_of(
     loaded: LoadedModel, args: argparse.Namespace
 ) -> tuple[dict[str, Any], float | None, float | None]:
-    """The part of a report about --photographs, the threshold that keeps its share of them, and the
-    least probability of a plain answer to them.
+    """Measure --photographs. Returns their part of the report, the `lowered` threshold, and the
+    least probability of a plain answer (`certain_from`); ({}, None, None) without --photographs.
 
-    ({}, None, None) without --photographs. The part describes that threshold with --calibrate, else
-    the model's own threshold.
+    The part of the report uses the lowered threshold with --calibrate, else the model's own.
     """
     if not args.photographs:
         if args.calibrate:
@@ -162,8 +161,8 @@ def unseen_by(
 
 
 def check_score(loaded: LoadedModel) -> None:
-    """Raise `TrainError` if the threshold of the model is not one of `known_or_not`, as that of a
-    head is.
+    """Raise `TrainError` if the model's threshold belongs to another score than `known_or_not`. The
+    threshold of a taught head does.
     """
     if loaded.card.known_by != KNOWN_OR_NOT:
         raise TrainError(

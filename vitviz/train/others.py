@@ -42,8 +42,8 @@ def split_others(train: Pictures, test: Pictures, unseen: int, seed: int) -> Oth
 
 
 def drawn(pictures: Pictures, unseen: int, seed: int) -> tuple[Tensor, Tensor]:
-    """The classes that are kept out, drawn by the seed, and those that are not. Raises `TrainError`
-    if either are none.
+    """Draw `unseen` classes by the seed. Returns the sorted indices of these classes and of the
+    remaining ones. Raises `TrainError` if either is empty.
     """
     count = len(pictures.labels)
     if not 0 < unseen < count:
@@ -88,12 +88,12 @@ def auroc(known: Tensor, unknown: Tensor) -> float:
 
 
 def threshold(known: Tensor) -> float:
-    """The highest score that one more known picture, drawn as these were, reaches with a chance of
-    at least `KEPT`. (n,) -> a number
+    """The highest threshold that a further known picture, drawn as these were, reaches with a
+    chance of at least `KEPT`. (n,) -> a number
 
-    One more picture is as likely to come first as second, ... or last among them, so it falls below
-    the k-th smallest with a chance of k / (n + 1) (split conformal prediction, Vovk et al. 2005).
-    Of fewer than 19 pictures no score can promise that; their smallest is taken.
+    All n + 1 ranks of a further picture are equally likely, so its score lies below the k-th
+    smallest with a chance of k / (n + 1) (split conformal prediction, Vovk et al. 2005). With fewer
+    than 19 pictures no threshold guarantees `KEPT`; the smallest score is returned.
     """
     rank = int(round((1 - KEPT) * (len(known) + 1), 9))
     return known.double().sort().values[max(rank, 1) - 1].item()

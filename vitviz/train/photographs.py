@@ -65,8 +65,8 @@ def read_photographs(folder: Path, cut: Preprocess, labels: tuple[str, ...]) -> 
 
 
 def lowered(held_back: float, known: Tensor) -> float:
-    """The threshold that keeps its share of the pictures held back, and of known photographs as
-    well: the lower one of the two. A number, scores (n,) -> a number
+    """The lower of two thresholds: `held_back`, which was set with the pictures held back, and the
+    `threshold` of known photographs. A number, scores (n,) -> a number
     """
     return min(held_back, threshold(known))
 
@@ -78,8 +78,8 @@ def on_photographs(
     "strangers", "top1", "top5", "auroc", "kept", "left_out", "refused"}
 
     known and strangers are counts, the rest lies in [0, 1]. kept is the share of the known that
-    reach `limit`, refused that of the strangers that do not. left_out is the share that is kept if
-    the threshold is `lowered` without the photograph in question: kept says too much where the
+    reach `limit`, refused that of the strangers that do not. left_out is kept by leave-one-out: the
+    threshold for each photograph is `lowered` by the others alone, since kept is too high where the
     same photographs set the threshold. `held_back` is the threshold before it was lowered.
     """
     ours, theirs = known_or_not(known), known_or_not(strangers)
@@ -120,17 +120,17 @@ def answers_to(
 
 
 def certain_from(known: Tensor, right: Tensor, strangers: Tensor) -> float:
-    """The lowest probability of an answer from which on `RIGHT` of the answers to photographs as
-    people bring them (`KNOWN_SHARE`) are right; 1 if there is none.
+    """The lowest bound such that `RIGHT` of the answers whose probability reaches the bound are
+    right, in a mix with `KNOWN_SHARE` of known photographs; 1 if there is none.
 
-    The probabilities (n,) of the answers to known photographs, whether they are right, and those
-    (m,) of the answers to strangers.
+    known (n,) and right (n,): probabilities of the answers to known photographs, and whether the
+    answers are right. strangers (m,): probabilities of the answers to strangers.
     """
     bounds = torch.cat([known, strangers]).unique()  # ascending
     bounds = bounds[bounds > 0]
 
     def share_from(values: Tensor, of: int) -> Tensor:
-        """The share of so many that reach each bound."""
+        """Number of values that reach each bound, divided by `of`."""
         below = torch.searchsorted(values.sort().values, bounds)
         return (len(values) - below).double() / max(1, of)
 

@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 @dataclass
 class Last:
-    """Times shared by all work in progress, so that short pieces in a row are not silent."""
+    """Clock times shared by all `Progress`, so that many short pieces in a row print lines too."""
 
-    line: float = 0.0  # when the last line was printed, or the first of the pieces began
-    change: float = float("-inf")  # when some work last began or went on
+    line: float = 0.0  # time of the last printed line, or the start of the first piece
+    change: float = float("-inf")  # time of the last start or `add` of any piece
 
 
 _last = Last()

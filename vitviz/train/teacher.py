@@ -1,9 +1,9 @@
-"""A teacher: a network that others trained says what every part of a training picture shows.
+"""Teacher: a pretrained network that gives soft labels for every place of a training picture.
 
-It sees each picture whole. Its classifier is linear, so the scores of a region are the mean of the
-scores of its places: a map of scores, cut as the picture is, is right for every crop (ReLabel,
-arXiv:2101.05022), and each of its places is the label of the patch there (token labelling,
-arXiv:2104.10858).
+The teacher sees each picture whole. Its classifier is linear, so the scores of a region are the
+mean of the scores at its places. A map of scores can therefore be cropped like the picture
+(ReLabel, arXiv:2101.05022), and the scores at a place are the label of the patch there (token
+labelling, arXiv:2104.10858).
 """
 
 import hashlib
@@ -32,15 +32,15 @@ from .recipe import Recipe
 from .scores import fit_temperature, score
 
 FILE = "teacher.safetensors"  # in the folder of a run
-RANK = 96  # numbers kept of the scores at a place
-SHRINK = 0.3  # of the covariance towards an even one, when the classifier is fitted
-EVERY = 50  # one picture of so many shows how sure the classifier may be
+RANK = 96  # dimensions to which the scores at a place are reduced
+SHRINK = 0.3  # shrinkage of the covariance towards a multiple of the identity
+EVERY = 50  # every 50th picture is held out to fit the temperature of the classifier
 BATCH = 256  # pictures that the teacher sees at once
-SPREAD = 5  # standard deviations of a number that fit into 8 bits
-FIRST_PICTURES = 2048  # from which the mean and the deviation of a number are known
+SPREAD = 5  # standard deviations to either side that 8 bits cover
+FIRST_PICTURES = 2048  # pictures that give the basis, and the mean and deviation of each dimension
 
 
-Watch = Callable[[int], None]  # is told how many pictures more the teacher has seen
+Watch = Callable[[int], None]  # called with the number of pictures that the teacher has just seen
 
 
 class Teacher(nn.Module):
@@ -101,8 +101,10 @@ class SoftLabels:
 
 
 def cut(scores: Tensor, maps: Tensor, grid: tuple[int, int]) -> Tensor:
-    """The scores at the patches of new pictures, `maps` from new to old coordinates as in
-    `augment`. int8 (B, R, r, c), (B, 2, 3), (rows, cols) -> float32 (B, R, rows, cols)
+    """Sample maps of scores at the patches of augmented pictures. `maps` are the `affine_maps`,
+    from new to old coordinates.
+
+    int8 (B, R, r, c), (B, 2, 3), (rows, cols) -> float32 (B, R, rows, cols)
     """
     places = F.affine_grid(maps, [len(maps), 1, *grid], align_corners=False)
     return F.grid_sample(scores.float(), places, padding_mode="border", align_corners=False)
@@ -179,8 +181,9 @@ def soft_labels(
 
 
 def times_seen(taught: int, test: int, processes: Processes) -> int:
-    """How many pictures the teacher of one process sees: its share of the training pictures twice,
-    once to fit the classifier, and the others once.
+    """Number of pictures that the teacher of one process sees: its share of the training pictures
+    twice (to fit the classifier, and to label them), the test pictures once, and the first
+    `FIRST_PICTURES` training pictures once more.
     """
     return 2 * -(-taught // processes.size) + test + min(taught, FIRST_PICTURES)
 
@@ -240,12 +243,12 @@ def numbers(device: torch.device) -> AbstractContextManager[None]:
 
 @torch.no_grad()
 def fit_head(teacher: Teacher, images: Tensor, targets: Tensor, processes: Processes) -> None:
-    """Fit the classifier to the features as they are: linear discriminant analysis, the classifier
-    that is right where all classes spread equally around their means (Hastie et al., The Elements
-    of Statistical Learning, 4.3).
+    """Fit the classifier to the frozen features by linear discriminant analysis, which assumes that
+    all classes spread equally around their means (Hastie et al., The Elements of Statistical
+    Learning, 4.3).
 
-    It is too sure of its answers, so a temperature is fitted to every `EVERY`th picture, which has
-    no part in it.
+    The classifier is overconfident, so a temperature is fitted to every `EVERY`th picture, which
+    the fit of the classifier leaves out.
     """
     head = teacher.head
     classes, width = head.weight.shape
@@ -288,7 +291,7 @@ def look(
     """
     weight, bias = teacher.head.weight.detach(), teacher.head.bias.detach()
     first = torch.cat(list(features_of(teacher, images[:FIRST_PICTURES])))
-    # Without what all classes share, which changes no probability.
+    # The mean over the classes is subtracted: softmax ignores a shift that all classes share.
     answers = F.conv2d(first, (weight - weight.mean(0))[..., None, None])
     spread = rearrange(answers, "b k h w -> k (b h w)").cov()
     basis = of_first(torch.linalg.eigh(spread).eigenvectors.flip(1)[:, :RANK], processes)

@@ -16,22 +16,22 @@ import { createLiving } from "./stage/living.js";
 import { saidOf } from "./text/phototold.js";
 
 /**
- * A model before its training, as the checkpoint that Python would write.
- * @param {import("./maths/draws.js").Draws & {vitviz: string}} told  vitviz: what that says of itself
+ * Checkpoint of a model before its training, as Python would write it.
+ * @param {import("./maths/draws.js").Draws & {vitviz: string}} told  vitviz: metadata of the checkpoint, JSON
  */
 const twinOf = ({ vitviz, ...draws }) => writeSafetensors(weightsOf(draws), { vitviz });
 
 /**
- * A model with the linear head of another file, and with what that says of itself.
+ * Checkpoint with the weights of one file, and with the linear head and the metadata of another.
  * @param {{weights: ArrayBuffer, head: ArrayBuffer}} files
  */
 const headedOf = ({ weights, head }) =>
   writeSafetensors({ ...parseSafetensors(weights), ...parseSafetensors(head) }, readMetadata(head));
 
 /**
- * A model that runs in this page. Rejected with a FormatError for what is none.
- * @param {ArrayBuffer|any} given  a .safetensors file of vitviz, or two of which the second has the head, or what
- *   an untrained twin is drawn from
+ * Starts an engine with a model. Rejected with a FormatError if `given` is no model.
+ * @param {ArrayBuffer|any} given  a .safetensors file of vitviz, or two such files (weights, head), or the
+ *   draws of an untrained twin
  * @param {(state: import("./engine/client.js").State) => void} [told]  hears each change of the engine
  */
 async function started(given, told) {

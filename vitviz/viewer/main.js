@@ -34,7 +34,7 @@ import { languageOf, nextLanguage } from "./text/language.js";
 import { learn } from "./text/learning.js";
 import { translator } from "./text/words.js";
 
-/** An answer that comes within so long needs no word that it is on its way. */
+/** Delay after which the page shows that an answer is pending; a faster answer needs no such note. */
 const SOON_MS = 100;
 
 const storage = () => localStorage;
@@ -237,7 +237,8 @@ export function mount(host) {
   }
 
   /**
-   * A hand moves: its question goes ahead of all drawing, and its answer is drawn, or that it takes a while.
+   * Handles a change by a hand that still moves: sends the request before anything is drawn. The next drawing
+   * shows the answer, or after `SOON_MS` that it is pending.
    */
   function sketch() {
     history.settle();

@@ -1,9 +1,10 @@
 /** Types that several modules share; nothing in here runs. */
 
 /**
- * A file of the payload, as in the manifest; `late`: the host makes it when it is asked for it by its name;
- * `data`: its bytes in base64, if they came with the manifest; `make`: makes them, of a pass that was
- * computed in this page; `there`: the host did; `asked`: whose late file it is, if not of this pass.
+ * A file of the payload, as in the manifest. `late`: the host makes it on demand, by its name; `share`: the
+ * share that is done while it is made; `data`: its bytes in base64, if they came with the manifest; `make`:
+ * function that makes the bytes, for a pass that was computed in this page; `there`: whether the host has
+ * made the late file; `asked`: the pass that a late file belongs to, if not this one.
  * @typedef {{path?: string, size?: number, url?: string, late?: boolean, data?: string, name?: string,
  *   share?: number, there?: boolean, asked?: Asked,
  *   make?: (signal: AbortSignal) => Promise<ArrayBuffer>}} PayloadFile
@@ -24,13 +25,14 @@
 /**
  * The model in a manifest: what is true of every picture in it. `measurements`: metrics by name; `boxes`:
  * metrics of maps against boxes; `others`: how well it tells pictures of its classes from others;
- * `photographs`: the same of large photographs; `sizes`: that its pictures can have, `times`: the work as a
- * multiple of that at `trained_size`; `words`: translations, language -> kind -> English; `labels`: of all
- * classes, null where they are too many to send; `groups`: the word of each class; for what follows from
- * these see maths/predictions.js; `taught`: of a head that was taught, the number of its pictures, of those left out
- * (`of`), and of the right answers to these; `in_page`: the name by which the page may have its weights, null where
- * its engine may not run it; `weights`: their address; `saved_as`: the file of one that has learned
- * in this page; `none`: the class of pictures that show none of the others.
+ * `photographs`: the same for large photographs; `sizes`: possible sizes of its pictures, `times`: the work
+ * as a multiple of that at `trained_size`; `words`: translations, language -> kind -> English; `labels`:
+ * labels of all classes, null where they are too many to send; `groups`: the group name of each class; for
+ * what follows from these see maths/predictions.js; `taught`: counts for a head that was taught: its
+ * pictures, the left-out pictures (`of`), and the right answers to the left-out ones; `in_page`: name under
+ * which the page requests the weights, null where its engine may not run the model; `weights`: address of the
+ * weights; `saved_as`: file name of a model that has learned in this page; `none`: the class of pictures that
+ * show none of the others.
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
@@ -110,9 +112,9 @@
  *   threshold was set to keep
  * @typedef {{teacher: string|null, voter: string, ask: (question: any) => Promise<any>,
  *   answered: {has: (question: string) => boolean, add: (question: string) => any}}} Room
- *   a class in one room: the teacher's word, which pupils' pages do not have; the number that stands for a
- *   pupil; the questions whose answer this page has shown, each with the moment when its class began; a question
- *   to its host
+ *   a class in one room. teacher: the teacher's secret, which pupils' pages do not have; voter: random number
+ *   that identifies a pupil; ask: sends a question to the host; answered: the questions whose answer this
+ *   page has shown, each with the moment when its class began
  * @typedef {{index: number, label: string, probabilities: number[], ranks: number[]}} LensLine
  *   of one class after each block
  */
@@ -136,10 +138,10 @@
 
 /**
  * The manifest of an analysis: vitviz/payload/payload.py writes its four subjects, and hosts may add to it.
- * start: what is selected where no link selects anything, and tokens that are shown by turns; asked: how the
- * host knows the pass, if something was changed in it; itself: the example that it is of; template: of a
- * photo that has not left this page, an analysis of the same model that the host knows; save: makes the file of a
- * pass that was computed in this page.
+ * start: the selection where no link selects anything, and the tokens of the walk; asked: the request that
+ * identifies a changed pass to the host; itself: the example that was analyzed; template: for a photo that
+ * has not left this page, an analysis of the same model that the host knows; save: makes the file of a pass
+ * that was computed in this page.
  * @typedef {{
  *   version: number, model: Model, photo: Photo, pass: Pass & PassResults, files: Record<string,
  *     PayloadFile>,
@@ -183,8 +185,9 @@
  */
 
 /**
- * The address of a page; where it has an entry of the browser's history for each step, view is what was
- * written with the present one, and follow tells that there is another.
+ * The address of a page. write: writes address and view, with `step` as a new entry of the browser's history;
+ * view: the view that was written with the present entry; follow: calls `moved` when Back or Forward leads to
+ * another entry. Without an entry for each step there is no follow, and perhaps no view.
  * @typedef
  *   {{read: () => string, write: (href: string, view: import("./session/history.js").Entry, step: boolean) => void,
  *   view?: () => import("./session/history.js").Entry|null, follow?: (moved: () => void) => void}} Address

@@ -16,9 +16,9 @@ class Bias:
 
     tables     (L, ways, H)  a number for every way between two tokens, see `way_between`
     grid_size  (rows, cols) of the patches
-    places     (N,)          the token whose place each token has; None: its own
-    queries    (L, N)        the token whose row each query has; -1: no row, all keys are alike;
-                             None: its own
+    places     (N,)          index of the token whose position each token has; None: its own
+    queries    (L, N)        index of the token whose row of the bias each query gets; -1: a row of
+                             zeros; None: its own
     """
 
     tables: Tensor

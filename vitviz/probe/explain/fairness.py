@@ -32,9 +32,9 @@ Progress = Callable[[int, int], None]
 class Removal:
     """Probabilities of the class while patches are taken out of the sequence, in several orders.
 
-    With a vector or another picture as target they are its likeness to this one, from -1 to 1,
-    areas lie between -1 and 1, too, `target` is None, and `liked` names the picture ("" if the
-    target was a vector).
+    If the target is a vector or another picture, the curves show the likeness of this picture to
+    it instead. Curves and areas then lie between -1 and 1, `target` is None, and `liked` is the
+    name of the other picture ("" for a vector).
 
     removed  (S,)          the share of patches that is gone at each step, from 0
     first    {key: (S,)}   probability of the class, the most important patches gone first

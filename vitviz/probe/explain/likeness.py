@@ -86,7 +86,7 @@ def likened(loaded: LoadedModel, vector: Tensor) -> LoadedModel:
 
 
 def _projects(loaded: LoadedModel) -> bool:
-    """Whether a vector can be like the outputs of a model: of one that names no classes."""
+    """Whether vectors are compared with a model's outputs: if one head embeds the picture."""
     return loaded.card.head == "embedding" and not loaded.card.config.dist_token
 
 
@@ -109,8 +109,8 @@ def own_vector(loaded: LoadedModel, tokens: Tensor, surgery: Surgery) -> Tensor:
 
 @torch.inference_mode()
 def likeness_in(tokens: Tensor, surgery: Surgery, model: LoadedModel) -> Tensor:
-    """The likeness in a pass with these interventions, from its last tokens, (N, D), by a model
-    that `likened` made, (1,); by any other model its answer, (D,)
+    """The outputs of a model for the last tokens, (N, D), of a pass with these interventions: the
+    likeness, (1,), if `likened` made the model; for any other model its answer, (C,)
     """
     with surgery.applied(model.vit):
         x = model.vit.norm(tokens[None].to(model.device))

@@ -62,7 +62,7 @@ def fool(loaded: LoadedModel, picture: Tensor, change: Perturb) -> Fooling:
 
 
 def passes_of(interventions: Sequence[Intervention]) -> int:
-    """The most passes that fooling takes in them, with a way back counted as two; 0: none."""
+    """Upper bound of the forward passes of all `Perturb`s; a backward pass counts as two."""
     changes = (change for change in interventions if isinstance(change, Perturb))
     return sum(1 + 3 * change.steps for change in changes if change.target != "random")
 

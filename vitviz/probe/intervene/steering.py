@@ -55,7 +55,7 @@ def length(tokens: Tensor) -> Tensor:
 
 
 def _before(norm: nn.Module, rows: Tensor) -> Tensor:
-    """Weights that read tokens behind a norm, moved to before it, but for its scale. (n, D)"""
+    """Fold a norm's gain and centring, not its scale, into weights that read its output. (n, D)"""
     if isinstance(norm, nn.Identity):
         return rows
     assert isinstance(norm, nn.LayerNorm | nn.RMSNorm)

@@ -29,10 +29,11 @@ HOLDS_ITS_GROUP = 0.9
 TRUE = 0.5  # least probability of a class that counts as true, where several can be, or of a score
 NAMED = 3  # classes or values that one sentence names
 
-# "answer": the model's answer stands. "maybe": it is below the probability from which its model was
-# measured to be right often enough (`ModelCard.certain`); where nobody measured that, all other
-# classes together are more probable. "not_sure": it is too improbable to be
-# named first (`NOT_SURE`). "none": the model says that the picture shows none of its classes.
+# "answer": the model's answer stands. "maybe": its probability is below the one from which the
+# model was measured to be right often enough (`ModelCard.certain`); if that was not measured, below
+# `TRUE`, so that all other classes together are more probable. "not_sure": its probability is too
+# low to name it first (`NOT_SURE`). "none": the model says that the picture shows
+# none of its classes.
 Level = Literal["answer", "maybe", "not_sure", "none"]
 
 
@@ -67,8 +68,8 @@ class Classes:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One output. `probability` in [0, 1] is that of `probabilities`; None of a value, which is the
-    logit itself.
+    """One output. `probability`, in [0, 1], is that of `probabilities_of`; None for a value, which
+    is the logit itself.
     """
 
     index: int
@@ -313,7 +314,7 @@ def _answer(
 
 
 def _separate(predictions: tuple[Prediction, ...], logits: Tensor, classes: Classes) -> Answer:
-    """The answer of outputs that do not share out one certainty."""
+    """The answer of a model whose outputs are "any_of", "score" or "value"."""
     first, outputs = predictions[0], classes.outputs
     parts = predictions[: classes.named]
     probabilities = probabilities_of(logits, outputs, classes.temperature)

@@ -62,8 +62,8 @@ export async function analysed({
     });
   }
   const id = HERE + Math.random().toString(36).slice(2);
-  // A lane of its own: a photo that is not the newest one any more must not take the place of the newest,
-  // which would be sent to the host.
+  // A lane for each photo: in a shared one the late pass of an older photo would replace that of the newest,
+  // which would then be sent to the host.
   const found = await engine.run({ picture: new Uint8Array(seen.data), lane: id });
   /** @type {any} */
   const pass = {
@@ -149,7 +149,8 @@ function firstOf(model, wanted) {
 }
 
 /**
- * Files of another analysis that are those of any photo in its model; the host makes late ones for that one.
+ * Files of the template that are the same for every photo; late ones are requested for the template's
+ * analysis.
  * @param {import("../types.js").Manifest} template
  */
 function ofModel({ files, asked, pass: { id } }) {

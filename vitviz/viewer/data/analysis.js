@@ -60,7 +60,7 @@ export function readResults(buffer, { model, pass: { labels } }) {
 }
 
 /**
- * Small pictures of those whose tokens were put in, by the place of the change.
+ * Thumbnails of the pictures whose tokens were put in, by the index of the intervention.
  * @returns {Record<string, import("../types.js").Small>}
  */
 const donorsIn = (tensors) =>

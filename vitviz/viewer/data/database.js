@@ -42,8 +42,8 @@ const wait = (milliseconds) =>
   });
 
 /**
- * The names of the tabs that are open: each holds a lock until its document goes. A page over http has no
- * locks; there the other tabs are asked, and answer, but for those that rest.
+ * The names of the open tabs: each holds a lock until its document goes. A page over http has no locks; there
+ * the other tabs are asked by a message. Suspended tabs cannot answer, but have left a mark: see `markRests`.
  * @param {string} tab  the name of this one
  * @returns {Promise<Set<string>>}
  */
@@ -71,8 +71,8 @@ async function openTabs(tab) {
 }
 
 /**
- * Leaves a mark while this tab is out of sight: a phone suspends it then, and may end it, until it is looked at
- * again. One that is closed takes its mark away.
+ * Keeps a mark in the local storage while this tab is hidden: a phone may suspend or end a hidden tab until
+ * the visitor returns to it. A tab that is closed removes its mark.
  * @param {string} mark
  */
 function markRests(mark) {

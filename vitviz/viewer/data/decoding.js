@@ -15,7 +15,8 @@ const SURE_PIXELS = 2 ** 24;
 const TELL = ["JPEG", "PNG", "GIF"];
 
 /**
- * A text of photo.json, or that the browser's pixels are noisy ("noise"); values can be such texts, too.
+ * A message: the key of a text of photo.json, or "noise" (the browser's pixels are noisy), and the values for
+ * the text, which can be messages, too.
  * @typedef {{key: string, values: Record<string, any>}} Told
  */
 

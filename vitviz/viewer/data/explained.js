@@ -9,7 +9,7 @@ import { notHere } from "./files.js";
 const NAME = /^explain-([a-z_0-9]+)-(\d+)-(\d+|any|like)$/;
 
 /**
- * With what it is computed, and of what. told: hears the share of a long one that is done.
+ * Input of an explanation or a step of a fair test. told: called with the share of a long task that is done.
  * @typedef {{engine: import("../engine/client.js").Engine, known: import("./made.js").Known,
  *   source: import("./source.js").Source,
  *   told: (share: number) => void}} Wanted

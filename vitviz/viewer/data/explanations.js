@@ -77,9 +77,9 @@ export class Explanations {
   }
 
   /**
-   * Hears what stands beside: if that is another picture in the same model, their likeness can be explained.
+   * Sets the analysis beside; if it is another picture in the same model, their likeness can be explained.
    * @param {import("./source.js").Source|null} source
-   * @param {boolean} [operated]  it is an experiment, which has taken the place of the picture that is compared
+   * @param {boolean} [operated]  whether an experiment stands beside, in place of the compared picture
    */
   meet(source, operated = false) {
     const other = this.compares && source && isAnother(this.manifest, source.manifest) ? source : null;
@@ -91,7 +91,7 @@ export class Explanations {
   }
 
   /**
-   * Takes the picture whose likeness an experiment changes, where it does not stand beside before.
+   * Sets the picture whose likeness an experiment changes, where `meet` has not seen that picture beside.
    * @param {import("./source.js").Source|null} source
    * @param {Error|null} [failure]  why it could not be opened
    */

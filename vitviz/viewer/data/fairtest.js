@@ -57,7 +57,10 @@ export class FairTest {
     return model.grid.rows * model.grid.cols - (pass.removed?.length ?? 0);
   }
 
-  /** Whether there is anybody who can do it. @param {Pick<Question, "target">} question */
+  /**
+   * Whether a test can run: somebody computes it, there is a score, and two patches are left.
+   * @param {Pick<Question, "target">} question
+   */
   isPossible({ target }) {
     const { model, pass } = this.manifest;
     const falls = target === LIKE || (pass.predictions.length > 0 && model.outputs !== "value");
@@ -78,7 +81,7 @@ export class FairTest {
     if (this.error && this.failed !== keyOf(question)) this.error = null;
   }
 
-  /** Stops asking. The steps that are done stay with who did them, where a later test of the same goes on. */
+  /** Stops asking. The page or the host keeps finished steps: a later test of the same question resumes. */
   cancel() {
     this.turn += 1;
     this.running = "";

@@ -29,7 +29,7 @@ export class Features {
   constructor(manifest, fetchFile, signal, onProgress) {
     this.onProgress = onProgress;
     const { num_tokens: tokens, embed_dim: dim } = (this.model = manifest.model);
-    // Of a file that a page was made without, drawing hears that it is lost.
+    // A file that the page lacks gets a name alone: fetching it fails, and drawing shows the error.
     const lazy = (name, read) =>
       new LazyFile(fileOf(manifest, name) ?? { name }, fetchFile, signal, read, () => this.onProgress());
     const read = (buffer) => readSummary(buffer, manifest);

@@ -75,7 +75,7 @@ export function ofBase64(text) {
 }
 
 /**
- * A file, and while it comes the share of it that is here.
+ * Fetches a file; `onShare` is called with the share received so far.
  * @param {string} address
  * @param {(share: number) => void} onShare
  * @returns {Promise<ArrayBuffer>}
@@ -124,7 +124,7 @@ export async function fetchChecked(fetchFile, file, signal) {
   throw new FileError("broken", "expected " + file.size + " bytes, got " + got);
 }
 
-/** A file that this page makes comes from nowhere else. */
+/** Makes a file if this page can, else fetches it. Failures become a `FileError`, except an abort. */
 async function fetchOnce(fetchFile, file, signal) {
   try {
     return await (file.make ? file.make(signal) : fetchFile(file, signal));

@@ -20,18 +20,18 @@ import { layerName } from "./layers.js";
  */
 
 /**
- * Another picture in the model, whose tokens were put in; and a pass with those of each of its interventions
- * that has taken some.
+ * Donor: the name and the pass of a picture whose tokens a transplant puts in. Found: a pass with the donor
+ * of each of its interventions, undefined for one that puts no tokens in.
  * @typedef {{name: string, pass: import("../engine/core.js").Pass}} Donor
  * @typedef {import("../engine/core.js").Pass & {donors?: (Donor|undefined)[]}} Found
  */
 
 /**
- * The files that follow from a pass, each written when somebody needs it. Numbers have 32 bits: nothing is
- * rounded for a way that they do not go.
- * @param {Found} found  of more than the answer
+ * The files of a pass, each written on request. Floats keep 32 bits: the files are never sent, so rounding
+ * them would save nothing.
+ * @param {Found} found  a whole pass, not the answer alone
  * @param {import("../types.js").Model} model
- * @param {import("../types.js").Pass} pass  what the manifest says of it
+ * @param {import("../types.js").Pass} pass  its entry in the manifest
  * @param {Known} known
  * @returns {Record<string, import("../types.js").PayloadFile>}
  */
@@ -40,7 +40,7 @@ export function filesOf(found, model, pass, known) {
   const { num_heads: heads, num_tokens: tokens, head_dim: dim, depth, embed_dim: width, image } = model;
   const grid = gridOf({ model });
   const layers = /** @type {import("../engine/vit.js").Looked[]} */ (found.layers);
-  // Whether heads add to the tokens what the model has them add.
+  // The mixing files hold for plain blocks only, and without interventions on heads.
   const mixes =
     isPlain(known.facts.config) && !found.interventions.some(({ kind }) => KINDS[kind].touches === "heads");
   const after = (layer) => /** @type {Float32Array[]} */ (found.tokens)[layer + 1];
@@ -159,7 +159,7 @@ export function named(run, donors) {
   };
 }
 
-/** Every so many pixels of the pictures whose tokens were put in. */
+/** Thumbnails of the donors: every n-th pixel, for sides of at most `LIMITS.donor_side`. */
 function donated({ donors = [] }, { height, width, channels }) {
   const step = Math.ceil(Math.max(height, width) / LIMITS.donor_side);
   const [rows, cols] = [Math.ceil(height / step), Math.ceil(width / step)];
@@ -181,7 +181,7 @@ function donated({ donors = [] }, { height, width, channels }) {
   );
 }
 
-/** Whether nothing stands around `proj`. The numbers of other blocks are the host's. */
+/** Whether `proj` has no norm or layer scale around it. Only the host computes the mixing of other blocks. */
 const isPlain = ({ attn_norm: inner, layer_scale: scaled, post_norm: last }) => !inner && !scaled && !last;
 
 function embeddingOf({ embedding }, { num_tokens: tokens, image, grid }, { facts: { filters, filterBias } }) {

@@ -4,9 +4,9 @@
 export class Overtaken extends Error {}
 
 /**
- * A function that asks one question at a time. While one is on its way, a new one waits; one that waits is
- * overtaken by the next and never asked, so that a quick hand does not fill the host's line. Nor is one asked
- * that nobody waits for any more when its turn comes.
+ * Wraps `ask` so that one question is asked at a time and at most one waits. A new question replaces the
+ * waiting one, which is never asked, so that fast input does not fill the host's queue. A waiting question
+ * whose signal is aborted is not asked either.
  * @template Question, Reply
  * @param {(question: Question) => Promise<Reply>} ask
  * @returns {(question: Question, signal?: AbortSignal) => Promise<Reply>}

@@ -2,7 +2,7 @@
 
 /** @template K, V @extends {Map<K, V>} */
 export class Recent extends Map {
-  /** @param {number} most  of more, the one goes that nobody has asked for the longest */
+  /** @param {number} most  largest number of items; beyond it the least recently used one is dropped */
   constructor(most) {
     super();
     this.most = most;

@@ -71,7 +71,7 @@ export class Relevance {
     return answer;
   }
 
-  /** One of the rollouts that the page brings: of the token that is shown first, as the panel begins. */
+  /** One of the rollouts in a page of one file: those of the token shown first, with initial settings. */
   among({ token, layer, first, residual, fusion }) {
     const begins =
       token === this.manifest.pass.first.token && first === 0 && residual === 0.5 && fusion === "mean";

@@ -41,7 +41,10 @@ const MOST_MIXINGS = 6; // layers whose values are kept: 4 MB each of ViT-B/16
  *   answererOf: (source: Source) => Ask|null}} Answers
  */
 
-/** A model whose explanations this page makes where it can. @param {import("../types.js").Model} model */
+/**
+ * The model, with the explainers that this page can compute marked as `late`.
+ * @param {import("../types.js").Model} model
+ */
 const explained = (model) => ({
   ...model,
   explainers: (model.explainers ?? []).map((one) => ({
@@ -145,8 +148,8 @@ export class Source {
 
   /**
    * Fetches what is shown first: rows of attention, and the photograph or the picture. Rejects if one
-   * of them cannot be had; the picture stands in for the photograph.
-   * @param {boolean} photograph  whether it is shown first: then nobody need wait for the pixels behind it
+   * of them fails; the picture is the fallback for the photograph.
+   * @param {boolean} photograph  whether the photograph is shown first, and the picture not awaited
    */
   async loaded(photograph) {
     if (photograph && this.photograph.exists) await Promise.all([this.seeded, this.photograph.fetch()]);
@@ -156,8 +159,8 @@ export class Source {
   }
 
   /**
-   * Takes the layers of an intact pass as this page has computed them, in place of those of its files: they
-   * are rounded, and what is subtracted from them would show it.
+   * Replaces the layers of an intact pass by those that this page has computed: the layers in its files are
+   * rounded, and a difference from another pass would show the rounding.
    * @param {import("../engine/vit.js").Looked[]} layers
    */
   take(layers) {

@@ -149,8 +149,9 @@ function normedInPlace(m, rows, norm, gradient, count, wants, stride = up(norm.w
 }
 
 /**
- * Address of the gradient at the output of a branch's last matrix, whose `count` input rows are at `from`: that of
- * the tokens, at `dx`; with post-norm that at the input of the branch's norm.
+ * Address of the gradient at the output of a branch's last matrix, whose `count` input rows are at `from`.
+ * This output is added to the tokens, so its gradient is theirs, at `dx`; with post-norm the gradient at `dx`
+ * first goes back through the branch's norm.
  */
 function leaveBack(m, from, linears, norm, count, wants) {
   const { f, at } = m;

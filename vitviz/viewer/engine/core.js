@@ -279,8 +279,8 @@ function isSame(ours, theirs, block) {
 }
 
 /**
- * The logits. Throws an Error of the kind "unsound" if one is not finite: that is of this picture, and says
- * nothing of the next.
+ * The logits, unchanged. Throws an Error of the kind "unsound" if a logit is not finite; another picture
+ * may still work.
  * @param {Float32Array} logits
  */
 function sound(logits) {

@@ -79,8 +79,8 @@ function lastRows({ m: { config }, pass, surgery }, token) {
 }
 
 /**
- * `lastRows`, with which the last layer really mixes values: 0 for a head, or an attention, that is off; for a head
- * set to its mean, those of all tokens, on average.
+ * `lastRows` after the interventions on the last layer: 0 for a head that is off, and for all heads if the
+ * attention is left out; for a head that is set to its mean, the mean attention of all remaining tokens.
  */
 function mixedRows(of, token) {
   const { m, surgery } = of;

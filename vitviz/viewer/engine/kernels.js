@@ -26,9 +26,10 @@ import { MODULE } from "./module.js";
  * normBack     gradient at the input of `norm` from that at its output, added to the rows at `to`; the
  *              padding of these rows is undefined
  * normGain     gradient of the gain of `norm`, added to the numbers at `sums`
- * adamw        one step of AdamW for count numbers (a multiple of 4), with gradients times `shorter`: means
- *              and squares move towards them by the shares `first` and `second`; the numbers are multiplied
- *              by `keeps` and lowered by `rate` mean / (`root` sqrt(square) + eps)
+ * adamw        one step of AdamW for count numbers (a multiple of 4). The gradients are multiplied by
+ *              `shorter`; the running means move towards them by the share `first`, the running squares
+ *              towards their squares by the share `second`; the numbers are multiplied by `keeps` and lowered
+ *              by `rate` mean / (`root` sqrt(square) + eps)
  * @typedef {{
  *   memory: ArrayBuffer, simd: boolean,
  *   product: (a: number, lda: number, b: number, bias: number, out: number, ldo: number, rows: number,
@@ -76,9 +77,9 @@ export function bestKernels(bytes, isFused = false) {
 }
 
 /**
- * The fastest kernels for passes: products multiply and add in one instruction of relaxed SIMD where the
- * browser has it, in four fifths of the time. It rounds once where two instructions round twice, and only on
- * devices that can, so training does without: a run gives the same numbers everywhere.
+ * The fastest kernels for passes: products use the fused multiply-add of relaxed SIMD where the browser has
+ * it, which takes four fifths of the time. On devices with such an instruction the result is rounded once, on
+ * others twice. Training must give the same numbers everywhere, so it does not use this.
  * @param {number} bytes  of their memory
  */
 export const fusedKernels = (bytes) => bestKernels(bytes, true);
@@ -98,7 +99,7 @@ export function fusedCode(code) {
   return WebAssembly.validate(fused) ? fused : null;
 }
 
-/** Below every score, and still finite: the start of a search for the largest. */
+/** Start value of a search for the largest score: finite, but below every score. */
 const LEAST = -3e38;
 
 /**

@@ -3,8 +3,9 @@
 import { dot } from "../maths/attention.js";
 
 /**
- * The machine without the head of its classes: `head` gives the pooled features. A distillation token is read
- * by its own head alone. Outputs that no class names, such as CLIP's, are themselves what is compared.
+ * A machine whose `head` gives the vector to compare: the pooled features, because its class head is removed.
+ * The distillation token is left out of them, since only its own head reads it. A model whose outputs have no
+ * class names, such as CLIP, is returned as it is: the outputs are the vector.
  * @param {import("./machine.js").Machine} m
  * @param {string[]|null} labels  of its classes
  * @returns {import("./machine.js").Machine}

@@ -11,13 +11,14 @@
  */
 
 /**
- * Open the port of a worker, or of the page itself where a policy forbids workers. That shows at once, or
- * when a worker fails before its first reply.
+ * Open the port of a worker, or of the page itself where a policy forbids workers. The policy makes
+ * `new Worker` throw, or the worker fail before its first reply.
  * @param {string} text  source of the worker, "" for none
  * @param {Ports} ports
  * @param {{hear: (reply: any) => void, died: () => boolean, again: () => void, moved?: () => void}} on
  *   died: called when a running worker has failed; returns whether to start another; again: called when
- *   another one serves, which has received nothing yet; moved: called when the page serves from now on
+ *   a new worker or the page has taken over, before it has received any message; moved: called when the page
+ *   serves from now on
  * @returns {Port & {where: () => "worker"|"page"}}
  */
 export function openPort(text, ports, { hear, died, again, moved = () => {} }) {

@@ -51,7 +51,7 @@ function directionsOf(m, toward) {
     });
 }
 
-/** Which of `directionsOf` a token gets: of the part of the head that reads it, else that of CLS. */
+/** Index into `directionsOf` for a token: of the part of the head that reads it, by default that of CLS. */
 function readerOf({ global_pool, dist_token }, token) {
   if (global_pool === "token_avg") return Number(token > 0);
   return Number(dist_token && token === 1);
@@ -63,7 +63,7 @@ function rowOf({ f }, { b, depth, into }, row) {
   return Float32Array.from({ length: into }, (_, at) => f[start + 8 * at]);
 }
 
-/** Moves weights that read tokens behind a norm to before it, but for its scale. */
+/** Weights for tokens before a norm, from weights for tokens after it; the norm's scale is left out. */
 function before({ f, config }, last, row) {
   if (!last) return row;
   const weighted = row.map((number, i) => number * f[last.gain / 4 + i]);

@@ -280,7 +280,7 @@ export class Surgery {
   /**
    * The picture after the interventions on its pixels. (h, w, C) bytes
    * @param {Uint8Array} picture
-   * @param {(before: Uint8Array, change: Intervention) => Uint8Array} fool  the model's part, of perturb
+   * @param {(before: Uint8Array, change: Intervention) => Uint8Array} fool  applies a perturb with the model
    */
   picture(picture, fool) {
     return this.interventions.reduce(
@@ -358,7 +358,7 @@ export class Surgery {
   }
 
   /**
-   * For each row the row whose query it has in a layer, -1 for a query of zeros; null: its own.
+   * Index of the row whose query each row uses in a layer, -1 for a query of zeros; null: each uses its own.
    * @returns {number[]|null}
    */
   queries(layer) {

@@ -356,8 +356,9 @@ export const meantOf = ({ config: { pool_prefix, num_prefix_tokens: prefix } }, 
   surgery.present.filter((row) => pool_prefix || row >= prefix);
 
 /**
- * Attention pooling of the tokens at `y`: a learned query gathers from the tokens that it reads, and an MLP adds to
- * the projection of that. Its attention is left at `shares`, the inputs of its matrices are left for the way back.
+ * Attention pooling of the tokens at `y`: a learned query attends to the tokens that it reads, their values
+ * are mixed and projected, and an MLP adds its output to the result. The attention stays at `shares`; the
+ * inputs of the matrices stay in memory for the backward pass.
  */
 function attentionPool(m, surgery) {
   const { kernels, f, at, rows } = m;

@@ -1,6 +1,6 @@
 /**
- * The worker, and what it serves with in a page that may have none. In a bundle `served` of bundle.py stands in place
- * of this file, and the page computes itself where the text is empty.
+ * Source text of the worker, and the serving function for a page that may not start one. In a bundle a module
+ * made by bundle.py replaces this file. Where the text is empty, the page computes without a worker.
  */
 export const WORKER = "";
 export { serving } from "./serving.js";

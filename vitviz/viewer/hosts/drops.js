@@ -3,8 +3,9 @@
 import { giveToPart } from "../parts/drops.js";
 
 /**
- * What comes to a part of the viewer that takes files itself (parts/drops.js) goes there; nobody else hears of
- * the rest. While files are above the page it has the class "vv-dropping-on-page".
+ * Takes files that are dropped or pasted on the page, unless a part of the viewer takes them itself
+ * (parts/drops.js). Other listeners do not hear of the drops. While files are above the page, it has the
+ * class "vv-dropping-on-page".
  * @param {(files: FileList) => void} take
  * @param {() => void} nothing  something was pasted that is no file
  */

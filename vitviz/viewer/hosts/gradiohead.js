@@ -4,7 +4,10 @@ import { takesPhotos } from "./drops.js";
 import { GradioPhotos } from "./gradiophotos.js";
 import { keptEntry } from "./entry.js";
 
-/** `taker`: the viewer, once it is there: whether it takes a photo, and takes one unless the server has to. */
+/**
+ * `taker`: takes photos in the viewer, null until that is there. takes: whether the viewer takes a photo;
+ * take: takes a photo, false if the server has to.
+ */
 export function createHead() {
   const entry = history.state?.vitviz ? null : keptEntry();
   if (entry) history.replaceState({ ...history.state, vitviz: entry.view }, "", entry.place);

@@ -14,8 +14,8 @@ export function load(address) {
       script.remove();
       way(value);
     };
-    // The file leaves the viewer with the element that it runs in: nothing is global, and each asks for its
-    // own.
+    // The file stores its exports on the script element that it runs in: nothing is global, and loads do not
+    // mix.
     script.onload = () =>
       "viewer" in script ? leave(done, script.viewer) : leave(failed, new Error("no viewer in " + address));
     script.onerror = () =>

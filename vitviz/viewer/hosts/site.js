@@ -39,7 +39,7 @@ import { TabPhotos } from "./tabphotos.js";
 
 const isFile = () => !location.protocol.startsWith("http");
 
-/** Whether the weights of a site are for a web server alone, and nobody serves it. @param {Site} site */
+/** Whether a site has weights that only a web server can give, but is opened as a file. @param {Site} site */
 const isUnserved = ({ models }) =>
   isFile() && Object.values(models).some(({ weights: { path, script } }) => path && !script);
 
@@ -166,7 +166,8 @@ export async function open({ element, strip, site, viewer: given, read = readBes
    * Shows a model and a picture, unless something else is chosen before it has come; whether it is shown.
    * @param {Shown} wanted
    * @param {any} [selection]
-   * @param {boolean} [returns]  to what the address is about; any other choice comes in its place
+   * @param {boolean} [returns]  whether Back or Forward led to it; any other choice ends the wait for that
+   *   entry
    */
   async function choose(wanted, selection, returns = false) {
     const mine = ++last.turn;

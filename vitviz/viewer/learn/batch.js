@@ -207,8 +207,9 @@ function times({ kernels, p }, { bias, b, depth, cols }, from, lda, to, rows, ad
 }
 
 /**
- * Gradients of a matrix and its bias, and that of its input at `to`, unless it is 0. from: address of its
- * input rows; gradient: of that at its output.
+ * Add the gradients of a matrix and of its bias to those of the parameters, and write the gradient of its
+ * input to the address `to`, unless `to` is 0. from: address of the input rows; gradient: address of the
+ * gradient at the output.
  */
 function timesBack({ kernels, p, g }, { weight, bias, depth, out }, from, lda, gradient, ldg, rows, to = 0) {
   for (let row = 0; row < rows; row += PIECE) {

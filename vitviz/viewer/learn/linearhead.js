@@ -13,9 +13,10 @@ const NARROWEST = 1e-6; // least deviation of a column that is divided by it
 const LOST = 0.05; // share of the pictures left out that the threshold may refuse
 
 /**
- * Pictures to learn from. vectors: of each picture that of itself and that of its mirror image, (D) each;
- * labels: its class; groups: pictures of one group are left out together; classes: how many there are; none: the
- * class of pictures that show none of the others; changed: vectors of changed pictures, which are only answered.
+ * Pictures to learn from. vectors: for each picture its vector and that of its mirror image, (D) each;
+ * labels: class of each picture; groups: group of each picture, pictures of one group are left out together;
+ * classes: number of classes; none: the class of pictures that show none of the others; changed: vectors of
+ * changed copies of each picture, which get an answer but are not learned from.
  * @typedef {{vectors: ArrayLike<number>[][], labels: number[], groups: (string|number)[], classes: number,
  *   none?: number, changed?: ArrayLike<number>[][]}} Taught
  * A head: logits = weight x + bias. weight: (classes * D); bias: (classes).
@@ -194,12 +195,12 @@ export function foldsOf({ labels, groups }) {
 }
 
 /**
- * A head, and how good it is. confusions: the number of pictures of each class, left out, with each answer; right,
- * count: of these, for each class; shares: the answer to each
- * picture by a head that has not seen it, null where it cannot be left out; changed: the answers of the same head to
- * each changed picture; threshold: the least probability
- * of an answer that is not "none of these", null where nothing was left out; pair: the two classes that are
- * taken for each other most often, how often, and the picture of each that looks most like the other.
+ * A head, and how good it is on held-out pictures. confusions: number of held-out pictures, by class and
+ * answer; right, count: number of right answers and of held-out pictures, by class; shares: probabilities for
+ * each picture, from a head that has not seen it, null if it cannot be held out; changed: probabilities for
+ * each changed picture, from the same head; threshold: the least probability of an answer that is not "none
+ * of these", null if nothing was held out; pair: the two classes that are confused most often, how often, and
+ * the picture of each that looks most like the other.
  * @typedef {{head: Head, confusions: number[][], right: number[], count: number[], shares: (number[]|null)[],
  *   changed: number[][][], threshold: number|null,
  *   pair: {classes: [number, number], times: number, pictures: [number, number]}|null}} Learned
@@ -255,7 +256,7 @@ export function* learned(taught) {
 export const best = (shares) =>
   Array.from(shares).reduce((most, share, at, all) => (share > all[most] ? at : most), 0);
 
-/** The least probability that keeps 95 % of the answers left out, of pictures of things. */
+/** The least probability that accepts 95 % of the answers to held-out pictures; shares: without "none". */
 function thresholdOf(shares) {
   const largest = shares.flatMap((found) => (found ? [Math.max(...found)] : [])).sort((a, b) => a - b);
   return largest.length > 0 ? largest[Math.floor(LOST * largest.length)] : null;

@@ -365,8 +365,8 @@ export class Trainer {
   }
 
   /**
-   * Positions for pictures whose patches are in order, where it learned from ones that were moved in all alike: each
-   * patch has the position of the place where it came.
+   * Reorder the position embedding of a model that learned from pictures with one common permutation of the
+   * patches, so that it fits pictures in order: each patch gets the position of the place it was moved to.
    * @param {Record<string, {data: Float32Array}>} tensors
    */
   #ordered({ pos_embed: learned }) {

@@ -27,8 +27,9 @@ export const SEEDS = 32;
  * @typedef {{options: Record<string, null|((look: Look) => string)>, reasons: string[],
  *   key: string|((look: Look) => string), state?: any,
  *   marks?: (look: Look) => number[], values?: (look: Look) => Record<string, string|number>}} Form
- *   options: a number as it is written, or null for words alone; key: the right option, or what has to be
- *   written in it, where an option in words is right if no number is
+ *   options: a function that writes the number of the option, or null for an option in words; key: name of
+ *   the right option, or a function that gives this name or the right number as it is written. If no option
+ *   has that number, the first option in words is right
  * @typedef {{id: string, kind: "taught"|"transfer"|"control", lesson: string|null, steps: number[],
  *   reason: string|Record<string, string>, a: Form, b: Form}} Item
  *   lesson and steps: those that teach it, counted from 1; reason: the right one, or that for each right

@@ -22,8 +22,8 @@ const asked = (form) =>
   ROUNDS.flatMap((round) => ITEMS.map((item) => item[(round === "before") === (form === "a") ? "a" : "b"]));
 
 /**
- * The parts of a choice as digits: a name of each list. Which option is right stands in it where that depends
- * on the model.
+ * The digits of a choice in a code: each part with its possible values. The right option is a part too,
+ * because it can depend on the model.
  * @param {import("./check.js").Form} form
  * @returns {[keyof Choice, any[]][]}
  */

@@ -66,7 +66,7 @@ function checkOf(name, text) {
   return LETTERS[sum % 32];
 }
 
-/** How many guesses are possible, how one becomes a whole number below that, and back. */
+/** size: number of guesses; number: from a guess to a whole number below `size`; guess: the inverse. */
 function numbering(question, source) {
   const { prefix, tokens } = source.grid;
   const patches = BigInt(tokens - prefix);

@@ -93,8 +93,8 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     atHome: () => isShown(course.origin()),
     origin: () => originOf(lesson(), step()),
     /**
-     * The app as it is in another step of the lesson, to read what that says and finds; nothing is kept of
-     * it, and nothing stands beside.
+     * A copy of the app in another step of the lesson, to read the texts and truths of that step. The copy
+     * stores nothing, and has no analysis beside.
      * @param {number} at
      * @returns {import("../main.js").App}
      */
@@ -295,8 +295,8 @@ function isFrom(origin, { link, model: { name, key }, photo }) {
 }
 
 /**
- * Model and example of a step: its own, else those of its lesson; what else the host reads where it is asked
- * for.
+ * Model and example of a step, by default those of its lesson, and the other fields for the host that the
+ * step sets.
  */
 export function originOf({ model, example }, step) {
   const { state = {} } = step ?? {};

@@ -12,10 +12,11 @@ import { CARD } from "./steps.js";
 export const ON_PAGE = ["stage", "panel", "photo", "code"];
 
 /**
- * pair: the picture, and what stands beside it or comes of an experiment with it, each with values; bars: a
- * value a row; maps: a map each; of: what there is of each head; curve: a value over layers, moments of the
- * film, shares or sums, at: the share or sum that is asked about; numbers: vectors as strips, ends: the
- * truth at the end of one; row: the softmax row of a pair.
+ * pair: the picture, and the analysis beside it or after its experiment, each with values; bars: one value
+ * for each row; maps: one map for each row; of: operand with one row for each head, in place of `rows`; note:
+ * operand written under each map; curve: a value over layers, moments of the film, shares or sums, at: the
+ * share or sum that is asked about; numbers: vectors as strips, ends: the truth at the end of a strip; row:
+ * the softmax row of a pair; answers: the classes of the answer.
  * @typedef {import("./truths.js").Operand} Operand
  * @typedef {{kind: "pair", own: Operand[], other: Operand[]}
  *   | {kind: "bars"|"maps", rows?: Record<string, Operand>, of?: Operand, note?: Operand}

@@ -8,8 +8,8 @@ import { startSelection } from "../state/state.js";
 import { TRUTHS } from "./truths.js";
 
 /**
- * A number is right and close within these parts: of the truth where it is worked out, of the line where it
- * is guessed.
+ * Tolerances for a right and for a close number: as a share of the truth if the number is worked out, of the
+ * length of the number line if it is guessed.
  */
 const WITHIN = { worked: { right: 0.005, close: 0.05 }, guessed: { right: 0.02, close: 0.1 } };
 
@@ -145,8 +145,8 @@ function fieldsIn(state, source) {
 }
 
 /**
- * The fields of the selection at the beginning of a step. Without its layer a partner that is to be the
- * strongest is the middle patch.
+ * The fields of the selection at the beginning of a step. The partner "strongest" becomes the middle
+ * patch while its layer is not loaded.
  * @param {Step} step
  * @param {import("../data/source.js").Source} source
  * @param {import("../state/state.js").Shape} shape

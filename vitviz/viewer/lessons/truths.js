@@ -123,7 +123,7 @@ const seen = (value) => Number(value.toPrecision(5));
 const seenShare = (share) =>
   share > 0.00095 && share < 0.9995 ? Number((100 * share).toFixed(1)) / 100 : share;
 
-/** Nothing that a step changes moves a probability by less. */
+/** Two probabilities that differ by less count as equal: every real change by a step is larger. */
 const ROUNDED = 1e-5;
 
 const wordIn = (source) => topIn(source)?.label;
@@ -245,7 +245,7 @@ const bent = ({ model }, sum) =>
 /** The place of the largest value. */
 const best = (values) => strongest(values, 1)[0];
 
-/** Another truth about the same tokens, of those that ask nothing beside and no experiment. */
+/** Another truth about the same tokens; only for truths that need neither `other` nor an experiment. */
 const known = (name, source, at) => TRUTHS[name].of(source, at, null, () => null);
 
 /** @type {Record<string, Truth>} */
@@ -427,13 +427,13 @@ export const TRUTHS = {
     of: (source, at) =>
       within(pairAt(source, at), ({ share }) => (share * Math.E) / (share * Math.E + 1 - share)),
   },
-  /** The shares of all other tokens together, and then. */
+  /** The shares of all other tokens together: now, and after the score has grown by 1 (`raisedRest`). */
   pairRest: { unit: "share", of: (source, at) => within(pairAt(source, at), ({ share }) => 1 - share) },
   raisedRest: {
     unit: "share",
     of: (source, at) => within(known("raisedShare", source, at), (share) => 1 - share),
   },
-  /** The change in the shares of all other tokens then. */
+  /** The direction in which the shares of all other tokens change if the score grows by 1. */
   raisedOthers: {
     unit: "which",
     of: (source, at) =>
@@ -444,7 +444,7 @@ export const TRUTHS = {
   },
 
   // What is gathered, and what becomes of it.
-  /** The first number of the value of the partner, and that times the share which the token gives it. */
+  /** First number of the partner's value; `handedOn`: that number times the token's share for the partner. */
   valueNumber: {
     unit: "number",
     of: (source, at) => mixingAt(source, at, (mixing) => valueOf(mixing, at.head, at.partner)[0]),
@@ -695,8 +695,8 @@ export const TRUTHS = {
       within(topIn(source), () => within(other, (now) => (isSame(now, source) ? "same" : "other"))),
   },
   /**
-   * Whether every probability that is known here is the same: this page and its host, which may have computed
-   * one each, round otherwise.
+   * Whether all probabilities that are known here are the same, up to `ROUNDED`. One pass may come from the
+   * page and the other from its host, which rounds differently.
    */
   sameNumbers: {
     unit: "which",
@@ -744,8 +744,9 @@ export const TRUTHS = {
       ),
   },
   /**
-   * For how many photos an even gaze leaves less than half of the most probable class: this one, with what
-   * stands beside, and others, of which each stands in two experiments: as it is, and with an even gaze.
+   * Number of photos whose most probable class keeps less than half of its probability under an even gaze.
+   * The photos are this one, whose even pass stands beside, and those of the experiments, which come in
+   * pairs: the intact pass, then the even one.
    */
   halvedPhotos: {
     unit: "count",
@@ -759,8 +760,8 @@ export const TRUTHS = {
       ),
   },
   /**
-   * For how many photos the MLP of a block costs more than its attention: this one, and others, of which each
-   * stands in an experiment as it is.
+   * Number of photos that lose more without the MLP of a block than without its attention. The photos are
+   * this one and others, whose unchanged passes are the experiments `intact`.
    */
   moreHarmed: {
     unit: "count",
@@ -776,15 +777,15 @@ export const TRUTHS = {
     },
   },
   /**
-   * What is left of the most probable class of the first experiment after the second; of one experiment, of
-   * this picture's.
+   * The share of the probability of the first experiment's most probable class that the second experiment
+   * leaves. A single experiment is compared with this picture's own pass.
    */
   keptShare: {
     unit: "share",
     of: (source, at, _other, outcomeOf) =>
       withinAll(textsOf(at).map(outcomeOf), (found) => keptIn(found.at(-2) ?? source, found.at(-1))),
   },
-  /** The same of this picture and what stands beside. */
+  /** The same for this picture and the analysis beside it. */
   keptHere: {
     unit: "share",
     of: (source, _at, other) => within(other, (found) => keptIn(source, found)),
@@ -845,7 +846,7 @@ export const TRUTHS = {
         return back.length > 1 ? "both" : (back[0] ?? "none");
       }),
   },
-  // Of a head that was taught: the pictures that were answered by a head which had not learned from them.
+  // A taught head. `leftOut`: pictures that a head answered which had not learned from them.
   taughtPictures: {
     unit: "count",
     of: ({ manifest }) => manifest.model.taught?.pictures,

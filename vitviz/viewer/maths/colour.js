@@ -71,14 +71,14 @@ export function shadeTable() {
   return veil("shade", DIMMEST);
 }
 
-/** The colours of a map over a picture, and of what tells them. @param {string} name */
+/** The table of a map that is drawn over a picture, and of its legend. @param {string} name */
 export function tableOver(name) {
   return name === SPOTLIGHT ? shadeTable() : colourTable(name);
 }
 
 /**
- * What the spotlight takes of the colours of a picture, to be blended as saturation: a pixel keeps all of them
- * at the high end of the scale, and none at the low end.
+ * Table of a layer that is blended as saturation, so that the spotlight also removes colour: a pixel keeps
+ * its full colour at the high end of the scale, and none at the low end.
  * @returns {Uint32Array}
  */
 export function greyTable() {

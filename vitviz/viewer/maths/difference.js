@@ -50,8 +50,8 @@ export function mostDifferent(difference) {
 }
 
 /**
- * The most probable classes of two models, matched by name; the classes of the first model come first. Of
- * values the values.
+ * The most probable classes of two models with their probabilities, matched by name; the classes of the first
+ * model come first. Outputs of the kind "value" have no probabilities: their values are returned instead.
  * @param {import("../types.js").Prediction[]} first
  * @param {import("../types.js").Prediction[]} second
  * @param {number} count  of each model

@@ -18,7 +18,7 @@ import { probabilitiesOf } from "./outputs.js";
  * @typedef {Record<number, string>} Labels  names by class, at least of those that are listed
  */
 
-/** The score of a taught head; the other one is the log-sum-exp of the logits. */
+/** `known_by` of models scored by their largest probability (taught heads); others: by the log-sum-exp. */
 export const LARGEST = "largest probability";
 const MOST_LISTED = 10;
 const MOST_FOLLOWED = 5;
@@ -48,7 +48,7 @@ export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MO
   }
   const groups = logits.length > 0 && classes.groups ? groupsOf(probabilities, classes.groups) : [];
   const known_or_not = logits.length > 0 ? knownOrNot(logits, classes, predictions[0]?.index) : null;
-  // of a picture that shows none of the things the nearest of them
+  // a picture that is refused is answered by its nearest class, never by "none of these"
   const best = predictions.find(({ index }) => known_or_not?.known !== false || index !== classes.none);
   const answer = best ? answerOf(best, groups[0], known_or_not, classes) : null;
   return { probabilities, predictions, groups: groups.slice(0, k), answer, known_or_not };

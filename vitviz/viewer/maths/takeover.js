@@ -19,7 +19,7 @@ export function takeOver(patches, cls) {
 }
 
 /**
- * The first layer from which on the lens has a class first; its number of layers, if it does not end so.
+ * The layer from which on a class stays first in the lens; number of layers if it is not first at the end.
  * @param {{ranks: number[]}} line
  */
 const leadsFrom = ({ ranks }) => ranks.findLastIndex((rank) => rank !== 1) + 1;

@@ -344,7 +344,7 @@ function createPictureControls(app) {
   return { root, render() {} };
 }
 
-/** Controls behind what they are for. */
+/** Controls after the name of their purpose. */
 function group({ t }, key, ...nodes) {
   const name = t(key);
   return el(

@@ -117,7 +117,10 @@ function code(selection, source) {
   return plain || keys.every((key) => ANY_MODEL.includes(key)) ? code : { ...code, torch: null };
 }
 
-/** Null where `vitviz.features` gives another vector: of outputs, or of a picture as its file has it. */
+/**
+ * Null where `vitviz.features` gives another vector: for an embedding head, or where the other photo is
+ * inverted or stretched.
+ */
 function likenessCode(
   keys,
   { token: shown, selected: token = shown },

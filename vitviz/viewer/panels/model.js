@@ -198,8 +198,8 @@ function lacksOf({ details: { data = "" }, light_ink_only: lightOnly }) {
 }
 
 /**
- * What a model knows in one sentence, and all its classes behind it; null where they have no names, or are too
- * many to read.
+ * A fold: a sentence on what the model knows, and inside it all classes; null for an untrained model, or
+ * where the classes have no names or are too many to read.
  * @param {import("../main.js").App} app
  */
 export function createKnown(app) {

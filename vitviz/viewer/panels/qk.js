@@ -261,8 +261,8 @@ function numbersText(pair, order) {
 }
 
 /**
- * The products and the row; then the mix, the token after it, and what the head adds to it; last what places
- * turn.
+ * Code for the products and the row of attention; then for the mix, the token after it and what the head adds
+ * to the token; last for the rotation by positions.
  */
 function code({ token, partner, layer, head, direction }, source) {
   const { manifest } = source;

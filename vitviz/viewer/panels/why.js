@@ -160,7 +160,7 @@ function createDares(app) {
   };
 }
 
-/** Whether a model that knows a thousand things may know what this one does not. */
+/** Whether to offer the model of a thousand classes: another model of colour pictures is shown. */
 const asksWide = ({ page: { wide }, source: { manifest } }) =>
   wide !== null && manifest.model.key.name !== wide.name && manifest.model.image.channels === 3;
 
@@ -174,8 +174,8 @@ function fileOfBright({ source: { explanations, grid, manifest } }) {
 }
 
 /**
- * Takes out the squares that count most, as soon as it is known which, unless something else was done by then;
- * whether it is known.
+ * Takes out the squares that count most, once their values have loaded, unless the visitor did something else
+ * meanwhile. Resolves to whether the values have loaded.
  * @param {import("../main.js").App} app
  */
 async function eraseBright(app) {

@@ -31,7 +31,7 @@ export function createDialog(t, title, kind, ...nodes) {
     headOf(t, title, () => dialog.close()),
     ...nodes,
   );
-  // A click on its backdrop; text that is selected up to there is none, for its pointer went down inside.
+  // A click on the backdrop closes the dialog; a text selection that began inside and ends there does not.
   let outside = false;
   dialog.addEventListener("pointerdown", ({ target }) => (outside = target === dialog));
   dialog.addEventListener("click", ({ target }) => {

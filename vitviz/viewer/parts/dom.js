@@ -74,7 +74,7 @@ export function guardFocus(node, draw, otherwise) {
   if (lost && !moved) otherwise.focus({ preventScroll: true });
 }
 
-// The viewer, and what comes later as a file of its own, have this module each.
+// Each separate file of the viewer contains its own copy of this module, so ids need a random part.
 const mine = Math.random().toString(36).slice(2, 8);
 let count = 0;
 

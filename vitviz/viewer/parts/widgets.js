@@ -1,6 +1,6 @@
 /**
- * Native controls in the style of the viewer: a choice, a slider, a switch, a button. Where it is said
- * whether one is useful now, it is not seen unless it is.
+ * Native controls in the style of the viewer: a choice, a slider, a switch, a button. `set` hides a control
+ * whose `useful` is false.
  */
 
 import { icon } from "./svg.js";

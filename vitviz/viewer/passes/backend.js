@@ -103,9 +103,9 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
   }
 
   /**
-   * A pass with interventions: what its manifest has, or a refusal. The host has the tokens of another
-   * picture where it has this one. `asked`: the interventions as the host takes them; `other`: the manifest
-   * of another picture, by its key.
+   * Runs a pass with interventions: resolves to the fields of its manifest, or to a refusal. A host that has
+   * this picture computes experiments with tokens of another one. `asked`: the interventions as the host
+   * takes them; `other`: the manifest of another picture, by its key.
    * @param {{source: import("../data/source.js").Source, interventions: any[], asked?: any[], layer: number,
    *   token: number, other: (key: string) => Promise<import("../types.js").Manifest>}} question
    */
@@ -184,7 +184,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
       : null;
   }
 
-  /** The id of an analysis that was made in this page. */
+  /** Whether a question is about an analysis that was made in this page. */
   function isHere(asked) {
     return asked?.id.startsWith(HERE);
   }
@@ -192,7 +192,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
   /** A question to the host about a pass. */
   async function ask(name, params) {
     if (!isHere(params) && !isHere(params.other)) return remote.answer(name, params);
-    // Explanations come one after another: one that waits would hold up all.
+    // Explanations are computed one after another, so one that waits would block the rest: it fails instead.
     try {
       return consent();
     } catch (error) {

@@ -111,8 +111,8 @@ export function createLocal(fetchFile, render) {
 }
 
 /**
- * The answer of a model after an experiment, without all else that its pass leaves behind; null where this
- * page cannot say that at once.
+ * Runs an experiment for the answer of the model alone, without the other results of its pass; null while the
+ * picture is not here.
  * @param {LocalModel} model
  * @param {import("../data/source.js").Source} source
  * @param {any[]} interventions

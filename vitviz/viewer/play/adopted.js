@@ -14,7 +14,7 @@ const VERSION = 2; // of a manifest, as in vitviz/payload/payload.py
  *   tensors: Record<string, import("../maths/safetensors.js").Tensor>}} known
  * @param {{key: string, file: string, names: Record<string, string>, right?: number, pictures: number}} called
  *   key: by which the viewer knows the model; file: the name under which it is saved; names: by language;
- *   right: the share of so many pictures that it answers rightly
+ *   right: its accuracy, from 0 to 1; pictures: number of pictures on which that was measured
  * @returns {import("../types.js").Manifest}
  */
 export function templateOf({ facts, tensors }, { key, file: saved, names, right, pictures }) {

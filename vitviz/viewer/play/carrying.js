@@ -119,8 +119,9 @@ export function createCarrying(runs, digits, adopt) {
 }
 
 /**
- * Whether the file of a run answers pictures as the run does those that it learned: there is none for patches that are
- * moved in each picture in its own way, or in all alike where positions turn q and k.
+ * Whether the file of a run answers ordinary pictures as the run answers those that it learned. If the run
+ * moves patches, that holds without positions, or with learned ones if all pictures are moved alike: the file
+ * then has the positions back in order.
  * @param {import("./runs.js").Run} run
  */
 function isOfWhole({ name, settings: { patches, positions } }) {

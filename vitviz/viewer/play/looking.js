@@ -6,7 +6,7 @@ import { softmax } from "../maths/outputs.js";
 import { digitAt } from "./digits.js";
 import { CHANGES } from "./settings.js";
 
-/** As explainers.js knows them. */
+/** The patch sizes that explainers.js knows, as "height,width". */
 const PATCHES = CHANGES.find(({ field }) => field === "patch").options.map(
   ({ value }) => value + "," + value,
 );
@@ -17,14 +17,15 @@ const PATCHES = CHANGES.find(({ field }) => field === "patch").options.map(
  *   tensors: Record<string, import("../maths/safetensors.js").Tensor>}} Known
  */
 
-/** The number by which a model divides its logits, so that probabilities are as good as they say. */
+/** The calibration temperature, by which a model divides its logits; 1 if its file has none. */
 export function temperatureOf({ details }) {
   const given = Number(details?.temperature ?? 1);
   return given > 0 ? given : 1;
 }
 
 /**
- * The place of each class among those of a file. Digits are digits under any name; a file of other signs is refused.
+ * The index of each class among the labels of a file. If the labels do not match the classes, digits keep
+ * their order, and so do signs if the file has no labels; other labels of signs throw a FormatError.
  * @param {string[]} classes
  * @param {string[]|null} labels
  */

@@ -38,7 +38,7 @@ export function createLot(digits, settings, { adopt, changed, request }, kept) {
       runs.pause();
     },
     /**
-     * A new run; one that was begun by hand goes on by itself.
+     * Starts a new run, which plays at once if it is beside the selected run, or if that has taken steps.
      * @param {import("../learn/trainer.js").Settings} wanted
      * @param {boolean} [beside]
      */

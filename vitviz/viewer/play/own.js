@@ -319,7 +319,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
 }
 
 /**
- * What was learned from the set as it is; null while that is under way, and where it failed.
+ * The result of learning the present set; null while learning is under way, and after a failure.
  * @param {ReturnType<typeof import("./ownmodel.js").createOwnModel>} model
  */
 function foundNow(model) {

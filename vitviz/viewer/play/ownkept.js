@@ -57,7 +57,7 @@ export function createKept(set, image) {
   }
 }
 
-/** The things as their words say, which are stored first, with the pictures that were stored for them. */
+/** The newest state: the things of the words, which are stored first, with the pictures stored for each. */
 function latest(pictured, words) {
   if (!Array.isArray(words?.things)) return pictured; // another version may have stored something else
   const stored = pictured?.sees === words.sees ? pictured.things : [];

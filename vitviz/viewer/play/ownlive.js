@@ -27,7 +27,7 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
     if (now === "on") film();
     draw();
     if (was === "on" && now !== "on") {
-      turn += 1; // an answer to the last frame that is still on its way is nobody's
+      turn += 1; // drops a pending answer to the last frame
       forget();
       again();
     }
@@ -62,7 +62,7 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
     /** Shows a picture in place of the camera. @param {{pixels: Uint8Array, file: Blob|null}} picture */
     try(picture) {
       still = picture;
-      turn += 1; // nor is the answer to the one before
+      turn += 1; // drops a pending answer to the picture before
       stream.stop();
       setText(heard, ""); // the same answer to another picture is told, too
       draw();

@@ -53,7 +53,7 @@ export function checkpointOf({ described, tensors }, own) {
 }
 
 /**
- * What a head is taught.
+ * Input of the learner.
  * @param {Pick<Found, "pictures"|"labels"|"things"|"none">} content
  */
 const taughtOf = ({ pictures, labels, things, none }) => ({
@@ -64,7 +64,7 @@ const taughtOf = ({ pictures, labels, things, none }) => ({
   none,
 });
 
-/** The name of the class of what shows none of the things in other languages, for a card. @param {string[]} labels */
+/** Translations of the label "none of these" for a card; {} without that class. @param {string[]} labels */
 export const wordsOf = (labels) =>
   labels.includes(NONE)
     ? Object.fromEntries(

@@ -23,7 +23,7 @@ export class OwnSet {
   card = blankCard();
   #groups = 0;
   /**
-   * Acts that take changes back, that of the last change at the end; batch: of pictures that came together.
+   * Undo stack: the last change is at the end; batch: the pictures of one change that came together.
    * @type {{act: () => boolean, batch?: {key: any, thing: Thing, pictures: Picture[]}}[]}
    */
   #undos = [];
@@ -100,8 +100,8 @@ export class OwnSet {
   }
 
   /**
-   * Adds a picture, if there is room and the thing was not taken away meanwhile; whether it did. One that is there
-   * already is of the same group: a head that has seen its copy has seen it.
+   * Adds a picture, if there is room and the thing was not taken away meanwhile; returns whether it did. A
+   * copy of a picture of the thing joins its group: a head that has learned one is not tested on the other.
    * @param {Thing} thing
    * @param {Omit<Picture, "vectors">} picture
    * @param {any} [batch]  the same one for pictures that `undo` takes back together
@@ -205,7 +205,7 @@ export class OwnSet {
     });
   }
 
-  /** The things that have pictures, and these one after the other with the place of their thing among those. */
+  /** The things that have pictures, all pictures in a row, and the index of the thing of each (`labels`). */
   content() {
     const none = this.none;
     const things = this.things.filter(({ pictures }) => pictures.length > 0);

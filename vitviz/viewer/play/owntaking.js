@@ -63,7 +63,7 @@ export function createTaking({ trunk, set, model, live, picture, nameOf, say, la
     else live.try({ pixels, file });
   }
 
-  /** Adds a picture, of a batch. Returns why it cannot, in no sentence or one. @returns {string[]} */
+  /** Adds a picture of a batch. Returns the reason if it is refused, else no sentence. @returns {string[]} */
   function put(thing, one, batch = one.group) {
     const other = set.elsewhere(thing, one.pixels);
     if (other) return [say("ownElsewhere", { name: nameOf(other) })];

@@ -24,11 +24,11 @@ import { setOf } from "./signs.js";
 const NEWS_MS = 120; // pause between two drawings of progress
 const SPOKEN_MS = 10_000; // pause between two progress messages for screen readers
 const MOST_SAID = 300; // letters of a reason, which can quote the file
-const PLAY = "play"; // of the address
-const SIGNS = "signs"; // there, and what is learned
-const OWN = "own"; // what a trained model is taught
-const TEACH = "teach"; // of the address, for that
-const SIGNS_EPOCHS = 20; // of the pictures that are made of drawings; a second or two
+const PLAY = "play"; // parameter of the address
+const SIGNS = "signs"; // its value for signs, and their subject
+const OWN = "own"; // subject: a trained model is taught a visitor's own things
+const TEACH = "teach"; // parameter of the address for that subject
+const SIGNS_EPOCHS = 20; // over the pictures made from drawings; a second or two
 // Gradio puts selectors of its own before the viewer's rules, and with an id these are above them all the
 // same.
 const RULES = STYLE.replaceAll(".vitviz", ".vitviz:not(#vv)");

@@ -8,11 +8,12 @@ export const MOST_RUNS = 6;
 const MOST_LEARNERS = 2;
 
 /**
- * state: "coming": the learner prepares itself; "ready": nothing learned yet; goes: it learns as soon as it
- * can, unless it is paused before; "kept": has no learner any more, but `weights`, and `kept` to go on from
- * if it learned here. losses, rights: what was measured, by step, rights after the same steps in each run of
- * the same settings; right: the last that was. answers: of every test digit, (count x classes); number: tells
- * runs apart, also from those that are gone; colour: one of `MOST_RUNS`; pace: steps a second; name: of a file.
+ * state: "coming": the learner prepares itself; "ready": nothing learned yet; "kept": the run has no learner
+ * any more, but `weights`, and `kept` to resume from if it learned here. goes: whether it begins to learn
+ * once its learner is ready, unless paused before. losses, rights: curves of loss and accuracy; runs of the
+ * same settings have points of `rights` at the same steps; right: the last accuracy. answers: probabilities
+ * for every test digit, (count x classes); number: unique id, also among dropped runs; colour: one of
+ * `MOST_RUNS`; pace: steps a second; name: that of its file, null for a run that learned here.
  * @typedef {{number: number, colour: number, settings: import("../learn/trainer.js").Settings, name: string|null,
  *   state: "coming"|"ready"|"playing"|"paused"|"done"|"kept"|"failed",
  *   goes: boolean, step: number, steps: number, parameters: number, pace: number, losses: Point[], rights:
@@ -95,8 +96,8 @@ export class Runs {
   }
 
   /**
-   * A run from the beginning, which is looked at from now on. Those before have learned enough, and one that
-   * has not begun leaves no curve; beside: the one that is looked at goes on.
+   * Starts a new run and selects it. Other learners are stopped: their runs are kept, or dropped if they have
+   * not taken a step. beside: the run that was selected goes on learning.
    * @param {import("../learn/trainer.js").Settings} settings @param {boolean} [beside]
    */
   start(settings, beside = false) {

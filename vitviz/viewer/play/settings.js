@@ -13,7 +13,7 @@ import { USUAL } from "../learn/usual.js";
  */
 
 /**
- * The key of what to watch for in a field, or of its value as what differs in the name of a run.
+ * The key of a text on a field: the advice what to watch for, or its value as part of the name of a run.
  * @param {"watch"|"differs"} what
  * @param {string} field
  */

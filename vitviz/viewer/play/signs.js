@@ -122,7 +122,7 @@ export function varied(drawing, by) {
 const heldOut = (count) => Math.max(1, Math.floor(count / 4));
 
 /**
- * The kinds can be learned: two of them at least have a name of their own and two drawings.
+ * Whether the kinds can be learned: there are at least two, each with at least two drawings.
  * @param {Kind[]} kinds
  */
 export const isEnough = (kinds) =>

@@ -1,6 +1,6 @@
 /** Camera: opens its living picture, whose code comes when it is wanted. */
 
-/** An analysis that is not here yet is looked for so often. */
+/** Interval of the checks whether the first analysis is here. */
 const LOOK_MS = 50;
 
 /**

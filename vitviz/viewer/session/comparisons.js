@@ -7,7 +7,10 @@ import { KEPT, besidesOf } from "../state/besides.js";
 import { ITSELF, OPERATED, read, touches } from "../state/experiment.js";
 import { askedIn, askedOf } from "../state/photos.js";
 
-/** Files of the intact pass that a page may not be able to make of a changed one. */
+/**
+ * Files of the intact pass that a pass changed by this page does not inherit, even if the page cannot make
+ * them.
+ */
 const OF_PASS = /^(mixing-|explain-|rollout$|pooling$)/;
 
 /**

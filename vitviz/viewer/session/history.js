@@ -36,7 +36,10 @@ export function createHistory(app, screen, { onSelect = null, address = null }, 
     originOf,
     /** Whether an entry is about a photo that this page does not have any more. @param {Entry|null} [entry] */
     isForgotten: (entry) => Boolean(entry?.photo) && !photos.find(entry.photo),
-    /** Gives the present entry to what is shown: nothing else can come for it, and Back leads past it. */
+    /**
+     * Overwrites the present entry, whose own analysis cannot come back, with the shown one. Back leads past
+     * it.
+     */
     replace() {
       [heldUntil, written] = [0, ""];
       record();

@@ -157,8 +157,8 @@ export function createOpening(app, screen, fetchFile, address, link, on, restore
   }
 
   /**
-   * Where an app or a site begins whose address names nothing to look at: with the first look. A page of one
-   * file was made of a certain analysis, by somebody who knows the panels.
+   * The first selection of an app or a site whose address names nothing to look at: the first look. Null
+   * otherwise, as for a page of one file: its maker chose the analysis, and knows the panels.
    */
   function chosenByPage({ link: found }) {
     const { all, projector } = app.taste;

@@ -5,8 +5,9 @@ import { percent } from "../maths/numbers.js";
 import { isDrawn } from "../state/photos.js";
 
 /**
- * The browser decodes what stands there once more, and the page waits for large PNG and GIF files: those
- * stand there with their answer.
+ * Limits of a photo that is shown before its answer: to show it, the browser decodes it once more, and the
+ * page waits meanwhile for large PNG and GIF files. A larger photo is shown with its answer. PNG: the first
+ * four bytes of such a file.
  */
 const [MOST_BYTES, MOST_PIXELS, PNG] = [16e6, 24e6, 0x89504e47];
 
@@ -34,12 +35,12 @@ export function createPendingPhoto(app, screen, render) {
     here: () => note.isConnected,
     end,
     /**
-     * Shows a photo until its manifest is made, and then that, unless something else is wanted by then.
+     * Shows a photo until its manifest is made, then the manifest, unless something else is wanted by then.
      * @param {import("../types.js").Manifest} template
      * @param {import("../types.js").PhotoFile} photo
      * @param {Promise<import("../types.js").Manifest|null>} making
      * @param {(manifest: import("../types.js").Manifest) => void} update
-     * @returns {Promise<boolean>}  whether there was one
+     * @returns {Promise<boolean>}  false if there was no manifest, and nothing else was wanted
      */
     async during(template, photo, making, update) {
       end();

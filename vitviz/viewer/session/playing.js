@@ -27,10 +27,11 @@ const MOST_ADOPTED = 6; // whose weights are kept, as engines are; one can stand
  *   learned: () => boolean, give: (photo: import("../types.js").PhotoFile) => Promise<boolean>,
  *   draw: Host["draw"], take: Host["take"], look: Host["look"],
  *   row: HTMLElement, render: () => void, destroy: () => void}}
- *   open: in settings as a link has them, or as it was; begin: opens it by `play` where the address asks for it;
- *   learned: whether a model is shown that has learned here; give: shows it a photo;
- *   draw, take, look: those of the host, but while a model is shown that has learned here they are for that one,
- *   which no host knows; row: the pictures it was taught with
+ *   open: opens the playground with the settings of a link, by default as it was left; begin: calls `play` if
+ *   the address asks for the playground; learned: whether the shown model has learned here; give: shows a
+ *   photo to that model; draw, take, look: functions of the host, except while the shown model has learned
+ *   here: its photos go to `give`, because no host knows that model; row: the pictures that the model was
+ *   taught with
  */
 export function createPlaying(app, host, show) {
   const { element, address = null, playing, digitsOf, weights = {}, draw, take, look, adopted } = host;
@@ -125,8 +126,8 @@ export function createPlaying(app, host, show) {
   }
 
   /**
-   * A trained model of this page that a visitor's own things can be taught: the one that is shown, or the first of
-   * colours; null where there is none.
+   * A trained model of this page on which a new head can be put: the first that takes colour pictures,
+   * beginning with the shown one; else the first grey one; null if there is none.
    */
   async function trunk() {
     while (!app.source) await new Promise((done) => setTimeout(done, LOOK_MS));

@@ -29,10 +29,11 @@ export function createRestore(app, screen, address, history, reopen) {
     /** Whether the analysis that is shown comes anew. */
     renewed: () => renewed,
     /**
-     * An analysis is shown. The link that opened the page stays until something changes; another picture
-     * needs a new one. What comes late, when the visitor has gone on to another entry, needs none. Where the visitor
-     * went back to a photo that is forgotten, it is what the host has in its place.
-     * @param {boolean} stays
+     * Updates the address for an analysis that is shown now. The link or entry that led to it stays until
+     * something changes; any other analysis gets a new address. While the analysis of another entry is
+     * awaited, a late one writes nothing, except where the photo of that entry is forgotten: the entry then
+     * gets the analysis that the host has in its place.
+     * @param {boolean} stays  whether a link or an entry led to the analysis
      */
     shown(stays) {
       if (stays) history.stay();
@@ -71,7 +72,8 @@ export function createRestore(app, screen, address, history, reopen) {
   function back() {
     if (!address.view()) return;
     if (!app.source) {
-      // What is coming would take the place of this entry. A run of the playground would be lost by it.
+      // The analysis that is loading would overwrite this entry. No reload while a dialog is open: it would
+      // end a run of the playground.
       if (!document.querySelector("dialog[open]")) location.reload();
       return;
     }

@@ -84,7 +84,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
         key === OPERATED ? app.source : null,
       );
       coming = next;
-      // What is made in this page is drawn at once, and not a second time with its layer.
+      // A pass made in this page is drawn once, together with its layer.
       const ahead =
         app.backend.isLocal(manifest) && app.panel().needs === "layer"
           ? next.store.ensure(app.selection.layer)

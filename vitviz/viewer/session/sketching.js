@@ -8,7 +8,7 @@ import { OPERATED, read } from "../state/experiment.js";
 
 /** @typedef {ReturnType<typeof createSketching>} Sketching */
 
-/** A hand rests that has changed nothing for so long. */
+/** Time without a change after which the hand counts as resting. */
 const RESTS_MS = 250;
 
 /**
@@ -33,8 +33,8 @@ export function createSketching(app, backend, screen, render) {
     /** How long the last answer took, ms. */
     took: () => took,
     /**
-     * The hand has moved, so it does not rest. Whether an answer is still awaited, which nothing may
-     * overtake.
+     * Notes that the hand has moved, so it does not rest. Returns whether an answer is still pending, which
+     * no request may overtake.
      */
     stir() {
       if (!moves()) return answered().coming;
@@ -44,8 +44,8 @@ export function createSketching(app, backend, screen, render) {
   };
 
   /**
-   * Draws what says the answer, then what the hand does, which may ask for the next one; false where all is
-   * to be drawn.
+   * While the hand moves, draws only the answer and then the stroke, which may ask for the next answer.
+   * Returns false if the whole page has to be drawn.
    */
   function draws() {
     if (!moves()) return false;
@@ -91,8 +91,8 @@ export function createSketching(app, backend, screen, render) {
   }
 
   /**
-   * The app of the changed model as far as its answer goes, and whether that of the experiment is still on
-   * its way.
+   * The app of the changed model, perhaps with its answer alone, and whether the answer to the present
+   * experiment is still pending.
    * @returns {{app: import("../main.js").App|null, coming: boolean, error: Error|null}}
    */
   function answered() {

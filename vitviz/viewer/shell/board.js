@@ -159,7 +159,7 @@ export function createBoard(app) {
 
   /** Leaves out the controls that a step of a lesson does not name; null: shows all. */
   function showOnly(names) {
-    // What a step shows is not folded.
+    // Open the fold in a lesson: it must not hide the controls of a step.
     if (root.classList.contains("vv-in-lesson") !== (names !== null)) options.open = names !== null;
     root.classList.toggle("vv-in-lesson", names !== null);
     for (const node of controls) {
@@ -177,9 +177,10 @@ export function createBoard(app) {
   }
 
   /**
-   * Puts the line and the row of tabs above both columns if there are two, else below the picture, tabs
-   * first, before the folded options. The heads stand beside the picture there: it is nearly as high as the
-   * window. On a wall the tabs do, too, above all that changes with the panel.
+   * Arranges line, tabs and heads. With two columns, line and tabs are above both, and the heads are in the
+   * right one, because the picture is nearly as high as the window; on a wall the tabs are in the right
+   * column, too, above everything that changes with the panel. With one column, tabs, line and folded options
+   * follow the picture in this order.
    */
   function settle() {
     const wall = place === "wide" && app.taste.projector;

@@ -5,7 +5,7 @@ import { allow, button } from "../parts/widgets.js";
 import { reasonOf } from "../text/refusal.js";
 
 /**
- * After a no it says what came of it.
+ * Asks with two buttons; after a no it tells the consequence, and keeps only the button that sends.
  * @param {import("../main.js").App} app
  */
 export function createConsent(app) {

@@ -41,7 +41,7 @@ export function createHeadline(app) {
   const was = el("p", { class: "vv-was" }, before, el("span", { text: "→", "aria-hidden": "true" }));
   const now = el("h2", { text: intact });
   const saying = el("span");
-  // what it says of an experiment has as many lines
+  // CSS reserves the height of the intact text while another one tells of an experiment
   const says = el("p", { class: "vv-says", "data-intact": about }, saying);
   const shares = createShares();
   let told = intact;

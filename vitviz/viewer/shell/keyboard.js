@@ -4,7 +4,7 @@ import { neighbour } from "../maths/geometry.js";
 import { keyAction, letterOf } from "../state/keys.js";
 import { TOOLS } from "../teaching/projecting.js";
 
-/** In these one writes: their keys are theirs. */
+/** Text fields, whose keys the viewer ignores. */
 const FIELDS =
   "input:not([type=checkbox], [type=radio], [type=range], [type=button], [type=file]), textarea, [contenteditable]";
 

@@ -45,8 +45,8 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     openDrawing: () => drawing?.open(),
     open,
     /**
-     * Opens what comes as a file of its own; one that is slow is told, and one that does not come until it is
-     * tried again.
+     * Opens a part that is loaded as a separate file. Shows a note while the file is slow; after a failure,
+     * shows a note until the next try, and rejects.
      */
     async fetching(opening) {
       const tell = (text) => {
@@ -168,7 +168,7 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     pads.observe(pad);
   }
 
-  /** It is no part of the board, for that is made anew while one draws. */
+  /** Lays the open pad over the board. The pad is outside the board, which is rebuilt while one draws. */
   function lay() {
     const pad = /** @type {HTMLElement|null} */ (root.querySelector(":scope > .vv-drawing:not([hidden])"));
     const board = pad ? screen.board : null;

@@ -87,7 +87,10 @@ export function createTabs(app) {
     },
   };
 
-  /** Marks a row that goes on behind its end: the mark is the list's own, and pressed it scrolls on. */
+  /**
+   * Marks a row with more tabs beyond its end. The mark is a pseudo-element, so a click on it has the list as
+   * target, and scrolls on.
+   */
   function mark() {
     const rest = list.scrollWidth - list.clientWidth - list.scrollLeft;
     list.classList.toggle("vv-goes-on", !narrow && rest > 2);

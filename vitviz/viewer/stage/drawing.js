@@ -17,9 +17,8 @@ const [PATIENCE_MS, MOST_TRIES] = [10_000, 3];
 
 /**
  * @param {import("../main.js").App} app
- * @param {(picture: Blob, name: string, first: boolean) => Promise<void>} send  shows a picture to the model
- *   of
- *   digits where it is the first, else to the one that is chosen
+ * @param {(picture: Blob, name: string, first: boolean) => Promise<void>} send  shows a picture: the
+ *   first to the model of digits, any other to the chosen model
  * @returns {{root: HTMLElement, open: () => void, render: () => void}}
  */
 export function createDrawing(app, send) {
@@ -30,7 +29,7 @@ export function createDrawing(app, send) {
   // One at a time: on a slow network a later question could overtake an earlier one, which may have asked
   // about all that is drawn by now.
   const turn = newestOf(async () => root.dataset.sent || patiently(ask));
-  // the analysis of the page when the drawing was asked; what hears that another is here
+  // the analysis that was shown when the drawing was sent; the callback for when another is shown
   let [before, answered] = [null, () => {}];
   let [reply, placing] = [null, null]; // elements for the answer, and for the place of the digit
   let opener = null; // the element that had the focus before

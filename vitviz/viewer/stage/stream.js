@@ -15,8 +15,8 @@ const FAILURES = {
  *   "refused", "none", "busy", "failed", "stopped", "hidden", "lost"
  * @returns {{video: HTMLVideoElement, start: (camera?: string) => Promise<void>, stop: () => void,
  *   isOn: () => boolean, facesPerson: () => boolean, others: () => string[], end: () => void}}
- *   start: by default the camera that looks at the person; facesPerson: whether it does, as a camera of which
- *   nobody knows where it looks; others: the cameras after this one
+ *   start: starts a camera, by default the one that faces the person; facesPerson: whether the present camera
+ *   faces the person, true if that is unknown; others: ids of the other cameras, the next one first
  */
 export function createStream(report) {
   const video = document.createElement("video");

@@ -144,8 +144,8 @@ export function read(text) {
 }
 
 /**
- * Whether a text is an experiment with what a model has. Whether its interventions fit each other is for
- * whoever makes them to say.
+ * Whether a text is an experiment whose patches, tokens, layers and heads exist in a model. The engine or the
+ * host checks whether its interventions fit each other.
  * @param {any} text
  * @param {Bounds} bounds
  */
@@ -213,7 +213,7 @@ export const takesTokens = (interventions) => interventions.some(({ from }) => f
 export const isSteered = ({ model, pass }) =>
   ["token", "avg", "token_avg"].includes(model.pool) && pass.predictions.length > 1;
 
-/** Whether an experiment takes something of another picture, which nobody has who knows this one alone. */
+/** Whether an experiment takes tokens of another picture, so that the shown picture alone is not enough. */
 export function takesFromOthers(interventions) {
   return interventions.some(({ from }) => from !== undefined && from !== ITSELF);
 }

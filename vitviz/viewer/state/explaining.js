@@ -56,8 +56,8 @@ export function mainExplainer(selection, source) {
 }
 
 /**
- * What falls in a fair test, as tables name it in every language: the probability of a class, or the likeness to
- * the picture beside.
+ * The score that falls in a fair test, named as in the tables of every language: the probability of a class,
+ * or the likeness to the picture beside.
  * @param {number|"like"|null} target
  * @param {import("../data/source.js").Source} source
  * @returns {{score: "probability"|"likeness", target: string}}

@@ -11,7 +11,7 @@ const PROJECTING = { f: "freeze", w: "pen", v: "cover" };
 /** The letter of a key press, "" if it has none. @param {{key: string, code: string}} event */
 export function letterOf({ key, code }) {
   if (/^[!-~]$/.test(key)) return /[a-z]/i.test(key) ? key.toLowerCase() : "";
-  return code?.startsWith("Key") ? code.slice(3).toLowerCase() : ""; // what fills in a form sends none
+  return code?.startsWith("Key") ? code.slice(3).toLowerCase() : ""; // autofill sends events without a code
 }
 
 /**

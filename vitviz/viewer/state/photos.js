@@ -40,7 +40,8 @@ export class PhotoStore {
   }
 
   /**
-   * A photo that is not kept yet: it may be no picture. The host may have what it gave an address.
+   * Makes a photo without keeping it: its file may be no picture. A photo with an address counts as one with
+   * consent, because the host already has it.
    * @param {Partial<OwnPhoto> & {name: string}} photo
    * @returns {OwnPhoto}
    */

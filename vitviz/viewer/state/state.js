@@ -18,7 +18,8 @@ import { FUSIONS } from "../maths/rollout.js";
  *   experiment: the interventions of an experiment as a text (experiment.js), "" if there are none; it is
  *     shown while `beside` is OPERATED
  *   lesson: the id of the open lesson, "" if there is none
- *   step: of the lesson, counted from 1; 0: what is recalled before them; one more than there are: what was found
+ *   step: number of the step in the lesson, from 1; 0: the recall before the steps; one more than there are
+ *     steps: the card with the findings
  *   lent: the fields that the open panel has borrowed, with their values before
  *   own: fields that a panel adds
  * @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid,

@@ -50,7 +50,7 @@ export function createFigure(app) {
   }
 }
 
-/** What of a pair is here: pictures come later, and so do answers. */
+/** Fingerprint of the loaded parts of a pair: it is drawn again when a picture or an answer arrives. */
 const stateOf = (cards) =>
   JSON.stringify(cards.map(({ source, name, facts }) => [name, facts, Boolean(source?.picture.get())]));
 

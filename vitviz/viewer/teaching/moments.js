@@ -4,14 +4,15 @@
  */
 
 /**
- * Keys of the notebook: of a pupil's guess, with its question; of the class of this device; of the teacher's: since
- * when guesses count, and when an app was last heard, of this run and the one before.
+ * Keys of the notebook. GUESSED: moment of a pupil's guess, the question follows; BEGAN: start of this
+ * device's class. On the teacher's device also SINCE: moments from which on guesses count, by question;
+ * HEARD: last moments heard from the app, in its present run and in the run before.
  */
 const GUESSED = "class/guessed/";
 const BEGAN = "class/began";
 const SINCE = "class/since";
 const HEARD = "class/heard";
-/** Stands for all questions: since when there is this class. */
+/** Key for all questions in SINCE: the start of this class. */
 const ALL = "";
 
 /**
@@ -53,9 +54,10 @@ export function createMoments(notebook, teaches = false) {
  * @typedef {{hear: (reply: any) => void, since: () => number, began: () => number, of: (question: string) => number,
  *   guessed: (question: string, at?: number) => void, counting: (question?: string) => number,
  *   count: (question: string, from: number, anew: boolean) => void, heard: () => number[]}} Moments
- *   hear: takes the moments of a reply; since: when the teacher emptied a vote last, or began with a class; began:
- *   when this class began; of: when the guess of this device was made or counted; guessed: it is made now, or was
- *   counted at `at`; counting: since when guesses of a question count, or of any, as the teacher's device knows;
- *   count: takes that over from a reply, which may be that of a new class; heard: when the teacher's device last heard
- *   an app, by which an app that has restarted sees whether the device knows its class
+ *   hear: takes the moments of a reply; since: when the teacher last emptied a vote or began a class; began:
+ *   when this class began; of: when the guess of this device was made or counted; guessed: notes a guess as
+ *   made now, or as counted at `at`; counting: moment from which on guesses count, of a question or of all,
+ *   as the teacher's device stores it; count: stores that moment from a reply, `anew`: a new class, whose
+ *   older moments are dropped; heard: last moments that the teacher's device heard from the app, in the run
+ *   before and in this one. A restarted app tells by these moments whether the device knows its class
  */

@@ -89,8 +89,9 @@ export function createPolls(app) {
   return { root, record };
 
   /**
-   * Notes how the open question stands. A poll that was opened again begins without the codes that were typed, and
-   * after a restart of the app without votes: what is kept stays until as many have guessed anew.
+   * Stores the poll of the open question. A poll that was opened again begins without its typed codes, and
+   * after a restart of the app without votes. The stored poll is therefore replaced only when there are as
+   * many guesses again, or when it is older than `SAME_MS`.
    * @param {any[]} guesses
    * @param {string} answer  the truth in words; "" while it is not shown
    * @param {Right|null} right  how many are right; null while it is not shown

@@ -12,10 +12,10 @@ import { button, entitle } from "../parts/widgets.js";
 import { forgetPoll, forgetPolls } from "./polls.js";
 import { reasonOf, refusalOf } from "../text/refusal.js";
 
-/** A number is sent when it has not changed for so long; what did not arrive is sent again after a while. */
+/** STILL_MS: time that a number must stay unchanged before it is sent; AGAIN_MS: pause before a retry. */
 const STILL_MS = 400;
 const AGAIN_MS = 5000;
-/** Between two questions of a pupil's page whether the answer is open; a request without an answer is lost. */
+/** WAIT_MS: pause between two requests whether the answer is open yet; LOST_MS: timeout of any request. */
 const WAIT_MS = 1500;
 const LOST_MS = 3500;
 /** Between two looks of the teacher's page. */
@@ -26,10 +26,11 @@ const ASK_MS = 5000;
 const MARGIN = 4;
 
 /**
- * Hands a pupil's guess to the class: shows its code, and in a room a line about the delivery. A guess that
- * the device remembers from an earlier visit is sent only while the teacher shows the vote and has none of this
- * pupil, as after a restart; one from before the vote was emptied, or another class began, only at the press of
- * a button; one that was made after the answer was seen is never sent.
+ * Hands a pupil's guess to the class: shows its code, and in a room a line about the delivery. A new guess is
+ * sent by itself. A guess from an earlier visit is sent only while the teacher shows the vote and the app has
+ * no guess of this pupil, as after a restart. A guess from before the vote was emptied, or from before a new
+ * class began, is sent only at the press of a button. A guess that was made after the answer was seen is
+ * never sent.
  * @param {import("../main.js").App} app
  * @param {() => void} changed  the answer is kept back from now on, or no longer
  * @returns {{root: HTMLElement, render: () => void, waits: () => boolean, stop: () => void}}  waits: the teacher has
@@ -152,8 +153,9 @@ export function createBallot(app, changed) {
   }
 
   /**
-   * Whether the answer is kept back; who cannot ask waits no longer, and asks again later. A guess that is not
-   * there any more is sent again, unless it is from before the vote was emptied.
+   * Ask the app whether the answer is still kept back. Without a reply the pupil no longer waits, and the
+   * page asks again later. A guess that the app has lost is sent again, unless it is from before the vote was
+   * emptied.
    */
   async function ask(question, guess, by) {
     const reply = await heard(room.ask({ do: "wait", voter: room.voter, question, ...by }));

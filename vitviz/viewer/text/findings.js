@@ -248,7 +248,7 @@ export function fairFinding(app, result, maps) {
   const centre = maps[maps.length - 1];
   const [first, ...rest] = byGain(result, maps);
   const tied = [first, ...rest.filter(({ key }) => curves[first.key].gain - curves[key].gain < TIED)];
-  // Who knows nothing wins a tie: a map must do better than that.
+  // The centre map knows nothing of the picture, so it wins a tie: a map must beat it.
   const best = tied.includes(centre) ? centre : first;
   const { beaten } = curves[best.key];
   const { [0]: whole, [at]: left } = curves[best.key].first;

@@ -242,9 +242,10 @@ def _is_heavy(card: ModelCard, passes: int) -> bool:
 
 
 def _leaving_room(card: ModelCard, passes: int) -> AbstractContextManager[None]:
-    """A turn for heavy work, which can take a minute: where several passes run at a time, one place
-    of `turn` stays free for lighter ones. Raises `VitvizError` if too many wait for it. Who waits
-    for it must not have a turn that lighter work needs.
+    """A turn for heavy work, which can take a minute. There is one such turn fewer than places of
+    `turn` (at least one), so that lighter work finds a place. Raises `VitvizError` if too many
+    callers wait for such a turn, or one waits too long. Enter it before `turn`: a waiting caller
+    must not hold a turn that lighter work needs.
     """
     if not _is_heavy(card, passes):
         return nullcontext()

@@ -33,8 +33,8 @@ class Order:
     look       how the levels of the photo are read
     interventions  changes of the pass, in JSON's types (`probe/intervene/intervention.py`)
     first      the layer and the token that a page shows first (`payload.pack`)
-    like       what the explainer of the selection explains the likeness to, in place of a class:
-               the saved analysis of another picture, or a vector; empty: none
+    like       target of the likeness that the explainer explains in place of a class: the saved
+               analysis of another picture, or a vector; empty: none
 
     Add further options of a pass as fields with a default, so that existing orders keep their
     meaning.
@@ -87,7 +87,8 @@ class FairOrder:
 
     saved, model         as in `LateOrder`
     keys, token, target  the tested explainers, the token that they explain, and the class
-    other                as in `LateOrder`: in place of a class the likeness to it falls
+    other                the saved analysis of another picture: the test measures the likeness to it
+                         in place of the class; empty: none
     maps, columns        results of earlier steps: the values by explainer, and the probabilities by
                          step
     """

@@ -19,17 +19,18 @@ ASKING: ContextVar[str] = ContextVar("asking", default="")
 
 
 class Turns:
-    """`places` can be taken at a time, a number or a function that gives it, and `line` further
-    callers can wait for one.
+    """A semaphore: `places` callers at a time (a number, or a function that returns it), while up
+    to `line` further callers wait.
 
     A free place goes to the address with the fewest places. Among addresses with equally many it
     goes to the one with the largest wait / sqrt(length of its turns), where the wait counts from
-    its last turn. Callers of one address come first, served first. So a visitor waits for one turn
-    of another one, and not for all that the other one has asked, even one after the other; and a
-    small photo does not wait for a long turn of each of sixteen others. With wait / length
-    ("highest response ratio next", Brinch Hansen 1971) a long turn would wait for some of each.
-    Each waiting caller blocks one of Gradio's few threads, so the line and the wait are limited. In
-    a full line the last caller of the address that has the most gives way to one that has fewer.
+    its last turn. Callers of one address are served in order. So a visitor waits for one turn of
+    another visitor, not for all requests of that visitor, even if they arrive one after the other;
+    and a small photo does not wait for a long turn of each of sixteen others. With wait / length
+    ("highest response ratio next", Brinch Hansen 1971) a long turn would wait for several turns of
+    each address. Each waiting caller blocks one of Gradio's few threads, so the line and the wait
+    are limited. If the line is full, the last caller of the address with the most callers is
+    refused in favour of a caller whose address has fewer.
     """
 
     def __init__(self, places: int | Callable[[], int], line: int) -> None:
@@ -78,8 +79,9 @@ class Turns:
         limits.keep(self._last, address, last, limits.ADDRESSES_KNOWN)
 
     def _give_way(self, address: str, refusal: VitvizError) -> None:
-        """Take the last caller of the address with the most places out of the line. Raises
-        `refusal` if that one would not have as many afterwards as the address that comes.
+        """Remove the last waiting caller of the address with the most callers (served or waiting),
+        so that a caller of `address` can wait. Raises `refusal` if `address` would then have more
+        callers than that address.
         """
         have = self._inside + Counter(one.address for one in self._waiting)
         last = max(reversed(self._waiting), key=lambda one: have[one.address], default=None)
@@ -89,9 +91,10 @@ class Turns:
         self._changed.notify_all()
 
     def _fill(self) -> None:
-        """Give free places to those that wait. Ranks change with time, so each place is given once,
-        by whoever comes or leaves: two callers that looked a moment apart could each find the other
-        first, and wait for nothing.
+        """Assign free places to waiting callers, whenever a caller arrives or leaves.
+
+        Callers do not compare ranks themselves: ranks change with time, so two callers could each
+        find the other one ahead, and both wait although a place is free.
         """
         now, first = time.monotonic(), _Last(0, limits.SHORT_TURN_SECONDS)
 

@@ -49,7 +49,7 @@ UPLOAD_SECONDS = 600  # for a file to arrive
 UPLOAD_PARTS = 4  # files of one upload, and as many fields beside them
 UPLOAD_FIELD_BYTES = 1000  # of a field, which lies in memory
 UPLOADS = 64  # at a time
-FIRST_UPLOADS = 200  # at a time, where those beyond `UPLOADS` are the only ones of their addresses
+FIRST_UPLOADS = 200  # at a time, for an address without a running upload; for others `UPLOADS`
 UPLOADS_OF_ADDRESS = 48  # at a time from one address, which a class can share; more are refused
 PASS_OVER_SECONDS = 5  # to read the rest of a refused body
 BODY_BYTES = 64_000  # of any other request; a viewer's question has some hundred bytes
@@ -60,12 +60,12 @@ TOOL_BYTES = 2_000_000  # of a question of a language model, which can hold a pi
 TOOL_VALUES = 30_000  # JSON values of such a question
 BODY_VALUES = 10_000  # of any other request, such as patches of an experiment
 JSON_LISTS = 1_000  # lists and objects of any request: Gradio walks over nested ones many times
-TOOL_PAUSES = 10  # times as long as reading a question of a tool took, before the next is read
+TOOL_PAUSES = 10  # pause after reading a long question of a tool, as a multiple of that time
 QUEUE_SIZE = 64  # requests that may wait, of pages and programs
-FIRST_QUEUE = 3  # times `QUEUE_SIZE`, where those beyond are the only ones of their addresses
+FIRST_QUEUE = 3  # times `QUEUE_SIZE`, for an address without a waiting request
 QUEUE_SHARE = 0.75  # of the queue for one address, such as that of a school
 STREAMS = 800  # open streams of events; a page has one or two
-FIRST_STREAMS = 2400  # where an address with further ones has fewer than `STREAMS_OF_PAGE`
+FIRST_STREAMS = 2400  # the same, for an address with fewer than `STREAMS_OF_PAGE` open
 STREAMS_OF_PAGE = 4  # of one page, which may be opened twice
 STREAMS_OF_ADDRESS = 400  # open streams of one address: a full class (VOTERS) behind one address
 HEAD_BYTES = 32_000  # of the head of a request, as nginx takes it: 4 buffers of 8 kB
@@ -81,7 +81,7 @@ DIRECT_OF_ADDRESS = 6  # requests that compute without the queue, of one address
 # Questions of pages answered at a time, beside the queue, and as many of programs; each has a
 # thread, most of the time waiting.
 QUESTIONS = 8
-FIRST_QUESTIONS = 24  # where those beyond `QUESTIONS` are the only ones of their addresses
+FIRST_QUESTIONS = 24  # the same, for an address without a question that is being answered
 QUICK_PHOTOS = min(4, usable_cores())  # small photos decoded at a time; each takes up to 0.1 GB
 REQUESTS_INSIDE = 1500  # of one address at a time, waiting ones too: VOTERS, 6 connections each
 ANSWER_SECONDS = 600  # for a client to take an answer; the file it reads from stays on the disk
@@ -96,7 +96,7 @@ LOGIN_ADDRESSES = 1000  # addresses with wrong passwords that are remembered
 LOGIN_SECONDS = 60  # longest wait for an answer after wrong passwords; the first one takes 1
 DRAWING_WAIT_SECONDS = 30  # for other figures; they are drawn one at a time
 ADDRESSES_KNOWN = 1000  # whose last turns of one kind are known
-SHORT_TURN_SECONDS = 0.05  # those that are shorter count as long; so do those of a new address
+SHORT_TURN_SECONDS = 0.05  # least length of a turn in the ranking; assumed for a new address
 LINE = 8  # callers that may wait for a turn of one kind that few ask for: figures, fair tests
 # Callers that may wait to compute, for a large photo or for a model: all that are let in. A shorter
 # line would refuse some pupils of a class that has an address each.
@@ -122,7 +122,7 @@ TESTS_KNOWN = 200  # fair tests that can continue
 LOADING_WAIT_SECONDS = 120  # for a model that another request is loading or downloading
 COMPUTING = usable_cores()  # forward passes at a time, and as many rollouts
 WORKERS = workers(COMPUTING)  # requests of pages in the queue at a time, and as many of programs
-FIRST_WORKERS = 24  # where those beyond `WORKERS` are the only ones of their addresses
+FIRST_WORKERS = 24  # the same, for an address without a running request
 # Loaded models in memory: room for three ViT-B/16 of up to 372e6. The least recently used models
 # are dropped; a model above the limit is kept alone. A running pass keeps its model.
 MODELS_BYTES = 1200 * 10**6
@@ -144,8 +144,10 @@ PILLOW_BLOCK_BYTES = 64 * 2**20  # blocks this large go back to the system when 
 MEMORY_BLOCK_BYTES = 4 * 2**20  # tensors this large go back to the system when freed
 VOTERS = 200  # pages in a class; further ones read that it is full
 VOTER_GUESSES = 60  # questions of a voter, and closed ones of a teacher; the oldest are forgotten
-VOTE_SHOWN_SECONDS = 5  # since the teacher's page asked for a vote: it still shows it
-CLASS_GAP_SECONDS = 900  # before a start: a teacher's page that heard the app then knows its class
+VOTE_SHOWN_SECONDS = 5  # a vote that the teacher's page asked for counts as shown for this long
+# Longest time between the last contact of a teacher's page and a start of the app for which guesses
+# from before the start still count by themselves (classroom.py).
+CLASS_GAP_SECONDS = 900
 VOTE_BYTES = 100  # of one guess, as JSON
 PAGES_KNOWN = 1000  # pages whose requests are known, see page_requests.py
 SIGNAL_SECONDS = 1  # until the main thread notices a signal that reached another thread

@@ -23,11 +23,11 @@ def return_memory() -> None:
 
 
 def keep_for_ever() -> None:
-    """Keep all objects of this moment out of later searches for garbage (`gc.freeze`).
+    """Exclude all existing objects from later garbage collections (`gc.freeze`).
 
-    After the start there are about a million, of modules and the page. No other thread runs while
-    Python searches them, a third of a second of processor time, and one question with many lists
-    lets it begin.
+    After the start there are about a million, of modules and the page. A collection of all takes a
+    third of a second of processor time, in which no other thread runs, and one question with many
+    lists can trigger it.
     """
     gc.collect()
     gc.freeze()

@@ -22,7 +22,7 @@ from . import limits
 from .address import visitor_of
 from .descriptors import most_descriptors
 
-PROXY = "127.0.0.1"  # which uvicorn believes about the addresses of visitors
+PROXY = "127.0.0.1"  # the proxy whose X-Forwarded-For uvicorn trusts
 END_OF_HEAD = re.compile(rb"\n\r?\n")
 
 

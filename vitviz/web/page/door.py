@@ -53,8 +53,9 @@ class Gate:
         return self.inside == 0 and time.monotonic() - self.last > seconds
 
     def has_room_for_upload(self, address: str) -> bool:
-        """Whether another upload may arrive from an address. Its only one finds room for longer:
-        two addresses, whose uploads may take minutes, would keep all others out.
+        """Whether another upload may arrive from an address. The limit is higher for an address
+        without a running upload: otherwise two addresses, whose uploads may take minutes, would
+        keep all others out.
         """
         own = self.uploads[address]
         most = limits.UPLOADS if own else limits.FIRST_UPLOADS
@@ -83,7 +84,7 @@ class Door:
 
     def __init__(self, app: Callable[..., Awaitable[None]], gate: Gate) -> None:
         self.app, self.gate = app, gate
-        # By whether it is a question of our page: a survey of a program can take minutes.
+        # Separate places for our page (True) and for programs, whose surveys can take minutes.
         self._places = {
             of_page: Places(limits.QUESTIONS, limits.FIRST_QUESTIONS) for of_page in (False, True)
         }
@@ -145,9 +146,12 @@ class Door:
             await ask(scope, replayed(body, receive), _ending(send, end))
 
     async def _check_json(self, body: bytes, address: str) -> None:
-        """Refuse a body that is no JSON. A long one leaves the event loop to others for as long as
-        the tools will read it: those of many addresses, read at once, kept others waiting for
-        seconds. One that any other request could have waits for no long one.
+        """Refuse a body that is not JSON.
+
+        Parsing blocks the event loop, here and again in the tools. So bodies above `BODY_BYTES` are
+        parsed one at a time, with a pause of `TOOL_PAUSES` times the parsing time after each:
+        without it, long bodies of many addresses kept others waiting for seconds. Shorter bodies
+        do not wait for long ones.
         """
         if len(body) <= limits.BODY_BYTES:
             is_json = _is_json(body)
@@ -241,8 +245,8 @@ def _has_many_values(body: bytes, most: int) -> bool:
 
 
 def _is_vote(body: bytes) -> bool:
-    """Whether a page asks its class: that is answered from memory, at once, and waits for nobody's
-    long questions.
+    """Whether a question of a page is for its class (function "room"), which answers from memory:
+    such a question takes no place, so it does not wait behind long questions.
     """
     if b'"room"' not in body:
         return False
@@ -303,8 +307,9 @@ def replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def _ending(send: Send, end: Callable[[], None]) -> Send:
-    """`send` that calls `end` when it gets the first bytes: nobody waits for a client that reads
-    slowly. The stream of a tool begins before its answer is computed, without bytes.
+    """`send` that calls `end` at the first bytes of the body, so that nobody waits for a client
+    that reads slowly. The start of a response is too early: the stream of a tool starts before its
+    answer is computed.
     """
 
     async def sending(message: Event) -> None:

@@ -152,15 +152,15 @@ class Entrance:
     ) -> None:
         """Answer a request when few others of its address are being answered: otherwise a hundred
         requests of one visitor would delay all others. The turn of a short request ends when its
-        answer begins, so nobody waits for a slow connection; that of a direct one with the answer.
-        Nor does anybody wait for a body that arrives slowly: it is read before.
+        answer begins, so nobody waits for a slow connection; the turn of a direct request ends with
+        its answer. The body is read before the turn begins, so nobody waits for a slow upload.
         """
         address = address_of(scope)
         most = limits.DIRECT_OF_ADDRESS if is_direct else limits.REQUESTS_OF_ADDRESS
         async with AsyncExitStack() as stack:
             read = None
             if size := _body_of(scope):
-                if size > limits.BODY_BYTES:  # of those few lie in memory
+                if size > limits.BODY_BYTES:  # few long bodies may lie in memory at a time
                     reading = self._turn((address, None), limits.DIRECT_OF_ADDRESS)
                     read = await stack.enter_async_context(reading)
                 try:

@@ -1,6 +1,6 @@
 // First: removes the first picture and answer from the document when the viewer shows its own, or an error.
 // A photo or a lesson of the visitor's own comes back.
-// In a frame, of which the browser remembers nothing, the viewer's hosts/entry.js keeps that.
+// In a frame a reload loses the history state, so the viewer's hosts/entry.js keeps it in sessionStorage.
 const vitvizOwn = (() => {
   try {
     const isKept = window.parent !== window && sessionStorage.getItem("vitviz-entry") !== null;

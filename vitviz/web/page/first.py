@@ -78,8 +78,9 @@ def said_of(analysis: Analysis) -> dict[str, str]:
 
 
 def asked_of(analysis: Analysis, language: str) -> str:
-    """The headline of the first look: the question why that is the answer, where it is one class
-    or group, or that it may be one; "" where `said_of` is empty.
+    """The headline of the first look. For a trained model that picks one class or group: the
+    question why it says so, or "maybe" and the name; for other models the answer. "" if `said_of`
+    is empty.
     """
     answer = analysis.answer()
     if answer is None or answer.level not in NAMING:

@@ -64,12 +64,12 @@ class _Undescribed(BlocksConfig):
 
 
 class _Sessions(LRUCache):
-    """The messages of each session, from which a session may be deleted twice, and written to when
-    it was deleted.
+    """The message queues of sessions. Deleting a session twice, or writing to a deleted one, is no
+    error.
 
     Gradio deletes a session when a stream of it is cut off. Without this class, the second stream
-    of a session leaves a traceback in the log. It also drops the oldest of many sessions: a message
-    to one of them, whose event still waited, stopped the whole queue for good.
+    of a session leaves a traceback in the log. Gradio also drops the oldest of many sessions: a
+    message to a dropped session, whose event still waited, stopped the whole queue for good.
     """
 
     def __missing__(self, _session: str) -> asyncio.Queue[Any]:
@@ -81,8 +81,8 @@ class _Sessions(LRUCache):
 
 
 class _Sent:
-    """The data of an event, in which Gradio finds no path: it would resolve each, of any length, on
-    its event loop, and log a traceback. The store reads only its own files.
+    """A wrapper that hides the data of an event from Gradio, which would resolve every path in it,
+    of any length, on its event loop, and log a traceback. The store reads only its own files.
     """
 
     def __init__(self, value: Any) -> None:
@@ -212,8 +212,8 @@ class App(gr.Blocks):
         return self
 
     def _has_room_for(self, address: str) -> bool:
-        """Whether an address has room left in its share of the queue. Its only request finds room
-        for longer: two addresses would keep all others out.
+        """Whether an address has room left in its share of the queue. The limit is higher for an
+        address without a waiting request: otherwise two addresses would keep all others out.
         """
         waiting = Counter(
             address_of(event.request.scope)
@@ -225,10 +225,12 @@ class App(gr.Blocks):
         return own < size * limits.QUEUE_SHARE and waiting.total() < most
 
     def _start_for_all(self, start: Callable[[], Any]) -> Any:
-        """Start the next event by `get_events` of the queue, but keep workers free for others: a
-        line has `WORKERS`, of which an address occupies all but one at most, and `FIRST_WORKERS`
-        for addresses that have none. Else a few addresses, whose photos may each take 20 seconds to
-        open, would keep all others waiting.
+        """Start the next event by `get_events` of the queue, but keep workers free for others.
+
+        In each line an address runs at most `WORKERS` - 1 events. It starts another one only while
+        fewer than `WORKERS` run in all, its first one while fewer than `FIRST_WORKERS` run.
+        Otherwise a few addresses, whose photos may each take 20 seconds to open, would keep all
+        others waiting.
         """
         queue, most = self._queue, max(1, limits.WORKERS - 1)
         running: dict[str, Counter[str]] = defaultdict(Counter)
@@ -291,7 +293,7 @@ class App(gr.Blocks):
         named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY", "")
         host = str(options.get("server_name") or "").strip("[]")
         os.environ["no_proxy"] = ",".join(filter(None, (named, "localhost", host)))
-        # Nobody inside waits for one; both for pages and for programs.
+        # One for each request that may run, so that none waits; twice: for pages and for programs.
         threads = 2 * (limits.FIRST_QUESTIONS + limits.FIRST_WORKERS)
         options |= {"_frontend": False, "max_threads": threads}
         return super().launch(*args, **options)

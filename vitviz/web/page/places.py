@@ -1,4 +1,4 @@
-"""Places: who has few questions that are being answered goes before who has many.
+"""Places: a fair queue, in which addresses with fewer running questions go first.
 
 A question takes one of Gradio's threads, in which it may wait for its turn to compute. Without
 places, threads go to the first that comes: a hundred questions of many addresses kept a document
@@ -17,15 +17,16 @@ from ..host import limits
 class Places:
     """Places of one app for questions that have arrived.
 
-    A free place goes to the address that has the fewest, among equals to the one that has waited
-    longest since it got one. `most` can be taken, and `first` where those beyond are the only ones
-    of their addresses. Nobody is refused: `Entrance` bounds what an address may ask at a time.
+    A free place goes to the address with the fewest places; among equals, to the one whose last
+    place was given longest ago. An address that has a place gets another one while fewer than
+    `most` are taken, an address without a place while fewer than `first` are. Nobody is refused:
+    `Entrance` bounds what an address may ask at a time.
     """
 
     def __init__(self, most: int, first: int) -> None:
         self._most, self._first = most, first
         self._inside: Counter[str] = Counter()  # by address
-        # When each address last got a place, in a count of these.
+        # Address -> the number of its latest place; places are numbered in the order of giving.
         self._last: OrderedDict[str, int] = OrderedDict()
         self._count = itertools.count(1)
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []

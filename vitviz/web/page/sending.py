@@ -66,11 +66,11 @@ class KeptFile:
 
 
 def _codings() -> dict[str, Callable[[bytes], bytes]]:
-    """Names of HTTP for what can be sent compressed, the smallest first.
+    """Compressors by their HTTP content coding, the one with the smallest output first.
 
     Brotli comes with a package that Gradio depends on, and is a fifth smaller than gzip. Quality 11
-    saves another 2%: of texts and style in a twentieth of a second more; of the viewer it would
-    take the first visit of a server half a second.
+    saves another 2%. For texts and styles that takes a twentieth of a second more; for the viewer
+    it would delay the first visit of a server by half a second.
     """
     gzipped: dict[str, Callable[[bytes], bytes]] = {"gzip": partial(gzip.compress, mtime=0)}
     try:

@@ -78,13 +78,14 @@ class Classroom:
     lesson, and begin with another class. While their page shows an open vote, pupils who have voted
     wait for the answer.
 
-    What a page sends by itself comes with a moment, that of its guess: a guess from before the vote
-    was emptied, or another class began, is not counted until its pupil sends it again. A moment is
-    a whole number of milliseconds, and no two are the same.
+    A guess that a page repeats by itself carries the moment at which it was made. If that was
+    before the vote was emptied, or before another class began, the guess is not counted until its
+    pupil sends it again. A moment is a whole number of milliseconds, and no two are the same.
 
-    A restart forgets these moments. A teacher's page says them again, with the moment that it
-    heard last of the app before: if that is longer ago than `limits.CLASS_GAP_SECONDS`, as on
-    another device, guesses from before the restart are not counted by themselves either.
+    A restart loses these moments. The teacher's page reports them again, with the moment of its
+    last contact before the restart. If that contact was more than `limits.CLASS_GAP_SECONDS` before
+    the restart, as on another device, guesses from before the restart are not counted either until
+    their pupils send them again.
     """
 
     def __init__(
@@ -190,7 +191,8 @@ class Classroom:
 
     def _wait(self, voter: str, question: str, at: int | None) -> dict[str, Any]:
         """Whether this pupil waits, and whether their guess is counted: after a restart none is.
-        "anew": it was, or would have been, before the vote was emptied or another class began.
+        "anew": the guess is not counted, and its moment `at` (0 without one) is before the vote was
+        emptied or another class began.
         """
         with self._lock:
             counted = question in self._guesses.get(voter, {})
@@ -199,7 +201,7 @@ class Classroom:
         return {"waits": self._waits(question), "counted": counted, "anew": anew, "at": now}
 
     def _now(self) -> int:
-        """A moment after all others, also after those of an app whose clock was ahead."""
+        """A new moment, later than all before, even if the clock of an earlier run was ahead."""
         self._last = max(int(1000 * self._calendar()), self._last + 1)
         return self._last
 
@@ -217,8 +219,9 @@ class Classroom:
     def _teach(self, do: str, question: str, since: int, heard: list[int] | None) -> dict[str, Any]:
         """Do a teacher's action. Returns the state after it: {"open", "guesses", "since"}.
 
-        `since`: what the teacher's page heard last, which the app has forgotten after a restart;
-        `heard`: when it last heard from an app, of the latest runs; None: it does not tell.
+        `since`: the "since" that the teacher's page received last, which a restart of the app has
+        lost. `heard`: moments of the page's last contact with each of the latest runs of the app;
+        None: not reported.
         """
         with self._lock:
             if question not in self._shown and heard is not None:
@@ -242,7 +245,7 @@ class Classroom:
     def _begin(self) -> dict[str, Any]:
         """Begin with another class: no guesses, and every vote is open."""
         with self._lock:
-            self._guesses = {}  # its vote stays shown, or waiting pupils would read of an answer
+            self._guesses = {}  # `_shown` stays: without it, waiting pupils would stop waiting
             self._closed.clear()
             self._emptied.clear()
             self._began = self._now()
@@ -252,8 +255,8 @@ class Classroom:
     def _bring(self, place: Any, call: str) -> dict[str, Any]:
         """Call the class to a step: 0 is what a lesson asks before its steps.
 
-        `call`: whoever has followed it is not called again, also if the teacher's page repeats it
-        after a restart.
+        `call`: id of the call. A page that has followed a call does not follow it again, even if
+        the teacher's page repeats the call after a restart.
         """
         match place:
             case {"lesson": str(lesson), "step": step} if type(step) is int:
@@ -264,9 +267,9 @@ class Classroom:
         raise VitvizError(NOT_TAKEN)
 
     def _called(self, since: int = 0) -> dict[str, Any]:
-        """The call of the class, for every page. {"run", "call", "at", "since", "began"}; a call of
-        None: to no step; since: when a vote was emptied last, or the class began, which the
-        teacher's page says after a restart
+        """The call of the class, for every page: {"run", "call", "at", "since", "began"}. "call" is
+        None if the class is called to no step. "since" is the moment when a vote was emptied last,
+        or the class began; the teacher's page sends it back (`since`) after a restart.
         """
         with self._lock:
             self._began = max(self._began, since)

@@ -38,7 +38,7 @@ UNWRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)  # a disk mounted anew, a 
 
 log = logging.getLogger("vitviz.web")
 
-_made: set[Path] = set()  # by this process, whose environment names one that is gone by now
+_made: set[Path] = set()  # folders of this process; GRADIO_TEMP_DIR may name one that is deleted
 
 
 class _File(NamedTuple):
@@ -149,7 +149,7 @@ class Cache:
             while not self._held():
                 if self._handle is not None:
                     handle, self._handle = self._handle, None
-                    os.close(handle)  # whatever fails next, its number may be another file's
+                    os.close(handle)  # never closed twice: its number can be reused
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self._handle = os.open(self.folder, os.O_RDONLY) if fcntl else None
                 if self._handle is not None:
@@ -285,14 +285,14 @@ def refusal_of(error: BaseException) -> VitvizError | None:
 
 
 def _most(limit: int, ours: int, spare: float) -> float:
-    """How much of a disk the cache may take: bytes, or files.
+    """The room that the cache may take of this disk: bytes, or files.
 
-    limit  that it may take of any disk
-    ours   that it takes now
-    spare  that it could take in addition; below 0, what the disk lacks of its reserve
+    limit  room that the cache may take of any disk
+    ours   room that the cache takes now
+    spare  room that the cache could take in addition; below 0, what the disk lacks of its reserve
 
-    A share of it is left free, to be written before the next measurement. A disk that would lack
-    room without the cache, too, is not helped by deleting its files.
+    A share of the room is left free, for writes before the next measurement. If the disk would lack
+    room even without the cache, the result is `limit`: deleting files of the cache would not help.
     """
     available = ours + spare
     if available <= 0:

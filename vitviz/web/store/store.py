@@ -50,9 +50,9 @@ class Upload(NamedTuple):
     def sent(cls, address: str, name: str = "") -> "Upload":
         """A picture as a request names it; without a name it has that of its file.
 
-        A name has no folders: in a request the alias of one has become its path on the host
-        (page/aliases.py), which would be shown where the name is cut, or lies in a file. Half of a
-        surrogate pair, which JSON can hold, is no text.
+        Folders are removed from the name: page/aliases.py has replaced aliases in the request by
+        paths of the host, and such a path would leak if the name is cut or written into a file.
+        Half of a surrogate pair, which JSON can hold, is replaced, since it cannot be encoded.
         """
         name = name.encode(errors="replace").decode()
         return cls(address, last_part(name) or last_part(address))

@@ -34,8 +34,8 @@ function createView(app, lines) {
   const { t } = app;
   const { depth, num_classes: classes, pool } = app.source.manifest.model;
   const lens = lines.map((line) => ({ ...line, label: labelName(line.label, app) }));
-  const denied = refuses(app.source); // shares of classes that it has just denied
-  const alone = classes === 1; // which has the first rank everywhere
+  const denied = refuses(app.source); // then no shares: the model has just refused these classes
+  const alone = classes === 1; // then no ranks: a single class always has rank 1
   const scale = choice({
     label: t("lensScale"),
     options: LENSES.map((value) => ({ value, text: t("lens_" + value) })),
