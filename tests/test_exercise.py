@@ -4,6 +4,7 @@ import json
 import math
 import re
 import runpy
+import sys
 import textwrap
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from vitviz.exercise import check, open_vit, write_exercise
 from vitviz.exercise.checking import right_parts, run_file, vit_of
 from vitviz.exercise.gaps import GAPS, LAYER
 from vitviz.exercise.my_vit import Attention, Block, PatchEmbed, ViT
+from vitviz.exercise.training import train_with_digits
 from vitviz.exercise.writing import cells, notebook
 from vitviz.languages import dictionary
 
@@ -355,6 +357,17 @@ def test_whatever_else_is_wrong_is_said(
     report = check(ViT)
     assert sentence in report.sentences["shares"]
     assert str(report).splitlines()[2].startswith("3. softmax: ")
+
+
+def test_code_that_ends_python_is_not_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    for part, name in ((Attention, "shares"), (ViT, "forward")):
+        with monkeypatch.context() as patch:
+            patch.setattr(part, name, lambda *_: sys.exit(0))
+            assert not check(ViT).right, name
+    with pytest.raises(VitvizError, match="SystemExit"):
+        check(lambda **_sizes: sys.exit(0))
+    with pytest.raises(VitvizError, match="the training stops with SystemExit"):
+        train_with_digits(ViT, lambda *_: sys.exit(0))
 
 
 def test_nan_is_not_right_behind_a_part_that_is(monkeypatch: pytest.MonkeyPatch) -> None:

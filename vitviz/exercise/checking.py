@@ -29,6 +29,7 @@ from .gaps import GAPS, LAYER
 PICTURES = {"mnist": "digit.png", "photos": "red-panda.jpg"}
 RIGHT = Message("exercise.right")
 TOLERANCE = 1e-5  # of the largest number that is compared
+CAUGHT = (Exception, SystemExit)  # whatever a student's code can raise, exit() too
 
 
 class Right(NamedTuple):
@@ -116,7 +117,7 @@ def run_file(path: str | Path) -> dict[str, Any]:
         if Path(str(error.filename)).resolve() != Path(path).resolve():  # of the student's code
             raise VitvizError(f"{path} stops with {in_one_line(error)}") from error
         raise VitvizError(f"{path} cannot be read: {error.strerror}") from error
-    except (Exception, SystemExit) as error:  # whatever a student's code can raise, exit() too
+    except CAUGHT as error:
         raise VitvizError(f"{path} stops with {in_one_line(error)}") from error
 
 
@@ -136,7 +137,7 @@ def _filled(ours: ViT, vit: Callable[..., nn.Module]) -> Any:
             heads=config.num_heads,
         )
         model.load_state_dict(weights)
-    except Exception as error:  # whatever a student's code can raise
+    except CAUGHT as error:
         raise VitvizError(Message("exercise.no_fit", error=in_one_line(error))) from error
     return model.eval()
 
@@ -191,7 +192,7 @@ def _of_gap(gap: str, model: Any, right: Right, ours: ViT) -> Message:
         parts = tuple(made) if isinstance(made, tuple | list) else (made,)
         wrong = _no_numbers(parts, right.expected)
         return wrong or _of_numbers(gap, model, parts, right)
-    except Exception as error:  # noqa: BLE001  # whatever a student's code can raise
+    except CAUGHT as error:
         return Message("exercise.stops", error=in_one_line(error))
     finally:
         block.attn = theirs
@@ -230,7 +231,7 @@ def _of_whole(model: Any, ours: ViT, analysis: Analysis, language: str) -> Messa
         logits, expected = model(pixels), ours(pixels)
         if wrong := _no_numbers((logits,), (expected,)):
             return wrong
-    except Exception as error:  # noqa: BLE001  # whatever a student's code can raise
+    except CAUGHT as error:
         return Message("exercise.stops", error=in_one_line(error))
     apart = _apart((logits,), (expected,))
     if not apart <= TOLERANCE:

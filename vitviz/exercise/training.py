@@ -13,7 +13,7 @@ from ..model.loaded import LoadedModel
 from ..train.dataset import Pictures, read
 from ..train.recipes import RECIPES
 from ..web.store.examples import FOLDER
-from .checking import in_one_line, vit_of
+from .checking import CAUGHT, in_one_line, vit_of
 from .opening import open_vit
 
 DIGIT = FOLDER / "digit.png"  # drawn for vitviz: in none of the data sets
@@ -60,7 +60,7 @@ def train_with_digits(
         print(f"trained: {_right(model, others)} of {len(others)} digits right")
     except VitvizError:
         raise
-    except Exception as error:  # whatever a student's code can raise
+    except CAUGHT as error:
         raise VitvizError(f"the training stops with {in_one_line(error)}") from error
     return Trained(before, open_vit(model, names))
 
