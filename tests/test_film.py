@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.train.test_run import PICTURES, PLAIN, TEST, TINY, log_of, stop_after
-from vitviz.errors import WeightsError
+from vitviz.errors import ImageError, WeightsError
 from vitviz.probe.capture.recorder import capture
 from vitviz.probe.measure.film import Film, look
 from vitviz.probe.measure.positions import Positions, similarity
@@ -93,6 +93,9 @@ def test_filming_leaves_the_training_mode_alone():
 
     vit = ViT(PLAIN.config(3)).train()
     frame = look(vit, [torch.zeros(3, 8, 8)])
+    assert vit.training
+    with pytest.raises(ImageError):
+        look(vit, [torch.zeros(3, 8, 9)])
     assert vit.training
     assert frame["attention"].float().sum(-1) == pytest.approx(torch.ones(1, 2, 2), abs=1e-3)
 

@@ -85,6 +85,13 @@ def test_a_dark_file_of_16_bits_says_its_highest_level(name: str) -> None:
     assert "stretched over the whole range" in last
 
 
+def test_a_float_file_of_netpbm_is_not_read_as_16_bits() -> None:
+    values = np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3)
+    photo = open_photo(encoded(Image.fromarray(values), "PPM"))
+    assert np.array_equal(np.asarray(photo.image), np.arange(0, 256, 51).reshape(2, 3))
+    assert [note.key for note in photo.notes] == ["photo.from_32_bits"]
+
+
 def test_a_bright_file_of_16_bits_has_no_such_note() -> None:
     assert open_photo(deep_png(LEVELS * 16)).notes == ("16-bit values scaled to 8 bits",)
 

@@ -3,6 +3,7 @@
 import argparse
 import errno
 import json
+import os
 import random
 import re
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from vitviz import (
     draw,
     from_timm,
     load,
+    save,
 )
 from vitviz.model import state_dicts
 from vitviz.model.menu import WEIGHTS_DIR, name_of
@@ -182,6 +184,26 @@ def test_a_file_that_does_not_say_its_architecture_says_what_to_write(tmp_path) 
     for name in ("mnist_", "mnist"):
         with pytest.raises(WeightsError, match=f"of a file that holds weights alone, and '{name}'"):
             load(name, arch="vit_tiny_patch16_224")
+
+
+def test_options_of_a_file_of_weights_are_refused_for_a_model_in_a_folder(
+    tmp_path, monkeypatch
+) -> None:
+    """ "run/best.safetensors" reads like a name of the hub, to which `key` may belong."""
+    (tmp_path / "run").mkdir()
+    save(load("mnist"), tmp_path / "run/best.safetensors")
+    monkeypatch.chdir(tmp_path)
+    for source in ("run/best.safetensors", "./run/best.safetensors"):
+        with pytest.raises(WeightsError, match="of a file that holds weights alone, and"):
+            load(source, key="ema")
+
+
+def test_a_file_whose_name_is_no_text_is_refused_in_a_sentence(tmp_path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.safetensors"))
+    save_file(timm.create_model("test_vit", num_classes=3).state_dict(), tmp_path / "a.safetensors")
+    (tmp_path / "a.safetensors").rename(path)
+    with pytest.raises(WeightsError, match="is not valid UTF-8"):  # safetensors opens no such path
+        load(path, arch="test_vit")
 
 
 def test_the_hint_for_a_clip_names_both_activations(tmp_path) -> None:
@@ -381,6 +403,8 @@ def test_the_home_of_a_user_is_found(tmp_path, monkeypatch) -> None:
     assert len([*analyze_many(loaded, "~/", progress=False)]) == 1
     with pytest.raises(WeightsError, match="no file or folder of this name here"):
         load("~nobody-of-this-name/x.pth")
+    with pytest.raises(WeightsError, match="there is no checkpoint file ~nobody-of-this-name"):
+        load(Path("~nobody-of-this-name/x.pth"))
 
 
 # --- whose names the classes have -----------------------------------------------------------------

@@ -385,6 +385,7 @@ def test_nan_is_refused(bad):
         (noise(2, 3), noise(2, 3)),
         (noise(2, 3) > 100, (noise(2, 3) > 100) * 255),
         (noise(2, 3).astype(np.uint16) * 257, noise(2, 3)),
+        ((noise(2, 3).astype(np.uint16) * 257).astype(">u2"), noise(2, 3)),
         (noise(4, 6, 3)[::2, ::-2], noise(4, 6, 3)[::2, ::-2]),
     ],
 )

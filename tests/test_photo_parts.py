@@ -84,6 +84,8 @@ def test_a_png_may_have_its_pixels_in_short_chunks():
     data = png_with(*[chunk(b"IDAT")] * (2 * MOST_PARTS))
     assert outline_of(data).usual
     assert not outline_of(png_with(*[chunk(b"IDAT")] * 20_000)).usual
+    with pytest.raises(ImageError, match=f"more than {MOST_PARTS} segments or chunks"):
+        open_photo(png_with(*[chunk(b"IDAT")] * 101 * MOST_PARTS))
 
 
 @pytest.mark.parametrize(

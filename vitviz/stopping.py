@@ -67,7 +67,8 @@ def signals_raise() -> Iterator[None]:
     finally:
         sys.unraisablehook = hook
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if handler is not None:  # it was set from C, by a program around Python
+                signal.signal(number, handler)
 
 
 def _send_again(number: int) -> None:

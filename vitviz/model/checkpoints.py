@@ -56,7 +56,7 @@ def save_checkpoint(
 def save(loaded: LoadedModel, path: str | Path) -> None:
     """Write a model as a .safetensors file that `load` opens: weights in float32, architecture,
     preprocessing, classes, details of its card and what was assumed; the film of its training, if
-    there is one, beside it. A file of that name is replaced.
+    there is one, beside it. Files of these names are replaced; the film of another model goes.
 
     Raises `WeightsError` for another ending, or if the file cannot be written.
     """
@@ -67,7 +67,9 @@ def save(loaded: LoadedModel, path: str | Path) -> None:
     try:
         write_model(file, loaded, torch.float32)
         film = _film_beside(file)
-        if loaded.film and not (film.exists() and film.samefile(loaded.film)):
+        if loaded.film is None:
+            film.unlink(missing_ok=True)  # `load` would take it for the film of this model
+        elif not (film.exists() and film.samefile(loaded.film)):
             with writes_whole(film) as partial:
                 shutil.copyfile(loaded.film, partial)
     except OSError as error:

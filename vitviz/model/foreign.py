@@ -77,7 +77,7 @@ def what_it_is(path: Path) -> str | None:
         return (
             "cut off: it begins as torch.save writes it, and its end is missing. Download it again"
         )
-    if b"flax" in path.name.lower().encode() and path.suffix != ".safetensors":
+    if "flax" in path.name.lower() and path.suffix != ".safetensors":
         return _FLAX
     if path.name.startswith(("tf_model.", "model.ckpt-")) or ".data-0000" in path.name:
         return _TENSORFLOW

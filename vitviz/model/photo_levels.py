@@ -183,11 +183,12 @@ def deep_grey(image: Image.Image, name: str, notes: list[str], stretch: bool = F
     if stretch and high > low:
         notes.append(Message("photo.levels_stretched", low=f"{low:g}", high=f"{high:g}"))
         return to_8_bits(values, high, low)
-    if image.mode.startswith("I;16") or image.format == "PPM":
+    is_float = image.mode == "F"
+    if image.mode.startswith("I;16") or (image.format == "PPM" and not is_float):
         notes.append(Message("photo.from_16_bits"))
         note_dark(low, high, 65535, notes)
         return to_8_bits(values, 65535)
-    tops = (1, 255, 65535) if image.mode == "F" else (255, 65535)
+    tops = (1, 255, 65535) if is_float else (255, 65535)
     for top in tops:
         if low >= 0 and high <= top:
             notes.append(Message("photo.from_32_bits", top=top))

@@ -103,7 +103,7 @@ def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
 
 def _png(data: bytes) -> Outline:
     pixels = parts = chunks = exif = 0
-    for kind, start, end in islice(_chunks(data), MOST_PARTS * PIXEL_CHUNKS):
+    for kind, start, end in islice(_chunks(data), (MOST_PARTS + 1) * PIXEL_CHUNKS):
         if kind in (b"IDAT", b"fdAT", b"fcTL"):
             chunks += 1
         else:

@@ -12,7 +12,7 @@ import torch
 
 from ..errors import WeightsError
 from ..languages import Message
-from ..whole import is_there
+from ..whole import at_home, is_there
 from . import hub
 from .checkpoints import CHECKPOINT_SUFFIXES, load_own, save_checkpoint
 from .foreign import check_has_weights, files_in
@@ -225,7 +225,7 @@ def _opened(source: str | Path, options: LoadOptions) -> LoadedModel:
     shipped = shipped_file(name)
     path = None if shipped else _path_of(name)
     if path is None and isinstance(source, Path):
-        path = source.expanduser()
+        path = at_home(source)
     loaded = None
     if shipped:
         loaded = load_own(shipped, name)
@@ -236,7 +236,7 @@ def _opened(source: str | Path, options: LoadOptions) -> LoadedModel:
             raise WeightsError(f"there is no checkpoint file {path}")
         if (loaded := load_own(path, name_of(path))) is None:
             return _of_others(path, options)
-    of_hub = name.startswith(HUB_IDS) or HUB_ID.fullmatch(name)
+    of_hub = not loaded and (name.startswith(HUB_IDS) or HUB_ID.fullmatch(name))
     if options.arch or ((options.key or options.without) and not of_hub):
         raise WeightsError(
             f"arch, key and without are of a file that holds weights alone, and {short(name)} is "

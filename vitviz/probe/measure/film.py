@@ -159,14 +159,16 @@ def look(vit: ViT, pixels: Sequence[Tensor]) -> dict[str, Tensor]:
     was_training, vit_device = vit.training, next(vit.parameters()).device
     vit.eval()
     attention, probabilities = [], []
-    for picture in pixels:
-        with capture(vit) as recorder:
-            logits = vit(picture[None].to(vit_device))
-        trace = recorder.trace(logits)
-        layers = [trace.attention_from(layer, 0) for layer in range(trace.depth)]
-        attention.append(torch.stack(layers))
-        probabilities.append(trace.logits.softmax(dim=-1))
-    vit.train(was_training)
+    try:
+        for picture in pixels:
+            with capture(vit) as recorder:
+                logits = vit(picture[None].to(vit_device))
+            trace = recorder.trace(logits)
+            layers = [trace.attention_from(layer, 0) for layer in range(trace.depth)]
+            attention.append(torch.stack(layers))
+            probabilities.append(trace.logits.softmax(dim=-1))
+    finally:
+        vit.train(was_training)
     frame = {
         "attention": torch.stack(attention).half(),
         "probabilities": torch.stack(probabilities).half(),

@@ -57,8 +57,10 @@ def _whole(low: int, high: int, what: str = "whole number") -> Callable[[str], i
     """A reader of whole numbers within bounds."""
 
     def read(text: str) -> int:
-        if not text.strip().isdecimal() or not low <= int(text) <= high:
-            raise SettingsError(f"must be a {what} from {low} to {high}, got {text!r}")
+        digits = text.strip()
+        # Python reads no number of more than 4,300 digits.
+        if not digits.isdecimal() or len(digits) > 99 or not low <= int(digits) <= high:
+            raise SettingsError(f"must be a {what} from {low} to {high}, got {text[:99]!r}")
         return int(text)
 
     return read
