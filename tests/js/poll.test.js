@@ -7,6 +7,8 @@ import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { createPoll } from "../../vitviz/viewer/teaching/poll.js";
 import { createPolls, forgetPoll } from "../../vitviz/viewer/teaching/polls.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
+import { rangeOf } from "../../vitviz/viewer/lessons/steps.js";
+import { createMoments } from "../../vitviz/viewer/teaching/moments.js";
 import { titleOf } from "../../vitviz/viewer/text/lesson.js";
 import { sourceOf, storageOf } from "./fixture.js";
 import { openPage, settled } from "./page.js";
@@ -26,6 +28,29 @@ test("an answer that is still worked out is drawn once it is there", async (cont
   known = app.course.question().options[0];
   await settled(400);
   assert.equal(dialog.querySelectorAll(".vv-poll-right").length, 1);
+});
+
+test("a guess that is larger than its question says stands on the line", async (context) => {
+  const { body } = openPage(context);
+  const app = /** @type {any} */ (appOf(await sourceOf("cls")));
+  const isWide = ({ question }) => question?.kind === "number" && rangeOf(question).high > question.max;
+  const lesson = LESSONS.find(({ steps }) => steps.some(isWide));
+  await openStep(app, lesson, lesson.steps.findIndex(isWide) + 1);
+  const { min, max } = app.course.question();
+  const room = {
+    teacher: "word",
+    ask: async (question) => (question.do === "tally" ? { open: true, guesses: [min, max, 2 * max] } : {}),
+  };
+  const notebook = guessBook(storageOf());
+  Object.assign(app.teaching, { room, guesses: notebook, moments: createMoments(notebook, true) });
+  const dialog = /** @type {any} */ (createPoll(app));
+  body.append(dialog);
+  await settled(50);
+  assert.deepEqual(
+    dialog.querySelectorAll(".vv-poll-dot").map(({ style }) => Math.round(parseFloat(style.left))),
+    [0, Math.round((100 * (max - min)) / (2 * max - min)), 100],
+  );
+  dialog.send("close");
 });
 
 test("the polls until now are listed in the language of the page", async (context) => {

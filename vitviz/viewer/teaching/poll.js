@@ -169,10 +169,8 @@ export function createPoll(app) {
 
   /** All numbers on one line, one dot for each. */
   function line(guesses, known) {
-    const [low, high] = [
-      Math.min(question.min, known ?? question.min),
-      Math.max(question.max, known ?? question.max),
-    ];
+    const marks = [question.min, question.max, ...guesses, ...(known === null ? [] : [known])];
+    const [low, high] = [Math.min(...marks), Math.max(...marks)]; // a guess may be larger than its question says
     const place = (value) => (100 * (value - low)) / (high - low) + "%";
     const pile = new Map(); // dots at nearly the same place stand on each other
     const dots = guesses.map((value) => {
