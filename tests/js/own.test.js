@@ -254,6 +254,18 @@ test("pictures of none of the things are a row of their own, the last, beside fi
   assert.deepEqual([later.named, later.things.length, later.none], [2, 3, later.things[2]]);
 });
 
+test("the row of none of the things comes back as the last one", () => {
+  const set = new OwnSet();
+  set.others();
+  set.remove(/** @type {any} */ (set.none));
+  set.more();
+  assert.ok(set.undo());
+  assert.deepEqual(
+    set.things.map(({ none }) => Boolean(none)),
+    [false, false, false, true],
+  );
+});
+
 test("the class of none of the things is in the card and in the file, by its name in each language", () => {
   const head = { weight: new Float64Array(2 * 192), bias: new Float64Array(2) };
   const made = checkpointOf(known(), { head, labels: ["cup", NONE], details: {} });

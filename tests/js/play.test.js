@@ -402,6 +402,25 @@ test("fewer digits are learned from in as many steps, so that they can be learne
   );
 });
 
+test("a run that is set aside learns no further while its state is saved", async () => {
+  const { made, runs, learns } = begun();
+  await settled();
+  learns(made[0], 40);
+  runs.play();
+  await settled();
+  runs.pause();
+  await settled();
+  const before = made[0].asked.length;
+  runs.start({ ...USUAL, dim: 16 });
+  runs.play(); // the new one
+  await settled();
+  assert.ok(!made[0].asked.slice(before).includes("play"), made[0].asked.join());
+  assert.deepEqual(
+    runs.all.map(({ state }) => state),
+    ["kept", "playing"],
+  );
+});
+
 test("with and without stand side by side, and both learn", async () => {
   const { made, runs } = begun();
   await settled();

@@ -71,8 +71,8 @@ async function openTabs(tab) {
 }
 
 /**
- * Keeps a mark in the local storage while this tab is hidden: a phone may suspend or end a hidden tab until
- * the visitor returns to it. A tab that is closed removes its mark.
+ * Keeps a mark in the local storage while this tab is hidden: a phone may suspend a hidden tab, or end it,
+ * before the visitor returns to it. A tab that is closed removes its mark.
  * @param {string} mark
  */
 function markRests(mark) {
@@ -126,16 +126,17 @@ export class Database {
   }
 
   /**
-   * Reads what this tab keeps; deletes what closed tabs have kept, and all that is an hour old.
+   * Reads what this tab keeps; deletes what closed tabs have kept, if the browser tells which are open, and all that
+   * is an hour old.
    * @param {(one: any) => void} take  kind: what it is, undefined for a photo
    */
   async read(take) {
     const tab = this.#tab;
     if (tab === null) return;
-    const open = await openTabs(tab).catch(() => new Set()); // the browser refuses
+    const open = await openTabs(tab).catch(() => null); // the browser refuses
     await this.#each((cursor) => {
       const { at, tab: owner, ...photo } = cursor.value;
-      if (at + HOUR_MS < Date.now() || (owner !== tab && !open.has(owner))) cursor.delete();
+      if (at + HOUR_MS < Date.now() || (open && owner !== tab && !open.has(owner))) cursor.delete();
       else if (owner === tab) take(photo);
     });
   }

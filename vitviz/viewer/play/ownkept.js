@@ -57,7 +57,10 @@ export function createKept(set, image) {
   }
 }
 
-/** The newest state: the things of the words, which are stored first, with the pictures stored for each. */
+/**
+ * The newest state: words are stored before pictures, so the things are those of `words`, each with the
+ * pictures that are stored for it.
+ */
 function latest(pictured, words) {
   if (!Array.isArray(words?.things)) return pictured; // another version may have stored something else
   const stored = pictured?.sees === words.sees ? pictured.things : [];

@@ -116,6 +116,7 @@ export function createOwnModel({ template, known }, set, changed) {
      */
     state: () => ({ ...state, working: wanted !== done }),
     touch() {
+      if (!state.working) Object.assign(state, { since: performance.now(), share: 0 });
       wanted += 1;
       clearTimeout(timer);
       timer = setTimeout(() => work(), REST_MS);

@@ -171,7 +171,8 @@ export class OwnSet {
       const stands = place >= 0 && blank.name === "" && blank.pictures.length === 0;
       const full = thing.none ? Boolean(this.none) : !stands && this.named === MOST_THINGS;
       if (this.room < thing.pictures.length || full) return false;
-      this.things.splice(stands ? place : at, Number(stands), thing);
+      if (thing.none) this.things.push(thing);
+      else this.things.splice(stands ? place : at, Number(stands), thing);
       return true;
     });
   }

@@ -25,7 +25,7 @@ const NEWS_MS = 120; // pause between two drawings of progress
 const SPOKEN_MS = 10_000; // pause between two progress messages for screen readers
 const MOST_SAID = 300; // letters of a reason, which can quote the file
 const PLAY = "play"; // parameter of the address
-const SIGNS = "signs"; // its value for signs, and their subject
+const SIGNS = "signs"; // value of that parameter for signs; name of this subject
 const OWN = "own"; // subject: a trained model is taught a visitor's own things
 const TEACH = "teach"; // parameter of the address for that subject
 const SIGNS_EPOCHS = 20; // over the pictures made from drawings; a second or two
@@ -146,7 +146,8 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
       const keeps = createRunsKept();
       const [pictures, snapshot] = await Promise.all([digits(), keeps.read()]);
       if (gone.signal.aborted) return;
-      lots.digits ??= lotOf(pictures, request ? read(request) : null, { ...keeps, snapshot });
+      const settings = request && request !== SIGNS ? read(request) : null;
+      lots.digits ??= lotOf(pictures, settings, { ...keeps, snapshot });
     } catch (error) {
       failure = error.message;
       build();
@@ -229,7 +230,7 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
     own.leave();
     [subject, chosen] = [other, 0];
     build();
-    if (subject !== OWN) bring(subject);
+    if (subject !== OWN) bring(subject === SIGNS ? SIGNS : "");
   }
 
   /**

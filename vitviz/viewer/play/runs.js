@@ -41,6 +41,7 @@ export class Runs {
   pace = null;
   #of;
   #next = 0; // the number of the next run
+  #retiring = new WeakSet(); // learners whose state is being saved, which then stop
 
   /**
    * Takes the runs of a snapshot over and goes on looking at the same one, if it has these settings; else a new
@@ -207,6 +208,7 @@ export class Runs {
     if (!this.canLearn(this.current)) this.current = this.#learning().findLast(this.canLearn) ?? this.current;
     if (!this.current.learner && this.canLearn(this.current)) this.#wake(this.current);
     for (const run of this.#learning()) {
+      if (this.#retiring.has(run.learner)) continue; // it would learn past the state that is kept
       if (run.goes || ["done", "failed", "playing"].includes(run.state)) continue;
       run.goes = true;
       run.begun.then(() => {
@@ -340,6 +342,7 @@ export class Runs {
   async #retire(run) {
     const { learner } = run;
     run.goes = false;
+    this.#retiring.add(learner);
     await this.#attempt(run, async () => {
       const { step } = await learner.pause();
       await this.#measure(run);

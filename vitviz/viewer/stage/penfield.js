@@ -109,7 +109,7 @@ export function createPenField(app, onChange, onLift) {
       ]);
     };
     field.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0 || writing) return; // a second finger does not write
+      if (event.button !== 0 || writing !== false) return; // a second finger does not write
       event.preventDefault();
       field.focus({ preventScroll: true });
       field.setPointerCapture(event.pointerId);
