@@ -1,6 +1,6 @@
 """Gradients of small models for the page's engine, by torch. See `viewer_fixture`.
 
-Long lists are sampled: the fixture has evenly spaced numbers and the length (L2) of the list.
+Of a long list the fixture has some numbers, evenly spaced, and the L2 norm of the whole list.
 """
 
 from typing import Any

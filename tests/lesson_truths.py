@@ -129,7 +129,7 @@ def convolution_difference(seen: Seen, at: At) -> float:
 
 
 def order_difference(seen: Seen, at: At) -> float:
-    """Error of a linear layer with columns (c p1 p2) if patches are cut as (p1 p2 c)."""
+    """Largest error of a linear layer with columns (c p1 p2) if patches are cut as (p1 p2 c)."""
     weight = seen.analysis.loaded.vit.patch_embed.proj.weight
     p1, p2 = weight.shape[-2:]
     squares = "c (rows p1) (cols p2) -> (rows cols) "
@@ -259,7 +259,8 @@ def outcomes_same(seen: Seen, at: At) -> int:
 
 
 def halved_photos(seen: Seen, at: At) -> int:
-    """Number of photos that lose more than half of their answer to an even CLS row in layer 5.
+    """Number of photos whose answer keeps less than half of its probability when the CLS row of
+    layer 5 is even.
 
     Each photo is analysed itself; the lesson transplants its tokens into another photo instead.
     """
@@ -308,7 +309,8 @@ def bent(total: Tensor) -> float:
 
 
 def more_harmed(seen: Seen, at: At) -> int:
-    """Number of photos whose answer loses more without the MLP of a block than without attention.
+    """Number of photos whose answer is less probable without the MLP of a block than without its
+    attention.
 
     Each photo is analysed itself; the lesson transplants its tokens into another photo instead.
     """

@@ -266,9 +266,11 @@ def imports(path: Path) -> set[str]:
 
 
 def stages(root: Path, file: str) -> list[list[str]]:
-    """Test files for the mutants of a file, in two stages: first the tests of its room that name
-    it, then the other tests of the room, and tests of other rooms that import the file, except
-    those in tests/train.
+    """Test files for the mutants of a file, in two stages.
+
+    First the files named after it, and those of its room that import it; then the other tests of
+    the room, and tests of other rooms that import it, except those in tests/train. Of JavaScript
+    first the tests that contain its path, then all others.
     """
     stem = Path(file).stem
     if file.endswith(".js"):

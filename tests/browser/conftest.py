@@ -66,7 +66,7 @@ ALL_PANELS = """{
         }
     };
 }"""
-# `toggle(name, undefined)` flips a class or an attribute in place of removing it. The page never
+# `toggle(name, undefined)` flips a class or an attribute instead of removing it. The page never
 # means that, so such a call throws.
 NO_TURNING_OVER = """for (const [kind, name] of [
     [DOMTokenList, "toggle"], [Element, "toggleAttribute"],

@@ -31,8 +31,9 @@ class Halves:
 
     @property
     def reads(self) -> str:
-        """The half whose removal turns more right answers, "middle" or "rim"; "both" if the numbers
-        differ by less than two pictures or a quarter of `right`; "nothing" if no answer is right.
+        """The half whose removal makes more right answers wrong, "middle" or "rim"; "both" if the
+        numbers differ by less than two pictures, or by less than a quarter of `right`; "nothing" if
+        no answer is right.
         """
         if not self.right:
             return "nothing"

@@ -176,10 +176,11 @@ def heads_left_out(
 
 
 def threshold_of(probabilities: Tensor) -> float | None:
-    """The threshold that a picture's largest probability must reach for one of the classes.
+    """The threshold that the largest probability of a picture must reach for the picture to count
+    as one of the classes; None for n = 0.
 
-    Entry floor(0.05 n), counted from 0, of the sorted largest probabilities of n left-out pictures,
-    (n, C); None for n = 0.
+    It is entry floor(0.05 n), counted from 0, of the largest probabilities of n left-out pictures,
+    (n, C), in ascending order: at most so many of them stay below it.
     """
     if not len(probabilities):
         return None

@@ -328,8 +328,8 @@ class _Run:
 
     def again(self, line: Line, stamp: str, picture: Picture) -> Line | None:
         """A line of an earlier run, with the present label of the picture; None if the picture must
-        go through the model again: its stamp differs, or its label does and the answer may be
-        several classes, of which a line holds only the first.
+        go through the model again: the line has no result, the stamp is missing or differs, or the
+        label differs and the answer can be several classes or none, of which a line holds one.
         """
         if not stamp or stamp != line.stamp or line.result is None:
             return None

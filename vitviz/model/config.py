@@ -17,7 +17,7 @@ ROTARY = ("normalised", "axial", "mixed")
 ORDERS = ("yx", "xy")
 MOST = 2**16  # bound of every size and count: a damaged file must not exhaust the memory
 # Allowed values of each field, here and in the page's engine (vitviz/payload/tables.py). All other
-# fields are true or false.
+# fields but `rotary` are true or false.
 SIDES = ("image_size", "patch_size", "reference")
 LEAST = {  # of each count
     "in_chans": 1,

@@ -39,8 +39,8 @@ MERGE = (
     "folder"
 )
 MOST_ENTRIES = 10**6  # of a file; optimizers have some thousand
-# Classes and functions, by their names in a pickle, that an `_Inert` may replace: scripts keep such
-# objects beside the weights (numbers of numpy, paths, dates, settings, schedules).
+# Names, in a pickle, of classes and functions that a stand-in may replace (`_Inert`, `_InertMap`).
+# Scripts keep such objects beside the weights: numbers of numpy, paths, dates, settings, schedules.
 HARMLESS = re.compile(
     r"(numpy|pathlib|datetime|omegaconf|yacs|addict|easydict|ml_collections|mmengine)\."
     r"|argparse\.Namespace|types\.SimpleNamespace|collections\.(defaultdict|deque|Counter)$"
@@ -107,7 +107,9 @@ class _Inert(dict):
 
 
 class _InertMap:
-    """Stands in for a dictionary class (`MAPS`): an OrderedDict, because torch fills those."""
+    """Stands in for a class of dictionaries (`MAPS`) and makes an OrderedDict: torch fills only
+    dictionaries of Python's own kinds.
+    """
 
     def __new__(cls, *_args: Any) -> Any:
         return OrderedDict()
@@ -115,12 +117,13 @@ class _InertMap:
 
 def _unpickled(path: Path) -> Any:
     """Read a file of torch.save. Objects that scripts keep beside the weights (`HARMLESS`) become
-    `_Inert`: their own code is never called, nor even imported.
+    `_Inert` or `_InertMap`: their own code is never called, nor even imported. Each refusal of
+    torch names one of these classes; then the file is read again with a stand-in for it.
     """
     stand_ins: list[Any] = []
     while True:
         try:
-            # All threads share torch's list: another thread's exit would remove these names.
+            # All threads share torch's list: the end of another's `with` would remove these names.
             with _STANDING_IN, torch.serialization.safe_globals(stand_ins):
                 return torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:  # reading a damaged pickle can fail in any way

@@ -220,7 +220,9 @@ def _inner(model: Any) -> str | None:
 
 
 def _line_that_mends(model: Any) -> str | None:
-    """The Python line that reduces a head to its only layer that is not idle; None for others."""
+    """The line of Python that keeps only the linear layer of a head whose other layers are `IDLE`;
+    None for any other head.
+    """
     head = getattr(model, "head", None)
     if not isinstance(head, nn.Sequential):
         return None

@@ -206,7 +206,7 @@ class _Fitted:
     ) -> None:
         """Read the patch size off the filters, and the image size off the number of positions,
         unless the size in a config.json fits that number. Raises `WeightsError` for a number of
-        positions that no square has.
+        positions that neither a square nor `image_size` nor the architecture has.
         """
         filters = next((state[name] for name in state if FILTERS.fullmatch(name)), None)
         patch = tuple(plain.patch_embed.patch_size)

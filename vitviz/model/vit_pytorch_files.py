@@ -84,7 +84,7 @@ def _renamed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         if new in found:
             raise WeightsError(f"it has two parameters of the meaning of {theirs}")
         found[new] = value
-    if found["cls_token"].ndim < 3:  # newer versions store both without a batch axis
+    if found["cls_token"].ndim < 3:  # newer versions: it and `pos_embed` have no batch axis
         found["cls_token"] = found["cls_token"].reshape(1, 1, -1)
     if found["pos_embed"].ndim == 2:
         found["pos_embed"] = found["pos_embed"][None]

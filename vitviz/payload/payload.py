@@ -108,8 +108,9 @@ def pack(
     several megabytes. `whole`: include the late files; a server leaves them out and makes each on
     request, since the first view needs none. For large models even a whole payload lacks the
     values, see `MOST_MIXING_BYTES`. `beside`: pack a pass with interventions for a viewer that
-    already shows the intact analysis, and waits after every stroke. The manifest has only "pass"
-    and "files", files that both passes share are left out, and layers and embedding are late files.
+    already shows the intact analysis, and waits after every stroke. The manifest has only
+    "version", "pass" and "files"; files that both passes share are left out; layers and embedding
+    are late files.
     `first`: the layer and the token that are shown first, whose rows are sent ahead of their layer;
     None, or values that the model does not have: the last layer, from CLS or, without prefix
     tokens, the middle patch.

@@ -31,7 +31,7 @@ def attention_in_boxes(
     averaged over pictures: 1 is no better than chance. pointing is how often the largest patch of
     the map lies in the box (by more than half). The first three maps are the `baselines`, which
     need no model. The other maps are those of the `measured` explainers for the class that the
-    model answers, of which only positive values count. Each of these also has "ahead": how many
+    model answers; only their positive values count. Each of these maps also has "ahead": how many
     standard errors its pointing lies above that of "centre", compared picture by picture.
     """
     selected = small_boxes(pictures)

@@ -180,9 +180,9 @@ def labels_of_teacher(
 
 
 def state_of(run: Run, folder: Path) -> dict[str, Any]:
-    """Read the state to resume from. If the number of epochs changes after the learning rate has
-    begun to fall, read the state of the last step with the highest rate (`HIGH`). Raises
-    `TrainError` if there is no state, or if the state belongs to another run.
+    """Read the state to resume from. If the number of epochs changes after the learning rate of the
+    schedule "stable" has begun to fall, read the state of the last step with the highest rate
+    (`HIGH`). Raises `TrainError` if there is no state, or if the state belongs to another run.
     """
     state = read_state(folder)
     before = state["recipe"]["epochs"]

@@ -78,8 +78,8 @@ def on_photographs(
     "strangers", "top1", "top5", "auroc", "kept", "left_out", "refused"}
 
     known and strangers are counts, the rest lies in [0, 1]. kept is the share of the known that
-    reach `limit`, refused that of the strangers that do not. left_out is kept by leave-one-out: the
-    threshold for each photograph is `lowered` by the others alone, since kept is too high where the
+    reach `limit`, refused that of the strangers that do not. left_out is like kept, but the
+    threshold for each photograph is `lowered` by the others alone: kept is too high where the
     same photographs set the threshold. `held_back` is the threshold before it was lowered.
     """
     ours, theirs = known_or_not(known), known_or_not(strangers)
@@ -120,7 +120,7 @@ def answers_to(
 
 
 def certain_from(known: Tensor, right: Tensor, strangers: Tensor) -> float:
-    """The lowest bound such that `RIGHT` of the answers whose probability reaches the bound are
+    """The lowest bound such that at least `RIGHT` of the answers whose probability reaches it are
     right, in a mix with `KNOWN_SHARE` of known photographs; 1 if there is none.
 
     known (n,) and right (n,): probabilities of the answers to known photographs, and whether the

@@ -138,10 +138,10 @@
 
 /**
  * The manifest of an analysis: vitviz/payload/payload.py writes its four subjects, and hosts may add to it.
- * start: the selection where no link selects anything, and the tokens of the walk; asked: the request that
- * identifies a changed pass to the host; itself: the example that was analyzed; template: for a photo that
- * has not left this page, an analysis of the same model that the host knows; save: makes the file of a pass
- * that was computed in this page.
+ * start: the selection where no link selects anything, and the tokens that are shown one after another at the
+ * start (parts/walk.js); asked: the request that identifies a changed pass to the host; itself: the example
+ * that was analyzed; template: for a photo that has not left this page, an analysis of the same model that
+ * the host knows; save: makes the file of a pass that was computed in this page.
  * @typedef {{
  *   version: number, model: Model, photo: Photo, pass: Pass & PassResults, files: Record<string,
  *     PayloadFile>,

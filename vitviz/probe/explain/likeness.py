@@ -86,7 +86,7 @@ def likened(loaded: LoadedModel, vector: Tensor) -> LoadedModel:
 
 
 def _projects(loaded: LoadedModel) -> bool:
-    """Whether vectors are compared with a model's outputs: if one head embeds the picture."""
+    """Whether vectors can be compared with a model's outputs: those of one head without classes."""
     return loaded.card.head == "embedding" and not loaded.card.config.dist_token
 
 

@@ -14,7 +14,7 @@ from .case import Case
 WINDOWS = (1, 3)  # sides of the windows that occlusion takes out, in patches
 STEPS = 32  # of integrated gradients, everywhere
 MOST_STEPS = 512  # of steps="auto"
-ROUNDING = 1e-5  # largest rounding error of a logit; relative to it if it is above 1
+ROUNDING = 1e-5  # a difference up to this is rounding, or up to this share of a logit above 1
 CONVERGED = 0.05  # the largest gap of a map of integrated gradients that adds up
 
 

@@ -62,7 +62,9 @@ def fool(loaded: LoadedModel, picture: Tensor, change: Perturb) -> Fooling:
 
 
 def passes_of(interventions: Sequence[Intervention]) -> int:
-    """Upper bound of the forward passes of all `Perturb`s; a backward pass counts as two."""
+    """The most passes that all `Perturb`s take, a backward pass counted as two: one, and three for
+    each step (the gradient after the last step is not counted); 0 for random signs.
+    """
     changes = (change for change in interventions if isinstance(change, Perturb))
     return sum(1 + 3 * change.steps for change in changes if change.target != "random")
 

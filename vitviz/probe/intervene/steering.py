@@ -55,7 +55,7 @@ def length(tokens: Tensor) -> Tensor:
 
 
 def _before(norm: nn.Module, rows: Tensor) -> Tensor:
-    """Fold a norm's gain and centring, not its scale, into weights that read its output. (n, D)"""
+    """Fold the gain and the centring of a norm, not its division, into weights behind it. (n, D)"""
     if isinstance(norm, nn.Identity):
         return rows
     assert isinstance(norm, nn.LayerNorm | nn.RMSNorm)

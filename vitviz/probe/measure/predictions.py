@@ -32,8 +32,8 @@ NAMED = 3  # classes or values that one sentence names
 # "answer": the model's answer stands. "maybe": its probability is below the one from which the
 # model was measured to be right often enough (`ModelCard.certain`); if that was not measured, below
 # `TRUE`, so that all other classes together are more probable. "not_sure": its probability is too
-# low to name it first (`NOT_SURE`). "none": the model says that the picture shows
-# none of its classes.
+# low to name it first (`NOT_SURE`). "none": the model says that the picture shows none of its
+# classes.
 Level = Literal["answer", "maybe", "not_sure", "none"]
 
 

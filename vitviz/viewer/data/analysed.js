@@ -62,8 +62,8 @@ export async function analysed({
     });
   }
   const id = HERE + Math.random().toString(36).slice(2);
-  // A lane for each photo: in a shared one the late pass of an older photo would replace that of the newest,
-  // which would then be sent to the host.
+  // A lane for each photo: in a shared one the late pass of an older photo would replace the waiting pass of
+  // the newest photo, and the newest photo would be sent to the host.
   const found = await engine.run({ picture: new Uint8Array(seen.data), lane: id });
   /** @type {any} */
   const pass = {

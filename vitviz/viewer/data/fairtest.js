@@ -58,7 +58,7 @@ export class FairTest {
   }
 
   /**
-   * Whether a test can run: somebody computes it, there is a score, and two patches are left.
+   * Whether a test can run: somebody computes it, there is a score, and at least two patches are left.
    * @param {Pick<Question, "target">} question
    */
   isPossible({ target }) {

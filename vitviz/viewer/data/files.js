@@ -124,7 +124,10 @@ export async function fetchChecked(fetchFile, file, signal) {
   throw new FileError("broken", "expected " + file.size + " bytes, got " + got);
 }
 
-/** Makes a file if this page can, else fetches it. Failures become a `FileError`, except an abort. */
+/**
+ * Fetches a file; one that this page makes (`make`) is never fetched, even if making it fails. Failures
+ * become a `FileError`, except an abort.
+ */
 async function fetchOnce(fetchFile, file, signal) {
   try {
     return await (file.make ? file.make(signal) : fetchFile(file, signal));

@@ -63,7 +63,10 @@ function rowOf({ f }, { b, depth, into }, row) {
   return Float32Array.from({ length: into }, (_, at) => f[start + 8 * at]);
 }
 
-/** Weights for tokens before a norm, from weights for tokens after it; the norm's scale is left out. */
+/**
+ * Weights for tokens before a norm, from weights for tokens after it. They contain the gain of the norm and
+ * the mean that it subtracts; its division by the deviation of the token is left out.
+ */
 function before({ f, config }, last, row) {
   if (!last) return row;
   const weighted = row.map((number, i) => number * f[last.gain / 4 + i]);

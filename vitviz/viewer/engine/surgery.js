@@ -280,7 +280,8 @@ export class Surgery {
   /**
    * The picture after the interventions on its pixels. (h, w, C) bytes
    * @param {Uint8Array} picture
-   * @param {(before: Uint8Array, change: Intervention) => Uint8Array} fool  applies a perturb with the model
+   * @param {(before: Uint8Array, change: Intervention) => Uint8Array} fool  applies a "perturb", for which it
+   *   needs the model
    */
   picture(picture, fool) {
     return this.interventions.reduce(

@@ -3,9 +3,9 @@
 import { giveToPart } from "../parts/drops.js";
 
 /**
- * Takes files that are dropped or pasted on the page, unless a part of the viewer takes them itself
- * (parts/drops.js). Other listeners do not hear of the drops. While files are above the page, it has the
- * class "vv-dropping-on-page".
+ * Takes files that are dropped or pasted on the page. Those that come to a part of the viewer that takes
+ * files itself (parts/drops.js) go to that part; no other listener hears of the other drops. While files are
+ * above the page, but not above such a part, the page has the class "vv-dropping-on-page".
  * @param {(files: FileList) => void} take
  * @param {() => void} nothing  something was pasted that is no file
  */

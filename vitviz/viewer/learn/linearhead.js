@@ -256,7 +256,10 @@ export function* learned(taught) {
 export const best = (shares) =>
   Array.from(shares).reduce((most, share, at, all) => (share > all[most] ? at : most), 0);
 
-/** The least probability that accepts 95 % of the answers to held-out pictures; shares: without "none". */
+/**
+ * The least probability that accepts 95 % of the answers to held-out pictures. shares: those of pictures that
+ * show one of the things.
+ */
 function thresholdOf(shares) {
   const largest = shares.flatMap((found) => (found ? [Math.max(...found)] : [])).sort((a, b) => a - b);
   return largest.length > 0 ? largest[Math.floor(LOST * largest.length)] : null;

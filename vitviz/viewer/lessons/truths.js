@@ -444,7 +444,7 @@ export const TRUTHS = {
   },
 
   // What is gathered, and what becomes of it.
-  /** First number of the partner's value; `handedOn`: that number times the token's share for the partner. */
+  /** First number of the partner's value; `handedOn`: that number times the share that the partner gets. */
   valueNumber: {
     unit: "number",
     of: (source, at) => mixingAt(source, at, (mixing) => valueOf(mixing, at.head, at.partner)[0]),
@@ -695,8 +695,8 @@ export const TRUTHS = {
       within(topIn(source), () => within(other, (now) => (isSame(now, source) ? "same" : "other"))),
   },
   /**
-   * Whether all probabilities that are known here are the same, up to `ROUNDED`. One pass may come from the
-   * page and the other from its host, which rounds differently.
+   * Whether all probabilities that are known here are the same in this pass and in the one beside, up to
+   * `ROUNDED`: one pass may come from the page and the other from its host, which rounds differently.
    */
   sameNumbers: {
     unit: "which",

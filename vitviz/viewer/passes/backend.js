@@ -104,8 +104,8 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
 
   /**
    * Runs a pass with interventions: resolves to the fields of its manifest, or to a refusal. A host that has
-   * this picture computes experiments with tokens of another one. `asked`: the interventions as the host
-   * takes them; `other`: the manifest of another picture, by its key.
+   * this picture and another one computes the experiments with tokens of the other one. `asked`: the
+   * interventions as the host takes them; `other`: the manifest of another picture, by its key.
    * @param {{source: import("../data/source.js").Source, interventions: any[], asked?: any[], layer: number,
    *   token: number, other: (key: string) => Promise<import("../types.js").Manifest>}} question
    */

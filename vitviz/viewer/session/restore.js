@@ -72,8 +72,8 @@ export function createRestore(app, screen, address, history, reopen) {
   function back() {
     if (!address.view()) return;
     if (!app.source) {
-      // The analysis that is loading would overwrite this entry. No reload while a dialog is open: it would
-      // end a run of the playground.
+      // The analysis that is loading would overwrite this entry, so the page is loaded again; not while a
+      // dialog is open, because that would end a run of the playground.
       if (!document.querySelector("dialog[open]")) location.reload();
       return;
     }

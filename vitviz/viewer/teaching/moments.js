@@ -57,7 +57,7 @@ export function createMoments(notebook, teaches = false) {
  *   hear: takes the moments of a reply; since: when the teacher last emptied a vote or began a class; began:
  *   when this class began; of: when the guess of this device was made or counted; guessed: notes a guess as
  *   made now, or as counted at `at`; counting: moment from which on guesses count, of a question or of all,
- *   as the teacher's device stores it; count: stores that moment from a reply, `anew`: a new class, whose
- *   older moments are dropped; heard: last moments that the teacher's device heard from the app, in the run
- *   before and in this one. A restarted app tells by these moments whether the device knows its class
+ *   as the teacher's device stores it; count: stores that moment from a reply, `anew`: it is of a new class,
+ *   and all older moments are dropped; heard: last moments that the teacher's device heard from the app, in
+ *   the run before and in this one. A restarted app tells by these moments whether the device knows its class
  */

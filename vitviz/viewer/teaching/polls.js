@@ -91,7 +91,7 @@ export function createPolls(app) {
   /**
    * Stores the poll of the open question. A poll that was opened again begins without its typed codes, and
    * after a restart of the app without votes. The stored poll is therefore replaced only when there are as
-   * many guesses again, or when it is older than `SAME_MS`.
+   * many guesses again; if it is older than `SAME_MS`, already by the first guess.
    * @param {any[]} guesses
    * @param {string} answer  the truth in words; "" while it is not shown
    * @param {Right|null} right  how many are right; null while it is not shown

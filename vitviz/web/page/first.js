@@ -1,6 +1,7 @@
 // First: removes the first picture and answer from the document when the viewer shows its own, or an error.
 // A photo or a lesson of the visitor's own comes back.
-// In a frame a reload loses the history state, so the viewer's hosts/entry.js keeps it in sessionStorage.
+// A frame loses its history state when the page around it is reloaded: the viewer's hosts/entry.js keeps the
+// state of an own photo in sessionStorage.
 const vitvizOwn = (() => {
   try {
     const isKept = window.parent !== window && sessionStorage.getItem("vitviz-entry") !== null;

@@ -245,7 +245,7 @@ class Classroom:
     def _begin(self) -> dict[str, Any]:
         """Begin with another class: no guesses, and every vote is open."""
         with self._lock:
-            self._guesses = {}  # `_shown` stays: without it, waiting pupils would stop waiting
+            self._guesses = {}  # `_shown` stays: else waiting pupils read that the answer is open
             self._closed.clear()
             self._emptied.clear()
             self._began = self._now()

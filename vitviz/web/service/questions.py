@@ -46,7 +46,8 @@ class Questions:
         self._drawing = Turns(1, limits.LINE)
         self._taking_home = Turns(limits.PAGES_MADE, limits.OPERATING_LINE)
         self._tests = FairTests(engine)
-        # Separate turns for heavy work (True), which waits in the engine for other heavy work.
+        # Separate turns for heavy work (True), which keeps its turn while it waits in the engine
+        # for other heavy work.
         self._operating = {
             heavy: Turns(limits.COMPUTING, limits.OPERATING_LINE) for heavy in (False, True)
         }
