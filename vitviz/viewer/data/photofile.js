@@ -168,13 +168,14 @@ function segmentsOf(view) {
   const found = [];
   for (
     let at = 2;
-    at + 4 <= view.byteLength &&
-    view.getUint8(at) === 0xff &&
-    view.getUint8(at + 1) !== 0xda &&
-    found.length < MOST_PARTS;
+    at + 4 <= view.byteLength && view.getUint8(at) === 0xff && found.length < MOST_PARTS;
     at += 2 + view.getUint16(at + 2)
   ) {
-    found.push({ kind: view.getUint8(at + 1), at });
+    // Any number of 0xff may stand before a marker (ITU T.81, B.1.1.2).
+    while (at + 5 <= view.byteLength && view.getUint8(at + 1) === 0xff) at += 1;
+    const kind = view.getUint8(at + 1);
+    if (kind === 0xda) break;
+    found.push({ kind, at });
   }
   return found;
 }
