@@ -92,6 +92,14 @@ def test_a_float_file_of_netpbm_is_not_read_as_16_bits() -> None:
     assert [note.key for note in photo.notes] == ["photo.from_32_bits"]
 
 
+def test_levels_are_those_of_16_bits_in_either_order_of_bytes() -> None:
+    array = np.dstack([LEVELS, LEVELS * 4]).astype(np.uint16)
+    photos = [open_photo(array.astype(kind), stretch=True) for kind in ("<u2", ">u2")]
+    assert np.array_equal(*(np.asarray(photo.image) for photo in photos))
+    assert photos[0].notes == photos[1].notes
+    assert len(photos[0].notes) == 2
+
+
 def test_a_bright_file_of_16_bits_has_no_such_note() -> None:
     assert open_photo(deep_png(LEVELS * 16)).notes == ("16-bit values scaled to 8 bits",)
 

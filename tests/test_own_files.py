@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -186,23 +187,27 @@ def test_a_file_that_does_not_say_its_architecture_says_what_to_write(tmp_path) 
             load(name, arch="vit_tiny_patch16_224")
 
 
-def test_options_of_a_file_of_weights_are_refused_for_a_model_in_a_folder(
+def test_options_of_weights_alone_are_refused_for_a_file_of_vitviz_in_a_folder(
     tmp_path, monkeypatch
 ) -> None:
     """ "run/best.safetensors" reads like a name of the hub, to which `key` may belong."""
     (tmp_path / "run").mkdir()
     save(load("mnist"), tmp_path / "run/best.safetensors")
     monkeypatch.chdir(tmp_path)
-    for source in ("run/best.safetensors", "./run/best.safetensors"):
+    for source in ("run/best.safetensors", "./run/best.safetensors", "./run"):
         with pytest.raises(WeightsError, match="of a file that holds weights alone, and"):
             load(source, key="ema")
+    names = [f"digit {digit}" for digit in range(10)]
+    for source in ("run/best.safetensors", "./run"):
+        assert load(source, labels=names).card.labels == tuple(names)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems take no such name")
 def test_a_file_whose_name_is_no_text_is_refused_in_a_sentence(tmp_path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.safetensors"))
     save_file(timm.create_model("test_vit", num_classes=3).state_dict(), tmp_path / "a.safetensors")
     (tmp_path / "a.safetensors").rename(path)
-    with pytest.raises(WeightsError, match="is not valid UTF-8"):  # safetensors opens no such path
+    with pytest.raises(WeightsError):  # safetensors opens no such path
         load(path, arch="test_vit")
 
 

@@ -53,7 +53,10 @@ def signals_raise() -> Iterator[None]:
         return
     before = {number: signal.getsignal(number) for number in (*ENDING, signal.SIGINT)}
     for number in ENDING:
-        if before[number] is not signal.SIG_IGN:
+        if before[number] not in (
+            signal.SIG_IGN,
+            None,
+        ):  # None: set from C
             signal.signal(number, handle)
     if before[signal.SIGINT] is signal.default_int_handler:  # else Ctrl-C is not for this process
         signal.signal(signal.SIGINT, handle)
@@ -67,7 +70,7 @@ def signals_raise() -> Iterator[None]:
     finally:
         sys.unraisablehook = hook
         for number, handler in before.items():
-            if handler is not None:  # it was set from C, by a program around Python
+            if handler is not None:
                 signal.signal(number, handler)
 
 

@@ -176,22 +176,6 @@ test("a tab that was killed while it rested finds its photo, and leaves no mark 
   assert.deepEqual(ids(), []);
 });
 
-test("where a browser does not tell which tabs are open, each keeps its photo for an hour", async (context) => {
-  const one = await keeping("a");
-  const other = tab().here();
-  const load = async () => {
-    other.here();
-    define({ BroadcastChannel: undefined });
-    await new Database().read(() => {});
-    return ids();
-  };
-  assert.deepEqual(await load(), ["a"]);
-  assert.deepEqual((await one.load()).found, ["a"]);
-  const now = Date.now() + 3_600_001;
-  context.mock.method(Date, "now", () => now);
-  assert.deepEqual(await load(), []);
-});
-
 test("what a resting tab keeps, and that it rests, is gone after an hour", async (context) => {
   const one = await keeping("a");
   one.rest();

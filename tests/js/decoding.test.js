@@ -67,7 +67,7 @@ test("the size of a JPEG is that of its frame, whatever stands before it", () =>
     const filled = [0xff, 0xff, ...segment(0xfe, 1, 1), 0xff, ...segment(kind, 5, 7)];
     assert.deepEqual(sizeIn(Uint8Array.from([0xff, 0xd8, ...filled]), "JPEG"), [7, 5], "filled");
   }
-  assert.equal(sizeIn(new Uint8Array(99).fill(0xff).with(1, 0xd8), "JPEG"), null);
+  assert.equal(sizeIn(Uint8Array.from([0xff, 0xd8, ...Array(97).fill(0xff)]), "JPEG"), null);
   assert.equal(sizeIn(Uint8Array.from([0xff, 0xd8, ...before]), "JPEG"), null);
 });
 

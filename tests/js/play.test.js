@@ -419,6 +419,16 @@ test("a run that is set aside learns no further while its state is saved", async
     runs.all.map(({ state }) => state),
     ["kept", "playing"],
   );
+  learns(made[1], 10);
+  runs.start({ ...USUAL, dim: 24 });
+  runs.choose(runs.all[1]); // while its state is saved
+  runs.play();
+  await settled();
+  assert.deepEqual(
+    runs.all.map(({ state }) => state),
+    ["kept", "playing", "playing"],
+  );
+  assert.deepEqual([made.length, made.at(-1).begun[0][2].step], [4, 10]); // it goes on where it was
 });
 
 test("with and without stand side by side, and both learn", async () => {

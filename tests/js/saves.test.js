@@ -333,13 +333,15 @@ test("a pool saves its heads and their mean; a model without one saves nothing o
 });
 
 test("a long panel is saved with as many pixels as Safari draws", () => {
-  assert.deepEqual(sizeOf({ width: 390, height: 700 }), { zoom: 2, width: 780, height: 1400 });
+  assert.deepEqual(sizeOf({ width: 390, height: 700 }, true), { zoom: 2, width: 780, height: 1400 });
+  const long = { width: 1366, height: 12000 };
+  assert.deepEqual(sizeOf(long, false), { zoom: 1, ...long });
   for (const box of [
     { width: 389.5, height: 12000.25 },
     { width: 1366, height: 4000 },
     { width: 5000, height: 5000 },
   ]) {
-    const { zoom, width, height } = sizeOf(box);
+    const { zoom, width, height } = sizeOf(box, true);
     assert.ok(width * height <= 4096 * 4096, `${width} x ${height}`);
     assert.ok(width * height > 0.95 * 16e6, "and not with fewer than it could have");
     assert.ok(Math.abs(width / height - box.width / box.height) < 0.01 && zoom < 2);

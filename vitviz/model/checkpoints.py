@@ -45,8 +45,8 @@ def save_checkpoint(
     """Write the file that `load` reads: weights, and in its metadata all it takes to use them.
 
     A "temperature" in `details` divides the logits before the softmax. `words` and `outputs` are
-    those of `ModelCard`, `more` its `assumed`, `left_out` and `resized_from`. Raises `OSError` if
-    the file cannot be written; no part of it is left then.
+    those of `ModelCard`, `more` its `assumed`, `left_out` and `resized_from`, and `no_film` of
+    `describe`. Raises `OSError` if the file cannot be written; no part of it is left then.
     """
     text = describe(config, preprocess, labels, details, words, outputs, **more)
     tensors = {name: tensor.detach().to("cpu", dtype) for name, tensor in state_dict.items()}
@@ -56,7 +56,8 @@ def save_checkpoint(
 def save(loaded: LoadedModel, path: str | Path) -> None:
     """Write a model as a .safetensors file that `load` opens: weights in float32, architecture,
     preprocessing, classes, details of its card and what was assumed; the film of its training, if
-    there is one, beside it. Files of these names are replaced; the film of another model goes.
+    there is one, beside it. Files of these names are replaced; the film of another model that lies
+    there stays, and is not taken for that of this one.
 
     Raises `WeightsError` for another ending, or if the file cannot be written.
     """
@@ -65,18 +66,16 @@ def save(loaded: LoadedModel, path: str | Path) -> None:
     if file.suffix != ".safetensors":
         raise WeightsError(f"the file of a model must end in .safetensors, got {file.name!r}")
     try:
-        write_model(file, loaded, torch.float32)
         film = _film_beside(file)
-        if loaded.film is None:
-            film.unlink(missing_ok=True)  # `load` would take it for the film of this model
-        elif not (film.exists() and film.samefile(loaded.film)):
+        write_model(file, loaded, torch.float32, no_film=loaded.film is None and film.exists())
+        if loaded.film and not (film.exists() and film.samefile(loaded.film)):
             with writes_whole(film) as partial:
                 shutil.copyfile(loaded.film, partial)
     except OSError as error:
         raise WeightsError(f"{file} cannot be written: {error.strerror or error}") from error
 
 
-def write_model(path: Path, loaded: LoadedModel, dtype: torch.dtype) -> None:
+def write_model(path: Path, loaded: LoadedModel, dtype: torch.dtype, no_film: bool = False) -> None:
     """`save_checkpoint` of a model with all that its card keeps in a file."""
     card = loaded.card
     save_checkpoint(
@@ -92,6 +91,7 @@ def write_model(path: Path, loaded: LoadedModel, dtype: torch.dtype) -> None:
         assumed=card.assumed,
         left_out=card.left_out,
         resized_from=card.resized_from,
+        no_film=no_film,
     )
 
 
@@ -105,9 +105,18 @@ def describe(
     assumed: tuple[str, ...] = (),
     left_out: tuple[str, ...] = (),
     resized_from: tuple[int, int] | None = None,
+    no_film: bool = False,
 ) -> str:
-    """The description of a checkpoint's weights, in JSON."""
-    more = {"assumed": assumed, "left_out": left_out, "resized_from": resized_from}
+    """The description of a checkpoint's weights, in JSON.
+
+    no_film  whether a film that lies beside the file is of another model
+    """
+    more = {
+        "assumed": assumed,
+        "left_out": left_out,
+        "resized_from": resized_from,
+        "no_film": no_film,
+    }
     return json.dumps(
         {
             "config": config.to_dict(),
@@ -188,7 +197,7 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
         ) from error
     loaded = build(state, card, preprocess)
     film = _film_beside(path)
-    return replace(loaded, film=film) if film.is_file() else loaded
+    return replace(loaded, film=film) if film.is_file() and not meta.get("no_film") else loaded
 
 
 def save_head(path: Path, loaded: LoadedModel, base: str) -> None:

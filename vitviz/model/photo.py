@@ -28,6 +28,7 @@ from .photo_levels import (
     STRETCHED_NOTE,
     Unit,
     deep_grey,
+    has_16_bits,
     has_note,
     levels_of,
     note_levels,
@@ -382,7 +383,7 @@ def _from_array(array: np.ndarray, name: str) -> Image.Image:
         raise _too_large(name, shape[0] * shape[1], (shape[1], shape[0]))
     if array.dtype == np.bool_:
         values = array.astype(np.uint8) * 255
-    elif array.dtype.kind == "u" and array.dtype.itemsize == 2:  # in either order of bytes
+    elif has_16_bits(array):
         values = to_8_bits(array, 65535)
     elif array.dtype.kind in "iu":
         _check_range(array, 255, "whole numbers from 0 to 255")

@@ -141,7 +141,7 @@ def _on_white(array: np.ndarray) -> tuple[np.ndarray, tuple[Message, ...]] | Non
     None if alpha is out of range. Alpha is from 0 to the highest value of its type (1 for floats),
     and white is that value, or a higher one among the colours.
     """
-    top = 1 if array.dtype.kind == "f" else 65535 if array.dtype == np.uint16 else 255
+    top = 1 if array.dtype.kind == "f" else 65535 if has_16_bits(array) else 255
     colours, alpha = array[..., :-1], array[..., -1:]
     least, most = float(alpha.min()), float(alpha.max())
     if not 0 <= least <= most <= top:
@@ -154,6 +154,11 @@ def _on_white(array: np.ndarray) -> tuple[np.ndarray, tuple[Message, ...]] | Non
         on_white = some * share + white * (1 - share)
         shown[row] = on_white if array.dtype.kind == "f" else np.rint(on_white)
     return shown, (Message("photo.on_white"),)
+
+
+def has_16_bits(array: np.ndarray) -> bool:
+    """Whether values are from 0 to 65535, in either order of bytes."""
+    return array.dtype.kind == "u" and array.dtype.itemsize == 2
 
 
 def to_8_bits(values: np.ndarray, highest: float, lowest: float = 0.0) -> np.ndarray:

@@ -21,7 +21,15 @@ from .json_values import short
 from .key import ModelKey
 from .labels import Labels
 from .loaded import Library, LoadedModel, LoadOptions, ModelCard, Resampling, customized
-from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models, name_of, shipped_file
+from .menu import (
+    CURATED,
+    DEFAULT_MODEL,
+    FILM_SUFFIX,
+    WEIGHTS_DIR,
+    list_models,
+    name_of,
+    shipped_file,
+)
 from .outputs import Outputs, outputs_in
 from .precision import to_precision
 from .preprocess import Preprocess, as_preprocess
@@ -236,17 +244,26 @@ def _opened(source: str | Path, options: LoadOptions) -> LoadedModel:
             raise WeightsError(f"there is no checkpoint file {path}")
         if (loaded := load_own(path, name_of(path))) is None:
             return _of_others(path, options)
-    of_hub = not loaded and (name.startswith(HUB_IDS) or HUB_ID.fullmatch(name))
-    if options.arch or ((options.key or options.without) and not of_hub):
-        raise WeightsError(
-            f"arch, key and without are of a file that holds weights alone, and {short(name)} is "
-            "none"
-        )
     if loaded:
-        return customized(loaded, options)
+        return _of_vitviz(loaded, name, options)
+    of_hub = name.startswith(HUB_IDS) or HUB_ID.fullmatch(name)
+    if options.arch or ((options.key or options.without) and not of_hub):
+        raise _no_bare_weights(name)
     if of_hub:
         return _of_hub(name, options)
     return customized(load_timm(name, options.pretrained), options)
+
+
+def _of_vitviz(loaded: LoadedModel, name: str, options: LoadOptions) -> LoadedModel:
+    if options.arch or options.key or options.without:
+        raise _no_bare_weights(name)
+    return customized(loaded, options)
+
+
+def _no_bare_weights(name: str) -> WeightsError:
+    return WeightsError(
+        f"arch, key and without are of a file that holds weights alone, and {short(name)} is none"
+    )
 
 
 def _of_folder(folder: Path, options: LoadOptions, weights: Path | None = None) -> LoadedModel:
@@ -266,20 +283,27 @@ def _of_folder(folder: Path, options: LoadOptions, weights: Path | None = None) 
     if options.arch is None and "architecture" in config:
         weights = weights or _only_weights(folder)
         return _of_timm_folder(folder, find, name, options, weights)
-    files = [path for path in files_in(folder) if path.name.endswith(CHECKPOINT_SUFFIXES)]
+    files = _weights_in(folder)
     if len(files) == 1:
-        return load_own(files[0], name) or _of_others(files[0], options)
+        loaded = load_own(files[0], name)
+        return _of_vitviz(loaded, name, options) if loaded else _of_others(files[0], options)
     such = f", such as {files[0].name}" if files else ""
     raise WeightsError(
         f"the folder {folder} has no {CONFIG} of transformers or of timm; name a file in it{such}"
     )
 
 
+def _weights_in(folder: Path) -> list[Path]:
+    """The files in a folder that may hold the weights of a model; a film is none."""
+    files = [path for path in files_in(folder) if path.name.endswith(CHECKPOINT_SUFFIXES)]
+    return [path for path in files if not path.name.endswith(FILM_SUFFIX)]
+
+
 def _only_weights(folder: Path) -> Path | None:
     """The only file of weights in a folder; None if there are none or several, or if it has a
     standard name (`WEIGHTS`), which `read_weights` finds by itself.
     """
-    files = [path for path in files_in(folder) if path.name.endswith(CHECKPOINT_SUFFIXES)]
+    files = _weights_in(folder)
     return files[0] if len(files) == 1 and files[0].name not in WEIGHTS else None
 
 

@@ -126,17 +126,17 @@ export class Database {
   }
 
   /**
-   * Reads what this tab keeps; deletes what closed tabs have kept, if the browser tells which are open, and all that
-   * is an hour old.
+   * Reads what this tab keeps; deletes what closed tabs have kept, and all that is an hour old.
    * @param {(one: any) => void} take  kind: what it is, undefined for a photo
    */
   async read(take) {
     const tab = this.#tab;
     if (tab === null) return;
-    const open = await openTabs(tab).catch(() => null); // the browser refuses
+    // Where the browser refuses, other open tabs lose theirs, too: what a closed one has kept must go.
+    const open = await openTabs(tab).catch(() => new Set());
     await this.#each((cursor) => {
       const { at, tab: owner, ...photo } = cursor.value;
-      if (at + HOUR_MS < Date.now() || (open && owner !== tab && !open.has(owner))) cursor.delete();
+      if (at + HOUR_MS < Date.now() || (owner !== tab && !open.has(owner))) cursor.delete();
       else if (owner === tab) take(photo);
     });
   }

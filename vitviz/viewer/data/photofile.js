@@ -17,7 +17,7 @@ const BEGINNINGS = {
   AVIF: [4, "ftypavif"],
 };
 /** Signatures of formats that only Python opens: TIFF, JPEG 2000, PPM. */
-const OTHERS = ["II*\0", "MM\0*", "\0\0\0\fjP", "\xff\x4f\xff\x51", "P1", "P2", "P3", "P4", "P5", "P6"];
+const OTHERS = ["II*\0", "MM\0*", "\0\0\0\fjP", "\xff\x4f\xff\x51", "P1", "P2", "P3", "P4", "P5", "P6", "Pf"];
 /** Whether it is a PNG with 16 bits, which browsers round in another way: only Python opens it. */
 const isDeep = (bytes) => letters(bytes, 0, 4) === "\x89PNG" && bytes[24] === 16;
 /** Whether it is an AVIF with several pictures: only Python opens it. */

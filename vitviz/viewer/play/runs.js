@@ -41,7 +41,8 @@ export class Runs {
   pace = null;
   #of;
   #next = 0; // the number of the next run
-  #retiring = new WeakSet(); // learners whose state is being saved, which then stop
+  /** Learners that stop once their state is saved, with that promise. @type {WeakMap<any, Promise<void>>} */
+  #retiring = new WeakMap();
 
   /**
    * Takes the runs of a snapshot over and goes on looking at the same one, if it has these settings; else a new
@@ -206,6 +207,11 @@ export class Runs {
   play() {
     if (!this.canPlay()) return;
     if (!this.canLearn(this.current)) this.current = this.#learning().findLast(this.canLearn) ?? this.current;
+    const saved = this.#retiring.get(this.current.learner);
+    if (saved) {
+      saved.then(() => this.play());
+      return;
+    }
     if (!this.current.learner && this.canLearn(this.current)) this.#wake(this.current);
     for (const run of this.#learning()) {
       if (this.#retiring.has(run.learner)) continue; // it would learn past the state that is kept
@@ -254,6 +260,7 @@ export class Runs {
     const run = this.current;
     if (!this.canLearn(run)) return;
     this.pause();
+    await this.#retiring.get(run.learner);
     if (!run.learner) this.#wake(run);
     await run.begun;
     await this.#attempt(run, () => run.learner.step());
@@ -339,10 +346,14 @@ export class Runs {
   }
 
   /** Stops the learner; keeps the weights, and the state to resume from. @param {Run} run */
-  async #retire(run) {
-    const { learner } = run;
+  #retire(run) {
     run.goes = false;
-    this.#retiring.add(learner);
+    if (!this.#retiring.has(run.learner)) this.#retiring.set(run.learner, this.#saveAndStop(run));
+  }
+
+  /** @param {Run} run */
+  async #saveAndStop(run) {
+    const { learner } = run;
     await this.#attempt(run, async () => {
       const { step } = await learner.pause();
       await this.#measure(run);

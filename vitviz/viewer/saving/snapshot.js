@@ -6,7 +6,7 @@ const SHARPNESS = 2;
 /** Pixels of the page around what is saved, as .vv-snapshot has them. */
 const MARGIN = 14;
 
-/** Safari draws nothing into a canvas of more than 4096 x 4096 pixels; sides are rounded up below. */
+/** Phones with a Safari before 18 draw nothing into a canvas of more than 4096 x 4096 pixels. */
 const MOST_PIXELS = 16e6;
 
 /**
@@ -33,8 +33,7 @@ export async function snapshot(node, caption) {
   frame.append(sheet, lines);
   root.append(frame); // it is measured with the styles of the page
   const box = frame.getBoundingClientRect();
-  const most = globalThis.CSS.supports("zoom", "2") ? SHARPNESS : 1; // Firefox before 126 enlarges nothing
-  const { zoom, ...size } = sizeOf(box, most);
+  const { zoom, ...size } = sizeOf(box, globalThis.CSS.supports("zoom", "2"));
   const markup = svgOf(frame, root, size, zoom);
   frame.remove();
   const image = new Image();
@@ -46,10 +45,10 @@ export async function snapshot(node, caption) {
 /**
  * Size of the PNG of a box, in pixels, and how much larger it is than the box.
  * @param {{width: number, height: number}} box
- * @param {number} most  the largest zoom
+ * @param {boolean} zooms  Firefox before 126 draws everything as large as it is
  */
-export function sizeOf({ width, height }, most = SHARPNESS) {
-  const zoom = Math.min(most, Math.sqrt(MOST_PIXELS / (width * height)));
+export function sizeOf({ width, height }, zooms) {
+  const zoom = zooms ? Math.min(SHARPNESS, Math.sqrt(MOST_PIXELS / (width * height))) : 1;
   return { zoom, width: Math.ceil(width * zoom), height: Math.ceil(height * zoom) };
 }
 

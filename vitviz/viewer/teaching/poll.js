@@ -169,12 +169,15 @@ export function createPoll(app) {
 
   /** All numbers on one line, one dot for each. */
   function line(guesses, known) {
-    const marks = [question.min, question.max, ...guesses, ...(known === null ? [] : [known])];
-    const [low, high] = [Math.min(...marks), Math.max(...marks)]; // a guess may be larger than its question says
+    const [low, high] = [
+      Math.min(question.min, known ?? question.min),
+      Math.max(question.max, known ?? question.max),
+    ];
     const place = (value) => (100 * (value - low)) / (high - low) + "%";
     const pile = new Map(); // dots at nearly the same place stand on each other
     const dots = guesses.map((value) => {
-      const column = Math.round((60 * (value - low)) / (high - low));
+      // A guess beyond the line stands at its end, as one that is typed as a code does.
+      const column = Math.round((60 * (Math.min(Math.max(value, low), high) - low)) / (high - low));
       const above = pile.get(column) ?? 0;
       pile.set(column, above + 1);
       const dot = el("span", { class: "vv-poll-dot" });
