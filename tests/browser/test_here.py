@@ -128,6 +128,18 @@ def test_the_weights_come_while_a_photo_is_chosen_and_where_they_do_not_it_goes_
     seen.complaints.clear()  # of the file that did not come
 
 
+def test_a_photo_is_not_lost_where_gradio_makes_its_input_anew_meanwhile(visit, own) -> None:
+    seen = visit("?model=photos")
+    with seen.page.expect_file_chooser() as chooser:
+        seen.page.locator("#vv-upload").click()
+    seen.page.locator("#vv-photo input[type=file]").evaluate(
+        "input => input.replaceWith(input.cloneNode())"
+    )
+    chooser.value.set_files(own)
+    seen.ready(own.name)
+    assert sent(seen) == []
+
+
 def test_the_server_is_asked_before_it_gets_a_photo_and_a_no_stands(visit, own, small) -> None:
     seen = visit("?model=photos")
     page = seen.page

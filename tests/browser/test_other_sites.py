@@ -145,7 +145,9 @@ def test_only_a_site_that_may_shows_it_in_a_frame_and_its_reload_keeps_an_own_ph
     expect(inside.locator(STATE).first).to_have_attribute("data-state", "ready")
     # As on huggingface.co, where the frame begins anew.
     Image.fromarray(photo()).save(mine := tmp_path / "mine.png")
-    inside.locator("#vv-photo input[type=file]").set_input_files(mine)
+    with tab.expect_file_chooser() as chooser:
+        inside.locator("#vv-upload").click()
+    chooser.value.set_files(mine)
     shown = inside.locator(".vv-names", has_text="mine.png")  # hidden in the first look
     shown.wait_for(state="attached")
     until(lambda: tab.frames[1].evaluate(ENTRY))

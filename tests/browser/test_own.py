@@ -349,6 +349,7 @@ def test_the_page_of_one_file_has_it_and_axe_finds_no_fault(open_page, things) -
     ):
         page = open_page(html, locale=locale, color_scheme=scheme)
         page.get_by_role("button", name=name, exact=True).click()
+        page.locator(".vv-play-page").wait_for()  # the choice is made anew when the digits come
         page.get_by_role("radio", name=own).check(force=True)
         give(page, 0, things["coffee"][:3], 3)
         page.locator(f"{ROW} button").nth(2).click()  # from the page

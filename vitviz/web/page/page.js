@@ -21,10 +21,10 @@
   const UPLOAD = 0,
     CAMERA = 1;
   const [MOST_LOOKS, LOOK_MS] = [600, 100]; // for the file input to be there again: a minute
-  async function fileInput(most = 1) {
+  async function fileInput() {
     const input = () => find("#vv-photo input[type=file]");
     if (!input()) sources()[UPLOAD]?.click(); // the input shows another source
-    for (let looks = 0; !input() && looks < most; looks++)
+    for (let looks = 0; !input() && looks < MOST_LOOKS; looks++)
       await new Promise((done) => {
         setTimeout(done, looks && LOOK_MS);
       });
@@ -35,7 +35,7 @@
   async function take(file, sending = false) {
     newest += 1;
     const mine = newest;
-    const input = await fileInput(MOST_LOOKS); // there is none while a photo is on its way
+    const input = await fileInput(); // there is none while a photo is on its way
     if (!input || mine !== newest) return;
     const files = new DataTransfer();
     files.items.add(file);
@@ -56,6 +56,19 @@
     const t = texts[language()];
     say(...(only ? [t.only.replace(/{(\w+)}/g, (_, key) => only[key])] : []));
   }
+  // Gradio makes its file input anew when an answer comes, and an input that is gone hears of no choice: the
+  // photo that somebody chooses meanwhile would be lost.
+  const chooser = make("input", {
+    type: "file",
+    accept: "image/*",
+    hidden: true,
+    onchange() {
+      const files = [...chooser.files];
+      chooser.value = ""; // so that the same file can be chosen again
+      if (files.length > 0) takeOne(files);
+    },
+  });
+  document.body.append(chooser);
   function camera(on) {
     if (on) {
       find("#vv-photo [aria-label='Remove Image']")?.click(); // otherwise the input would keep its picture
@@ -69,9 +82,9 @@
     find("#vv-camera").setAttribute("aria-expanded", String(on));
   }
   const pressed = {
-    "vv-upload": async () => {
+    "vv-upload": () => {
       camera(false);
-      (await fileInput())?.click();
+      chooser.click();
     },
     "vv-camera": () => {
       if ("vvCamera" in page.dataset || !takes()) camera(!("vvCamera" in page.dataset));
