@@ -1,5 +1,6 @@
-/** The part of Gradio's page that runs before Gradio: photos, and whoever takes them in place of its input. */
+/** The part of Gradio's page that runs before Gradio: photos, and what takes them in place of its input. */
 
+import { fileField } from "../parts/drops.js";
 import { takesPhotos } from "./drops.js";
 import { GradioPhotos } from "./gradiophotos.js";
 import { keptEntry } from "./entry.js";
@@ -14,6 +15,7 @@ export function createHead() {
   return {
     photos: new GradioPhotos(),
     takesPhotos,
+    fileField,
     taker: /** @type {null|{takes: () => boolean, take: (file: File) => Promise<boolean>}} */ (null),
   };
 }

@@ -58,16 +58,7 @@
   }
   // Gradio makes its file input anew when an answer comes, and an input that is gone hears of no choice: the
   // photo that somebody chooses meanwhile would be lost.
-  const chooser = make("input", {
-    type: "file",
-    accept: "image/*",
-    hidden: true,
-    onchange() {
-      const files = [...chooser.files];
-      chooser.value = ""; // so that the same file can be chosen again
-      if (files.length > 0) takeOne(files);
-    },
-  });
+  const chooser = vitviz.fileField("image/*", takeOne);
   document.body.append(chooser);
   function camera(on) {
     if (on) {
