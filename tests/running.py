@@ -40,11 +40,11 @@ sys.path.insert(0, {str(ROOT)!r})
 # A shell makes its background processes ignore Ctrl-C, and their children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from vitviz import cli
-from vitviz.web.compute import fulfilment
+from vitviz.web.compute import executor
 from vitviz.web.host import limits
 
 limits.COMPUTING = 3
-analyze = fulfilment.analyze
+analyze = executor.analyze
 
 starting = iter([True])  # the first one is of the app itself
 
@@ -56,7 +56,7 @@ def slowly(*args, **options):
         time.sleep(0.01)
     return analyze(*args, **options)
 
-fulfilment.analyze = slowly
+executor.analyze = slowly
 sys.exit(cli.main(["serve", *sys.argv[1:]]))
 """
 

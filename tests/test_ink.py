@@ -22,9 +22,9 @@ from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.payload.bundle import VIEWER
 from vitviz.probe import saved
 from vitviz.probe.measure.ink import is_dark_on_light, taught_light_ink_only, taught_place
-from vitviz.web.compute.fulfilment import fulfil
+from vitviz.web.compute.executor import execute
+from vitviz.web.compute.jobs import Job, Selection
 from vitviz.web.compute.models import Models
-from vitviz.web.compute.orders import Order, Selection
 
 DARK, LIGHT = (
     drawn("3", **next(style for style in STYLES if style["dark"] is dark)) for dark in (True, False)
@@ -218,16 +218,16 @@ def test_the_command_line_notices_and_inverts(capsys, tmp_path, monkeypatch, che
 
 def test_the_engine_inverts_for_pages_and_programs(checkpoint: Path, tmp_path: Path) -> None:
     DARK.save(path := tmp_path / "three.png")
-    models, order = (
+    models, job = (
         Models([str(checkpoint)]),
-        Order(photo=path.read_bytes(), name="three.png", model=ModelKey("digits")),
+        Job(photo=path.read_bytes(), name="three.png", model=ModelKey("digits")),
     )
-    plain = fulfil(order, models)
+    plain = execute(job, models)
     assert plain.manifest["photo"]["dark_ink"] is True
     assert plain.manifest["model"]["light_ink_only"] is True
     expected = analyze(load(checkpoint), path, invert=True)
-    inverted = replace(order, look=Look(invert=True))
-    page, program = (fulfil(replace(inverted, selection=s), models) for s in (None, Selection()))
+    inverted = replace(job, look=Look(invert=True))
+    page, program = (execute(replace(inverted, selection=s), models) for s in (None, Selection()))
     facts = json.loads(json.dumps(expected.facts(5)))
     assert program.summary["photo"] == facts["photo"]
     assert facts["photo"].items() <= page.manifest["photo"].items()

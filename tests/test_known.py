@@ -22,9 +22,9 @@ from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.probe import saved
 from vitviz.probe.measure.phrases import not_taught
 from vitviz.probe.measure.predictions import KEPT, known_or_not
-from vitviz.web.compute.fulfilment import fulfil
+from vitviz.web.compute.executor import execute
+from vitviz.web.compute.jobs import Job, Selection
 from vitviz.web.compute.models import Models
-from vitviz.web.compute.orders import Order, Selection
 
 KNOWN = photo()
 UNKNOWN = np.random.default_rng(7).integers(0, 255, (40, 40, 3)).astype(np.uint8)
@@ -221,8 +221,8 @@ def test_a_notebook_says_it(checkpoint: Path) -> None:
 def test_page_and_program_get_it_from_the_engine(checkpoint: Path, tmp_path: Path) -> None:
     told = json.loads(json.dumps(analyze(load(checkpoint), UNKNOWN).summary()))["known_or_not"]
     models, data = Models([str(checkpoint)]), write(UNKNOWN, tmp_path / "a.png").read_bytes()
-    order = Order(photo=data, name="a.png", model=ModelKey(checkpoint.stem))
-    page, program = (fulfil(replace(order, selection=one), models) for one in (None, Selection()))
+    job = Job(photo=data, name="a.png", model=ModelKey(checkpoint.stem))
+    page, program = (execute(replace(job, selection=one), models) for one in (None, Selection()))
     assert program.summary["known_or_not"] == told
     assert page.manifest["model"]["threshold"] == told["threshold"]
     assert program.summary["answer"]["known"] is False

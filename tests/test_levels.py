@@ -32,8 +32,8 @@ from vitviz.many.pictures import others_in
 from vitviz.model.key import ModelKey
 from vitviz.model.photo_levels import BAND_VALUES, Look, to_8_bits
 from vitviz.payload import pack
-from vitviz.web.compute.fulfilment import fulfil
-from vitviz.web.compute.orders import Order, Selection
+from vitviz.web.compute.executor import execute
+from vitviz.web.compute.jobs import Job, Selection
 
 LEVELS = np.linspace(0, 4095, 200)[None].repeat(150, 0).astype(np.uint16)  # 12 bits
 DARK = "its highest level is 4095 of 65535: it is dark to the model"
@@ -249,9 +249,9 @@ def test_a_visitor_and_a_program_stretch_by_the_same_way() -> None:
         assert Look.of_page({"inverted": look.invert, "stretched": look.stretch}) == look
     assert Look.of_link({"stretch": "yes"}) == Look.of_page({"stretched": 1}) == Look()
     DIM.save(buffer := io.BytesIO(), "PNG")
-    order = Order(photo=buffer.getvalue(), name="dim.png", model=ModelKey("tiny"))
-    order = replace(order, look=Look(stretch=True), selection=Selection())
-    result = fulfil(order, SimpleNamespace(get=lambda _: tiny("cls")))
+    job = Job(photo=buffer.getvalue(), name="dim.png", model=ModelKey("tiny"))
+    job = replace(job, look=Look(stretch=True), selection=Selection())
+    result = execute(job, SimpleNamespace(get=lambda _: tiny("cls")))
     assert result.summary["photo"]["stretched"] is True
     assert result.saved_name.startswith("dim-")
     assert result.saved_name.endswith("-stretched.safetensors")

@@ -9,9 +9,9 @@ from tests.desks import models_of, uploaded
 from vitviz import Analysis
 from vitviz.errors import CaptureError, ImageError
 from vitviz.model.key import ModelKey
-from vitviz.web.compute import fulfilment
+from vitviz.web.compute import executor
 from vitviz.web.compute.engine import Local
-from vitviz.web.compute.orders import Refusal
+from vitviz.web.compute.jobs import Refusal
 from vitviz.web.compute.turns import Turns
 from vitviz.web.service.analyses import Analyses
 from vitviz.web.service.replies import Left, Refused, Shown, Unchanged
@@ -24,8 +24,8 @@ START = Shown(None, CLS)
 PAGE = "a page"
 # The steps in which an answer can fail or take long, in order: (owner, name)
 STEPS = {
-    "analyze": (fulfilment, "analyze"),
-    "pack": (fulfilment, "pack"),
+    "analyze": (executor, "analyze"),
+    "pack": (executor, "pack"),
     "save": (Analysis, "to_bytes"),
     "place": (Analyses, "_placed"),
     "put": (Cache, "put_all"),

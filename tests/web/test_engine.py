@@ -1,4 +1,4 @@
-"""The engine: orders and results can be pickled, refusals are values, Gradio is not imported."""
+"""The engine: jobs and results can be pickled, refusals are values, Gradio is not imported."""
 
 import base64
 import pickle
@@ -21,11 +21,11 @@ from vitviz.languages import say
 from vitviz.model.key import ModelKey
 from vitviz.payload import pack
 from vitviz.payload.payload import late_file
-from vitviz.web.compute import fulfilment
+from vitviz.web.compute import executor
 from vitviz.web.compute.engine import Local
-from vitviz.web.compute.fulfilment import fulfil
+from vitviz.web.compute.executor import execute
+from vitviz.web.compute.jobs import Job, LateJob, OperateJob, Refusal, Result, Selection
 from vitviz.web.compute.models import Menu
-from vitviz.web.compute.orders import LateOrder, OperateOrder, Order, Refusal, Result, Selection
 from vitviz.web.compute.turns import Turns, computing
 from vitviz.web.host import limits
 from vitviz.web.host.error_messages import in_each
@@ -44,37 +44,37 @@ def models(tmp_path_factory):
 CLS, GREY = ModelKey("tiny-cls"), ModelKey("tiny-grey")
 
 
-def order(**changes):
-    return Order(**{"photo": encoded(), "name": "a dog.png", "model": CLS} | changes)
+def job(**changes):
+    return Job(**{"photo": encoded(), "name": "a dog.png", "model": CLS} | changes)
 
 
-def test_orders_and_results_travel(models):
+def test_jobs_and_results_travel(models):
     for one in (
-        order(),
-        order(selection=Selection(3)),
-        order(photo=b""),
-        order(model=ModelKey("none")),
+        job(),
+        job(selection=Selection(3)),
+        job(photo=b""),
+        job(model=ModelKey("none")),
     ):
         there = pickle.loads(pickle.dumps(one))
         assert there == one
-        result = fulfil(there, models)
+        result = execute(there, models)
         back = pickle.loads(pickle.dumps(result))
         assert vars(back) == vars(result)
         assert (back.refused is None) == bool(back.saved)
-    assert "PNG" not in repr(order()) + repr(fulfil(order(), models))  # no picture gets into a log
+    assert "PNG" not in repr(job()) + repr(execute(job(), models))  # no picture gets into a log
 
 
 ELSEWHERE = """
 import pickle, sys
-from vitviz.web.compute.fulfilment import fulfil
+from vitviz.web.compute.executor import execute
 from vitviz.web.compute.models import Models
 models = Models(sys.argv[1:])
 while True:
     try:
-        order = pickle.load(sys.stdin.buffer)
+        job = pickle.load(sys.stdin.buffer)
     except EOFError:
         break
-    pickle.dump(fulfil(order, models), sys.stdout.buffer)
+    pickle.dump(execute(job, models), sys.stdout.buffer)
     sys.stdout.flush()
 """
 
@@ -87,8 +87,8 @@ class Elsewhere:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen(command, cwd=ROOT, **pipes)
 
-    def run(self, order):
-        pickle.dump(order, self.process.stdin)
+    def run(self, job):
+        pickle.dump(job, self.process.stdin)
         self.process.stdin.flush()
         return pickle.load(self.process.stdout)
 
@@ -115,7 +115,7 @@ def test_a_page_is_answered_by_an_engine_elsewhere(models, tmp_path):
 
 
 def test_a_page_gets_what_its_viewer_draws(models):
-    result = Local(models).run(order(model=ModelKey("tiny-cls", untrained=True)))
+    result = Local(models).run(job(model=ModelKey("tiny-cls", untrained=True)))
     ours = vitviz.analyze(models.get(ModelKey("tiny-cls", untrained=True)), encoded())
     payload = pack(ours, film=True, whole=False)
     assert result.files == payload.files
@@ -130,21 +130,21 @@ def test_a_page_gets_what_its_viewer_draws(models):
 
 def test_a_program_gets_the_summary_of_what_it_asked_about(models):
     ours = vitviz.analyze(models.get(CLS), encoded())
-    result = fulfil(order(selection=Selection(token=5, layer=1, head=0)), models)
+    result = execute(job(selection=Selection(token=5, layer=1, head=0)), models)
     told = dict(result.summary)
     chosen = told.pop("selection")
     assert told == ours.summary(limits.TOP_CLASSES) | {"photo": told["photo"]}
     assert (chosen["token"], chosen["layer"], chosen["head"]) == (5, 1, 0)
     np.testing.assert_allclose(chosen["attention"], ours.attention(1, 0, 5))
     np.testing.assert_allclose(chosen["rollout"], ours.rollout(5, 1))
-    last = fulfil(order(selection=Selection()), models).summary["selection"]
+    last = execute(job(selection=Selection()), models).summary["selection"]
     assert (last["token"], last["layer"], last["head"]) == (0, ours.trace.depth - 1, "mean")
     assert (result.manifest, result.files, result.preview) == ({}, {}, None)
     assert vitviz.Analysis.from_bytes(result.saved).photo_name == "a dog.png"
 
 
 def test_what_no_browser_shows_comes_with_a_preview(models):
-    result = fulfil(order(photo=encoded(kind="TIFF"), name="a.TIF", model=GREY), models)
+    result = execute(job(photo=encoded(kind="TIFF"), name="a.TIF", model=GREY), models)
     with Image.open(BytesIO(result.preview)) as image:
         assert (image.format, image.size, image.mode) == ("PNG", (28, 28), "L")
 
@@ -162,7 +162,7 @@ def test_what_no_browser_shows_comes_with_a_preview(models):
     ids=str,
 )
 def test_what_cannot_be_shown_is_a_value(models, changes, says, of_picture):
-    result = Local(models).run(order(**changes))
+    result = Local(models).run(job(**changes))
     assert result.refused.text.startswith(says)
     assert result.refused.of_picture is of_picture
     assert vars(result) == vars(Result(refused=result.refused, seconds=result.seconds))
@@ -172,9 +172,9 @@ def test_a_fault_of_the_machine_is_raised(models, monkeypatch):
     def broken(*_, **_options):
         raise OSError("no space left")
 
-    monkeypatch.setattr(fulfilment, "analyze", broken)
+    monkeypatch.setattr(executor, "analyze", broken)
     with pytest.raises(OSError, match="no space left"):
-        Local(models).run(order())
+        Local(models).run(job())
 
 
 def test_so_many_compute_at_a_time(models, monkeypatch):
@@ -183,11 +183,11 @@ def test_so_many_compute_at_a_time(models, monkeypatch):
     with ExitStack() as others:
         for _ in range(limits.COMPUTING):
             others.enter_context(computing(here._computing))
-        refused = here.run(order()).refused
+        refused = here.run(job()).refused
         assert refused == Refusal("this server computes for many others; try again in a minute")
         # A bad photo is refused without waiting for a turn.
-        assert here.run(order(photo=b"")).refused.of_picture
-    assert here.run(order()).refused is None
+        assert here.run(job(photo=b"")).refused.of_picture
+    assert here.run(job()).refused is None
 
 
 @pytest.mark.parametrize("kind", ["page", "program", "operated", "saved"])
@@ -211,14 +211,14 @@ def test_a_turn_is_taken_for_the_pass_and_for_packing(models, monkeypatch, kind)
 
         monkeypatch.setattr(owner, name, noted)
 
-    saved = fulfil(order(), models).saved
+    saved = execute(job(), models).saved
     for name in ("open_upload", "analyze", "pack"):
-        note(fulfilment, name)
+        note(executor, name)
     for name in ("from_bytes", "operate", "summary", "to_bytes"):
         note(vitviz.Analysis, name)
-    operated = OperateOrder(saved=saved, model=CLS, wanted="saved" if kind == "saved" else "page")
-    orders = {"page": order(), "program": order(selection=Selection())}
-    assert fulfil(orders.get(kind, operated), models, turn).refused is None
+    operated = OperateJob(saved=saved, model=CLS, wanted="saved" if kind == "saved" else "page")
+    jobs = {"page": job(), "program": job(selection=Selection())}
+    assert execute(jobs.get(kind, operated), models, turn).refused is None
     opened, passed = [("open_upload", False), ("analyze", True)], [("from_bytes", False)]
     passed.append(("operate", True))
     assert (
@@ -252,41 +252,41 @@ def test_nothing_behind_the_page_imports_gradio():
 
 
 def test_a_refusal_that_has_travelled_is_still_said_in_any_language(models):
-    refused = pickle.loads(pickle.dumps(Local(models).run(order(photo=b"")).refused))
+    refused = pickle.loads(pickle.dumps(Local(models).run(job(photo=b"")).refused))
     assert refused.of_picture
     assert refused.text.endswith("64 megapixels.")
     assert say(refused.text, "ko").endswith("64메가픽셀까지 올릴 수 있습니다.")
 
 
-def test_an_order_carries_interventions_and_an_explainer(models):
+def test_a_job_carries_interventions_and_an_explainer(models):
     changes = [{"kind": "even", "rows": "cls", "layers": [1]}]
     loaded = models.get(CLS)
     ours = vitviz.analyze(loaded, encoded(), interventions=changes)
-    page = fulfil(order(interventions=changes), models)
+    page = execute(job(interventions=changes), models)
     assert page.refused is None
     assert page.saved_name.endswith("-changed.safetensors")
     again = vitviz.Analysis.from_bytes(page.saved)
     assert torch.equal(again.trace.logits, ours.trace.logits)
     assert again.interventions == ours.interventions
     asked = Selection(token=2, explainer="generic", target=1)
-    result = fulfil(order(selection=asked, interventions=changes), models)
+    result = execute(job(selection=asked, interventions=changes), models)
     assert result.summary["interventions"] == changes
     assert result.summary["selection"]["relevance"] == {
         "explainer": "generic",
         "target": 1,
         "values": ours.explain("generic", 2, 1).tolist(),
     }
-    plain = fulfil(order(selection=Selection(explainer="rollout")), models).summary["selection"]
+    plain = execute(job(selection=Selection(explainer="rollout")), models).summary["selection"]
     assert plain["relevance"]["target"] is None
     assert plain["relevance"]["values"] == plain["rollout"]
-    assert pickle.loads(pickle.dumps(order(interventions=changes))).interventions == changes
+    assert pickle.loads(pickle.dumps(job(interventions=changes))).interventions == changes
     for wrong in (
-        order(interventions=[{"kind": "head", "layer": 9, "head": 0}]),
-        order(interventions={"kind": "remove"}),
-        order(selection=Selection(explainer="flow")),
-        order(selection=Selection(explainer="generic", target=99)),
+        job(interventions=[{"kind": "head", "layer": 9, "head": 0}]),
+        job(interventions={"kind": "remove"}),
+        job(selection=Selection(explainer="flow")),
+        job(selection=Selection(explainer="generic", target=99)),
     ):
-        refused = fulfil(wrong, models).refused
+        refused = execute(wrong, models).refused
         assert refused is not None
         assert not refused.of_picture
 
@@ -294,8 +294,8 @@ def test_an_order_carries_interventions_and_an_explainer(models):
 def test_an_explanation_of_a_program_is_bounded_before_it_runs(models, monkeypatch):
     """Three of 1,369 passes each kept everybody's photos waiting for minutes."""
     monkeypatch.setattr(limits, "EXPLAINING_WORK", 1e3)
-    monkeypatch.setattr(fulfilment, "analyze", lambda *_, **__: pytest.fail("it was computed"))
-    refused = fulfil(order(selection=Selection(3, explainer="occlusion")), models).refused
+    monkeypatch.setattr(executor, "analyze", lambda *_, **__: pytest.fail("it was computed"))
+    refused = execute(job(selection=Selection(3, explainer="occlusion")), models).refused
     assert refused.text.startswith("this takes about")
 
 
@@ -311,17 +311,17 @@ def test_heavy_work_leaves_a_place_for_light_work(models, monkeypatch, limit, ex
     """Small photos waited for two analyses of 1,370 tokens at a time."""
     monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
     monkeypatch.setattr(limits, limit, 2)
-    monkeypatch.setattr(fulfilment, "_heavy", Turns(1, 0))
-    plain = order(selection=Selection(3, explainer=explainer))
-    saved = fulfil(order(), models).saved
-    operated = OperateOrder(saved=saved, model=CLS)
-    with fulfilment._heavy.take(1, AssertionError()):
-        assert (fulfil(plain, models).refused is not None) == heavy
+    monkeypatch.setattr(executor, "_heavy", Turns(1, 0))
+    plain = job(selection=Selection(3, explainer=explainer))
+    saved = execute(job(), models).saved
+    operated = OperateJob(saved=saved, model=CLS)
+    with executor._heavy.take(1, AssertionError()):
+        assert (execute(plain, models).refused is not None) == heavy
         alone = limit == "HEAVY_WORK"
-        assert (fulfil(operated, models).refused is not None) == alone
-        assert fulfil(LateOrder(name="filters", saved=saved, model=CLS), models).refused is None
-    assert fulfil(plain, models).refused is None
-    assert fulfil(operated, models).refused is None
+        assert (execute(operated, models).refused is not None) == alone
+        assert execute(LateJob(name="filters", saved=saved, model=CLS), models).refused is None
+    assert execute(plain, models).refused is None
+    assert execute(operated, models).refused is None
 
 
 @pytest.mark.parametrize("passes", [1, 2, 5])
@@ -333,27 +333,27 @@ def test_heavy_work_has_all_places_but_one_of_those_that_a_host_sets(monkeypatch
     Settings(passes=passes).apply()
     with ExitStack() as heavy:
         for _ in range(max(1, passes - 1)):
-            heavy.enter_context(fulfilment._leaving_room(None, limits.MANY_PASSES))
+            heavy.enter_context(executor._leaving_room(None, limits.MANY_PASSES))
         with pytest.raises(VitvizError, match="computes for many others"):
-            heavy.enter_context(fulfilment._leaving_room(None, limits.MANY_PASSES))
+            heavy.enter_context(executor._leaving_room(None, limits.MANY_PASSES))
 
 
 def test_fooling_the_model_is_work_of_many_passes(models, monkeypatch):
     """Up to 97 of them, which a small change of a list of interventions must not hide."""
     monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
-    monkeypatch.setattr(fulfilment, "_heavy", Turns(1, 0))
-    saved = fulfil(order(), models).saved
+    monkeypatch.setattr(executor, "_heavy", Turns(1, 0))
+    saved = execute(job(), models).saved
 
     def refusals(**change: object) -> list[str]:
         changes = [{"kind": "perturb", **change}]
         asked = (
-            order(interventions=changes),
-            OperateOrder(saved=saved, model=CLS, interventions=changes),
+            job(interventions=changes),
+            OperateJob(saved=saved, model=CLS, interventions=changes),
         )
-        return [str(found.refused) for found in (fulfil(one, models) for one in asked)]
+        return [str(found.refused) for found in (execute(one, models) for one in asked)]
 
     assert refusals() == ["None", "None"]
-    with fulfilment._heavy.take(1, AssertionError()):
+    with executor._heavy.take(1, AssertionError()):
         assert "None" not in refusals(steps=8)
         assert refusals(target="random") == refusals(steps=2) == ["None", "None"]
     monkeypatch.setattr(limits, "EXPLAINING_WORK", 1e3)
@@ -364,6 +364,6 @@ def test_heavy_work_is_that_of_large_models_and_of_many_tokens():
     """A pass of ViT-S/16, and one of the shipped photo model with as many tokens as it may have."""
     card = vitviz.load("photos").card
     large = replace(card.config, image_size=(222, 222))
-    assert fulfilment._work(card, 1) < limits.HEAVY_WORK
-    assert fulfilment._work(replace(card, config=large), 1) > limits.HEAVY_WORK
+    assert executor._work(card, 1) < limits.HEAVY_WORK
+    assert executor._work(replace(card, config=large), 1) > limits.HEAVY_WORK
     assert limits.HEAVY_WORK < 2 * 22e6 * 197

@@ -15,9 +15,9 @@ from tests.desks import desk_of, encoded, models_of, uploaded
 from tests.models import photo
 from vitviz.languages import languages
 from vitviz.model.key import ModelKey
-from vitviz.web.compute import fulfilment
-from vitviz.web.compute.fulfilment import fulfil
-from vitviz.web.compute.orders import FairOrder
+from vitviz.web.compute import executor
+from vitviz.web.compute.executor import execute
+from vitviz.web.compute.jobs import FairJob
 from vitviz.web.host import limits
 from vitviz.web.service.replies import Shown
 
@@ -181,7 +181,7 @@ def test_forty_visitors_take_turns_and_each_gets_their_own(desk, models):
 
 def test_a_failure_of_the_engine_leaves_nothing_running(desk, upload, monkeypatch):
     key = shown(desk, upload)
-    monkeypatch.setattr(fulfilment.fairness, "plan_of", lambda *_a, **_o: 1 / 0)
+    monkeypatch.setattr(executor.fairness, "plan_of", lambda *_a, **_o: 1 / 0)
     while "error" not in (reply := ask(desk, key)):
         assert "result" not in reply
     assert "busy" not in reply
@@ -189,14 +189,14 @@ def test_a_failure_of_the_engine_leaves_nothing_running(desk, upload, monkeypatc
     assert "result" in finished(desk, key)[-1]
 
 
-def test_orders_of_a_fair_test_travel(models):
+def test_jobs_of_a_fair_test_travel(models):
     saved = vitviz.analyze(models.get(ModelKey("tiny-cls")), photo()).to_bytes()
-    order = FairOrder(saved=saved, model=ModelKey("tiny-cls"), keys=("generic",), target=1)
-    there = pickle.loads(pickle.dumps(order))
-    assert there == order
-    result = pickle.loads(pickle.dumps(fulfil(there, models)))
+    job = FairJob(saved=saved, model=ModelKey("tiny-cls"), keys=("generic",), target=1)
+    there = pickle.loads(pickle.dumps(job))
+    assert there == job
+    result = pickle.loads(pickle.dumps(execute(there, models)))
     assert (result.summary["done"], result.summary["all"]) == (1, 13)
-    assert len(repr(order)) < 300  # no picture gets into a log
+    assert len(repr(job)) < 300  # no picture gets into a log
 
 
 @pytest.mark.parametrize("name", ["cls", "registers"])

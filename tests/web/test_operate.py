@@ -18,7 +18,7 @@ from tests.models import photo
 from tests.running import until
 from vitviz import Analysis
 from vitviz.model.key import ModelKey
-from vitviz.web.compute import fulfilment
+from vitviz.web.compute import executor
 from vitviz.web.compute.models import Models
 from vitviz.web.host import limits
 from vitviz.web.service.analyses import PassRef
@@ -335,7 +335,7 @@ def test_light_work_does_not_wait_behind_heavy_work_that_waits(
     desk, monkeypatch, heavily: str, lightly: str
 ) -> None:
     """It took all turns of one kind along while it waited, up to half a minute, for its own."""
-    monkeypatch.setattr(fulfilment, "_is_heavy", lambda card, _: card.name == "tiny-no_cls")
+    monkeypatch.setattr(executor, "_is_heavy", lambda card, _: card.name == "tiny-no_cls")
     light, heavy = shown(desk), shown(desk, "tiny-no_cls")
     rest = {
         "operate": {},
@@ -349,9 +349,9 @@ def test_light_work_does_not_wait_behind_heavy_work_that_waits(
         return desk.ask(name, {**asked(manifest, change), **rest[name]})
 
     with ThreadPoolExecutor(waiting) as others:
-        with fulfilment._heavy.take(1, AssertionError()):
+        with executor._heavy.take(1, AssertionError()):
             done = [others.submit(ask, heavy, heavily, number) for number in range(waiting)]
-            until(lambda: len(fulfilment._heavy._waiting) == waiting)
+            until(lambda: len(executor._heavy._waiting) == waiting)
             with monkeypatch.context() as patched:
                 patched.setattr(limits, "COMPUTING_WAIT_SECONDS", 1)
                 assert "error" not in ask(light, lightly, 3)

@@ -16,7 +16,7 @@ from vitviz.errors import VitvizError, WeightsError
 from vitviz.languages import Message
 from vitviz.model.key import ModelKey
 from vitviz.model.photo_levels import Look
-from vitviz.web.compute.orders import Refusal
+from vitviz.web.compute.jobs import Refusal
 from vitviz.web.host import limits
 from vitviz.web.page.build import given_of, key_of, places
 from vitviz.web.page.components import Manifest

@@ -21,9 +21,9 @@ from vitviz.model.key import ModelKey
 from vitviz.model.menu import WIDE, WIDE_MEGABYTES
 from vitviz.payload import in_page
 from vitviz.web.compute.engine import Local
-from vitviz.web.compute.fulfilment import fulfil
+from vitviz.web.compute.executor import execute
+from vitviz.web.compute.jobs import WeightsJob
 from vitviz.web.compute.models import Menu, Models
-from vitviz.web.compute.orders import WeightsOrder
 from vitviz.web.host import limits
 from vitviz.web.host.settings import Settings
 from vitviz.web.page.build import _in_page
@@ -101,7 +101,7 @@ CLS, GREY = ModelKey("tiny-cls"), ModelKey("tiny-grey")
 def counted(lent, monkeypatch):
     """The models that are made from now on."""
     made, run = [], lent._engine.run
-    monkeypatch.setattr(lent._engine, "run", lambda order: made.append(order.model) or run(order))
+    monkeypatch.setattr(lent._engine, "run", lambda job: made.append(job.model) or run(job))
     return made
 
 
@@ -150,7 +150,7 @@ def test_what_is_not_lent_or_fails_is_refused_and_can_be_tried_again(lent, monke
     with pytest.raises(VitvizError, match="whole patches"):
         lent.get(replace(CLS, image_size=(33, 33)))
     run, failing = lent._engine.run, iter([OSError(28, "No space left on device")])
-    monkeypatch.setattr(lent._engine, "run", lambda order: _raise(failing) or run(order))
+    monkeypatch.setattr(lent._engine, "run", lambda job: _raise(failing) or run(job))
     with pytest.raises(OSError, match="No space"):
         lent.get(CLS)
     assert lent.get(CLS).data
@@ -163,7 +163,7 @@ def _raise(errors):
 
 def test_a_model_that_the_engine_lacks_is_refused_in_a_sentence(tmp_path):
     path = save_patch_norm(tmp_path)
-    result = fulfil(WeightsOrder(model=ModelKey(path.stem)), Models([str(path)]))
+    result = execute(WeightsJob(model=ModelKey(path.stem)), Models([str(path)]))
     assert result.refused
     assert "only Python and a server run it" in result.refused.text
 
@@ -186,7 +186,7 @@ def test_the_model_of_a_thousand_things_is_offered_where_its_weights_are(tmp_pat
     save_in_cache(tmp_path, WIDE)
     assert Menu().wide == WIDE
     models = Models()
-    files = fulfil(WeightsOrder(model=ModelKey(WIDE)), models).files
+    files = execute(WeightsJob(model=ModelKey(WIDE)), models).files
     assert [round(len(data) / 1e6) for data in files.values()] == [WIDE_MEGABYTES]
 
 

@@ -20,7 +20,7 @@ from tests.running import save_tiny
 from vitviz.errors import VitvizError, WeightsError
 from vitviz.model.key import ModelKey
 from vitviz.web.compute import replicas as module
-from vitviz.web.compute.orders import Order, Selection
+from vitviz.web.compute.jobs import Job, Selection
 from vitviz.web.compute.replicas import TRIES, Replicas
 from vitviz.web.host.settings import Settings, SettingsError
 
@@ -34,7 +34,7 @@ class BackPressureError(Exception):
 
 
 class Ray:
-    """A stand-in: one replica in this process, which orders and results reach as bytes."""
+    """A stand-in: one replica in this process, which jobs and results reach as bytes."""
 
     def __init__(self, monkeypatch):
         self.asked, self.fails, self.ended = [], [], []
@@ -65,13 +65,13 @@ class Ray:
         self.replica = made(*pickle.loads(pickle.dumps(given)))
         return self
 
-    def remote(self, order):
-        return SimpleNamespace(result=lambda timeout_s: self.result(pickle.dumps(order)))
+    def remote(self, job):
+        return SimpleNamespace(result=lambda timeout_s: self.result(pickle.dumps(job)))
 
-    def result(self, order):
+    def result(self, job):
         if self.fails:
             raise self.fails.pop(0)
-        return pickle.loads(pickle.dumps(self.replica(pickle.loads(order))))
+        return pickle.loads(pickle.dumps(self.replica(pickle.loads(job))))
 
 
 @pytest.fixture
@@ -88,21 +88,21 @@ def settings(tmp_path):
 
 
 @pytest.fixture
-def order():
-    return Order(photo=encoded(), name="a.png", model=ModelKey("tiny-cls"), selection=Selection(3))
+def job():
+    return Job(photo=encoded(), name="a.png", model=ModelKey("tiny-cls"), selection=Selection(3))
 
 
-def test_an_order_is_fulfilled_elsewhere_and_given_again_if_its_replica_dies(ray, settings, order):
+def test_a_job_is_executed_elsewhere_and_retried_if_its_replica_dies(ray, settings, job):
     engine = Replicas(settings, environ={})
     ray.fails = [RayActorError("killed")] * (TRIES - 1)
-    result = engine.run(order)
+    result = engine.run(job)
     ours = vitviz.analyze(vitviz.load(settings.models[0]), photo())
     said = [one["index"] for one in result.summary["predictions"]]
     assert said == [one.index for one in ours.predictions(5)]
     ray.fails = [RayActorError("killed")] * TRIES
     with pytest.raises(RayActorError):
-        engine.run(order)
-    assert engine.run(Order(photo=b"", name="b.png", model=ModelKey("tiny-cls"))).refused.of_picture
+        engine.run(job)
+    assert engine.run(Job(photo=b"", name="b.png", model=ModelKey("tiny-cls"))).refused.of_picture
 
 
 @pytest.mark.parametrize("threads", [None, 3])
@@ -116,11 +116,11 @@ def test_a_replica_computes_on_the_threads_of_the_settings(ray, settings, thread
 
 
 @pytest.mark.parametrize("error", [BackPressureError("full"), TimeoutError()], ids=repr)
-def test_where_all_replicas_are_busy_a_sentence_says_so_at_once(ray, settings, order, error):
+def test_where_all_replicas_are_busy_a_sentence_says_so_at_once(ray, settings, job, error):
     engine = Replicas(settings, environ={})
     ray.fails = [error]
     with pytest.raises(VitvizError, match="computes for many others"):
-        engine.run(order)
+        engine.run(job)
     assert ray.fails == []
 
 

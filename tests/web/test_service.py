@@ -26,8 +26,8 @@ from vitviz.model.photo_levels import Look
 from vitviz.payload import pack
 from vitviz.payload.payload import INSIDE, LATE, POOLING
 from vitviz.web.compute.engine import Local
+from vitviz.web.compute.jobs import Refusal
 from vitviz.web.compute.models import Models
-from vitviz.web.compute.orders import Refusal
 from vitviz.web.compute.turns import computing
 from vitviz.web.host import limits
 from vitviz.web.host.error_messages import APOLOGY, in_each
@@ -338,28 +338,28 @@ def test_without_a_picture_the_one_on_the_page_is_meant(desk, upload):
 def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
     desk, upload, monkeypatch
 ):
-    order, answers = desk.analyses.order, []
+    compute, answers = desk.analyses.compute, []
 
     def slowly(
         *asked, **options
     ):  # meanwhile the visitor chooses a photo; its answer is ready first
-        monkeypatch.setattr(desk.analyses, "order", order)
+        monkeypatch.setattr(desk.analyses, "compute", compute)
         answers.append(desk.show_photo(chosen, CLS, START, "a page"))
-        return order(*asked, **options)
+        return compute(*asked, **options)
 
     chosen = upload
-    monkeypatch.setattr(desk.analyses, "order", slowly)
+    monkeypatch.setattr(desk.analyses, "compute", slowly)
     assert desk.open(CLS, START, {}, "a page") == Unchanged()
     assert answers[0].manifest["photo"]["name"] == "my dog.png"
     # If the chosen photo is refused, the example is shown.
     chosen = uploaded(desk, "no.png", b"no picture")
-    monkeypatch.setattr(desk.analyses, "order", slowly)
+    monkeypatch.setattr(desk.analyses, "compute", slowly)
     assert made(desk.open(CLS, START, {}, "a page"))[0] == "red-panda.jpg"
     assert "no.png" in answers[1].refusal.text
     # Requests of other pages, and those without a page, are independent.
     for other in ("another", None):
         chosen = upload
-        monkeypatch.setattr(desk.analyses, "order", slowly)
+        monkeypatch.setattr(desk.analyses, "compute", slowly)
         assert made(desk.show(upload, CLS, START, other))[0] == "my dog.png"
 
 

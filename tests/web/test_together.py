@@ -14,7 +14,7 @@ from tests.desks import desk_of, uploaded
 from tests.models import photo
 from tests.running import save_tiny
 from vitviz.model.key import ModelKey
-from vitviz.web.compute import fulfilment
+from vitviz.web.compute import executor
 from vitviz.web.compute.models import Models
 from vitviz.web.host import limits
 from vitviz.web.service.replies import Shown
@@ -63,14 +63,14 @@ def test_two_analyses_at_once_hear_nothing_of_each_other(
         meeting.wait()
 
     hooks = [block.register_forward_pre_hook(meet) for block in loaded.vit.blocks]
-    analyze, heard = fulfilment.analyze, {}
+    analyze, heard = executor.analyze, {}
 
     def listening(loaded, photo, **options):
         analysis = analyze(loaded, photo, **options)
         heard[photo.name] = analysis.trace
         return analysis
 
-    monkeypatch.setattr(fulfilment, "analyze", listening)
+    monkeypatch.setattr(executor, "analyze", listening)
     uploads = [uploaded(desk, path.name, path.read_bytes()) for path in pictures]
     with ThreadPoolExecutor(2) as pool:
         for _ in range(ROUNDS):

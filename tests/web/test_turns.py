@@ -9,7 +9,7 @@ import pytest
 
 from tests.running import until
 from vitviz.errors import VitvizError
-from vitviz.web.compute import fulfilment, opening
+from vitviz.web.compute import executor, opening
 from vitviz.web.compute import turns as turns_module
 from vitviz.web.compute.models import Models
 from vitviz.web.compute.turns import ASKING, Turns
@@ -254,7 +254,7 @@ def test_a_fork_has_free_places_whoever_holds_them_here():
 
 @pytest.mark.parametrize(
     "turns",
-    [fulfilment._heavy, opening._large, Models()._loading["photos"]],
+    [executor._heavy, opening._large, Models()._loading["photos"]],
     ids=["heavy work", "large photos", "one model"],
 )
 def test_a_class_on_devices_of_its_own_waits_and_is_not_refused(turns, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.desks import encoded, models_of
 from vitviz.model.key import ModelKey
-from vitviz.web.compute.orders import Order
+from vitviz.web.compute.jobs import Job
 from vitviz.web.page import zero_gpu
 
 
@@ -24,11 +24,11 @@ def spaces(monkeypatch):
         module.durations.append(duration)
 
         def decorate(function):
-            def borrowed(order):
+            def borrowed(job):
                 if module.error:
                     raise module.error
-                module.calls.append(order.model.name)
-                return function(order)
+                module.calls.append(job.model.name)
+                return function(job)
 
             return borrowed
 
@@ -49,8 +49,8 @@ def models(tmp_path):
     return models_of(tmp_path, "cls", "registers")
 
 
-def order(model):
-    return Order(photo=encoded(), name="a.png", model=ModelKey(model))
+def job(model):
+    return Job(photo=encoded(), name="a.png", model=ModelKey(model))
 
 
 def test_large_models_borrow_the_gpu_and_small_ones_do_not(spaces, models, monkeypatch):
@@ -62,9 +62,9 @@ def test_large_models_borrow_the_gpu_and_small_ones_do_not(spaces, models, monke
     monkeypatch.setattr(zero_gpu, "LARGE", sizes[large])
     engine = zero_gpu.ZeroGpu(models)
     assert spaces.durations == [zero_gpu.SECONDS]
-    assert [engine.run(order(one)).refused for one in (small, large)] == [None, None]
+    assert [engine.run(job(one)).refused for one in (small, large)] == [None, None]
     assert spaces.calls == [large]
-    assert "no model" in engine.run(order("nonsense")).refused.text
+    assert "no model" in engine.run(job("nonsense")).refused.text
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_large_models_borrow_the_gpu_and_small_ones_do_not(spaces, models, monke
 def test_without_a_gpu_the_cpu_answers(spaces, models, monkeypatch, error):
     monkeypatch.setattr(zero_gpu, "LARGE", 0)
     spaces.error = error
-    assert zero_gpu.ZeroGpu(models).run(order("tiny-cls")).saved
+    assert zero_gpu.ZeroGpu(models).run(job("tiny-cls")).saved
     assert spaces.calls == []
 
 
@@ -107,8 +107,8 @@ def test_where_nothing_lends_a_gpu_the_cpu_answers(package, says, monkeypatch, t
 def test_elsewhere_nothing_is_imported_or_wrapped(monkeypatch):
     monkeypatch.setitem(sys.modules, "spaces", None)  # an import would fail
 
-    def function(order):
-        return order
+    def function(job):
+        return job
 
     assert not zero_gpu.is_here()
     assert zero_gpu.gpu(function) is function

@@ -1,1 +1,1 @@
-"""Computing: an engine turns orders into results, with turns, cores and models."""
+"""Computing: an engine turns jobs into results, with turns, cores and models."""

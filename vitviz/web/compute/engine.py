@@ -1,4 +1,4 @@
-"""The engine, which fulfils orders: here in this process, whose passes share its cores."""
+"""The engine, which executes jobs: here in this process, whose passes share its cores."""
 
 import threading
 from collections.abc import Iterator
@@ -8,17 +8,17 @@ from typing import Protocol
 import torch
 
 from ..host import limits
-from .fulfilment import fulfil
+from .executor import execute
+from .jobs import AnyJob, Result
 from .models import Models
-from .orders import AnyOrder, Result
 from .turns import Turns, computing
 
 
 class Engine(Protocol):
-    """Fulfils orders: in this process, in another one, or on another machine."""
+    """Executes jobs: in this process, in another one, or on another machine."""
 
-    def run(self, order: AnyOrder) -> Result:
-        """Fulfil an order. Raises for faults of the machine; bad pictures or models are refused.
+    def run(self, job: AnyJob) -> Result:
+        """Execute a job. Raises for faults of the machine; bad pictures or models are refused.
 
         A late file or a page is the only entry in `files` of its result.
         """
@@ -28,7 +28,7 @@ class Engine(Protocol):
 
 
 class Local:
-    """Fulfils orders in the caller's thread; `limits.COMPUTING` of them compute at a time."""
+    """Executes jobs in the caller's thread; `limits.COMPUTING` of them compute at a time."""
 
     def __init__(self, models: Models, threads: int | None = None) -> None:
         """`threads`: of each forward pass, see `Cores`."""
@@ -36,8 +36,8 @@ class Local:
         self._computing = Turns(limits.COMPUTING, limits.COMPUTING_LINE)
         self._cores = Cores(threads)
 
-    def run(self, order: AnyOrder) -> Result:
-        return fulfil(order, self.models, self._turn)
+    def run(self, job: AnyJob) -> Result:
+        return execute(job, self.models, self._turn)
 
     def close(self) -> None:
         """Nothing: threads end with the process."""

@@ -1,4 +1,4 @@
-"""Replicas: Ray Serve fulfils orders in other processes or on other machines.
+"""Replicas: Ray Serve executes jobs in other processes or on other machines.
 
 Ray is needed only for `Replicas`. Its ports run code for anybody who knows the token of the
 cluster, so a cluster without a token is refused.
@@ -23,21 +23,21 @@ from ...errors import VitvizError
 from ...languages import Message
 from ..host import limits
 from ..host.settings import Settings, SettingsError
-from .fulfilment import fulfil
+from .executor import execute
+from .jobs import AnyJob, Result
 from .models import Models
-from .orders import AnyOrder, Result
 
 PACKAGE = "ray[serve]>=2.59,<3"
 OLDEST = (2, 59)  # the first version that checks the token at every port
 APP = "vitviz"  # its name in a cluster: the fronts of one cluster share its replicas
-TRIES = 3  # for an order whose replica dies; Serve itself does not retry
-SECONDS = 180  # for an order, including the start of a replica
+TRIES = 3  # for a job whose replica dies; Serve itself does not retry
+SECONDS = 180  # for a job, including the start of a replica
 
 log = logging.getLogger("vitviz.web")
 
 
 class Replica:
-    """A process of the engine in the cluster, which holds models and fulfils orders."""
+    """A process of the engine in the cluster, which holds models and executes jobs."""
 
     def __init__(self, settings: Settings) -> None:
         """`settings`: of the front; model files have the same paths on every machine."""
@@ -48,15 +48,15 @@ class Replica:
             settings.models, settings.default_model, settings.device, settings.weights
         )
 
-    def __call__(self, order: AnyOrder) -> Result:
-        return fulfil(order, self._models)
+    def __call__(self, job: AnyJob) -> Result:
+        return execute(job, self._models)
 
 
 class Replicas:
     """An `Engine` of replicas: as many as the work needs, up to `limits.COMPUTING`.
 
-    If a replica dies, its order is retried, up to three times: orders have no side effects. If all
-    replicas are busy and their queue is full, an order is refused at once.
+    If a replica dies, its job is retried, up to three times: jobs have no side effects. If all
+    replicas are busy and their queue is full, a job is refused at once.
     """
 
     def __init__(self, settings: Settings, environ: MutableMapping[str, str] = os.environ) -> None:
@@ -104,8 +104,8 @@ class Replicas:
         )(Replica)
         self._handle = serve.run(replica.bind(settings), name=APP, route_prefix=None)
 
-    def run(self, order: AnyOrder) -> Result:
-        return self._ask(order)
+    def run(self, job: AnyJob) -> Result:
+        return self._ask(job)
 
     def close(self) -> None:
         """End a cluster of our own; leave another cluster, whose replicas other fronts may use."""
@@ -113,16 +113,16 @@ class Replicas:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _ask(self, order: AnyOrder, tries: int = TRIES) -> Result:
+    def _ask(self, job: AnyJob, tries: int = TRIES) -> Result:
         try:
-            return self._handle.remote(order).result(timeout_s=SECONDS)
+            return self._handle.remote(job).result(timeout_s=SECONDS)
         except (self._busy, TimeoutError) as error:
             raise VitvizError(Message("web.busy")) from error
         except (self._errors.RayActorError, self._errors.WorkerCrashedError):
             if tries == 1:
                 raise
-            log.warning("a replica died, its order is given again")
-        return self._ask(order, tries - 1)
+            log.warning("a replica died, its job is retried")
+        return self._ask(job, tries - 1)
 
 
 def _check_version() -> None:

@@ -1,4 +1,4 @@
-"""ZeroGPU of Hugging Face: large models borrow a GPU for the time of one order.
+"""ZeroGPU of Hugging Face: large models borrow a GPU for the time of one job.
 
 Such a Space has no GPU except in functions decorated by `spaces.GPU`; these run in a fork of this
 process, and count against the visitor's daily quota. Small models would wait longer for the GPU
@@ -19,12 +19,12 @@ from ...errors import VitvizError
 from ...model.key import ModelKey
 from ...model.weights import LoadedModel
 from ..compute.engine import Local
-from ..compute.fulfilment import fulfil
+from ..compute.executor import execute
+from ..compute.jobs import AnyJob, Refusal, Result, WeightsJob
 from ..compute.models import Models
-from ..compute.orders import AnyOrder, Refusal, Result, WeightsOrder
 
 LARGE = 20_000_000  # parameters; with fewer the CPU is faster
-SECONDS = 20  # limit of an order; shorter ones get a GPU sooner
+SECONDS = 20  # limit of a job; shorter ones get a GPU sooner
 DEVICE = "cuda"
 
 log = logging.getLogger("vitviz.web")
@@ -58,9 +58,9 @@ def gpu(function: Callable[..., Result]) -> Callable[..., Result]:
 
 
 @gpu
-def with_gpu(order: AnyOrder) -> Result:
-    """Fulfil an order on the GPU. It runs in a fork, which inherits the models."""
-    return fulfil(order, _OnGpu(_models))
+def with_gpu(job: AnyJob) -> Result:
+    """Execute a job on the GPU. It runs in a fork, which inherits the models."""
+    return execute(job, _OnGpu(_models))
 
 
 _models: Models  # set by `ZeroGpu` before it borrows a GPU
@@ -81,23 +81,23 @@ class _OnGpu:
 
 
 class ZeroGpu(Local):
-    """Fulfils orders for large models on a borrowed GPU, all others here."""
+    """Executes jobs for large models on a borrowed GPU, all others here."""
 
     def __init__(self, models: Models, threads: int | None = None) -> None:
         global _models  # inherited by the fork, so nothing has to be sent
         super().__init__(models, threads)
         _models = models
 
-    def run(self, order: AnyOrder) -> Result:
+    def run(self, job: AnyJob) -> Result:
         try:
-            loaded = self.models.get(order.model)  # before the fork, so that it stays loaded
+            loaded = self.models.get(job.model)  # before the fork, so that it stays loaded
         except VitvizError as error:
             return Result(refused=Refusal.of(error, self.models.named))
         # The few passes that compare weights are not worth a GPU.
-        if loaded.card.num_parameters >= LARGE and not isinstance(order, WeightsOrder):
+        if loaded.card.num_parameters >= LARGE and not isinstance(job, WeightsJob):
             try:
-                return with_gpu(order)
+                return with_gpu(job)
             # no quota left, no free GPU, a failure, or no connection to the lender
             except (gr.Error, RuntimeError, httpx.HTTPError) as error:
-                log.warning("no GPU for this order, the CPU takes it: %s", error)
-        return super().run(order)
+                log.warning("no GPU for this job, the CPU takes it: %s", error)
+        return super().run(job)

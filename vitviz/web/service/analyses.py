@@ -1,4 +1,4 @@
-"""The analyses of a running app: ordered from the engine, stored, and found by id."""
+"""The analyses of a running app: computed by the engine, stored, and found by id."""
 
 import hashlib
 import json
@@ -15,8 +15,8 @@ from ...model.photo_levels import AS_IT_IS
 from ...probe.analysis import Analysis
 from ...probe.intervene.intervention import read as read_interventions
 from ..compute.engine import Engine
+from ..compute.jobs import Job, OperateJob, Refusal, Result, Selection
 from ..compute.models import Menu
-from ..compute.orders import OperateOrder, Order, Refusal, Result, Selection
 from ..host import limits
 from ..host.watch import Watch
 from ..store.examples import EXAMPLES, START, START_LINK
@@ -124,7 +124,7 @@ class Analyses:
             link = self._link(wanted)
             if first is None and link == START_LINK:
                 first = START["layer"], START["token"]
-            result = self.order(wanted, first=first, door=door)
+            result = self.compute(wanted, first=first, door=door)
             if result.refused:
                 return result.refused
             example = next((each for each in self.examples if each.upload == wanted.photo), None)
@@ -149,7 +149,7 @@ class Analyses:
         except VitvizError as error:
             return Refusal.of(error)
 
-    def order(
+    def compute(
         self,
         wanted: Shown,
         selection: Selection | None = None,
@@ -163,7 +163,7 @@ class Analyses:
         the same model sees as it is, or a vector, the likeness to which is explained.
         """
         self._store.check_room()
-        order = Order(
+        job = Job(
             photo=self.read(wanted.picture),
             name=wanted.picture.name,
             model=wanted.model,
@@ -173,7 +173,7 @@ class Analyses:
             first=first,
             like=self._like(wanted, like, door),
         )
-        return self.watched(order, len(order.photo), door)
+        return self.watched(job, len(job.photo), door)
 
     def _like(
         self, wanted: Shown, like: Upload | list[float] | None, door: str | None
@@ -184,16 +184,16 @@ class Analyses:
         other = wanted._replace(photo=like, preview=None, look=AS_IT_IS)
         return self._made_again(other, door)
 
-    def watched(self, order: Order | OperateOrder, photo_bytes: int, door: str | None) -> Result:
-        """Let the engine fulfil an order. It is counted and logged unless `door` is None."""
+    def watched(self, job: Job | OperateJob, photo_bytes: int, door: str | None) -> Result:
+        """Let the engine execute a job. It is counted and logged unless `door` is None."""
         began = time.monotonic()
-        result = self._engine.run(order)
+        result = self._engine.run(job)
         if door is None:
             return result
         refused = getattr(result.refused.text, "key", "other") if result.refused else ""
         self._watch.analysis(
             door=door,
-            model=order.model if order.model.name in self.menu else order.model.named("unknown"),
+            model=job.model if job.model.name in self.menu else job.model.named("unknown"),
             outcome=refused or "answered",
             photo_bytes=photo_bytes,
             sent_bytes=sum(map(len, result.files.values())),
@@ -294,10 +294,10 @@ class Analyses:
         limits.keep(self._operated, ref.key, address, limits.ANALYSES_KNOWN)
         return result.saved
 
-    def operation(self, ref: PassRef, **options: Any) -> OperateOrder:
-        """The order for a pass: the intact analysis and the interventions."""
+    def operation(self, ref: PassRef, **options: Any) -> OperateJob:
+        """The job for a pass: the intact analysis and the interventions."""
         known = self.known(ref.id)
-        return OperateOrder(
+        return OperateJob(
             saved=self.saved(PassRef(ref.id)),
             model=known.shown.model,
             interventions=self._with_donors(known.shown, ref.interventions),
@@ -306,7 +306,7 @@ class Analyses:
 
     def _made_again(self, shown: Shown, door: str | None = "page") -> bytes:
         """Make the saved analysis of a picture again. Raises `VitvizError` if it is refused."""
-        result = self.order(shown, Selection(), door=door)
+        result = self.compute(shown, Selection(), door=door)
         if result.refused:
             raise VitvizError(result.refused.text)
         return result.saved

@@ -10,7 +10,7 @@ from ...errors import SelectionError, VitvizError
 from ...languages import Message
 from ...probe.explain.explainers import EXPLAINERS, chosen
 from ..compute.engine import Engine
-from ..compute.orders import FairOrder
+from ..compute.jobs import FairJob
 from ..compute.turns import Turns
 from ..host import limits
 
@@ -62,11 +62,11 @@ class FairTests:
         self._lock = threading.Lock()
 
     def advance(
-        self, key: str, wanted: WantedTest, order: Callable[..., FairOrder]
+        self, key: str, wanted: WantedTest, job_of: Callable[..., FairJob]
     ) -> Mapping[str, Any]:
         """Do a step of the test of the pass `key`: {"done", "all"}, at the end "result".
 
-        `order` makes the order of the next step. Raises `BusyError` if no turn is free in time, or
+        `job_of` makes the job of the next step. Raises `BusyError` if no turn is free in time, or
         another step of this test is running; `VitvizError` if the test is refused.
         """
         test = json.dumps((key, wanted), sort_keys=True)
@@ -77,7 +77,7 @@ class FairTests:
             state = self._known.get(test, {})
         try:
             if "result" not in state:
-                state = self._step(wanted, state, order)
+                state = self._step(wanted, state, job_of)
                 with self._lock:
                     limits.keep(self._known, test, state, limits.TESTS_KNOWN)
         finally:
@@ -86,11 +86,11 @@ class FairTests:
         return {name: state[name] for name in ("done", "all", "seconds", "result") if name in state}
 
     def _step(
-        self, wanted: WantedTest, state: Mapping[str, Any], order: Callable[..., FairOrder]
+        self, wanted: WantedTest, state: Mapping[str, Any], job_of: Callable[..., FairJob]
     ) -> Mapping[str, Any]:
         done = {name: state[name] for name in ("maps", "columns") if name in state}
         with self._turns.take(limits.TESTING_WAIT_SECONDS, BusyError()):
-            result = self._engine.run(order(**wanted._asdict(), **done))
+            result = self._engine.run(job_of(**wanted._asdict(), **done))
         if result.refused:
             raise VitvizError(result.refused.text)
         seconds = state.get("seconds", 0) + result.seconds["pass"]

@@ -10,8 +10,8 @@ from ...errors import VitvizError
 from ...languages import Message
 from ...model.key import ModelKey
 from ..compute.engine import Engine
-from ..compute.fulfilment import WEIGHTS
-from ..compute.orders import WeightsOrder
+from ..compute.executor import WEIGHTS
+from ..compute.jobs import WeightsJob
 from ..compute.turns import Turns
 from ..host import limits
 
@@ -46,7 +46,7 @@ class PageWeights:
         with self._making.take(limits.LOADING_WAIT_SECONDS, busy):
             if (kept := self._of(key)) is not None:  # another request has made it
                 return kept
-            result = self._engine.run(WeightsOrder(model=key))
+            result = self._engine.run(WeightsJob(model=key))
             if result.refused:
                 raise VitvizError(result.refused.text)
             data = result.files[WEIGHTS]

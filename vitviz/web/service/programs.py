@@ -27,7 +27,7 @@ from ...probe.explain.explainers import EXPLAINERS, check_knows_target, chosen
 from ...probe.explain.likeness import vector_of
 from ...probe.intervene.intervention import KINDS
 from ...probe.measure.heads import distances
-from ..compute.orders import Result, Selection
+from ..compute.jobs import Result, Selection
 from ..host import limits
 from ..store.store import Store, Upload
 from .analyses import Analyses
@@ -109,7 +109,7 @@ class Programs:
         sentence: no picture or a broken one, an unknown model, a token, layer or head it lacks.
         """
         selection = Selection(token, layer, head)
-        result = self._order(
+        result = self._compute(
             photo,
             self._key(model, untrained, image_size),
             selection,
@@ -154,7 +154,7 @@ class Programs:
         """
         selection = Selection(token, -1, -1, explainer or "generic", target)
         key = self._key(model, untrained, image_size)
-        result = self._order(photo, key, selection, like=like)
+        result = self._compute(photo, key, selection, like=like)
         summary = result.summary
         relevance = summary["selection"]["relevance"]
         values = relevance["values"]
@@ -185,9 +185,9 @@ class Programs:
         wrong form, or to what the model lacks, with an example of the right form.
         """
         key = self._key(model, untrained, image_size)
-        plain = self._order(photo, key).summary
+        plain = self._compute(photo, key).summary
         changes = self._with_pictures(interventions)
-        changed = self._order(photo, key, changes=changes).summary
+        changed = self._compute(photo, key, changes=changes).summary
         facts, after = facts_of(plain), facts_of(changed)["predictions"]
         before = facts.pop("predictions")
         return {
@@ -222,7 +222,7 @@ class Programs:
         second = replace(first.named(other_model or first.name), untrained=untrained)
         if other_image_size:
             second = replace(second, image_size=_size(other_image_size))
-        results = self._order(photo, first), self._order(other_photo or photo, second)
+        results = self._compute(photo, first), self._compute(other_photo or photo, second)
         both = compare(*(Analysis.from_bytes(result.saved) for result in results))
         if layer == -1:
             layer = min(both.first.trace.depth, both.second.trace.depth) - 1
@@ -264,7 +264,7 @@ class Programs:
         far: list[Tensor] = []  # (L, H) of each picture; whole analyses take far more memory
         for place, photo in enumerate(photos):
             try:
-                result = self._order(photo, key)
+                result = self._compute(photo, key)
             except ImageError as error:
                 answers.append({"photo": place, "refused": str(error.message)[:80]})
                 continue
@@ -331,10 +331,10 @@ class Programs:
         changes = self._with_pictures(() if interventions is None else interventions)
         key = self._key(model, untrained, image_size)
         look = _look(invert, stretch)
-        result = self._order(photo, key, selection, look=look, changes=changes, like=like)
+        result = self._compute(photo, key, selection, look=look, changes=changes, like=like)
         return result.summary, self._store.put(result.saved, result.saved_name)
 
-    def _order(
+    def _compute(
         self,
         photo: Photo,
         key: ModelKey,
@@ -347,7 +347,7 @@ class Programs:
         """Let the engine analyze a picture. Raises `VitvizError` if it refuses."""
         shown = Shown(self._picture(photo), key, None, look)
         other = None if like in ("", None) else self._liked(like, selection)
-        result = self._analyses.order(shown, selection, changes, self._door, like=other)
+        result = self._analyses.compute(shown, selection, changes, self._door, like=other)
         if result.refused:
             kind = ImageError if result.refused.of_picture else VitvizError
             raise kind(result.refused.text)

@@ -14,8 +14,8 @@ from ...payload.payload import POOLING, late_file, late_path, needs_model
 from ...probe.analysis import Analysis
 from ...probe.explain.explainers import EXPLAINERS
 from ..compute.engine import Engine
-from ..compute.fulfilment import PAGE
-from ..compute.orders import FairOrder, LateOrder, PageOrder, Refusal
+from ..compute.executor import PAGE
+from ..compute.jobs import FairJob, LateJob, PageJob, Refusal
 from ..compute.turns import Turns, computing
 from ..host import limits
 from ..host.error_messages import in_each, sentence
@@ -89,13 +89,13 @@ class Questions:
         """
         wanted, known = WantedTest.of(question), self._analyses.known(ref.id)
 
-        def order(other: dict[str, Any] | None, **step: Any) -> FairOrder:
+        def job_of(other: dict[str, Any] | None, **step: Any) -> FairJob:
             beside = self._analyses.saved(PassRef.of(other)) if other else b""
             saved = self._analyses.saved(ref)
-            return FairOrder(saved=saved, model=known.shown.model, other=beside, **step)
+            return FairJob(saved=saved, model=known.shown.model, other=beside, **step)
 
         try:
-            return dict(self._tests.advance(ref.key, wanted, order))
+            return dict(self._tests.advance(ref.key, wanted, job_of))
         except BusyError as error:
             return {**refused(error.message), "busy": True}
 
@@ -109,8 +109,8 @@ class Questions:
             if not needs_model(name, analysis.card.config):
                 return late_file(analysis, name)
         beside = self._analyses.saved(PassRef.of(other)) if other else b""
-        order = LateOrder(name=name, saved=saved, model=shown.model, other=beside)
-        result = self._engine.run(order)
+        job = LateJob(name=name, saved=saved, model=shown.model, other=beside)
+        result = self._engine.run(job)
         if result.refused:
             raise VitvizError(result.refused.text)
         return result.files[late_path(name)]
@@ -165,14 +165,14 @@ class Questions:
                 chosen = sorted(set(layers))
             case _:
                 raise SelectionError("layers of the analysis are needed, and whether with the film")
-        order = PageOrder(
+        job = PageJob(
             saved=saved,
             model=known.shown.model,
             layers=chosen,
             film=film,
             engine=engine,
         )
-        result = self._engine.run(order)
+        result = self._engine.run(job)
         if result.refused:
             raise VitvizError(result.refused.text)
         self._store.check_room()
@@ -204,8 +204,8 @@ class Questions:
         heavy = self._analyses.known(ref.id).heavy or ref.fools
         with computing(self._operating[heavy]):
             self._store.check_room()
-            order = self._analyses.operation(ref, first=first)
-            result = self._analyses.watched(order, 0, "page")
+            job = self._analyses.operation(ref, first=first)
+            result = self._analyses.watched(job, 0, "page")
         if result.refused:
             return refused(result.refused.text)
         files = {

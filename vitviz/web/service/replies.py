@@ -9,7 +9,7 @@ from ...errors import ImageError
 from ...languages import Message
 from ...model.key import ModelKey
 from ...model.photo_levels import AS_IT_IS, Look
-from ..compute.orders import Refusal
+from ..compute.jobs import Refusal
 from ..store.store import Upload
 
 

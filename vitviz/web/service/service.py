@@ -13,8 +13,8 @@ from ...model.key import ModelKey, read_size
 from ...model.photo_levels import AS_IT_IS, Look
 from ...probe.capture.selection import choose
 from ..compute.engine import Engine
+from ..compute.jobs import Refusal
 from ..compute.models import Menu
-from ..compute.orders import Refusal
 from ..host.error_messages import APOLOGY
 from ..host.watch import Watch
 from ..store.examples import DIGITS, Example

@@ -1,4 +1,4 @@
-"""Orders and results of an engine, as values that can be pickled."""
+"""Jobs and results of an engine, as values that can be pickled."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class Selection(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class Job:
     """A photo for a model.
 
     photo      the bytes of the file
@@ -36,7 +36,7 @@ class Order:
     like       target of the likeness that the explainer explains in place of a class: the saved
                analysis of another picture, or a vector; empty: none
 
-    Add further options of a pass as fields with a default, so that existing orders keep their
+    Add further options of a pass as fields with a default, so that existing jobs keep their
     meaning.
     """
 
@@ -51,11 +51,11 @@ class Order:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OperateOrder:
+class OperateJob:
     """An intact analysis with interventions, for a page that waits at every stroke.
 
-    saved, model          the analysis as `Result.saved`, and the model of its order
-    interventions, first  as in `Order`
+    saved, model          the analysis as `Result.saved`, and the model of its job
+    interventions, first  as in `Job`
     wanted  "page": the manifest and files of the result; "saved": its saved analysis, which takes
             longer to write than all the rest and is seldom requested
     """
@@ -68,10 +68,10 @@ class OperateOrder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LateOrder:
+class LateJob:
     """A late file of an analysis (`payload.payload.late_file`) that needs its model.
 
-    saved, model  the analysis as `Result.saved`, and the model of its order
+    saved, model  the analysis as `Result.saved`, and the model of its job
     other         the analysis of another picture, in the same way, that the file compares with
     """
 
@@ -82,10 +82,10 @@ class LateOrder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FairOrder:
+class FairJob:
     """The next step of a fair test (`probe/explain/fairness.py`).
 
-    saved, model         as in `LateOrder`
+    saved, model         as in `LateJob`
     keys, token, target  the tested explainers, the token that they explain, and the class
     other                the saved analysis of another picture: the test measures the likeness to it
                          in place of the class; empty: none
@@ -104,10 +104,10 @@ class FairOrder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PageOrder:
+class PageJob:
     """An analysis as one HTML file (`payload.page`).
 
-    saved, model  as in `LateOrder`
+    saved, model  as in `LateJob`
     layers        layers of the page; None: all
     film, engine  with the film of the training; with the model, for photos and experiments
     """
@@ -120,17 +120,17 @@ class PageOrder:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightsOrder:
+class WeightsJob:
     """The weights of a model, for the engine of a page (`in_page.small_weights_of`)."""
 
     model: ModelKey
 
 
-AnyOrder = Order | OperateOrder | LateOrder | FairOrder | PageOrder | WeightsOrder
+AnyJob = Job | OperateJob | LateJob | FairJob | PageJob | WeightsJob
 
 
 class Refusal(NamedTuple):
-    """Why an order is refused, in any language; `of_picture`: because of the picture."""
+    """Why a job is refused, in any language; `of_picture`: because of the picture."""
 
     text: str
     of_picture: bool = False
@@ -148,13 +148,13 @@ class Refusal(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result:
-    """The result of an order: either `refused` alone, or the other fields.
+    """The result of a job: either `refused` alone, or the other fields.
 
     saved     the analysis, for `Analysis.from_bytes`; `saved_name` is the name of its file
     manifest  for a page: the manifest of `payload.Payload`; `files`: bytes by path
     preview   for a page: the model's input as PNG, if browsers cannot show the photo
     summary   for a program: `Analysis.summary`, with the values for its selection as "selection";
-              of a `FairOrder` the "maps" and "columns" so far, how many steps are "done" of "all",
+              of a `FairJob` the "maps" and "columns" so far, how many steps are "done" of "all",
               and after the last one the "result"
     heavy     whether a pass of the model is heavy work
     in_page   for a page: whether its engine could run the model

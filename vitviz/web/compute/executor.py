@@ -1,6 +1,6 @@
-"""Fulfilment: computes the `Result` of each kind of order from its photo or analysis.
+"""Executor: computes the `Result` of each kind of job from its photo or analysis.
 
-Nothing here depends on visitors, pages or disks, and orders and results can be pickled, so `fulfil`
+Nothing here depends on visitors, pages or disks, and jobs and results can be pickled, so `execute`
 can also run in another process or on another machine, behind another `Engine`.
 """
 
@@ -29,20 +29,20 @@ from ...probe.explain.explainers import check_knows_target, chosen
 from ...probe.intervene import fooling, intervention
 from ..host import limits
 from ..store.files import file_name
-from .models import ModelSource
-from .opening import open_upload
-from .orders import (
-    AnyOrder,
-    FairOrder,
-    LateOrder,
-    OperateOrder,
-    Order,
-    PageOrder,
+from .jobs import (
+    AnyJob,
+    FairJob,
+    Job,
+    LateJob,
+    OperateJob,
+    PageJob,
     Refusal,
     Result,
     Selection,
-    WeightsOrder,
+    WeightsJob,
 )
+from .models import ModelSource
+from .opening import open_upload
 from .turns import Turns
 
 UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # not shown by browsers
@@ -51,23 +51,23 @@ Turn = Callable[[], AbstractContextManager[None]]
 _heavy = Turns(lambda: max(1, limits.COMPUTING - 1), limits.COMPUTING_LINE)  # a host sets it later
 
 
-def fulfil(order: AnyOrder, models: ModelSource, turn: Turn = nullcontext) -> Result:
-    """Fulfil an order of any kind: the only function that other processes and machines need.
+def execute(job: AnyJob, models: ModelSource, turn: Turn = nullcontext) -> Result:
+    """Execute a job of any kind: the only function that other processes and machines need.
 
     `turn` is entered while the model runs and its result is packed, to limit how many compute at a
     time: packing 1,370 tokens takes as long as their pass. A photo is opened without a turn.
     """
-    kinds: dict[type[AnyOrder], Callable[..., Result]] = {
-        Order: _analyzed,
-        OperateOrder: _operated,
-        LateOrder: _late,
-        FairOrder: _fair,
-        PageOrder: _page,
-        WeightsOrder: _weights,
+    kinds: dict[type[AnyJob], Callable[..., Result]] = {
+        Job: _analyzed,
+        OperateJob: _operated,
+        LateJob: _late,
+        FairJob: _fair,
+        PageJob: _page,
+        WeightsJob: _weights,
     }
     stages = _Stages()
     try:
-        result = kinds[type(order)](order, models, turn, stages)
+        result = kinds[type(job)](job, models, turn, stages)
     except VitvizError as error:
         result = Result(refused=Refusal.of(error, models.named))
     return replace(result, seconds=stages.seconds)
@@ -89,86 +89,86 @@ class _Stages:
             self.seconds[name] = time.perf_counter() - began - inner
 
 
-def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
+def _analyzed(job: Job, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
     """Open the photo, load the model, run it, and pack the result."""
     with stages("open"):
-        photo = open_upload(order.photo, order.name, order.look.stretch)
+        photo = open_upload(job.photo, job.name, job.look.stretch)
     with stages("load"):
-        loaded = models.get(order.model)
-    passes = _fooling(order)
-    if order.selection and order.selection.explainer:
-        passes += chosen(order.selection.explainer).passes(PatchGrid.of(loaded.card.config))
+        loaded = models.get(job.model)
+    passes = _fooling(job)
+    if job.selection and job.selection.explainer:
+        passes += chosen(job.selection.explainer).passes(PatchGrid.of(loaded.card.config))
     if passes:
         _check_work(loaded.card, passes, limits.EXPLAINING_WORK)
     with stages("wait"), _leaving_room(loaded.card, passes + 1), turn():
         with stages("pass"):
             analysis = analyze(
-                loaded, photo, invert=order.look.invert, interventions=order.interventions
+                loaded, photo, invert=job.look.invert, interventions=job.interventions
             )
             # Some explainers run the model, too, even many times.
-            relevance = _relevance(order.selection, analysis, order.like)
+            relevance = _relevance(job.selection, analysis, job.like)
         with stages("pack"):
-            if order.selection is None:
-                result = _for_page(order, analysis)
+            if job.selection is None:
+                result = _for_page(job, analysis)
                 runs = in_page.runs(loaded.card)
                 return replace(result, heavy=_is_heavy(loaded.card, 1), in_page=runs)
-            return _for_program(order.selection, analysis, relevance)
+            return _for_program(job.selection, analysis, relevance)
 
 
-def _operated(order: OperateOrder, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
+def _operated(job: OperateJob, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
     """Read the analysis and its model, run it with the interventions, and pack the changes.
 
     The photo is not opened again, because that can take longer than the pass.
     """
     with stages("open"):
-        held = _held(order, models)
-        passes = _fooling(order)
+        held = _held(job, models)
+        passes = _fooling(job)
         _check_work(held.card, passes, limits.EXPLAINING_WORK)
     with stages("wait"), _leaving_room(held.card, passes + 1), turn():
         with stages("pass"):
-            analysis = held.operate(order.interventions)
+            analysis = held.operate(job.interventions)
         with stages("pack"):
-            if order.wanted == "saved":
+            if job.wanted == "saved":
                 return Result(saved=analysis.to_bytes(), saved_name=_saved_name(analysis))
-            payload = pack(analysis, whole=False, beside=True, first=order.first)
+            payload = pack(analysis, whole=False, beside=True, first=job.first)
             return Result(manifest=payload.manifest, files=payload.files)
 
 
-def _fooling(order: Order | OperateOrder) -> int:
+def _fooling(job: Job | OperateJob) -> int:
     """Passes that its interventions take before the pass itself, to fool the model."""
-    return fooling.passes_of(intervention.read(order.interventions))
+    return fooling.passes_of(intervention.read(job.interventions))
 
 
-def _late(order: LateOrder, models: ModelSource, turn: Turn, _stages: _Stages) -> Result:
-    """Make the file, with a turn: each of those that are ordered runs parts of the model."""
-    held = _held(order, models)
-    passes = passes_of(held, order.name)
+def _late(job: LateJob, models: ModelSource, turn: Turn, _stages: _Stages) -> Result:
+    """Make the file, with a turn: each file of a job runs parts of the model."""
+    held = _held(job, models)
+    passes = passes_of(held, job.name)
     _check_work(held.card, passes, limits.EXPLAINING_WORK)
-    other = Analysis.from_bytes(order.other) if order.other else None
+    other = Analysis.from_bytes(job.other) if job.other else None
     with _leaving_room(held.card, passes), turn():
-        return Result(files={late_path(order.name): late_file(held, order.name, other)})
+        return Result(files={late_path(job.name): late_file(held, job.name, other)})
 
 
-def _fair(order: FairOrder, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
+def _fair(job: FairJob, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
     """Compute the next map, or after all maps the next column; after the last one the result."""
-    held, keys = _held(order, models), list(dict.fromkeys(order.keys))
-    target: Target = Analysis.from_bytes(order.other) if order.other else None
+    held, keys = _held(job, models), list(dict.fromkeys(job.keys))
+    target: Target = Analysis.from_bytes(job.other) if job.other else None
     if target is None:
         fairness.check_outputs(held.card.outputs)
-        target = held.class_index(order.target, "fair_test")
+        target = held.class_index(job.target, "fair_test")
     passes = fairness.passes_of(len(keys) + 1)
     passes += sum(chosen(key).passes(held.grid) for key in keys)
     _check_work(held.card, passes, limits.TESTING_WORK)
-    maps, columns = dict(order.maps), [*order.columns]
+    maps, columns = dict(job.maps), [*job.columns]
     with _leaving_room(held.card, passes), turn(), stages("pass"):
         if missing := [key for key in keys if key not in maps]:
-            token = choose("token", order.token, held.trace.num_tokens)
+            token = choose("token", job.token, held.trace.num_tokens)
             case = held.case(missing[0], target=target)
             maps[missing[0]] = chosen(missing[0])(case, token).tolist()
             return _step(maps, columns, len(keys) + fairness.STEPS)
         case = held.case("centre", target=target)
         if isinstance(target, int):
-            case = replace(case, vit=models.get(order.model).vit, target=target)
+            case = replace(case, vit=models.get(job.model).vit, target=target)
         plan = fairness.plan_of(case, {key: torch.tensor(maps[key]) for key in keys})
         for step in (0, 1) if not columns else (len(columns),):
             column = plan.column(case, step, held.card.temperature, held.card.outputs)
@@ -194,21 +194,21 @@ def _as_json(removal: fairness.Removal) -> dict[str, Any]:
     return values
 
 
-def _page(order: PageOrder, models: ModelSource, turn: Turn, _stages: _Stages) -> Result:
+def _page(job: PageJob, models: ModelSource, turn: Turn, _stages: _Stages) -> Result:
     """Make the page, with a turn, because some of its explanations run the model."""
-    held = _held(order, models)
-    layers = held.trace.depth if order.layers is None else len(order.layers)
+    held = _held(job, models)
+    layers = held.trace.depth if job.layers is None else len(job.layers)
     if layers * _page_bytes_of_layer(held) > limits.PAGE_BYTES:
         raise VitvizError(Message("web.page_large", most=round(limits.PAGE_BYTES / 1e6)))
     with _leaving_room(held.card, limits.MANY_PASSES), turn():
-        text = page(held, film=order.film, layers=order.layers, engine=order.engine)
+        text = page(held, film=job.film, layers=job.layers, engine=job.engine)
     return Result(files={PAGE: text.encode()})
 
 
-def _weights(order: WeightsOrder, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
+def _weights(job: WeightsJob, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
     """Write the weights, with a turn, because they are compared in a few passes."""
     with stages("load"):
-        loaded = models.get(order.model)
+        loaded = models.get(job.model)
     in_page.check_engine(loaded.card)
     with stages("wait"), turn(), stages("pack"):
         return Result(files={WEIGHTS: in_page.small_weights_of(loaded)})
@@ -220,10 +220,10 @@ def _page_bytes_of_layer(analysis: Analysis) -> float:
     return 4 / 3 * 6 * analysis.trace.num_tokens * config.embed_dim
 
 
-def _held(order: OperateOrder | LateOrder | FairOrder | PageOrder, models: ModelSource) -> Analysis:
-    """The analysis of an order, with its model."""
-    analysis = Analysis.from_bytes(order.saved)
-    return replace(analysis, loaded=models.get(order.model))
+def _held(job: OperateJob | LateJob | FairJob | PageJob, models: ModelSource) -> Analysis:
+    """The analysis of a job, with its model."""
+    analysis = Analysis.from_bytes(job.saved)
+    return replace(analysis, loaded=models.get(job.model))
 
 
 def _check_work(card: ModelCard, passes: int, most: float) -> None:
@@ -252,9 +252,9 @@ def _leaving_room(card: ModelCard, passes: int) -> AbstractContextManager[None]:
     return _heavy.take(limits.COMPUTING_WAIT_SECONDS, VitvizError(Message("web.busy")))
 
 
-def _for_page(order: Order, analysis: Analysis) -> Result:
-    payload = pack(analysis, film=True, whole=False, first=order.first)
-    unseen = Path(order.name).suffix.lower() in UNSEEN
+def _for_page(job: Job, analysis: Analysis) -> Result:
+    payload = pack(analysis, film=True, whole=False, first=job.first)
+    unseen = Path(job.name).suffix.lower() in UNSEEN
     return Result(
         saved=analysis.to_bytes(),
         saved_name=_saved_name(analysis),
