@@ -22,7 +22,7 @@ import { Source } from "../../vitviz/viewer/data/source.js";
 import { secondApp } from "../../vitviz/viewer/state/secondapp.js";
 import { createPointer } from "../../vitviz/viewer/state/pointer.js";
 import { keyAction } from "../../vitviz/viewer/state/keys.js";
-import { KEPT, besidesOf } from "../../vitviz/viewer/state/besides.js";
+import { KEPT, besidesOf } from "../../vitviz/viewer/state/comparable.js";
 import { OPERATED } from "../../vitviz/viewer/state/experiment.js";
 import { OWN_PHOTO, PhotoStore, askedIn, askedOf } from "../../vitviz/viewer/state/photos.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";

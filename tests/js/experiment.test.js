@@ -8,7 +8,7 @@ import { experiment as panel } from "../../vitviz/viewer/panels/experiment.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { createSecondSource } from "../../vitviz/viewer/session/secondsource.js";
-import { besidesOf } from "../../vitviz/viewer/state/besides.js";
+import { besidesOf } from "../../vitviz/viewer/state/comparable.js";
 import {
   MOST_IN_LINK,
   OPERATED,

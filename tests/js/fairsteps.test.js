@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fairStep } from "../../vitviz/viewer/data/explained.js";
+import { fairStep } from "../../vitviz/viewer/data/localexplanations.js";
 import { FairTest } from "../../vitviz/viewer/data/fairtest.js";
 
 const QUESTION = { explainers: ["one"], token: 0, target: 1 };

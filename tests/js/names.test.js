@@ -8,7 +8,7 @@ import { test } from "node:test";
 
 import { namedIn } from "../../vitviz/viewer/hosts/site.js";
 import { createLocalModels } from "../../vitviz/viewer/passes/localmodels.js";
-import { besidesOf } from "../../vitviz/viewer/state/besides.js";
+import { besidesOf } from "../../vitviz/viewer/state/comparable.js";
 import { hasText, stepName, translator } from "../../vitviz/viewer/text/words.js";
 
 const NAMES = Object.getOwnPropertyNames(Object.prototype);

@@ -7,10 +7,10 @@ import { writeSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 import { SetError, openSet, setFile } from "../../vitviz/viewer/play/ownfile.js";
 import { writtenOf } from "../../vitviz/viewer/play/ownpapers.js";
 import { MOST_PICTURES, MOST_THINGS, NONE, OwnSet } from "../../vitviz/viewer/play/ownset.js";
-import { sayingIn } from "../../vitviz/viewer/play/saying.js";
+import { textsIn } from "../../vitviz/viewer/play/texts.js";
 
 const IMAGE = { height: 2, width: 3, channels: 3 };
-const say = sayingIn("en");
+const say = textsIn("en");
 
 /** @param {number} value */
 const picture = (value, group = value) => ({
@@ -49,7 +49,7 @@ const things = (...all) => ({ version: 1, things: all.map(([name, ...groups]) =>
 /** @param {File} file */
 async function refusal(file, image = IMAGE, language = "en") {
   try {
-    await openSet(file, image, sayingIn(language));
+    await openSet(file, image, textsIn(language));
   } catch (error) {
     assert.ok(error instanceof SetError, String(error));
     return error.message;

@@ -7,11 +7,11 @@ import { createOwn } from "../../vitviz/viewer/play/own.js";
 import { createCheat } from "../../vitviz/viewer/play/owncheat.js";
 import { createOwnLive } from "../../vitviz/viewer/play/ownlive.js";
 import { createTrunks } from "../../vitviz/viewer/play/owntrunks.js";
-import { sayingIn } from "../../vitviz/viewer/play/saying.js";
+import { textsIn } from "../../vitviz/viewer/play/texts.js";
 import { openPage, settled } from "./page.js";
 
 const image = { height: 4, width: 4, channels: 3 };
-const say = sayingIn("en");
+const say = textsIn("en");
 const template = { model: { image, grid: { rows: 2, cols: 2 } } };
 
 /** The failures that a page leaves to its console; without this they are those of the test. */

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { createRow } from "../../vitviz/viewer/play/ownrow.js";
 import { OwnSet } from "../../vitviz/viewer/play/ownset.js";
-import { sayingIn } from "../../vitviz/viewer/play/saying.js";
+import { textsIn } from "../../vitviz/viewer/play/texts.js";
 import { openPage } from "./page.js";
 
 test("a click alone takes one picture, and only the main button of a pointer holds", (context) => {
@@ -14,8 +14,8 @@ test("a click alone takes one picture, and only the main button of a pointer hol
   let shot = 0;
   const on = /** @type {any} */ ({ shoot: () => (shot += 1) });
   const image = { height: 4, width: 4, channels: 3 };
-  body.append(createRow({ thing: set.things[0], set, say: sayingIn("en"), image, on }).root);
-  const hold = button(sayingIn("en")("ownHold"));
+  body.append(createRow({ thing: set.things[0], set, say: textsIn("en"), image, on }).root);
+  const hold = button(textsIn("en")("ownHold"));
   hold.click({ detail: 0 }); // as screen readers and speech control press
   assert.equal(shot, 1);
   hold.send("pointerdown", { button: 2 });
@@ -32,7 +32,7 @@ test("a click alone takes one picture, and only the main button of a pointer hol
 
 test("the last picture of none of them leaves the focus in its row", (context) => {
   const { body, button } = openPage(context);
-  const [set, say] = [new OwnSet(), sayingIn("en")];
+  const [set, say] = [new OwnSet(), textsIn("en")];
   set.others();
   const thing = set.none;
   const picture = { pixels: new Uint8Array(48), group: 1, file: null };

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { MOST_PICTURES, OwnSet } from "../../vitviz/viewer/play/ownset.js";
 import { createTaking } from "../../vitviz/viewer/play/owntaking.js";
-import { sayingIn } from "../../vitviz/viewer/play/saying.js";
+import { textsIn } from "../../vitviz/viewer/play/texts.js";
 
 const PNG = [0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52];
 const SIZE = [0, 0, 0, 9, 0, 0, 0, 9, 8, 2, 0, 0, 0];
@@ -35,7 +35,7 @@ function taking() {
     live: /** @type {any} */ (null),
     picture: async () => null,
     nameOf: ({ name }) => name,
-    say: sayingIn("en"),
+    say: textsIn("en"),
     language: () => "en",
     hear: (text) => {
       now.said = text;

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { createConsent } from "../../vitviz/viewer/session/consent.js";
 import { createConsent as createConsentLine } from "../../vitviz/viewer/shell/consent.js";
-import { besidesOf } from "../../vitviz/viewer/state/besides.js";
+import { besidesOf } from "../../vitviz/viewer/state/comparable.js";
 import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { openPage, settled } from "./page.js";

@@ -11,7 +11,7 @@ import { averaged } from "../../vitviz/viewer/play/curves.js";
 import { digitAt, digitsOf } from "../../vitviz/viewer/play/digits.js";
 import { TEXTS } from "../../vitviz/viewer/play/playtexts.js";
 import { MOST_RUNS, Runs, confusions, guessOf } from "../../vitviz/viewer/play/runs.js";
-import { sayingIn } from "../../vitviz/viewer/play/saying.js";
+import { textsIn } from "../../vitviz/viewer/play/texts.js";
 import { CHANGES, keyOf, nameOf, read, written } from "../../vitviz/viewer/play/settings.js";
 import {
   MOST_BYTES,
@@ -46,13 +46,13 @@ test("a link holds what differs from the usual run, and nothing else gets in", (
 });
 
 test("a run is named by what differs", () => {
-  const say = sayingIn("en");
+  const say = textsIn("en");
   assert.equal(nameOf(USUAL, say), "standard");
   assert.equal(
     nameOf({ ...USUAL, positions: "none", patch: 4 }, say),
     "positions: none, patches of 4 pixels",
   );
-  assert.equal(nameOf({ ...USUAL, positions: "none" }, sayingIn("ko")), "위치: 없음");
+  assert.equal(nameOf({ ...USUAL, positions: "none" }, textsIn("ko")), "위치: 없음");
   assert.throws(() => say("nothing"), /no text named nothing/);
 });
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { createPlayground } from "../../vitviz/viewer/play/playground.js";
 import { createSigning } from "../../vitviz/viewer/play/signing.js";
 import { fileOf } from "../../vitviz/viewer/play/signs.js";
-import { sayingIn } from "../../vitviz/viewer/play/saying.js";
+import { textsIn } from "../../vitviz/viewer/play/texts.js";
 import { openPage, settled } from "./page.js";
 import { storageOf } from "./fixture.js";
 
@@ -45,7 +45,7 @@ test("kinds of signs keep the focus while they are renamed, chosen and taken awa
   const drawn = ["A", "B", "C"].map((name) => ({ name, drawings: [[drawing()], [drawing()]] }));
   globalThis.sessionStorage.setItem("vitviz-signs", fileOf(drawn));
   const signing = createSigning({ learn() {}, request() {} });
-  body.append(signing.build(sayingIn("en", "signs")));
+  body.append(signing.build(textsIn("en", "signs")));
   const rows = () => body.querySelectorAll(".vv-signs-kind");
   const name = () => rows()[0].querySelector("input");
   name().value = "cup";
@@ -81,7 +81,7 @@ test("a sign and a kind that were taken away come back by undo, where there is r
   }));
   globalThis.sessionStorage.setItem("vitviz-signs", fileOf(drawn));
   const signing = createSigning({ learn() {}, request() {} });
-  body.append(signing.build(sayingIn("en", "signs")));
+  body.append(signing.build(textsIn("en", "signs")));
   const all = () => body.querySelectorAll("button");
   const press = (text) => all().find(({ textContent }) => textContent === text);
   const stored = () => globalThis.sessionStorage.getItem("vitviz-signs");
@@ -137,8 +137,8 @@ test("files of drawings are added where they are dropped, and what holds none is
   await signing.take([dropped("model.safetensors", "none")]); // while the page is still on its way
   const said = () => body.querySelector(".vv-play-note").textContent;
   for (const language of ["en", "ko"]) {
-    body.replaceChildren(signing.build(sayingIn(language, "signs")));
-    assert.equal(said(), sayingIn(language)("signsNone"));
+    body.replaceChildren(signing.build(textsIn(language, "signs")));
+    assert.equal(said(), textsIn(language)("signsNone"));
   }
   const slow = dropped("a.json", fileOf(drawn("bow")));
   await Promise.all([signing.take([slow]), signing.take([dropped("b.json", fileOf(drawn("bee")))])]);

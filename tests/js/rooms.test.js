@@ -136,7 +136,7 @@ test("who computes a pass is decided in passes/backend.js alone", () => {
   // data/ makes the id of an analysis, and local.js marks the passes of this page.
   const makers = [
     "data/files.js",
-    "data/analysed.js",
+    "data/localanalysis.js",
     "passes/backend.js",
     "passes/local.js",
     "passes/remote.js",

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { arriving, begunAnew, hasChosen } from "../../vitviz/viewer/state/anew.js";
+import { arriving, begunAnew, hasChosen } from "../../vitviz/viewer/state/newphoto.js";
 import { keyAction } from "../../vitviz/viewer/state/keys.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { openPanel, panelOf, visitPanel } from "../../vitviz/viewer/state/panels.js";

@@ -35,7 +35,8 @@ PAGE_TEXTS = (
     "kept",
     "forget",
 )  # shared with the app
-# Names of the payload's files that a page makes from its own pass, as in `filesOf` of data/made.js.
+# Names of the payload's files that a page makes from its own pass, as in `filesOf` of
+# data/localpayload.js.
 MADE = re.compile(r"(layer|tokens|mixing)-\d+|statistics|features|embedding|lens|pooling")
 # Names of the files that the page makes for an untrained twin, or that the twin does not need.
 NOT_OF_TWIN = re.compile(MADE.pattern + "|first|picture|photograph|whole|untrained")

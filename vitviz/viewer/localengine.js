@@ -3,9 +3,9 @@
  * photo or the camera are near.
  */
 
-import { analysed } from "./data/analysed.js";
-import { explanationFile, fairStep } from "./data/explained.js";
-import { answerFile, filesOf, labelsOf, named } from "./data/made.js";
+import { analysed } from "./data/localanalysis.js";
+import { explanationFile, fairStep } from "./data/localexplanations.js";
+import { answerFile, filesOf, labelsOf, named } from "./data/localpayload.js";
 import { savedOf } from "./data/saved.js";
 import { createEngine } from "./engine/client.js";
 import { weightsOf } from "./maths/draws.js";
@@ -58,7 +58,7 @@ async function started(given, told) {
  *   labelsOf: typeof labelsOf, named: typeof named, savedOf: typeof savedOf, said: typeof saidOf,
  *   explanationFile: typeof explanationFile, fairStep: typeof fairStep, living: typeof createLiving,
  *   many: typeof createMany,
- *   analysed: (wanted: Omit<import("./data/analysed.js").Wanted, "say">) => ReturnType<typeof analysed>}}
+ *   analysed: (wanted: Omit<import("./data/localanalysis.js").Wanted, "say">) => ReturnType<typeof analysed>}}
  *     LocalEngine
  */
 

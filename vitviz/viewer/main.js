@@ -19,7 +19,7 @@ import { PANELS } from "./panels/index.js";
 import { watchSurroundings } from "./parts/surroundings.js";
 import { createBackend } from "./passes/backend.js";
 import { createBench } from "./state/bench.js";
-import { KEPT } from "./state/besides.js";
+import { KEPT } from "./state/comparable.js";
 import { createChoosing } from "./state/choosing.js";
 import { OPERATED } from "./state/experiment.js";
 import { readLink, writeLink } from "./state/link.js";

@@ -9,9 +9,9 @@ import { expectTensor, joined, toFloat32, writeSafetensors } from "../maths/safe
 const [VERSION, OPERATED] = [1, 2];
 
 /**
- * @param {import("./made.js").Found} found  of more than the answer
+ * @param {import("./localpayload.js").Found} found  of more than the answer
  * @param {Pick<import("../types.js").Manifest, "model"|"photo">} manifest
- * @param {import("./made.js").Known} known
+ * @param {import("./localpayload.js").Known} known
  * @param {{crop?: Uint8Array|null, whole?: Uint8Array|null, frame?: number[],
  *   notes?: import("./decoding.js").Told[]}} own  of a photo that never left the page
  * @returns {ArrayBuffer}

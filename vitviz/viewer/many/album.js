@@ -32,7 +32,7 @@ export const meanOf = (values) =>
  */
 
 /**
- * @param {{engine: import("../engine/client.js").Engine, known: import("../data/made.js").Known,
+ * @param {{engine: import("../engine/client.js").Engine, known: import("../data/localpayload.js").Known,
  *   model: import("../types.js").Model,
  *   pixelsOf: (manifest: import("../types.js").Manifest) => Promise<Uint8Array>}} of
  * @param {() => void} changed  is told of each picture that is done

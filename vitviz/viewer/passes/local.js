@@ -96,7 +96,7 @@ export function createLocal(fetchFile, render) {
 
   /**
    * Passes of the pictures that interventions take tokens from, by their keys.
-   * @returns {Promise<Record<string, import("../data/made.js").Donor>>}
+   * @returns {Promise<Record<string, import("../data/localpayload.js").Donor>>}
    */
   async function donorsOf({ engine }, interventions, other, lane) {
     const donors = {};
@@ -136,7 +136,7 @@ export function sketch({ engine, tools, known }, { manifest: { model, pass }, pi
  * @param {any} model  a LocalModel that has come
  * @param {import("../data/source.js").Source} source
  * @param {any[]} interventions
- * @param {Record<string, import("../data/made.js").Donor>} donors  by the keys that interventions name
+ * @param {Record<string, import("../data/localpayload.js").Donor>} donors  by the keys that interventions name
  * @param {{layer: number, token: number}} first
  * @param {string} lane
  */

@@ -21,7 +21,8 @@ const MOST_PLAIN = 1e8;
  * "failed", "slow": the host goes on computing for it; failedAt: when, ms; ready: resolves when the state is known.
  * @typedef {{state: "coming"|"here"|"failed"|"slow", tries: number, failedAt: number, share: number, plain: boolean,
  *   ready: Promise<void>, engine: import("../engine/client.js").Engine|null,
- *   tools: import("../localengine.js").LocalEngine|null, known: import("../data/made.js").Known|null}} LocalModel
+ *   tools: import("../localengine.js").LocalEngine|null,
+ *   known: import("../data/localpayload.js").Known|null}} LocalModel
  */
 
 /** Parameters of the largest model whose weights come before a visitor gives it a photo: 24 MB. */

@@ -3,13 +3,13 @@
 import { toFloat32, writeSafetensors } from "../maths/safetensors.js";
 import { principal, unitRowsOf } from "../maths/measures.js";
 import { EXPLAINERS } from "./explainers.js";
-import { temperatureOf } from "./looking.js";
+import { temperatureOf } from "./inspect.js";
 
 const DARK_GROUND = 1 / 3; // mean brightness below which the pictures of a training have a dark ground
 const VERSION = 2; // of a manifest, as in vitviz/payload/payload.py
 
 /**
- * The part of a manifest that is true of every picture, with its files, for `analysed` of data/analysed.js.
+ * The part of a manifest that is true of every picture, with its files, for `analysed` of data/localanalysis.js.
  * @param {{facts: import("../engine/core.js").Facts,
  *   tensors: Record<string, import("../maths/safetensors.js").Tensor>}} known
  * @param {{key: string, file: string, names: Record<string, string>, right?: number, pictures: number}} called

@@ -5,7 +5,7 @@ import { choice } from "../parts/widgets.js";
 import { CHANGES, called, keyOf } from "./settings.js";
 
 /**
- * @param {import("./saying.js").Say} say
+ * @param {import("./texts.js").Say} say
  * @param {string[]} fixed  fields that cannot be chosen here
  * @param {(parts: Partial<import("./settings.js").Settings>) => void} change
  */

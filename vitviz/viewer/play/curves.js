@@ -7,12 +7,12 @@ import { svg } from "../parts/svg.js";
 const SIZE = 1000; // units of the drawing, which is stretched
 const MOST_POINTS = 150; // of a curve; more are averaged
 
+/** @typedef {{number: number, colour: number, points: import("./runs.js").Point[], lit: boolean}} Line */
+
 /**
  * @param {{label: string, axis: string, scale: import("../maths/lines.js").Scale,
  *   ticks: {value: number, text: string}[]}} of
- * @returns {{root: HTMLElement,
- *   render: (lines: {number: number, colour: number, points: import("./runs.js").Point[], lit: boolean}[], steps: number,
- *     ends: string[]) => void}}
+ * @returns {{root: HTMLElement, render: (lines: Line[], steps: number, ends: string[]) => void}}
  *   steps: the width of the plot; ends: what stands under its two ends
  */
 export function createCurves({ label, axis, scale, ticks }) {

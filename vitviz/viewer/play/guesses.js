@@ -9,7 +9,7 @@ export const SHOWN = 24;
 
 /**
  * @param {import("./playground.js").Digits} digits
- * @param {import("./saying.js").Say} say
+ * @param {import("./texts.js").Say} say
  * @param {(at: number) => void} choose
  */
 export function createGuesses({ test, classes }, say, choose) {

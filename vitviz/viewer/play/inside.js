@@ -22,7 +22,7 @@ const MOST_PAIRS = 5;
 
 /**
  * @param {import("./playground.js").Digits} digits
- * @param {import("./saying.js").Say} say
+ * @param {import("./texts.js").Say} say
  */
 export function createInside({ test, classes }, say) {
   const figure = (title, note) => {

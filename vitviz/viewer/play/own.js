@@ -42,7 +42,7 @@ let opened = 0; // number of models that were opened in the viewer
 /** @param {Around & {close: () => void}} around  close: the viewer is to be seen */
 export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
   const set = new OwnSet();
-  const spoken = { say: /** @type {import("./saying.js").Say} */ ((key) => key), language: "en", note: "" };
+  const spoken = { say: /** @type {import("./texts.js").Say} */ ((key) => key), language: "en", note: "" };
   const say = (key, values) => spoken.say(key, values);
   const place = el("div", { class: "vv-own vv-form" });
   let works = /** @type {Awaited<ReturnType<typeof come>>} */ (null); // what the page runs, once the model has come
@@ -76,7 +76,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     },
   };
 
-  /** Makes all anew, in a language. @param {import("./saying.js").Say} newSay @param {string} newLanguage */
+  /** Makes all anew, in a language. @param {import("./texts.js").Say} newSay @param {string} newLanguage */
   function build(newSay, newLanguage) {
     Object.assign(spoken, { say: newSay, language: newLanguage });
     if (!works) {

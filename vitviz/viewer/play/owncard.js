@@ -6,7 +6,7 @@ import { LARGEST } from "../maths/predictions.js";
 import { wordsOf } from "./ownmodel.js";
 import { NONE } from "./ownset.js";
 import { TEXTS } from "./playtexts.js";
-import { sayingIn } from "./saying.js";
+import { textsIn } from "./texts.js";
 import { fileOf } from "./thumbnails.js";
 
 const MOST_SHOWN = 12; // pictures in a row that a phone scrolls
@@ -86,10 +86,10 @@ export const countsOf = (confusions) => ({
 });
 
 /** How good it is, in a sentence. @param {string} language @param {number[][]} confusions */
-const leftOut = (language, confusions) => sayingIn(language)("left_out", countsOf(confusions));
+const leftOut = (language, confusions) => textsIn(language)("left_out", countsOf(confusions));
 
 /**
- * The manifest of the trunk with the new head, without a picture, for `analysed` of data/analysed.js.
+ * The manifest of the trunk with the new head, without a picture, for `analysed` of data/localanalysis.js.
  * @param {import("../types.js").Manifest} template
  * @param {{key: string, file: string, labels: string[], details: Record<string, string>,
  *   found: import("./ownmodel.js").Found}} own  file: the name under which it is saved

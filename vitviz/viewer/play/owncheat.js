@@ -18,7 +18,7 @@ const counted = new WeakMap();
 
 /**
  * @param {{trunk: import("./ownmodel.js").Trunk, model: ReturnType<typeof import("./ownmodel.js").createOwnModel>,
- *   say: import("./saying.js").Say, nameOf: (thing: import("./ownset.js").Thing) => string}} of
+ *   say: import("./texts.js").Say, nameOf: (thing: import("./ownset.js").Thing) => string}} of
  */
 export function createCheat({ trunk: { template }, model, say, nameOf }) {
   const { image, grid } = template.model;

@@ -43,7 +43,7 @@ export function setFile({ things, card }, names, { height, width, channels }) {
  * of pictures of this size.
  * @param {File} file
  * @param {{height: number, width: number, channels: number}} image  as the model of the page sees them
- * @param {import("./saying.js").Say} say
+ * @param {import("./texts.js").Say} say
  */
 export async function openSet(file, { height, width, channels }, say) {
   const name = file.name;

@@ -35,7 +35,7 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
   });
   let [camera, turn, toldAt] = ["stopped", 0, 0];
   let still = /** @type {{pixels: Uint8Array, file: Blob|null}|null} */ (null);
-  const spoken = { say: /** @type {import("./saying.js").Say} */ ((key) => key), language: "en" };
+  const spoken = { say: /** @type {import("./texts.js").Say} */ ((key) => key), language: "en" };
   const buttons = /** @type {Record<string, HTMLButtonElement>} */ ({});
   const [view, word, why, answers, note, heard] = [
     el("div", { class: "vv-own-view" }),
@@ -77,7 +77,7 @@ export function createOwnLive({ trunk: { template, known, tools }, model, nameOf
 
   /**
    * Makes all anew, in a language.
-   * @param {import("./saying.js").Say} say
+   * @param {import("./texts.js").Say} say
    * @param {string} language
    * @param {() => void} choose  a picture to try
    */

@@ -10,13 +10,13 @@ import { sidesOf } from "../maths/halves.js";
 import { writeSafetensors } from "../maths/safetensors.js";
 import { NONE } from "./ownset.js";
 import { TEXTS } from "./playtexts.js";
-import { sayingIn } from "./saying.js";
+import { textsIn } from "./texts.js";
 
 const REST_MS = 250; // of a hand that adds and removes pictures
 
 /**
  * A trained model of this page. template: a manifest of it; tools: of the engine.
- * @typedef {{template: import("../types.js").Manifest, known: import("../data/made.js").Known,
+ * @typedef {{template: import("../types.js").Manifest, known: import("../data/localpayload.js").Known,
  *   tools: import("../localengine.js").LocalEngine}} Trunk
  * What was learned last, of these things and pictures.
  * @typedef {import("../learn/linearhead.js").Learned & ReturnType<import("./ownset.js").OwnSet["content"]>} Found
@@ -24,7 +24,7 @@ const REST_MS = 250; // of a hand that adds and removes pictures
 
 /**
  * A checkpoint with another head, or without one.
- * @param {import("../data/made.js").Known} known
+ * @param {import("../data/localpayload.js").Known} known
  * @param {{head: import("../learn/linearhead.js").Head, labels: string[], details: Record<string, string>,
  *   counts?: {right: number, of: number}}|null} own
  */
@@ -70,11 +70,11 @@ export const wordsOf = (labels) =>
     ? Object.fromEntries(
         Object.keys(TEXTS)
           .filter((tag) => tag !== "en")
-          .map((tag) => [tag, { labels: { [NONE]: sayingIn(tag)("none_of_these") } }]),
+          .map((tag) => [tag, { labels: { [NONE]: textsIn(tag)("none_of_these") } }]),
       )
     : {};
 
-/** An engine that makes the pooled features of a trunk. @param {import("../data/made.js").Known} known */
+/** An engine that makes the pooled features of a trunk. @param {import("../data/localpayload.js").Known} known */
 function startEngine(known) {
   const engine = createEngine();
   return { ...engine, ready: engine.load(checkpointOf(known, null)) };

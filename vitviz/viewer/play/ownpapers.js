@@ -10,7 +10,7 @@ import { thumbnailOf } from "./thumbnails.js";
 const LINES = 3; // to write on, where nothing is written
 
 /**
- * @param {{set: import("./ownset.js").OwnSet, say: import("./saying.js").Say, language: string,
+ * @param {{set: import("./ownset.js").OwnSet, say: import("./texts.js").Say, language: string,
  *   trunk: import("./ownmodel.js").Trunk, nameOf: (thing: import("./ownset.js").Thing) => string,
  *   found: () => import("./ownmodel.js").Found|null, changed: () => void}} of
  *   changed: something was written

@@ -7,7 +7,7 @@ import { thumbnailOf } from "./thumbnails.js";
 const LONG_MS = 1000; // from here on the progress is shown
 
 /**
- * @param {{say: import("./saying.js").Say, nameOf: (thing: import("./ownset.js").Thing) => string,
+ * @param {{say: import("./texts.js").Say, nameOf: (thing: import("./ownset.js").Thing) => string,
  *   image: {height: number, width: number, channels: number}}} of
  */
 export function createOwnResult({ say, nameOf, image }) {

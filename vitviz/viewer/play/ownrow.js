@@ -9,7 +9,7 @@ import { thumbnailOf } from "./thumbnails.js";
 const EVERY_MS = 200; // between two pictures while the button is held
 
 /**
- * @param {{thing: import("./ownset.js").Thing, set: import("./ownset.js").OwnSet, say: import("./saying.js").Say,
+ * @param {{thing: import("./ownset.js").Thing, set: import("./ownset.js").OwnSet, say: import("./texts.js").Say,
  *   image: {height: number, width: number, channels: number}, on: Record<string, (...all: any[]) => any>}} of
  */
 export function createRow({ thing, set, say, image, on }) {

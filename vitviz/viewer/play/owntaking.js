@@ -8,7 +8,7 @@ import { MOST_PICTURES } from "./ownset.js";
  *   model: ReturnType<typeof import("./ownmodel.js").createOwnModel>,
  *   live: ReturnType<typeof import("./ownlive.js").createOwnLive>, picture: import("./own.js").Around["picture"],
  *   nameOf: (thing: import("./ownset.js").Thing) => string,
- *   say: import("./saying.js").Say, language: () => string, hear: (text: string) => void,
+ *   say: import("./texts.js").Say, language: () => string, hear: (text: string) => void,
  *   change: (task: () => void) => void}} of
  *   hear: a sentence for the visitor; change: does something to the set, from which is learned anew
  */

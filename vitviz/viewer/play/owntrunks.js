@@ -45,7 +45,7 @@ export function fieldsOf(pixels, { height, width, channels }) {
 
 /**
  * The checkpoint of a model as its training began, without a head.
- * @param {import("../data/made.js").Known} known
+ * @param {import("../data/localpayload.js").Known} known
  */
 export function beforeTraining({ described, facts }) {
   const config = readConfig(described.config);
@@ -62,7 +62,7 @@ export function beforeTraining({ described, facts }) {
 
 /**
  * @param {import("./ownmodel.js").Trunk} trunk
- * @param {import("./saying.js").Say} say
+ * @param {import("./texts.js").Say} say
  */
 export function createTrunks({ template, known }, say) {
   const { image } = template.model;

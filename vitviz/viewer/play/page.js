@@ -4,7 +4,7 @@ import { grouped, percent } from "../maths/numbers.js";
 import { el, setText, show } from "../parts/dom.js";
 import { fileField } from "../parts/drops.js";
 import { allow, button, choice, dressPlayer } from "../parts/widgets.js";
-import { createApart } from "./apart.js";
+import { createOneStep } from "./onestep.js";
 import { createChanges } from "./changes.js";
 import { createCurves } from "./curves.js";
 import { SHOWN, createGuesses } from "./guesses.js";
@@ -15,7 +15,7 @@ const MOST_LOSS = 2.5;
 const PACES = [1, 10, null]; // steps a second
 
 /**
- * @param {{say: import("./saying.js").Say, digits: import("./playground.js").Digits,
+ * @param {{say: import("./texts.js").Say, digits: import("./playground.js").Digits,
  *   runs: import("./runs.js").Runs, fixed: string[], on: Record<string, (...all: any[]) => void>}} of
  */
 export function createPage({ say, digits, runs, fixed, on }) {
@@ -118,7 +118,7 @@ export function createPage({ say, digits, runs, fixed, on }) {
     el("h3", { text: say("inside") }),
     files,
     inside.root,
-    createApart(digits, say, (index) => runs.apart(index)).root,
+    createOneStep(digits, say, (index) => runs.apart(index)).root,
   );
   const columns = el("div", { class: "vv-play-columns" }, result, shown, changes.root, within);
   // A form of its own: radio buttons of the viewer can have the same names.

@@ -8,13 +8,13 @@ import { watchSurroundings } from "../parts/surroundings.js";
 import { button, choice } from "../parts/widgets.js";
 import { letterOf } from "../state/keys.js";
 import { digitAt, readDigits } from "./digits.js";
-import { createLot } from "./lot.js";
-import { temperatureOf } from "./looking.js";
+import { createTask } from "./task.js";
+import { temperatureOf } from "./inspect.js";
 import { createOwn } from "./own.js";
 import { createPage } from "./page.js";
 import { STYLE } from "./playstyle.js";
 import { createRunsKept } from "./runskept.js";
-import { sayingIn } from "./saying.js";
+import { textsIn } from "./texts.js";
 import { read, written } from "./settings.js";
 import { createSigning } from "./signing.js";
 import { setOf } from "./signs.js";
@@ -48,44 +48,44 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
     el("dialog", {
       class: "vitviz vv-play",
       onclose: leave,
-      onkeydown: (event) => onKey(event, lot()),
+      onkeydown: (event) => onKey(event, task()),
       onscroll: later,
     }),
     (files, on) => (subject === OWN ? own.take(files, on) : take(files)),
   );
   element.append(dialog);
   const digits = once(() => fetchDigits().then(readDigits));
-  const lotOf = (pictures, settings, kept) =>
-    createLot(pictures, settings, { adopt, changed: soon, request: later }, kept);
-  const lots = /** @type {Record<Subject, import("./lot.js").Lot|null>} */ ({
+  const taskOf = (pictures, settings, kept) =>
+    createTask(pictures, settings, { adopt, changed: soon, request: later }, kept);
+  const tasks = /** @type {Record<Subject, import("./task.js").Task|null>} */ ({
     digits: null,
     signs: null,
     own: null,
   });
   const own = createOwn({ ...around, close: () => dialog.close() });
   let subject = /** @type {Subject} */ ("digits");
-  const [lot, take] = [
-    () => lots[subject],
+  const [task, take] = [
+    () => tasks[subject],
     (/** @type {Iterable<File>} */ files) => {
-      const isDrawings = ({ name }) => subject === SIGNS && (!lot() || /\.json$/i.test(name));
+      const isDrawings = ({ name }) => subject === SIGNS && (!task() || /\.json$/i.test(name));
       const [drawings, others] = [true, false].map((is) =>
         [...files].filter((one) => isDrawings(one) === is),
       );
       if (drawings.length > 0) signing.take(drawings);
-      return load(others, lot(), say, page?.hear);
+      return load(others, task(), say, page?.hear);
     },
   ];
   let [say, page, signing] =
-    /** @type {[import("./saying.js").Say, any, ReturnType<typeof createSigning>|null]} */ ([
-      sayingIn(document.documentElement.lang),
+    /** @type {[import("./texts.js").Say, any, ReturnType<typeof createSigning>|null]} */ ([
+      textsIn(document.documentElement.lang),
       null,
       null,
     ]);
   let [chosen, spokenAt, failure, linked] = [0, 0, "", /** @type {string|null|undefined} */ (undefined)];
-  const picture = () => pictureIn(lot().digits, chosen, subject === SIGNS ? signing : null);
+  const picture = () => pictureIn(task().digits, chosen, subject === SIGNS ? signing : null);
   const show = () => {
     dialog.close();
-    return lot().show(picture());
+    return task().show(picture());
   };
   const surroundings = watchSurroundings(dialog, dress);
   dress(surroundings);
@@ -93,7 +93,7 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
   document.addEventListener(
     "visibilitychange",
     () => {
-      if (document.hidden) lot()?.hide();
+      if (document.hidden) task()?.hide();
     },
     { signal: gone.signal },
   );
@@ -131,15 +131,15 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
       return;
     }
     if (subject === OWN) subject = "digits";
-    if (wanted !== undefined && lots.digits) {
+    if (wanted !== undefined && tasks.digits) {
       turn("digits");
-      if (written(lots.digits.runs.current.settings) !== wanted) lots.digits.start(read(wanted));
+      if (written(tasks.digits.runs.current.settings) !== wanted) tasks.digits.start(read(wanted));
     } else await bring(request ?? "");
   }
 
   /** Fetches the digits, unless they are here, and begins with settings as a link has them. */
   async function bring(request = "") {
-    if (lots.digits) return;
+    if (tasks.digits) return;
     failure = ""; // of the last time
     build();
     try {
@@ -147,7 +147,7 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
       const [pictures, snapshot] = await Promise.all([digits(), keeps.read()]);
       if (gone.signal.aborted) return;
       const settings = request && request !== SIGNS ? read(request) : null;
-      lots.digits ??= lotOf(pictures, settings, { ...keeps, snapshot });
+      tasks.digits ??= taskOf(pictures, settings, { ...keeps, snapshot });
     } catch (error) {
       failure = error.message;
       build();
@@ -160,7 +160,7 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
 
   /** Goes back to the viewer; the runs stay. */
   function leave() {
-    lot()?.runs.pause();
+    task()?.runs.pause();
     own.leave();
     document.documentElement.classList.remove("vv-plays");
     tell(address, (linked = null));
@@ -170,17 +170,17 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
     gone.abort();
     surroundings.stop();
     own.destroy();
-    for (const running of Object.values(lots)) running?.stop();
-    Object.assign(lots, { digits: null, signs: null });
+    for (const running of Object.values(tasks)) running?.stop();
+    Object.assign(tasks, { digits: null, signs: null });
     dialog.close();
     dialog.remove();
   }
 
   function build() {
-    say = sayingIn(dialog.lang, { signs: SIGNS, own: OWN }[subject]);
+    say = textsIn(dialog.lang, { signs: SIGNS, own: OWN }[subject]);
     dialog.setAttribute("aria-label", say("title"));
-    const current = lot();
-    current?.carrying.forget(); // what was seen inside is to be drawn in the new page, too
+    const current = task();
+    current?.transfer.forget(); // what was seen inside is to be drawn in the new page, too
     page =
       current &&
       createPage({
@@ -210,7 +210,7 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
     const shown =
       subject === OWN
         ? [own.root]
-        : lots.digits
+        : tasks.digits
           ? [subject === SIGNS ? signing.build(say) : null, page?.root]
           : [waiting];
     const parts = [subjects(say, subject, turn), ...shown];
@@ -226,7 +226,7 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
 
   /** Switches to another data set; the runs of the former one stay. @param {Subject} other */
   function turn(other) {
-    lot()?.runs.pause();
+    task()?.runs.pause();
     own.leave();
     [subject, chosen] = [other, 0];
     build();
@@ -238,36 +238,36 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
    * @param {import("./signs.js").Kind[]} kinds
    */
   function learn(kinds) {
-    lots.signs?.stop();
-    lots.signs = lotOf(setOf(kinds), {
-      ...(lots.signs?.runs.current.settings ?? USUAL),
+    tasks.signs?.stop();
+    tasks.signs = taskOf(setOf(kinds), {
+      ...(tasks.signs?.runs.current.settings ?? USUAL),
       epochs: SIGNS_EPOCHS,
     });
     build();
-    lots.signs.play();
+    tasks.signs.play();
   }
 
   function render() {
     if (!dialog.open) return;
-    const current = lot();
+    const current = task();
     const run = current?.runs.current;
     const name = subject !== "digits" ? subject : run?.name === null ? written(run.settings) : null;
-    if ((lots.digits || subject === OWN) && name !== linked) tell(address, (linked = name));
+    if ((tasks.digits || subject === OWN) && name !== linked) tell(address, (linked = name));
     if (!page || !run) return;
     page.render({ run, chosen, hidden: current.hidden() });
     const shown = picture();
     if (subject === SIGNS && !shown.own) signing.answer(null);
-    current.carrying
+    current.transfer
       .look(run, shown, () => shown.own || page.showsInside())
       .then(
         (found) => {
-          if (!found || lot() !== current) return;
+          if (!found || task() !== current) return;
           // A drawing may have been taken back before its answer came.
           if (shown.own && picture().key === shown.key) signing.answer(sharesOf(found, current.digits));
           page.inside.draw(found);
         },
         (error) => {
-          if (lot() === current) throw error;
+          if (task() === current) throw error;
         },
       );
     const now = performance.now();
@@ -323,7 +323,7 @@ function inFrames(draw) {
   };
 }
 
-/** @param {import("./saying.js").Say} say @param {() => void} close */
+/** @param {import("./texts.js").Say} say @param {() => void} close */
 function headOf(say, close) {
   return el(
     "header",
@@ -337,7 +337,7 @@ function headOf(say, close) {
  * @param {Digits} digits
  * @param {number} chosen  of the test
  * @param {ReturnType<typeof createSigning>|null} signing  where a visitor draws
- * @returns {import("./carrying.js").Shown & {own: boolean}}
+ * @returns {import("./transfer.js").Shown & {own: boolean}}
  */
 function pictureIn({ test, classes }, chosen, signing) {
   const own = signing?.picture();
@@ -354,17 +354,17 @@ function pictureIn({ test, classes }, chosen, signing) {
  * Loads the first file (chosen or dropped) that has the name of a model. Does nothing without a file, or
  * before anything learns.
  * @param {File[]} files
- * @param {import("./lot.js").Lot|null} lot
- * @param {import("./saying.js").Say} say
+ * @param {import("./task.js").Task|null} task
+ * @param {import("./texts.js").Say} say
  * @param {(text: string) => void} hear
  */
-async function load(files, lot, say, hear) {
+async function load(files, task, say, hear) {
   const file = files.find(({ name }) => name.endsWith(".safetensors")) ?? files[0];
-  if (!file || !lot) return;
+  if (!file || !task) return;
   const only = files.length > 1 ? say("photoOnly", { name: file.name, count: files.length }) : "";
   hear(say("reading"));
   try {
-    await lot.carrying.load(file);
+    await task.transfer.load(file);
     if (only) hear(only + " " + say("ofFile"));
   } catch (error) {
     hear((only && only + " ") + say("unreadable", { why: error.message.slice(0, MOST_SAID) }));
@@ -373,7 +373,7 @@ async function load(files, lot, say, hear) {
 
 /**
  * The choice of what is learned.
- * @param {import("./saying.js").Say} say
+ * @param {import("./texts.js").Say} say
  * @param {Subject} subject
  * @param {(other: Subject) => void} turn
  */
@@ -392,10 +392,10 @@ function subjects(say, subject, turn) {
   return el("form", { onsubmit: (event) => event.preventDefault() }, root);
 }
 
-/** @param {KeyboardEvent} event @param {import("./lot.js").Lot|null} lot */
-function onKey(event, lot) {
+/** @param {KeyboardEvent} event @param {import("./task.js").Task|null} task */
+function onKey(event, task) {
   const key = letterOf(event) || event.code;
-  const does = lot && { Space: lot.play, s: () => lot.runs.step() }[key];
+  const does = task && { Space: task.play, s: () => task.runs.step() }[key];
   const isTaken =
     event.defaultPrevented ||
     /** @type {Element} */ (event.target).closest(
@@ -431,7 +431,7 @@ function tell(address, text) {
 /**
  * Copies the link to the page. Resolves with a message, or with the link itself where the clipboard is
  * refused.
- * @param {import("./saying.js").Say} say
+ * @param {import("./texts.js").Say} say
  */
 async function copyLink(say) {
   const { href } = location;

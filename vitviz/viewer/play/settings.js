@@ -60,7 +60,7 @@ export const CHANGES = [
   { field: "seed", options: [{ value: 0 }, { value: 1 }, { value: 2 }] },
 ];
 
-/** How a value is called. @param {Change} change @param {any} value @param {import("./saying.js").Say} say */
+/** How a value is called. @param {Change} change @param {any} value @param {import("./texts.js").Say} say */
 export function called({ options }, value, say) {
   const { text } = options.find((option) => option.value === value) ?? {};
   return text ? say(text) : String(value);
@@ -69,7 +69,7 @@ export function called({ options }, value, say) {
 /**
  * The name of a run: what differs from the standard.
  * @param {Settings} settings
- * @param {import("./saying.js").Say} say
+ * @param {import("./texts.js").Say} say
  */
 export function nameOf(settings, say) {
   const differing = CHANGES.filter(({ field }) => settings[field] !== USUAL[field]);

@@ -10,7 +10,7 @@ import { createPenField } from "../stage/penfield.js";
 import { letterOf } from "../state/keys.js";
 import { answerRows } from "./answerrows.js";
 import { pictureOf } from "./digits.js";
-import { createKinds } from "./kinds.js";
+import { createKeptSigns } from "./signskept.js";
 import {
   FEWEST_KINDS,
   LONGEST_NAME,
@@ -29,12 +29,12 @@ import {
  * @param {{learn: (kinds: import("./signs.js").Kind[]) => void, request: () => void}} on
  */
 export function createSigning({ learn, request }) {
-  const kinds = createKinds(() => {
+  const kinds = createKeptSigns(() => {
     note = null;
     render();
   });
   let [say, note, asks, shown] = [
-    /** @type {import("./saying.js").Say} */ ((key) => key),
+    /** @type {import("./texts.js").Say} */ ((key) => key),
     /** @type {{key: string, values: Record<string, any>}|null} */ (null),
     0,
     /** @type {Uint8Array|null} */ (null),
@@ -70,7 +70,7 @@ export function createSigning({ learn, request }) {
     request();
   }
 
-  /** Makes all anew, in a language. @param {import("./saying.js").Say} language */
+  /** Makes all anew, in a language. @param {import("./texts.js").Say} language */
   function build(language) {
     say = language;
     const { node, tools, where, help } = field.build();

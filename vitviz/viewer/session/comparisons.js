@@ -3,7 +3,7 @@
 import { readResults } from "../data/analysis.js";
 import { fetchChecked } from "../data/files.js";
 import { newestOf } from "../data/newest.js";
-import { KEPT, besidesOf } from "../state/besides.js";
+import { KEPT, besidesOf } from "../state/comparable.js";
 import { ITSELF, OPERATED, read, touches } from "../state/experiment.js";
 import { askedIn, askedOf } from "../state/photos.js";
 

@@ -5,7 +5,7 @@ import { Source } from "../data/source.js";
 import { stateOf, stepAt } from "../lessons/steps.js";
 import { startWalk } from "../parts/walk.js";
 import { beginsWithPhotograph } from "../stage/picture.js";
-import { arriving, hasChosen } from "../state/anew.js";
+import { arriving, hasChosen } from "../state/newphoto.js";
 import { lacksPhoto, unknownNames } from "../state/link.js";
 import { overlayNamed } from "../state/overlays.js";
 import { complete, startHistory, validSelection } from "../state/state.js";

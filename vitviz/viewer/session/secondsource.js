@@ -3,7 +3,7 @@
 import { Source } from "../data/source.js";
 import { beginsWithPhotograph } from "../stage/picture.js";
 import { secondApp } from "../state/secondapp.js";
-import { KEPT } from "../state/besides.js";
+import { KEPT } from "../state/comparable.js";
 import { OPERATED } from "../state/experiment.js";
 import { overlayNamed } from "../state/overlays.js";
 

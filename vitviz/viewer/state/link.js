@@ -1,6 +1,6 @@
 /** Links: selection and taste as parameters of an address, and back. No document in here. */
 
-import { KEPT } from "./besides.js";
+import { KEPT } from "./comparable.js";
 import { OPERATED, fitsLink } from "./experiment.js";
 import { OWN_PHOTO } from "./photos.js";
 import { SPOTLIGHT } from "../maths/colour.js";

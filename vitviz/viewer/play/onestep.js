@@ -1,4 +1,4 @@
-/** Apart: one step that learns from one digit, with numbers that can be checked. The step is not taken. */
+/** One step: a step that learns from one digit, with numbers that can be checked. The step is not taken. */
 
 import { exactly, percent } from "../maths/numbers.js";
 import { el } from "../parts/dom.js";
@@ -8,11 +8,11 @@ import { digitAt, pictureOf } from "./digits.js";
 const STRIDE = 1237; // step from digit to digit: visits all of them, and the next is of another class
 
 /**
- * @param {import("./playground.js").Digits} digits @param {import("./saying.js").Say} say
+ * @param {import("./playground.js").Digits} digits @param {import("./texts.js").Say} say
  * @param {(index: number) => Promise<any>} ask  a step for this training digit, taken apart, as the learner
  *   has it; null: no run learns
  */
-export function createApart({ train, classes }, say, ask) {
+export function createOneStep({ train, classes }, say, ask) {
   let index = 0;
   const list = el("ol", { class: "vv-play-steps" });
   const picture = el("div", { class: "vv-play-one" });

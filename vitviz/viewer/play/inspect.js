@@ -1,4 +1,4 @@
-/** Looking: runs the model of a file in this page, beside those that learn. */
+/** Inspect: runs the model of a file in this page, beside those that learn. */
 
 import { createEngine } from "../engine/client.js";
 import { FormatError, parseSafetensors, readMetadata } from "../maths/safetensors.js";
@@ -37,7 +37,7 @@ function placesOf(classes, labels) {
   return classes.map((_, at) => at);
 }
 
-export function createLooking() {
+export function createInspector() {
   const engine = createEngine();
   let last = /** @type {Promise<any>} */ (Promise.resolve());
   /**

@@ -1,12 +1,12 @@
 /**
- * Computes passes as a page does, and writes the files of each: `node made.js QUESTION`, a file in JSON with
+ * Computes passes as a page does, and writes the files of each: `node local_payload.js QUESTION`, a file in JSON with
  * the address of the weights, a picture in base64, another one that tokens are taken from, and cases, which
  * have a folder, the manifest's model and photo, and interventions.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
 
-import { filesOf, named } from "../../vitviz/viewer/data/made.js";
+import { filesOf, named } from "../../vitviz/viewer/data/localpayload.js";
 import { savedOf } from "../../vitviz/viewer/data/saved.js";
 import { Core } from "../../vitviz/viewer/engine/core.js";
 import { parseSafetensors, readMetadata } from "../../vitviz/viewer/maths/safetensors.js";

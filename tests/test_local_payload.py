@@ -133,7 +133,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[Path, dict[s
         (folder / of).mkdir()
         question["cases"].append({**case, "folder": str(folder / of)})
     (folder / "question.json").write_text(json.dumps(question))
-    node(JS / "made.js", folder / "question.json")
+    node(JS / "local_payload.js", folder / "question.json")
     return folder, analyses
 
 

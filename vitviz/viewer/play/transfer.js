@@ -1,6 +1,4 @@
-/**
- * Takes a model out of the playground: inspects it, shows it in the viewer, saves it, and reads it back.
- */
+/** Transfer: inspects a model of the playground, shows it in the viewer, saves it, and reads it back. */
 
 import { LIMITS } from "../engine/tables.js";
 import { grouped } from "../maths/numbers.js";
@@ -8,9 +6,9 @@ import { FormatError } from "../maths/safetensors.js";
 import { download } from "../parts/download.js";
 import { templateOf } from "./adopted.js";
 import { fileOf } from "./digits.js";
-import { createLooking } from "./looking.js";
+import { createInspector } from "./inspect.js";
 import { TEXTS } from "./playtexts.js";
-import { sayingIn } from "./saying.js";
+import { textsIn } from "./texts.js";
 import { nameOf, written } from "./settings.js";
 
 const LOOKED_MS = 1500; // pause between two looks inside while the model learns
@@ -27,11 +25,11 @@ const MOST_BYTES = 4 * LIMITS.parameters + 4e6; // of a file: the parameters and
  * @param {import("./runs.js").Runs} runs @param {import("./playground.js").Digits} digits
  * @param {(adopted: import("../session/playing.js").Adopted) => Promise<any>} adopt
  */
-export function createCarrying(runs, digits, adopt) {
-  let [looking, last, lookedAt] = [/** @type {ReturnType<typeof createLooking>|null} */ (null), "", 0];
-  const looker = () => (looking ??= createLooking());
+export function createTransfer(runs, digits, adopt) {
+  let [inspector, last, lookedAt] = [/** @type {ReturnType<typeof createInspector>|null} */ (null), "", 0];
+  const inspecting = () => (inspector ??= createInspector());
   const forget = () => (last = "");
-  return { look, forget, show, save, load, stop: () => looking?.stop() };
+  return { look, forget, show, save, load, stop: () => inspector?.stop() };
 
   /**
    * A pass of the model of a run for the panel "inside", at most every few seconds while the run learns. null
@@ -57,7 +55,7 @@ export function createCarrying(runs, digits, adopt) {
       return null; // it was stopped meanwhile
     });
     if (!weights || run !== runs.current) return null;
-    return { ...(await looker().look(weights, pixels)), step };
+    return { ...(await inspecting().look(weights, pixels)), step };
   }
 
   /**
@@ -71,12 +69,12 @@ export function createCarrying(runs, digits, adopt) {
       learner && run.state !== "failed" ? learner.measure() : run, // as it is at this step
       runs.weights(run),
     ]);
-    const { facts, ...rest } = await looker().read(buffer);
+    const { facts, ...rest } = await inspecting().read(buffer);
     // a file need not name them
     const known = { ...rest, facts: { ...facts, labels: facts.labels ?? digits.classes } };
     const names = Object.fromEntries(
       Object.keys(TEXTS).map((language) => {
-        const say = sayingIn(language);
+        const say = textsIn(language);
         return [
           language,
           run.name ?? say("modelName", { name: nameOf(run.settings, say), step: grouped(run.step) }),
@@ -113,7 +111,7 @@ export function createCarrying(runs, digits, adopt) {
     runs.add(
       file.name.replace(/\.safetensors$/, "").slice(0, LONGEST_NAME),
       buffer,
-      await looker().answers(buffer, digits),
+      await inspecting().answers(buffer, digits),
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Besides: the analyses that can be put beside one: those that its host offers, the visitor's photos, and a
- * kept one.
+ * Comparable: the analyses that can be put beside the one that is shown: those that its host offers, the
+ * visitor's photos, and a kept one.
  */
 
 import { OPERATED } from "./experiment.js";

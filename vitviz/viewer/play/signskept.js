@@ -1,4 +1,4 @@
-/** Kinds: the signs of a visitor, which the storage of this tab remembers. */
+/** Kept signs: the signs that a visitor has drawn, kept in the storage of this tab. */
 
 import {
   FEWEST_KINDS,
@@ -16,7 +16,7 @@ import {
 const KEPT = "vitviz-signs"; // in the storage of this tab
 const NAMES = ["A", "B", "C", "D"];
 
-/** @typedef {import("./signs.js").Kind} Kind @typedef {ReturnType<typeof createKinds>} Kinds */
+/** @typedef {import("./signs.js").Kind} Kind @typedef {ReturnType<typeof createKeptSigns>} KeptSigns */
 
 /** The kinds that this tab keeps over a reload; two empty ones at first. @returns {Kind[]} */
 function recalled() {
@@ -43,7 +43,7 @@ const another = (kinds) => ({
  * `changed` is called after every change; an impossible change throws a SignsError.
  * @param {() => void} changed
  */
-export function createKinds(changed) {
+export function createKeptSigns(changed) {
   let [kinds, at] = [recalled(), 0];
   let undo = /** @type {(() => void)|null} */ (null); // takes the last removal back
   return {

@@ -1,4 +1,4 @@
-/** Explained: explanations and fair tests of a pass that are computed in this page, as a host makes them. */
+/** Local explanations: explanations and fair tests of a pass, computed in this page as a host computes them. */
 
 import { EXPLAINER_KEYS, KINDS } from "../engine/tables.js";
 import { centreMap, keptAt, planOf, removalOf } from "../maths/fairness.js";
@@ -10,7 +10,7 @@ const NAME = /^explain-([a-z_0-9]+)-(\d+)-(\d+|any|like)$/;
 
 /**
  * Input of an explanation or a step of a fair test. told: called with the share of a long task that is done.
- * @typedef {{engine: import("../engine/client.js").Engine, known: import("./made.js").Known,
+ * @typedef {{engine: import("../engine/client.js").Engine, known: import("./localpayload.js").Known,
  *   source: import("./source.js").Source,
  *   told: (share: number) => void}} Wanted
  */

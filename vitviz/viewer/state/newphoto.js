@@ -1,6 +1,6 @@
 /**
- * Anew: another photo begins with the map of its answer, until the visitor has chosen where to look. No
- * document in here.
+ * New photo: the selection with which another photo begins. It shows the map of the answer until the visitor
+ * has chosen where to look. No document in here.
  */
 
 import { givenBack, panelOf } from "./panels.js";

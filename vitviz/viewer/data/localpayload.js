@@ -1,7 +1,4 @@
-/**
- * Made: the files of a pass that was computed in this page, as vitviz/payload/payload.py makes those of
- * others.
- */
+/** Local payload: the files of a pass of this page, as vitviz/payload/payload.py makes those of the host. */
 
 import { KINDS, LIMITS } from "../engine/tables.js";
 import { attentionRows, layerOf } from "../maths/attention.js";

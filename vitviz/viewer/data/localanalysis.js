@@ -1,9 +1,9 @@
 /**
- * Analysed: a photo that never left the page, as vitviz/probe/analysis.py and vitviz/payload/payload.py do it
- * with one that came.
+ * Local analysis: analyzes a photo in this page, as vitviz/probe/analysis.py and vitviz/payload/payload.py
+ * analyze one on the host.
  */
 
-import { filesOf, labelsOf } from "./made.js";
+import { filesOf, labelsOf } from "./localpayload.js";
 import { decoded } from "./decoding.js";
 import { HERE } from "./files.js";
 import { savedOf } from "./saved.js";
@@ -20,7 +20,7 @@ const OF_MODEL = ["positions", "untrained", "filters", "inside", "film"];
  * picture. `id`: of a photo that this page keeps, "" otherwise; `first`: the rows that are shown first.
  * @typedef {{file: Blob, name: string, template: import("../types.js").Manifest,
  *   engine: import("../engine/client.js").Engine,
- *   known: import("./made.js").Known, say: (told: import("./decoding.js").Told) => Record<string, string>,
+ *   known: import("./localpayload.js").Known, say: (told: import("./decoding.js").Told) => Record<string, string>,
  *     inverted?: boolean, stretched?: boolean, id?: string,
  *   first?: {layer: number, token: number}}} Wanted
  */

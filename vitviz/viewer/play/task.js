@@ -1,12 +1,12 @@
 /**
- * Lot: one data set (digits, or a visitor's own signs), its runs, and the ways to take a model out.
+ * Task: what models learn here (digits, or a visitor's own signs), their runs, and the transfer of a model.
  */
 
 import { createLearner } from "../learn/client.js";
-import { createCarrying } from "./carrying.js";
+import { createTransfer } from "./transfer.js";
 import { Runs } from "./runs.js";
 
-/** @typedef {ReturnType<typeof createLot>} Lot @typedef {{touch: () => void, stop: () => void}} Writer */
+/** @typedef {ReturnType<typeof createTask>} Task @typedef {{touch: () => void, stop: () => void}} Writer */
 
 /**
  * @param {import("./playground.js").Digits} digits
@@ -17,7 +17,7 @@ import { Runs } from "./runs.js";
  * @param {{snapshot: import("./runskept.js").Snapshot|null, writer: (runs: Runs) => Writer}} [kept]
  *   the runs that a tab has kept, and a writer for its later ones
  */
-export function createLot(digits, settings, { adopt, changed, request }, kept) {
+export function createTask(digits, settings, { adopt, changed, request }, kept) {
   let writer = /** @type {Writer|null} */ (null);
   const hear = () => {
     changed();
@@ -25,12 +25,12 @@ export function createLot(digits, settings, { adopt, changed, request }, kept) {
   };
   const runs = new Runs({ digits, createLearner, changed: hear }, settings, kept?.snapshot);
   writer = kept ? kept.writer(runs) : null;
-  const carrying = createCarrying(runs, digits, adopt);
+  const transfer = createTransfer(runs, digits, adopt);
   let hidden = false;
   return {
     digits,
     runs,
-    carrying,
+    transfer,
     /** Whether it pauses because the tab was out of sight. */
     hidden: () => hidden,
     hide() {
@@ -55,17 +55,17 @@ export function createLot(digits, settings, { adopt, changed, request }, kept) {
       else runs.play();
       request();
     },
-    save: () => carrying.save(runs.current),
-    /** It is looked at in the viewer. @param {import("./carrying.js").Shown} shown  with it */
+    save: () => transfer.save(runs.current),
+    /** Shows the selected run's model in the viewer. @param {import("./transfer.js").Shown} shown  with it */
     show(shown) {
       runs.pause();
-      return carrying.show(runs.current, shown);
+      return transfer.show(runs.current, shown);
     },
     /** All its workers end. */
     stop() {
       writer?.stop();
       runs.stop();
-      carrying.stop();
+      transfer.stop();
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Saying: the texts of the playground in one language. */
+/** Texts: looks up the texts of the playground in one language. */
 
 import { filled } from "../text/particles.js";
 import { TEXTS } from "./playtexts.js";
@@ -13,7 +13,7 @@ import { TEXTS } from "./playtexts.js";
  * @param {"signs"|"own"} [subject]  whose texts differ: the key of one ends in "_signs" or "_own"
  * @returns {Say}
  */
-export function sayingIn(language, subject) {
+export function textsIn(language, subject) {
   const texts = { ...TEXTS.en, ...TEXTS[language] };
   return (key, values = {}) => {
     if (!Object.hasOwn(texts, key)) throw new Error("no text named " + key);
