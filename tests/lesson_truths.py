@@ -44,7 +44,7 @@ At = Mapping[str, Any]
 
 def learned() -> dict[str, dict[str, Any]]:
     """Results of the playground that lessons tell of; tests/test_learner.py repeats its runs."""
-    text = (ROOT / "vitviz/viewer/lessons/learned.js").read_text("utf-8")
+    text = (ROOT / "vitviz/viewer/lessons/playgroundresults.js").read_text("utf-8")
     rows = re.findall(r"^  (\w+): (\{.*\}),$", text, re.MULTILINE)
     return {name: json.loads(re.sub(r"(\w+):", r'"\1":', row)) for name, row in rows}
 

@@ -118,10 +118,10 @@ def test_every_text_is_used() -> None:
     used = {use.key for use in USES} | {
         f"photo.{key}" for key in re.findall(r'(?:note\(|key: |allowed: )"(\w+)"', decoding)
     }
-    # The living picture and the panel of many put their keys together of names in their files.
+    # The live camera and the panel of many put their keys together of names in their files.
     viewer, name = HOUSE / "viewer", re.compile(r"^[a-z]+_(?:looks_(?=.)|by_)?(.+?)(?:_title)?$")
     living = [
-        viewer / "stage" / f"{name}.js" for name in ("living", "stream", "athand", "mistaken")
+        viewer / "stage" / f"{name}.js" for name in ("livecamera", "stream", "athand", "mistaken")
     ]
     for subject, files in (("camera", living), ("many", (viewer / "many").glob("*.js"))):
         text = "".join(file.read_text("utf-8") for file in files)

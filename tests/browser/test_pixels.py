@@ -23,7 +23,7 @@ DECODE = """async ([name, text]) => {
         const { bitmap, bitmap: { width, height } } = found;
         const preprocess = { size: [height, width], channels: 3, mean: [0, 0, 0], std: [1, 1, 1],
             crop_pct: 1, crop_mode: "squash", interpolation: "bicubic" };
-        const made = await seeing.seenOf({ bitmap, preprocess, inverted: false });
+        const made = await window.preprocess.seenOf({ bitmap, preprocess, inverted: false });
         let rgb = "";
         for (const byte of made.seen.data) rgb += String.fromCharCode(byte);
         const notes = found.notes(made).map(({ key }) => key);
@@ -38,7 +38,7 @@ DECODE = """async ([name, text]) => {
 @pytest.fixture
 def decode(open_page):
     tab = open_page("<!doctype html><meta charset=utf-8><title>decoding</title>")
-    for name, room in (("decoding", "data"), ("seeing", "engine")):
+    for name, room in (("decoding", "data"), ("preprocess", "engine")):
         tab.evaluate(f"window.{name} = {join(VIEWER / room / (name + '.js'), name + '.js')}; 0")
 
     def decoded(data: bytes, name: str = "a.png"):

@@ -13,7 +13,7 @@ import {
   partSeen,
   rivalsOf,
 } from "../../vitviz/viewer/text/answer.js";
-import { knownTexts, othersRows, photographsNote } from "../../vitviz/viewer/text/known.js";
+import { knownTexts, othersRows, photographsNote } from "../../vitviz/viewer/text/novelty.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { appOf, fixtureOf, withFacts } from "./fixture.js";

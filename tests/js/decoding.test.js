@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { PhotoError, decoded } from "../../vitviz/viewer/data/decoding.js";
 import { isTurned, sizeIn } from "../../vitviz/viewer/data/photofile.js";
-import { seenOf } from "../../vitviz/viewer/engine/seeing.js";
+import { seenOf } from "../../vitviz/viewer/engine/preprocess.js";
 
 const fileOf = (...parts) =>
   new globalThis.Blob(parts.map((part) => (typeof part === "string" ? part : new Uint8Array(part))));

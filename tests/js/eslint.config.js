@@ -179,7 +179,7 @@ const WRITTEN_MORE = {
   "play/signing.js": 5,
   "session/secondsource.js": 5,
   "session/sketching.js": 5,
-  "stage/living.js": 5,
+  "stage/livecamera.js": 5,
 };
 const oneIdea = {
   create: (context) => ({

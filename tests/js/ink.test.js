@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
-import { linkOfLook, lookIn, lookOf } from "../../vitviz/viewer/maths/look.js";
+import { linkOfLook, lookIn, lookOf } from "../../vitviz/viewer/maths/photolevels.js";
 import { startSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { writeLink } from "../../vitviz/viewer/state/link.js";

@@ -45,7 +45,7 @@ test("a folder is all that another language of the viewer takes", async () => {
 test("texts that the viewer was not brought with are learned once, or asked for again", async () => {
   const room = (name) => import(pathToFileURL(join(copy, "viewer/text", name)).href);
   const [{ STRINGS: here, GLOSSARY: terms }, { learn }, { translator }] = await Promise.all(
-    ["strings.js", "learning.js", "words.js"].map(room),
+    ["strings.js", "latetexts.js", "words.js"].map(room),
   );
   const [korean, cards] = [here.ko, terms.ko];
   [here.ko, terms.ko] = [{}, {}];
@@ -70,7 +70,7 @@ test("texts that the viewer was not brought with are learned once, or asked for 
 test("a page with the texts of one language refuses in it, and in another once that has come", async () => {
   const room = (name) => import(pathToFileURL(join(copy, "viewer/text", name)).href);
   const [{ STRINGS: here }, { languageHere }, { granted, reasonOf }, { translator }] = await Promise.all(
-    ["strings.js", "learning.js", "refusal.js", "words.js"].map(room),
+    ["strings.js", "latetexts.js", "refusal.js", "words.js"].map(room),
   );
   const { en, qps } = here;
   Object.assign(here, { en: {}, qps: {} });

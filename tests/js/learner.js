@@ -11,7 +11,7 @@ import { readModel } from "../../vitviz/viewer/engine/weights.js";
 import { backward as backwardOfBatch, forward, makeBatch, packAll } from "../../vitviz/viewer/learn/batch.js";
 import { read, write } from "../../vitviz/viewer/learn/parameters.js";
 import { Trainer } from "../../vitviz/viewer/learn/trainer.js";
-import { USUAL } from "../../vitviz/viewer/learn/usual.js";
+import { DEFAULTS } from "../../vitviz/viewer/learn/defaults.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
 import { normalised } from "../../vitviz/viewer/maths/pixels.js";
 import { assertAlike, assertSome, checkpointOf, zeros } from "./engine.js";
@@ -41,7 +41,7 @@ export function noise() {
   return { train: all, test: all, classes: ["a", "b", "c"] };
 }
 
-export const SETTINGS = { ...USUAL, batch: 5, epochs: 2.5, seed: 3, dim: 16 };
+export const SETTINGS = { ...DEFAULTS, batch: 5, epochs: 2.5, seed: 3, dim: 16 };
 
 /**
  * Asserts that both Vision Transformers of the page, that of one picture (engine/) and that of a batch

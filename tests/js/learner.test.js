@@ -9,7 +9,7 @@ import { bestKernels, plainKernels } from "../../vitviz/viewer/engine/kernels.js
 import { packAll } from "../../vitviz/viewer/learn/batch.js";
 import { drawn, layoutOf, read, write } from "../../vitviz/viewer/learn/parameters.js";
 import { Trainer } from "../../vitviz/viewer/learn/trainer.js";
-import { USUAL, isMeasured, rightOf } from "../../vitviz/viewer/learn/usual.js";
+import { DEFAULTS, isMeasured, rightOf } from "../../vitviz/viewer/learn/defaults.js";
 import { Twister } from "../../vitviz/viewer/maths/twister.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
 import { assertSome } from "./engine.js";
@@ -71,7 +71,7 @@ function quarters(count, seed) {
 }
 
 const QUARTERS = { train: quarters(96, 1), test: quarters(64, 2), classes: ["a", "b", "c", "d"] };
-const SMALL = { ...USUAL, dim: 16, depth: 1, batch: 16, epochs: 12, patch: 14 };
+const SMALL = { ...DEFAULTS, dim: 16, depth: 1, batch: 16, epochs: 12, patch: 14 };
 
 /** A run to its end: its last loss, and what is right of the test. */
 function trained(settings) {

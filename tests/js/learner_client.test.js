@@ -8,7 +8,7 @@ import { test } from "node:test";
 
 import { createLearner } from "../../vitviz/viewer/learn/client.js";
 import { serving } from "../../vitviz/viewer/learn/serving.js";
-import { rightOf } from "../../vitviz/viewer/learn/usual.js";
+import { rightOf } from "../../vitviz/viewer/learn/defaults.js";
 import { SETTINGS, noise } from "./learner.js";
 
 const LONG = { ...SETTINGS, epochs: 500 };

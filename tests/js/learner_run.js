@@ -12,7 +12,7 @@ import { createInterface } from "node:readline";
 
 import { bestKernels, plainKernels } from "../../vitviz/viewer/engine/kernels.js";
 import { Trainer } from "../../vitviz/viewer/learn/trainer.js";
-import { USUAL } from "../../vitviz/viewer/learn/usual.js";
+import { DEFAULTS } from "../../vitviz/viewer/learn/defaults.js";
 
 const told = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const part = ({ pixels, labels }) => ({
@@ -34,7 +34,7 @@ function ownRight(trainer) {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { settings, steps, weights, plain = false, eachEpoch = false } = JSON.parse(line);
-  const trainer = new Trainer({ ...USUAL, ...settings }, digits, plain ? plainKernels : bestKernels);
+  const trainer = new Trainer({ ...DEFAULTS, ...settings }, digits, plain ? plainKernels : bestKernels);
   const [losses, epochs] = [[], []];
   let spent = 0;
   while (trainer.stepsDone < (steps ?? trainer.steps)) {

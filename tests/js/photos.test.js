@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { createConsent } from "../../vitviz/viewer/session/consent.js";
-import { createConsent as createConsentLine } from "../../vitviz/viewer/shell/consent.js";
+import { createConsentQuestion } from "../../vitviz/viewer/shell/consentquestion.js";
 import { besidesOf } from "../../vitviz/viewer/state/comparable.js";
 import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
@@ -175,7 +175,7 @@ test("that one photo could not be sent does not hide the question about the next
   const [one, other] = ["a.tiff", "b.tiff"].map((name) => photos.create({ file: FILE, name }));
   const t = translator("en");
   Object.assign(app, { t, language: "en", consent });
-  const line = createConsentLine(/** @type {any} */ (app));
+  const line = createConsentQuestion(/** @type {any} */ (app));
   body.append(line.root);
   const said = () => (line.render(), line.root.textContent);
   consent.askToOpen(one);

@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { bestKernels } from "../../vitviz/viewer/engine/kernels.js";
 import { Trainer } from "../../vitviz/viewer/learn/trainer.js";
-import { USUAL } from "../../vitviz/viewer/learn/usual.js";
+import { DEFAULTS } from "../../vitviz/viewer/learn/defaults.js";
 import { averaged } from "../../vitviz/viewer/play/curves.js";
 import { digitAt, digitsOf } from "../../vitviz/viewer/play/digits.js";
 import { TEXTS } from "../../vitviz/viewer/play/playtexts.js";
@@ -29,30 +29,30 @@ import {
 const ROOM = new URL("../../vitviz/viewer/play/", import.meta.url);
 
 test("a link holds what differs from the usual run, and nothing else gets in", () => {
-  assert.equal(written(USUAL), "standard");
+  assert.equal(written(DEFAULTS), "standard");
   for (const { field, options } of CHANGES) {
     for (const { value } of options) {
-      const settings = { ...USUAL, seed: 2, [field]: value };
+      const settings = { ...DEFAULTS, seed: 2, [field]: value };
       assert.deepEqual(read(written(settings)), settings);
     }
     assert.ok(
-      options.some(({ value }) => value === USUAL[field]),
+      options.some(({ value }) => value === DEFAULTS[field]),
       field + " cannot be what it is at first",
     );
   }
-  assert.equal(written({ ...USUAL, positions: "none", lr: 5e-4 }), "positions_none*lr_0.0005");
+  assert.equal(written({ ...DEFAULTS, positions: "none", lr: 5e-4 }), "positions_none*lr_0.0005");
   for (const odd of ["", "standard", "positions_maybe", "dim_4800000", "batch_1", "__proto___1", "*_*"])
-    assert.deepEqual(read(odd), USUAL, odd);
+    assert.deepEqual(read(odd), DEFAULTS, odd);
 });
 
 test("a run is named by what differs", () => {
   const say = textsIn("en");
-  assert.equal(nameOf(USUAL, say), "standard");
+  assert.equal(nameOf(DEFAULTS, say), "standard");
   assert.equal(
-    nameOf({ ...USUAL, positions: "none", patch: 4 }, say),
+    nameOf({ ...DEFAULTS, positions: "none", patch: 4 }, say),
     "positions: none, patches of 4 pixels",
   );
-  assert.equal(nameOf({ ...USUAL, positions: "none" }, textsIn("ko")), "위치: 없음");
+  assert.equal(nameOf({ ...DEFAULTS, positions: "none" }, textsIn("ko")), "위치: 없음");
   assert.throws(() => say("nothing"), /no text named nothing/);
 });
 
@@ -231,12 +231,12 @@ test("a curve has its points at the same steps however often a run was asked", a
 test("a new run leaves the curve and the weights of the one before, unless that had learned nothing", async () => {
   const { made, runs, learns } = begun();
   await settled();
-  runs.start({ ...USUAL, patch: 4 });
+  runs.start({ ...DEFAULTS, patch: 4 });
   assert.equal(runs.all.length, 1);
   assert.ok(made[0].asked.includes("stop"));
   learns(made[1], 5);
   const before = runs.current;
-  runs.start({ ...USUAL, patch: 14 });
+  runs.start({ ...DEFAULTS, patch: 14 });
   await settled();
   assert.deepEqual(
     runs.all.map(({ settings, state }) => [settings.patch, state]),
@@ -257,7 +257,7 @@ test("a pause that comes while a run prepares itself holds, and a second wish to
   assert.ok(!runs.playing);
   await settled();
   assert.deepEqual([runs.current.state, made[0].asked.includes("play")], ["ready", false]);
-  runs.start({ ...USUAL, patch: 14 });
+  runs.start({ ...DEFAULTS, patch: 14 });
   runs.play();
   runs.pause();
   runs.play();
@@ -271,7 +271,7 @@ test("a run is not taken for one before it that left no curve", async () => {
   const { runs } = begun();
   await settled();
   const { number } = runs.current;
-  runs.start({ ...USUAL, positions: "none" }); // before Play: what a page wrote of the first is not of this one
+  runs.start({ ...DEFAULTS, positions: "none" }); // before Play: what a page wrote of the first is not of this one
   assert.equal(runs.all.length, 1);
   assert.notEqual(runs.current.number, number);
 });
@@ -280,7 +280,7 @@ test("a run beside another one leaves that to be compared with, and has a colour
   const { made, runs } = begun();
   for (let seed = 1; seed < MOST_RUNS; seed++) {
     made.at(-1).told({ state: "paused", step: 1, steps: 100, loss: 2, rate: 0, seconds: 1 });
-    runs.start({ ...USUAL, seed });
+    runs.start({ ...DEFAULTS, seed });
     await settled();
   }
   made.at(-1).told({ state: "paused", step: 1, steps: 100, loss: 2, rate: 0, seconds: 1 });
@@ -299,7 +299,7 @@ async function setAside() {
   await settled();
   learns(made[0], 40);
   const first = runs.current;
-  runs.start({ ...USUAL, patch: 14 });
+  runs.start({ ...DEFAULTS, patch: 14 });
   await settled();
   return { made, runs, first };
 }
@@ -325,7 +325,7 @@ test("a run that was replaced goes on where it was, and one from a file does not
   );
   assert.ok(made[2].asked.includes("pace"));
   // With a third one that learns the oldest goes, and can come back.
-  runs.start({ ...USUAL, dim: 16 }, true);
+  runs.start({ ...DEFAULTS, dim: 16 }, true);
   await settled();
   assert.deepEqual(made.filter(({ asked }) => !asked.includes("stop")).length, 2);
   runs.add("mine", new ArrayBuffer(4), Float32Array.of(1, 0, 0, 1));
@@ -341,7 +341,7 @@ test("what runs have learned can be kept, and goes on in others", async () => {
   await settled();
   assert.deepEqual(await runs.snapshot(), { runs: [], current: 0 });
   learns(made[0], 40);
-  runs.start({ ...USUAL, patch: 14 }, true);
+  runs.start({ ...DEFAULTS, patch: 14 }, true);
   await settled();
   learns(made[1], 100);
   runs.add("mine", new ArrayBuffer(4), Float32Array.of(1, 0, 0, 1));
@@ -361,17 +361,17 @@ test("what runs have learned can be kept, and goes on in others", async () => {
     const { made: learners, createLearner } = workshop();
     return { learners, runs: new Runs({ digits, createLearner, changed: () => {} }, settings, given) };
   };
-  for (const settings of [null, USUAL]) {
+  for (const settings of [null, DEFAULTS]) {
     const { learners, runs: next } = again(settings);
     assert.deepEqual([next.all.length, next.current.step, learners.length], [3, 40, 0]);
     next.play();
     await settled();
     assert.deepEqual([next.current.state, learners[0].begun[0][2].step], ["playing", 40]);
   }
-  const { runs: other } = again({ ...USUAL, dim: 16 });
+  const { runs: other } = again({ ...DEFAULTS, dim: 16 });
   assert.deepEqual([other.all.length, other.current.number, other.current.step], [4, 3, 0]);
   const { runs: none } = again(null, null);
-  assert.deepEqual([none.all.length, none.current.settings], [1, USUAL]);
+  assert.deepEqual([none.all.length, none.current.settings], [1, DEFAULTS]);
 });
 
 test("a run whose learner is stopped while it is kept is left out, and one that fails then is told of", async () => {
@@ -394,7 +394,7 @@ test("a run whose learner is stopped while it is kept is left out, and one that 
 test("fewer digits are learned from in as many steps, so that they can be learned by heart", async () => {
   const { made, runs } = begun();
   await settled();
-  runs.start({ ...USUAL, train: 200, labels: "shuffled" });
+  runs.start({ ...DEFAULTS, train: 200, labels: "shuffled" });
   await settled();
   assert.deepEqual(
     made.map((one) => one.begun[0][0].epochs),
@@ -411,7 +411,7 @@ test("a run that is set aside learns no further while its state is saved", async
   runs.pause();
   await settled();
   const before = made[0].asked.length;
-  runs.start({ ...USUAL, dim: 16 });
+  runs.start({ ...DEFAULTS, dim: 16 });
   runs.play(); // the new one
   await settled();
   assert.ok(!made[0].asked.slice(before).includes("play"), made[0].asked.join());
@@ -420,7 +420,7 @@ test("a run that is set aside learns no further while its state is saved", async
     ["kept", "playing"],
   );
   learns(made[1], 10);
-  runs.start({ ...USUAL, dim: 24 });
+  runs.start({ ...DEFAULTS, dim: 24 });
   runs.choose(runs.all[1]); // while its state is saved
   runs.play();
   await settled();
@@ -434,7 +434,7 @@ test("a run that is set aside learns no further while its state is saved", async
 test("with and without stand side by side, and both learn", async () => {
   const { made, runs } = begun();
   await settled();
-  runs.start({ ...USUAL, positions: "none" }, true);
+  runs.start({ ...DEFAULTS, positions: "none" }, true);
   runs.play();
   await settled();
   assert.deepEqual(
@@ -453,7 +453,7 @@ test("few runs are kept, none that learns goes, and one that fails says why", as
   const { made, runs } = begun();
   for (let seed = 1; seed < 9; seed++) {
     made.at(-1).told({ state: "paused", step: 1, steps: 100, loss: 2, rate: 0, seconds: 1 });
-    runs.start({ ...USUAL, seed });
+    runs.start({ ...DEFAULTS, seed });
     await settled();
   }
   assert.equal(runs.all.length, MOST_RUNS);
@@ -544,7 +544,7 @@ test("two kinds that look different are learned in a few steps", () => {
     );
   const eight = (draw) => Array.from({ length: 8 }, (_, at) => kept(draw(at)));
   const trainer = new Trainer(
-    { ...USUAL, epochs: 20 },
+    { ...DEFAULTS, epochs: 20 },
     setOf([
       { name: "line", drawings: eight(stroke) },
       { name: "ring", drawings: eight(ring) },

@@ -79,7 +79,7 @@ def bundle() -> str:
 
 def as_file() -> str:
     """The viewer as a file of its own, for `load` of load.js. It has only English texts; `learn` of
-    learning.js adds other languages.
+    latetexts.js adds other languages.
     """
     return f"{LEFT} = {join(VIEWER / 'main.js', 'vitviz.js', (ENGLISH,))}"
 
@@ -97,7 +97,7 @@ def gradio_head() -> str:
 
 
 def texts_files() -> dict[str, str]:
-    """Files for `load` with texts, by the names that learning.js requests: one per language, and
+    """Files for `load` with texts, by the names that latetexts.js requests: one per language, and
     one per language with its lessons.
     """
     texts = {

@@ -142,7 +142,7 @@ export interface Page {
   /** Runs the analysis once more. */
   again: null | (() => void);
   /** Runs it with the levels of the photo read in this way. */
-  look: null | ((look: import("./maths/look.js").Look) => void);
+  look: null | ((look: import("./maths/photolevels.js").Look) => void);
   /** Shows the photo in another size, which is `resizing` until the host has answered. */
   resize: null | ((size: string) => void);
   resizing: string;

@@ -2,7 +2,7 @@
 
 import { open } from "./hosts/gradio.js";
 import { mount, prepare } from "./main.js";
-import { languageHere } from "./text/learning.js";
+import { languageHere } from "./text/latetexts.js";
 
 /**
  * Loads the texts of the page's language, if the file has those of another, and opens the viewer in a component

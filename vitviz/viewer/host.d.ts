@@ -97,7 +97,7 @@ interface Offers {
   /** Runs the analysis once more, when its files have expired. */
   again?: () => void;
   /** Analyzes the photo with its levels read in this way. */
-  look?: (look: import("./maths/look.js").Look) => void;
+  look?: (look: import("./maths/photolevels.js").Look) => void;
   /** Analyzes the photo in another size of the model's pictures, "144" or "144x192". */
   resize?: (size: string) => void;
   /** A model that knows a thousand things. */

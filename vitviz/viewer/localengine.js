@@ -12,7 +12,7 @@ import { weightsOf } from "./maths/draws.js";
 import { cutTo } from "./maths/pixels.js";
 import { parseSafetensors, readMetadata, writeSafetensors } from "./maths/safetensors.js";
 import { createMany } from "./many/sheet.js";
-import { createLiving } from "./stage/living.js";
+import { createLiving } from "./stage/livecamera.js";
 import { saidOf } from "./text/phototold.js";
 
 /**

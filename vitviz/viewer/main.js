@@ -31,7 +31,7 @@ import { validSelection } from "./state/state.js";
 import { startTaste, validTaste } from "./state/taste.js";
 import { createCurriculum } from "./teaching/curriculum.js";
 import { languageOf, nextLanguage } from "./text/language.js";
-import { learn } from "./text/learning.js";
+import { learn } from "./text/latetexts.js";
 import { translator } from "./text/words.js";
 
 /** Delay after which the page shows that an answer is pending; a faster answer needs no such note. */

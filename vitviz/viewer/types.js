@@ -200,7 +200,7 @@
 
 /**
  * A photo as this page analyzes it; id: of a photo that it keeps (state/photos.js).
- * @typedef {Partial<import("./maths/look.js").Look> & {file: Blob, name: string, id?: string}} PhotoFile
+ * @typedef {Partial<import("./maths/photolevels.js").Look> & {file: Blob, name: string, id?: string}} PhotoFile
  */
 
 /** @typedef {import("./host.d.ts").Host} Host */

@@ -1,7 +1,7 @@
 /** Decoding: a photo in a file becomes pixels, in this browser, or one sentence says why not. */
 
 import { LIMITS } from "../engine/tables.js";
-import { canvasOf } from "../engine/seeing.js";
+import { canvasOf } from "../engine/preprocess.js";
 import { formatOf, framesIn, isInInks, isTurned, kindOf, orientationOf, sizeIn } from "./photofile.js";
 
 const MEGABYTES = LIMITS.photo_bytes / 1e6;
@@ -35,7 +35,7 @@ export class PhotoError extends Error {
  * @param {string} name
  * @returns
  *   {Promise<{bitmap: ImageBitmap, notes: (pixels: {exact: boolean, translucent: boolean}) => Told[]}|null>}
- *   notes: by what engine/seeing.js finds in its pixels
+ *   notes: by what engine/preprocess.js finds in its pixels
  */
 export async function decoded(file, name) {
   const quoted = quotedAsPython(name);

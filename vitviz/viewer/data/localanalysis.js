@@ -10,7 +10,7 @@ import { savedOf } from "./saved.js";
 import { gridOf, startToken } from "../maths/geometry.js";
 import { isDarkOnLight } from "../maths/ink.js";
 import { canStretch, isDark } from "../maths/pixels.js";
-import { isOfLook, linkOfLook, lookOf } from "../maths/look.js";
+import { isOfLook, linkOfLook, lookOf } from "../maths/photolevels.js";
 
 /** Files that say nothing of a photo. */
 const OF_MODEL = ["positions", "untrained", "filters", "inside", "film"];

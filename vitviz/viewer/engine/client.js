@@ -14,7 +14,7 @@
  */
 
 import { openPort, pagePort, workerPort } from "./port.js";
-import { DRAWS_IN_WORKERS, seenOf } from "./seeing.js";
+import { DRAWS_IN_WORKERS, seenOf } from "./preprocess.js";
 import { SelectionError } from "./surgery.js";
 import { WORKER, serving } from "./workertext.js";
 import { FormatError } from "../maths/safetensors.js";
@@ -40,7 +40,7 @@ export class Overtaken extends Error {}
  * @typedef {{
  *   load: (buffer: ArrayBuffer) => Promise<import("./core.js").Facts>,
  *   run: (wanted: Wanted) => Promise<import("./core.js").Pass>,
- *   see: (photo: import("./seeing.js").Photo) => ReturnType<typeof seenOf>,
+ *   see: (photo: import("./preprocess.js").Photo) => ReturnType<typeof seenOf>,
  *   work: (task: import("./core.js").Task, of?: {told?: (share: number) => void, signal?: AbortSignal}) =>
  *     Promise<any>,
  *   state: () => State, stop: () => void,

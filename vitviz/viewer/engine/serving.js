@@ -3,7 +3,7 @@
 import { FormatError } from "../maths/safetensors.js";
 import { Core } from "./core.js";
 import { fusedKernels } from "./kernels.js";
-import { seenOf } from "./seeing.js";
+import { seenOf } from "./preprocess.js";
 import { SelectionError } from "./surgery.js";
 
 /** Time that a task runs before other requests are served. */
@@ -15,7 +15,7 @@ const MOST_TASKS = 4;
  * A question: a model to load, a pass to run, a photo to see, or a slice of a task, whose reply has the
  * `share` that is done, or the result as `made`. The reply has the same id. An error is sent as its parts.
  * @typedef {{id: number, load?: ArrayBuffer, wish?: import("./core.js").Wish,
- *   photo?: import("./seeing.js").Photo, task?: {number: number, wish: import("./core.js").Task}}} Question
+ *   photo?: import("./preprocess.js").Photo, task?: {number: number, wish: import("./core.js").Task}}} Question
  * @typedef {{id: number, value?: any, error?: {kind: string, message: string, key?: string, values?: any}}}
  *   Reply
  */

@@ -5,7 +5,7 @@
 
 import { Chance } from "../maths/chance.js";
 import { cutsOf, has } from "../maths/cuts.js";
-import { pictureWith } from "./pictures.js";
+import { pictureWith } from "./pixelinterventions.js";
 import { COUNTS, KINDS, LIMITS, NEEDS } from "./tables.js";
 
 /** @typedef {{kind: string, [field: string]: any}} Intervention  as in JSON */

@@ -1,6 +1,6 @@
 /** Photos of a tab of Gradio's page: also those that were sent, which are sent again when the server has lost them. */
 
-import { lookIn, lookOf } from "../maths/look.js";
+import { lookIn, lookOf } from "../maths/photolevels.js";
 import { TabPhotos } from "./tabphotos.js";
 
 /** @typedef {import("../state/photos.js").OwnPhoto} OwnPhoto */

@@ -1,5 +1,5 @@
 /**
- * Alone: hosts the viewer where no server is: models, pictures and their files lie beside the page, or in it.
+ * Site: hosts the viewer where no server is: models, pictures and their files lie beside the page, or in it.
  */
 
 import { fetchUrl, fetchWithShare, ofBase64 } from "../data/files.js";
@@ -7,7 +7,7 @@ import { load } from "./load.js";
 import { el, setText, show } from "../parts/dom.js";
 import { fileField, photoAmong } from "../parts/drops.js";
 import { recall, remember } from "../state/memory.js";
-import { lookIn } from "../maths/look.js";
+import { lookIn } from "../maths/photolevels.js";
 import { PhotoStore } from "../state/photos.js";
 import { takesPhotos } from "./drops.js";
 import { keepEntry, keptEntry } from "./entry.js";
@@ -249,7 +249,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     return { like, photo };
   }
 
-  /** Shows the picture with its levels read in another way. @param {import("../maths/look.js").Look} wanted */
+  /** Shows the picture with its levels read in another way. @param {import("../maths/photolevels.js").Look} wanted */
   async function look(wanted) {
     const photo = await photoOf(shown);
     await choose({ ...shown, photo: photos.create({ ...photo, ...wanted }) });

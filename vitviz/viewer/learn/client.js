@@ -2,7 +2,7 @@
  * Client: the page's side of a model that learns in a worker or in the page.
  *
  *     const learner = createLearner({ told: ({ state, step, loss }) => ... });
- *     const { parameters, steps } = await learner.begin(settings, digits);   // USUAL has settings
+ *     const { parameters, steps } = await learner.begin(settings, digits);   // DEFAULTS has settings
  *     learner.play();
  *     const { right } = await learner.measure();
  */
@@ -46,7 +46,7 @@ import { WORKER, serving } from "./workertext.js";
  *   taught?: (share: number) => void, worker?: string, ports?: import("../engine/port.js").Ports}} [options]
  *   told: called with the progress of the run, about ten times a second while it plays, and whenever it
  *   begins to play, pauses, steps, ends or stops; measured: called with the result on the test digits, after
- *   the same steps in each run of the same settings; see `isMeasured` of usual.js; taught: called with the
+ *   the same steps in each run of the same settings; see `isMeasured` of defaults.js; taught: called with the
  *   share of a head that is done; worker: its source text, "" for none
  * @returns {Learner}
  */

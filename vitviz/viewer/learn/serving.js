@@ -5,7 +5,7 @@
 import { bestKernels } from "../engine/kernels.js";
 import { learned } from "./linearhead.js";
 import { Trainer } from "./trainer.js";
-import { USUAL, isMeasured } from "./usual.js";
+import { DEFAULTS, isMeasured } from "./defaults.js";
 
 /** Interval between reports of the progress while a run plays. */
 const TELL_MS = 100;
@@ -98,7 +98,7 @@ export function serving(tell, later) {
     begin({ settings, digits, kept = /** @type {any} */ (null) }) {
       [playing, broken, trainer, measuring] = [false, null, null, null];
       [lossSum, losses, milliseconds] = [0, 0, kept?.milliseconds ?? 0];
-      trainer = new Trainer({ ...USUAL, ...settings }, digits, bestKernels, { kept });
+      trainer = new Trainer({ ...DEFAULTS, ...settings }, digits, bestKernels, { kept });
       const { steps, m, described, mean, std } = trainer;
       return { parameters: m.layout.count, steps, simd: m.kernels.simd, config: described, mean, std };
     },

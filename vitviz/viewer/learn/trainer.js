@@ -10,7 +10,7 @@ import { Chance } from "../maths/chance.js";
 import { writeSafetensors } from "../maths/safetensors.js";
 import { backward, forward, makeBatch, packAll } from "./batch.js";
 import { drawn, read, write } from "./parameters.js";
-import { rightOf } from "./usual.js";
+import { rightOf } from "./defaults.js";
 import { Twister } from "../maths/twister.js";
 
 /**

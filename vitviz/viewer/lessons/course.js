@@ -17,7 +17,7 @@ import {
 } from "./steps.js";
 import { OPERATED } from "../state/experiment.js";
 import { HOSTS } from "../state/link.js";
-import { lookIn, lookOf } from "../maths/look.js";
+import { lookIn, lookOf } from "../maths/photolevels.js";
 import { TRUTHS, holds, truthOf } from "./truths.js";
 
 /** @typedef {ReturnType<typeof createCourse>} Course */

@@ -11,12 +11,12 @@ import { pairOf } from "../maths/pair.js";
 import { patchValues } from "../maths/patch.js";
 import { similarities } from "../data/maps.js";
 import { choosesOne } from "../maths/outputs.js";
-import { LEARNED, LEARNED_NUMBERS } from "./learned.js";
+import { LEARNED, LEARNED_NUMBERS } from "./playgroundresults.js";
 
 /**
  * The arguments of a truth: tokens, a layer, a head, a moment of the film; `to` and `marks` are other tokens;
  * `experiment` and `experiments` are texts of steps, these by the keys of options, several draws in a list;
- * `run` and `of` name a number in learned.js.
+ * `run` and `of` name a number in playgroundresults.js.
  * @typedef
  *   {{token: number, partner: number, layer: number, head: number|"mean", to?: number, marks?: number[],
  *   moment?: number|"last", given?: number, unit?: number, experiment?: string, experiments?: Record<string,

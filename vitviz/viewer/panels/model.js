@@ -5,7 +5,7 @@ import { createFold } from "../parts/fold.js";
 import { createTable } from "../parts/table.js";
 import { digits, grouped, inGroups, percent, percents } from "../maths/numbers.js";
 import { classesByGroup } from "../maths/predictions.js";
-import { othersRows, photographsNote } from "../text/known.js";
+import { othersRows, photographsNote } from "../text/novelty.js";
 import { explainerName } from "../text/explaining.js";
 import { codeOf } from "../text/python.js";
 import { groupName, hasText, labelName, translated } from "../text/words.js";

@@ -9,7 +9,7 @@ import { LENSES, createLens } from "./predictions/lens.js";
 import { oneOf } from "../state/panels.js";
 import { numberTexts, percent, percents, signed } from "../maths/numbers.js";
 import { predictionsFinding } from "../text/findings.js";
-import { knownTexts } from "../text/known.js";
+import { knownTexts } from "../text/novelty.js";
 import { codeOf } from "../text/python.js";
 import { groupName, labelName, translated } from "../text/words.js";
 

@@ -8,7 +8,7 @@
 
 import { HERE, notHere } from "../data/files.js";
 import { takesFromOthers, takesTokens } from "../state/experiment.js";
-import { lookOf } from "../maths/look.js";
+import { lookOf } from "../maths/photolevels.js";
 import { LEARNED_HERE, granted, isOnHost, refusal } from "../text/refusal.js";
 import { createLocal, sketch } from "./local.js";
 import { createLocalModels } from "./localmodels.js";

@@ -1,6 +1,6 @@
 /** The playground: a page beside the viewer, on which a small Vision Transformer learns digits. */
 
-import { USUAL } from "../learn/usual.js";
+import { DEFAULTS } from "../learn/defaults.js";
 import { softmax } from "../maths/outputs.js";
 import { el, keepFocus } from "../parts/dom.js";
 import { takesDrops } from "../parts/drops.js";
@@ -180,7 +180,7 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
     say = textsIn(dialog.lang, { signs: SIGNS, own: OWN }[subject]);
     dialog.setAttribute("aria-label", say("title"));
     const current = task();
-    current?.transfer.forget(); // what was seen inside is to be drawn in the new page, too
+    current?.modelExport.forget(); // what was seen inside is to be drawn in the new page, too
     page =
       current &&
       createPage({
@@ -240,7 +240,7 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
   function learn(kinds) {
     tasks.signs?.stop();
     tasks.signs = taskOf(setOf(kinds), {
-      ...(tasks.signs?.runs.current.settings ?? USUAL),
+      ...(tasks.signs?.runs.current.settings ?? DEFAULTS),
       epochs: SIGNS_EPOCHS,
     });
     build();
@@ -257,7 +257,7 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
     page.render({ run, chosen, hidden: current.hidden() });
     const shown = picture();
     if (subject === SIGNS && !shown.own) signing.answer(null);
-    current.transfer
+    current.modelExport
       .look(run, shown, () => shown.own || page.showsInside())
       .then(
         (found) => {
@@ -337,7 +337,7 @@ function headOf(say, close) {
  * @param {Digits} digits
  * @param {number} chosen  of the test
  * @param {ReturnType<typeof createSigning>|null} signing  where a visitor draws
- * @returns {import("./transfer.js").Shown & {own: boolean}}
+ * @returns {import("./modelexport.js").Shown & {own: boolean}}
  */
 function pictureIn({ test, classes }, chosen, signing) {
   const own = signing?.picture();
@@ -364,7 +364,7 @@ async function load(files, task, say, hear) {
   const only = files.length > 1 ? say("photoOnly", { name: file.name, count: files.length }) : "";
   hear(say("reading"));
   try {
-    await task.transfer.load(file);
+    await task.modelExport.load(file);
     if (only) hear(only + " " + say("ofFile"));
   } catch (error) {
     hear((only && only + " ") + say("unreadable", { why: error.message.slice(0, MOST_SAID) }));

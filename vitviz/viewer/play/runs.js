@@ -1,6 +1,6 @@
 /** Runs: models that learn or have learned, each with a curve. Does not use the document. */
 
-import { USUAL, isMeasured, rightOf } from "../learn/usual.js";
+import { DEFAULTS, isMeasured, rightOf } from "../learn/defaults.js";
 
 /** Number of runs that are kept; the oldest one that does not learn is dropped first. */
 export const MOST_RUNS = 6;
@@ -27,7 +27,7 @@ const MOST_LEARNERS = 2;
  * As many steps of fewer digits, so that there is time to learn them by heart.
  * @param {import("../learn/trainer.js").Settings} settings
  */
-const asLong = (settings) => ({ ...settings, epochs: (settings.epochs * USUAL.train) / settings.train });
+const asLong = (settings) => ({ ...settings, epochs: (settings.epochs * DEFAULTS.train) / settings.train });
 
 /** @param {import("../learn/trainer.js").Settings} one @param {import("../learn/trainer.js").Settings} other */
 const isEqual = (one, other) => Object.entries(other).every(([name, value]) => one[name] === value);
@@ -52,12 +52,12 @@ export class Runs {
    * @param {import("../learn/trainer.js").Settings|null} [settings]  null: those of any run
    * @param {import("./runskept.js").Snapshot|null} [kept]
    */
-  constructor(of, settings = USUAL, kept = null) {
+  constructor(of, settings = DEFAULTS, kept = null) {
     this.#of = of;
     for (const parts of kept?.runs ?? []) this.#made({ ...parts, state: "kept", begun: Promise.resolve() });
     const last = this.all.find(({ number }) => number === kept?.current);
     const fits = last && (settings === null || (last.name === null && isEqual(last.settings, settings)));
-    this.current = fits ? last : this.start(settings ?? USUAL);
+    this.current = fits ? last : this.start(settings ?? DEFAULTS);
   }
 
   /**
@@ -165,7 +165,7 @@ export class Runs {
     const run = {
       number: this.#next,
       colour: free ?? 0,
-      settings: USUAL,
+      settings: DEFAULTS,
       name: null,
       state: "coming",
       goes: false,

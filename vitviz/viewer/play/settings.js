@@ -2,7 +2,7 @@
  * Settings: the choices of a run, its name by them, and both in a link. Does not use the document.
  */
 
-import { USUAL } from "../learn/usual.js";
+import { DEFAULTS } from "../learn/defaults.js";
 
 /** @typedef {import("../learn/trainer.js").Settings} Settings */
 
@@ -72,7 +72,7 @@ export function called({ options }, value, say) {
  * @param {import("./texts.js").Say} say
  */
 export function nameOf(settings, say) {
-  const differing = CHANGES.filter(({ field }) => settings[field] !== USUAL[field]);
+  const differing = CHANGES.filter(({ field }) => settings[field] !== DEFAULTS[field]);
   return (
     differing
       .map((change) =>
@@ -88,7 +88,7 @@ export function nameOf(settings, say) {
  */
 export function written(settings) {
   return (
-    CHANGES.filter(({ field }) => settings[field] !== USUAL[field])
+    CHANGES.filter(({ field }) => settings[field] !== DEFAULTS[field])
       .map(({ field }) => field + "_" + settings[field])
       .join("*") || "standard"
   );
@@ -100,7 +100,7 @@ export function written(settings) {
  * @returns {Settings}
  */
 export function read(text) {
-  const settings = { ...USUAL };
+  const settings = { ...DEFAULTS };
   for (const part of text.split("*")) {
     const [field, value] = part.split("_");
     const option = CHANGES.find((change) => change.field === field)?.options.find(

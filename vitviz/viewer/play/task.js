@@ -1,9 +1,9 @@
 /**
- * Task: what models learn here (digits, or a visitor's own signs), their runs, and the transfer of a model.
+ * Task: what models learn here (digits, or a visitor's own signs), their runs, and the export of a model.
  */
 
 import { createLearner } from "../learn/client.js";
-import { createTransfer } from "./transfer.js";
+import { createModelExport } from "./modelexport.js";
 import { Runs } from "./runs.js";
 
 /** @typedef {ReturnType<typeof createTask>} Task @typedef {{touch: () => void, stop: () => void}} Writer */
@@ -25,12 +25,12 @@ export function createTask(digits, settings, { adopt, changed, request }, kept) 
   };
   const runs = new Runs({ digits, createLearner, changed: hear }, settings, kept?.snapshot);
   writer = kept ? kept.writer(runs) : null;
-  const transfer = createTransfer(runs, digits, adopt);
+  const modelExport = createModelExport(runs, digits, adopt);
   let hidden = false;
   return {
     digits,
     runs,
-    transfer,
+    modelExport,
     /** Whether it pauses because the tab was out of sight. */
     hidden: () => hidden,
     hide() {
@@ -55,17 +55,17 @@ export function createTask(digits, settings, { adopt, changed, request }, kept) 
       else runs.play();
       request();
     },
-    save: () => transfer.save(runs.current),
-    /** Shows the selected run's model in the viewer. @param {import("./transfer.js").Shown} shown  with it */
+    save: () => modelExport.save(runs.current),
+    /** Shows the selected run's model in the viewer. @param {import("./modelexport.js").Shown} shown  with it */
     show(shown) {
       runs.pause();
-      return transfer.show(runs.current, shown);
+      return modelExport.show(runs.current, shown);
     },
     /** All its workers end. */
     stop() {
       writer?.stop();
       runs.stop();
-      transfer.stop();
+      modelExport.stop();
     },
   };
 }

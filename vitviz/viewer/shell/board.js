@@ -13,7 +13,7 @@ import { createReadout } from "../stage/readout.js";
 import { createRulers } from "../stage/rulers.js";
 import { createSaving } from "../saving/saving.js";
 import { createStage } from "../stage/stage.js";
-import { createSteering } from "../stage/steering.js";
+import { createControls } from "../stage/controls.js";
 import { createTabs } from "./tabs.js";
 import { createTitleBar } from "./titlebar.js";
 
@@ -29,7 +29,7 @@ export function createBoard(app) {
   const { t } = app;
   const stage = createStage(app);
   const readout = createReadout(app);
-  const steering = createSteering(app);
+  const steering = createControls(app);
   const help = createHelp(t);
   const line = createLine(app);
   const tabs = createTabs(app);

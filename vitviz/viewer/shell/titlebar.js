@@ -1,11 +1,11 @@
 /** The title bar: the headline, what was analyzed, and the tools of the page. */
 
-import { createConsent } from "./consent.js";
+import { createConsentQuestion } from "./consentquestion.js";
 import { createHeadline } from "./headline.js";
 import { el, setText, show } from "../parts/dom.js";
 import { allow, button } from "../parts/widgets.js";
 import { createSharing } from "../saving/sharing.js";
-import { lookOf } from "../maths/look.js";
+import { lookOf } from "../maths/photolevels.js";
 import { visitPanel } from "../state/panels.js";
 import { languageName, nextLanguage } from "../text/language.js";
 import { reasonOf } from "../text/refusal.js";
@@ -75,7 +75,7 @@ export function createTitleBar(app, save, openHelp, projecting, unfold) {
     el("p", { text: summary, title: summary }),
   );
   // Not in the headline, whose height is the same for every picture and model.
-  const consent = createConsent(app);
+  const consent = createConsentQuestion(app);
   const alike = el("p", { role: "status", hidden: true });
   const notes = el(
     "div",

@@ -9,7 +9,7 @@ const SIDE = 280;
 /** Steps of the arrow keys across the field, as many as a digit of MNIST has pixels. */
 const STEPS = 28;
 /** Widths of the pen in such pixels. */
-const [THIN, USUAL, THICK] = [1, 2.5, 5];
+const [THIN, MEDIUM, THICK] = [1, 2.5, 5];
 /** Ink and ground. */
 const INKS = { light: ["#ffffff", "#000000"], dark: ["#15171c", "#f4f1ea"] };
 
@@ -23,7 +23,7 @@ export function createPenField(app, onChange, onLift) {
   let strokes = [];
   /** @type {import("../state/strokes.js").Pen} */
   let pen = { at: [0.5, 0.2], down: false };
-  let [width, ink, writing] = [USUAL, "light", false];
+  let [width, ink, writing] = [MEDIUM, "light", false];
   let before = null; // the strokes before a move as a whole
   let parts = null;
   return {

@@ -3,7 +3,7 @@
  * the host may have them. No document in here.
  */
 
-import { lookOf } from "../maths/look.js";
+import { lookOf } from "../maths/photolevels.js";
 
 /** The id of a photo; no other page knows it. */
 export const OWN_PHOTO = /^photo-[a-z0-9]{6}$/;
@@ -18,7 +18,7 @@ export const isDrawn = (name) => /^drawing-\d+\.png$/.test(name);
  * A photo of the visitor's. file: null until its bytes were read back from the host; address: its place at the
  * host, null while the host does not have it; kept: when it was kept, in milliseconds; consent: whether the
  * host may have it. Nothing is sent unless consent is "given".
- * @typedef {import("../maths/look.js").Look & {id: string, name: string, file: Blob|null, address: string|null,
+ * @typedef {import("../maths/photolevels.js").Look & {id: string, name: string, file: Blob|null, address: string|null,
  *   kept: number, consent: "unasked"|"no"|"given"}} OwnPhoto
  */
 

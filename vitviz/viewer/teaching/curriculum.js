@@ -8,7 +8,7 @@ import { LESSONS } from "../lessons/index.js";
 import { createOutcomes } from "../lessons/outcomes.js";
 import { createShelf } from "../lessons/shelf.js";
 import { guessBook, lessonBook, recordBook } from "../state/memory.js";
-import { knowsLessons, learnLessons } from "../text/learning.js";
+import { knowsLessons, learnLessons } from "../text/latetexts.js";
 import { createCalls } from "./calls.js";
 import { createLessonList } from "./lessonlist.js";
 import { createMoments } from "./moments.js";

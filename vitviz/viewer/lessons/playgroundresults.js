@@ -1,5 +1,5 @@
 /**
- * Results of five runs of the playground, with its usual settings but for those that stand here, seed 0.
+ * Playground results: of five runs with the default settings but for those that stand here, seed 0.
  * tests/test_learner.py repeats them.
  */
 

@@ -1,4 +1,4 @@
-/** Transfer: inspects a model of the playground, shows it in the viewer, saves it, and reads it back. */
+/** Model export: shows a model of the playground in the viewer, saves it, reads it back, and looks inside. */
 
 import { LIMITS } from "../engine/tables.js";
 import { grouped } from "../maths/numbers.js";
@@ -25,7 +25,7 @@ const MOST_BYTES = 4 * LIMITS.parameters + 4e6; // of a file: the parameters and
  * @param {import("./runs.js").Runs} runs @param {import("./playground.js").Digits} digits
  * @param {(adopted: import("../session/playing.js").Adopted) => Promise<any>} adopt
  */
-export function createTransfer(runs, digits, adopt) {
+export function createModelExport(runs, digits, adopt) {
   let [inspector, last, lookedAt] = [/** @type {ReturnType<typeof createInspector>|null} */ (null), "", 0];
   const inspecting = () => (inspector ??= createInspector());
   const forget = () => (last = "");

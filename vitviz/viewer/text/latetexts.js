@@ -1,6 +1,4 @@
-/**
- * Loads texts that are not in the bundle from files of their own: a language, and its lessons.
- */
+/** Late texts: loads texts that are not in the bundle from files of their own: a language, and its lessons. */
 
 import { languageOf } from "./language.js";
 import { GLOSSARY, STRINGS } from "./strings.js";

@@ -1,4 +1,4 @@
-/** Pictures: interventions on pixels, byte for byte as Python and Pillow compute them. */
+/** Pixel interventions: byte for byte as Python and Pillow compute them. */
 
 import { Chance } from "../maths/chance.js";
 import { rounded } from "../maths/pixels.js";

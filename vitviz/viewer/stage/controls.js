@@ -13,7 +13,7 @@ import { choice, slider, toggle } from "../parts/widgets.js";
  * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, where: HTMLElement, render: (view: import("../types.js").View) => void}}
  */
-export function createSteering(app) {
+export function createControls(app) {
   const { t } = app;
   const { manifest } = app.source;
   const head = choice({

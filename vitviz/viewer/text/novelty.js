@@ -1,4 +1,4 @@
-/** Whether a picture shows one of the classes at all, in words: score, threshold, and how good both are. */
+/** Novelty: says whether a picture shows one of the classes at all: score, threshold, and how good both are. */
 
 import { grouped, percent, signed } from "../maths/numbers.js";
 import { LARGEST } from "../maths/predictions.js";

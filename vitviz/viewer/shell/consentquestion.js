@@ -1,4 +1,4 @@
-/** The question whether a photo may be sent (session/consent.js), while there is one. */
+/** Consent question: asks whether a photo may be sent (session/consent.js), while that is to be asked. */
 
 import { el, setText, show } from "../parts/dom.js";
 import { allow, button } from "../parts/widgets.js";
@@ -8,7 +8,7 @@ import { reasonOf } from "../text/refusal.js";
  * Asks with two buttons; after a no it tells the consequence, and keeps only the button that sends.
  * @param {import("../main.js").App} app
  */
-export function createConsent(app) {
+export function createConsentQuestion(app) {
   const { t } = app;
   let [failure, failed] = ["", /** @type {any} */ (null)]; // why the photo could not be sent, and which
   const said = el("span");

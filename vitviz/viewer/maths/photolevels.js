@@ -1,4 +1,4 @@
-/** Look: how the levels of a photo are read: stretched, inverted, both, or as they are. No document in here. */
+/** Photo levels: how those of a photo are read: stretched, inverted, both, or as they are. No document in here. */
 
 /**
  * inverted: light and dark are exchanged; stretched: before that, the lowest level became black and the highest

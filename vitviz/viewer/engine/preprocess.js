@@ -1,5 +1,5 @@
 /**
- * Seeing: turns a decoded photo into the model's picture and into small JPEG files for display. Large photos
+ * Preprocess: turns a decoded photo into the model's picture and into small JPEG files for display. Large photos
  * take a while, so a worker does it where it can.
  */
 
@@ -24,7 +24,7 @@ export const DRAWS_IN_WORKERS = typeof OffscreenCanvas === "function";
  * A photo for a model, and how its levels are read. Its bitmap is closed, also after an error.
  * display: whether files for display are made, too.
  * @typedef {{bitmap: ImageBitmap, preprocess: import("../maths/pixels.js").Preprocess,
- *   look?: import("../maths/look.js").Look, display?: boolean}} Photo
+ *   look?: import("../maths/photolevels.js").Look, display?: boolean}} Photo
  */
 
 /**

@@ -1,7 +1,7 @@
-/** Usual settings of a run, and what the page tells of one, without the code that trains. */
+/** Defaults: the settings of a run, and what the page shows of one, without the code that trains. */
 
 /** @type {import("./trainer.js").Settings} */
-export const USUAL = {
+export const DEFAULTS = {
   positions: "learned",
   patch: 7,
   dim: 48,
