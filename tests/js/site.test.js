@@ -347,6 +347,22 @@ test("what cannot be shown is over: the address is that of the picture that stay
   assert.deepEqual(did, [["update", "dog.js"]], "an analysis that comes ends the waiting itself");
 });
 
+test("weights that come leave a sentence about something else", async () => {
+  mock.method(globalThis, "fetch", async () => new globalThis.Response(new Uint8Array(8)));
+  const { come, host, opening, note, paste } = opened();
+  come.resolve();
+  await opening;
+  const during = /** @type {string[]} */ ([]);
+  const fetched = () => host.given.fetchWeights(SITE.models.photos.weights, () => during.push(note()));
+  await fetched();
+  assert.deepEqual([during[0], note()], ["coming", ""]);
+  paste("odd.jpg");
+  await rest();
+  assert.equal(note(), "unopened");
+  await fetched();
+  assert.deepEqual([during.at(-1), note()], ["unopened", "unopened"]);
+});
+
 test("what is chosen while Back waits for another picture is written into the address at once", async () => {
   const { did, released, come, host, opening, press } = opened();
   come.resolve();

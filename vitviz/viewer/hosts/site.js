@@ -526,11 +526,12 @@ function createBar(strip, site, { choose, take, draw, film, play, forget }) {
       again.onclick = retry;
     },
     /**
-     * Weights are coming; 1: they are here. An offer to try again stays until it is taken or something is chosen.
+     * Weights are coming; 1: they are here. Any other sentence stays until something is chosen.
      * @param {number} share
      */
     come(share) {
-      if (again.hidden) tell(share < 1 ? "coming" : "", { share: Math.floor(100 * share) + "%" });
+      if (["", "coming"].includes(said.key))
+        tell(share < 1 ? "coming" : "", { share: Math.floor(100 * share) + "%" });
     },
   };
 

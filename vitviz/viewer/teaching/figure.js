@@ -84,12 +84,13 @@ function drawPair(app, cards) {
     ),
   );
   if (donor) {
-    const picture = pictureCanvas(donor.rgba, donor.height, donor.width, "vv-figure-photo");
+    const { rgba, height, width } = donor;
+    const picture = pictureCanvas(rgba, height, width, "vv-figure-photo");
     nodes.splice(
       1,
       0,
       card(
-        el("div", { class: "vv-figure-picture", style: "aspect-ratio: 1" }, picture),
+        el("div", { class: "vv-figure-picture", style: `aspect-ratio: ${width} / ${height}` }, picture),
         el("div", {}, app.t("evidenceDonor")),
       ),
     );
