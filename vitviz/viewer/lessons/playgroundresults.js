@@ -1,5 +1,5 @@
 /**
- * Playground results: of five runs with the default settings but for those that stand here, seed 0.
+ * Playground results: five runs with the default settings, but for those that stand here, and seed 0.
  * tests/test_learner.py repeats them.
  */
 

@@ -1,4 +1,4 @@
-/** Photo levels: how those of a photo are read: stretched, inverted, both, or as they are. No document in here. */
+/** Photo levels: read as they are, stretched, inverted, or both. No document in here. */
 
 /**
  * inverted: light and dark are exchanged; stretched: before that, the lowest level became black and the highest

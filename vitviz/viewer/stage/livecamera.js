@@ -1,5 +1,5 @@
 /**
- * Live camera: its picture with the answer and the attention of the model, as often as the model can. No
+ * Live camera: the picture with the answer and the attention of the model, as often as the model can. No
  * frame is sent, and only those that a visitor marks as wrong are kept, until the camera is closed.
  */
 

@@ -140,7 +140,7 @@ def _fooling(job: Job | OperateJob) -> int:
 
 
 def _late(job: LateJob, models: ModelSource, turn: Turn, _stages: _Stages) -> Result:
-    """Make the file, with a turn: each file of a job runs parts of the model."""
+    """Make the file, with a turn, because that runs parts of the model."""
     held = _held(job, models)
     passes = passes_of(held, job.name)
     _check_work(held.card, passes, limits.EXPLAINING_WORK)
