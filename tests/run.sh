@@ -2,9 +2,10 @@
 # Every check of vitviz from a bare machine: bash tests/run.sh
 #
 # Makes a virtual environment of its own (.venv-test, kept while the requirements stay the same),
-# finds or installs Node and Chromium, then runs the linter, the tests of the viewer's JavaScript,
-# the unit tests and the journeys through the page in a real browser. Needs no input. A test that
-# fails is named at once, behind !!, and again at the end, also of a run that is ended by a signal.
+# meanwhile finds or installs Node and Chromium, and checks and tests the JavaScript; then runs the
+# unit tests, with Python's linter beside them, and the journeys through the page in a real browser.
+# Needs no input. A test that fails is named at once, behind !!, and again at the end, also of a run
+# that is ended by a signal.
 #
 #   PYTHON=...     the Python to use, 3.11 to 3.13     CHROMIUM=...   the browser to use
 #   VENV=...       another place for the environment   anything after the script: passed to pytest
@@ -169,8 +170,8 @@ without_python() {
     else
         echo "NOT RUN: eslint, tsc, prettier and the accessibility audit need npm and Node 20.19 or newer"
     fi
-    # Named one by one: Node 20 takes a folder, Node 22 takes a pattern, all take files. The limit is that of pyproject.toml,
-    # in Node 20 of a whole file, which also ends a loop that never waits. Node 18 does not know it.
+    # Named one by one: Node 20 takes a folder, Node 22 takes a pattern, all take files. --test-timeout is the limit
+    # of one test, as in pyproject.toml; in Node 20 it is of a whole file, and ends an endless loop too. Node 18 lacks it.
     "$node" --help | grep -q -- --test-timeout && limit=--test-timeout=900000
     step "viewer tests in Node" "$node" --test $limit --test-reporter={spec,spec} \
         --test-reporter-destination={stdout,"$notes/node.log"} tests/js/*.test.js

@@ -177,7 +177,7 @@ def beforehand(analysis: "Analysis", token: int) -> dict[str, dict[str, Tensor]]
         name = explanation_name(explainer.key, token if "token" in explainer.needs else 0, target)
         try:
             found[name] = explanation(analysis, name)
-            found[name]["cost"][2] = 0  # a page is the same whenever it is made
+            found[name]["cost"][2] = 0  # seconds of this machine, not of the reader's
         except VitvizError:  # left out: the viewer says that this model refuses it
             continue
     return found

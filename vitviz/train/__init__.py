@@ -8,5 +8,6 @@ number formats, `processes`: several processes), `loop` takes all steps (`start`
 of another run), `checkpoint` saves the state,
 `filming` the film, `scores`, `boxes` and `photographs` measure, `comparison` tests explainers,
 `report` has all measurements, `measure` is `--evaluate`, `progress` shows how far work is, `names`
-has the names of classes in other languages, `command` is the command line.
+has the names of classes in other languages, `shortcut` makes digits with a red square, `errors`
+has `TrainError`, `command` is the command line.
 """

@@ -1,9 +1,9 @@
 /** load: fetches the viewer and its texts, where a page does not bring them along. */
 
 /**
- * Loads the content of a file that `as_file` in bundle.py wrote: what main.js exports, or `texts_file`: the
- * texts of a language. A script, and not a module or a fetch, because it needs no permission of another host,
- * and browsers keep it compiled.
+ * Loads the content of a file that bundle.py wrote: what main.js exports (`as_file`), or the texts of a language
+ * (`texts_files`). A script, and not a module or a fetch, because it needs no permission of another host, and
+ * browsers keep it compiled.
  * @param {string} address
  * @returns {Promise<any>}  rejected where the file cannot be had, or is something else
  */

@@ -1,4 +1,4 @@
-/** The lessons, in the order of their list. A new lesson is a file in content/, two lines here, and its texts. */
+/** The lessons, in the order of their list. CONTRIBUTING lists the places of a new one. */
 
 import { ask } from "./content/ask.js";
 import { black } from "./content/black.js";

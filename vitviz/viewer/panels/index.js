@@ -1,4 +1,4 @@
-/** The panels, in the order of their tabs, group by group. A new panel is a file and two lines here. */
+/** The panels, in the order of their tabs, group by group. CONTRIBUTING lists the places of a new one. */
 
 import { attention } from "./attention.js";
 import { experiment } from "./experiment.js";

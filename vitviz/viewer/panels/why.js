@@ -1,4 +1,4 @@
-/** Panel First look: what the picture shows in one sentence, and three experiments, one press each. */
+/** Panel First look: what the picture shows in one sentence, and up to five experiments, one press each. */
 
 import { strongest } from "../maths/attention.js";
 import { SPOTLIGHT } from "../maths/colour.js";
