@@ -554,6 +554,22 @@ test("without a host weights that did not come rest a while, and are then fetche
   page.backend.stop();
 });
 
+test("two models of a host whose files have one name are two models", async () => {
+  const page = pageOfWeights({ weights: {} });
+  page.comes = true;
+  const [one, other] = ["best", "best (2)"].map((name) => ({
+    ...MODEL,
+    key: { ...KEY, name: "best.safetensors" },
+    in_page: name,
+    weights: "https://host/weights?model=" + name,
+  }));
+  await page.backend.prepare(one, true).ready;
+  await page.backend.prepare(other, true).ready;
+  assert.equal(page.requests, 2);
+  assert.notEqual(page.backend.model(one).engine, page.backend.model(other).engine);
+  page.backend.stop();
+});
+
 test("a large model comes unasked only where no host has it", async () => {
   const large = { ...MODEL, num_parameters: 22e6 };
   const hosted = pageOfWeights({ operate: async () => ({ manifest: {} }) });

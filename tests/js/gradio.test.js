@@ -63,7 +63,7 @@ const file = (name) => new File(["a"], name);
 const MANIFEST = { model: { key: { name: "photos", untrained: false, image_size: null } }, files: {} };
 
 /** A page that shows an example; `answers` are those of the page's own analyses, settled by the test. */
-async function page({ model = "photos", awaited = false } = {}) {
+async function page({ model = "photos", awaited = false, digitsHere = false } = {}) {
   const [did, released] = [[], []];
   const learned = { model: false, error: null };
   const answers = {}; // by the name of a photo: {done, failed}
@@ -76,6 +76,7 @@ async function page({ model = "photos", awaited = false } = {}) {
     weights: { photos: "a" },
     lent: "gradio_api/weights",
     digits: "mnist",
+    digits_here: digitsHere,
   };
   const photos = new Photos();
   const head = { photos, taker: null };
@@ -261,6 +262,17 @@ test("the server's file is not offered while a model is shown that has learned i
   assert.deepEqual(offered, [true, false, true, true]);
 });
 
+test("the untrained twin of a model has no weights in this page", async () => {
+  const { host, component } = await page();
+  const weights = [];
+  for (const untrained of [true, false]) {
+    const manifest = { model: { key: { name: "photos", untrained, image_size: null } }, files: {} };
+    component.server.beside = async () => ({ manifest });
+    weights.push((await host.beside("untrained", "id")).model.weights);
+  }
+  assert.deepEqual(weights, [undefined, "https://host/a"]);
+});
+
 test("a photo is sent for what it was asked for, whatever is shown meanwhile", async () => {
   const { did, photos, host, component, draws, come } = await page();
   await draws("a.jpg");
@@ -313,6 +325,12 @@ test("a drawing waits for the first answer of the server, also for one that show
   component.changed();
   await drawing;
   assert.deepEqual(did.at(-1), ["photo", { path: "/drawing-1.png", name: "drawing-1.png", first: true }]);
+});
+
+test("the first drawing of a page waits for the model of digits, and stays, where the page can have it", async () => {
+  const { did, photos, host } = await page({ digitsHere: true });
+  await host.draw(new Blob(["a"]), "drawing-1.png", true);
+  assert.deepEqual([did, photos.shown.name], [[["photo", { first: true }]], "drawing-1.png"]);
 });
 
 test("a photo that was sent does not take the place of one that was opened meanwhile", async () => {

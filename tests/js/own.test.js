@@ -9,7 +9,7 @@ import { readModel } from "../../vitviz/viewer/engine/weights.js";
 import { sharesOf } from "../../vitviz/viewer/learn/linearhead.js";
 import { parseSafetensors, readMetadata, toFloat32 } from "../../vitviz/viewer/maths/safetensors.js";
 import { softmax } from "../../vitviz/viewer/maths/outputs.js";
-import { cardOf } from "../../vitviz/viewer/play/owncard.js";
+import { cardOf, templateOf } from "../../vitviz/viewer/play/owncard.js";
 import { checkpointOf, mirrored } from "../../vitviz/viewer/play/ownmodel.js";
 import { beforeTraining, fieldsOf } from "../../vitviz/viewer/play/owntrunks.js";
 import { MOST_PICTURES, MOST_THINGS, NONE, OwnSet } from "../../vitviz/viewer/play/ownset.js";
@@ -293,6 +293,19 @@ test("the card has the counts, the threshold, and the pictures that were taken f
   const details = cardOf(found, ["cup", "pen"], "photos");
   assert.equal(details.title, "cup, pen");
   assert.deepEqual(JSON.parse(details.others), { score: "largest probability", threshold: 0.6 });
+  // The trunk's name and address on a host are not those of the new head.
+  const trunk = {
+    embed_dim: 8,
+    pool: "token",
+    num_classes: 3,
+    num_parameters: 100,
+    explainers: [],
+    steps: [],
+  };
+  const template = { model: { ...trunk, in_page: "photos", weights: "https://host/a" }, pass: {}, files: {} };
+  const own = { key: "own-1", file: "own.safetensors", labels: ["cup", "pen"], details, found };
+  const { model } = templateOf(/** @type {any} */ (template), own);
+  assert.deepEqual([model.in_page, model.weights, model.num_parameters], [null, undefined, 91]);
   assert.equal(details.accuracy, "2 of 3 pictures right, each answered by a head that had not seen it");
   assert.deepEqual(JSON.parse(details.taught), {
     base: "photos",

@@ -26,7 +26,7 @@ from vitviz.web.compute.jobs import WeightsJob
 from vitviz.web.compute.models import Menu, Models
 from vitviz.web.host import limits
 from vitviz.web.host.settings import Settings
-from vitviz.web.page.build import _in_page
+from vitviz.web.page.build import _in_page, _shipped
 from vitviz.web.page.sending import WEIGHTS, weights_route
 from vitviz.web.service.page_weights import PageWeights
 from vitviz.web.service.replies import Shown
@@ -228,3 +228,19 @@ def test_who_waits_for_weights_takes_no_thread_that_answers_others(lent):
                 return await client.get(f"http://localhost/{WEIGHTS}?model=tiny-cls")
 
     assert anyio.run(ask).content == lent.get(CLS).data
+
+
+def test_a_shipped_model_with_options_of_the_host_is_not_lent_as_it_lies_there() -> None:
+    """Pages took the shipped file in place of the host's head or preprocessing."""
+    menu = Menu(("photos",))
+    assert {"photos", "mnist"} <= _shipped(Settings(models=("photos",)), menu).keys()
+    changed = Settings(models=("photos",), weights={"photos": {"head_pool": "avg"}})
+    files = _shipped(changed, menu)
+    assert "photos" not in files
+    assert "mnist" in files
+    assert not _shipped(Settings(in_page="nothing"), menu)
+    # The page can have the changed one all the same, so the first drawing stays there.
+    service = SimpleNamespace(menu=menu, digits=SimpleNamespace(model="mnist"))
+    for wanted, here in (("photos", True), ("nothing", False)):
+        settings = Settings(weights={"mnist": {"head_pool": "avg"}}, in_page=wanted)
+        assert _in_page(settings, service, {}, None)["digits_here"] is here

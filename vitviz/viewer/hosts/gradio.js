@@ -42,8 +42,9 @@ function placed(reply, props) {
   return { ...manifest, ...(weights && { model: { ...model, weights } }), files: Object.fromEntries(files) };
 }
 
-/** The address of the weights of a model that this page can run; undefined for others. */
-function weightsOf({ key: { name, image_size: size }, in_page: lentAs }, { weights = {}, lent }) {
+/** The address of the weights of a model that this page can run; undefined for others, and for untrained ones. */
+function weightsOf({ key: { name, untrained, image_size: size }, in_page: lentAs }, { weights = {}, lent }) {
+  if (untrained) return undefined;
   if (!size && Object.hasOwn(weights, name)) return addressOf(weights[name]);
   if (!lentAs || !lent) return undefined;
   const wanted = new URLSearchParams({ model: lentAs, ...(size && { size: size.join("x") }) });
@@ -265,7 +266,7 @@ export function open(viewer, component, page, texts) {
     const photo = photos.create({ file, name });
     await first.opened;
     const other = isFirst && template?.model.key.name !== props.digits;
-    if (other && props.photos && Object.hasOwn(backend.weights, props.digits)) {
+    if (other && props.photos && props.digits_here) {
       photos.shown = photo;
       trigger("photo", { first: true });
     } else if (other || !(await take(photo))) {

@@ -29,11 +29,12 @@ const MOST_PLAIN = 1e8;
 const MOST_UNASKED = 12e6;
 
 /**
- * The name of a model's weights; its untrained twin and its other sizes have another one.
+ * The name of a model's weights; its untrained twin and its other sizes have another one. By the name that a host
+ * lends it under, because the files of two models can have one name.
  * @param {import("../types.js").Model} model
  */
-const weightsName = ({ key: { name, untrained, image_size: size } }) =>
-  (untrained ? "untrained " + name : name) + (size ? " " + size.join("x") : "");
+const weightsName = ({ key: { name, untrained, image_size: size }, in_page: lentAs }) =>
+  (untrained ? "untrained " + name : (lentAs ?? name)) + (size ? " " + size.join("x") : "");
 
 /**
  * `mayBeSlow`: nobody else is there to run a model.

@@ -111,6 +111,8 @@ export function templateOf({ version, model, pass, files }, { key, file, labels,
       name: key,
       key: { name: key, untrained: false, image_size: null },
       saved_as: file,
+      in_page: null, // the trunk's: its weights are others
+      weights: undefined,
       source: title,
       title,
       details,

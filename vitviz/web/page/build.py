@@ -109,8 +109,7 @@ def _built(
     watch = Watch()
     service = Service(engine, menu, cache, watch, _lent(settings, menu))
     first = First(service.opening)
-    shipped = menu.shipped if settings.in_page != "nothing" else {}
-    weights = {key: weights_file(path) for key, path in shipped.items()}
+    weights = {key: weights_file(path) for key, path in _shipped(settings, menu).items()}
     classroom = Classroom(settings.teachers_word()) if settings.class_ else None
     texts, titles = translated(title for title, _ in service.menu.choices)
     with App(title="vitviz", analytics_enabled=False, fill_width=True) as demo:
@@ -163,6 +162,14 @@ def _built(
     }
 
 
+def _shipped(settings: Settings, menu: Menu) -> dict[str, Path]:
+    """The files of weights that pages fetch as they are, by model: not of one with options of the
+    host, whose head or preprocessing is another.
+    """
+    files = menu.shipped if settings.in_page != "nothing" else {}
+    return {key: path for key, path in files.items() if key not in settings.weights}
+
+
 def _lent(settings: Settings, menu: Menu) -> frozenset[str]:
     """The names of the models whose weights pages may have."""
     if settings.in_page == "nothing":
@@ -199,19 +206,21 @@ def _in_page(
     classroom: Classroom | None,
 ) -> dict[str, Any]:
     """Arguments for the component: the functions that it can call by name, addresses of the weights
-    of shipped models, where those of others are, whether photos are analyzed in the page, and the
-    models of digits and of a thousand things.
+    of shipped models, where those of others are, whether photos are analyzed in the page, the
+    models of digits and of a thousand things, and whether the page can have the former.
     """
     wide = service.menu.wide
+    digits, lent = service.digits.model if service.digits else None, _lent(settings, service.menu)
     # The page says that the photo stays there, and how much has to come.
-    offers = settings.in_page == "photos" and wide in _lent(settings, service.menu)
+    offers = settings.in_page == "photos" and wide in lent
     return {
         "server_functions": _server_functions(service, classroom),
         "weights": {key: file.path for key, file in weights.items()},
         "lent": WEIGHTS,
         "wide": {"name": wide, "megabytes": WIDE_MEGABYTES} if offers else None,
         "photos": settings.in_page == "photos",
-        "digits": service.digits.model if service.digits else None,
+        "digits": digits,
+        "digits_here": digits in weights or digits in lent,
     }
 
 
