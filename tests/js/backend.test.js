@@ -13,7 +13,7 @@ import { createBackend } from "../../vitviz/viewer/passes/backend.js";
 import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
 import { expectTensor, parseSafetensors, writeSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 import { running } from "../../vitviz/viewer/localengine.js";
-import { reasonOf } from "../../vitviz/viewer/text/refusal.js";
+import { granted, reasonOf } from "../../vitviz/viewer/text/refusal.js";
 import { drained } from "./engine.js";
 import { assertClose } from "./fixture.js";
 
@@ -126,6 +126,19 @@ test("the page itself refuses what cannot be done to a model that has learned in
   assert.equal(
     reasonOf(refused, "en"),
     "nothing would be left of the picture; at least one patch has to stay",
+  );
+  assert.equal(asked.length, 1);
+  // Nobody is asked to send a photo for what the host would refuse, too.
+  const held = shown({ model: MODEL, pass: { id: "here-1" }, template: {} });
+  await assert.rejects(
+    backend.change({ source: held, interventions: all, layer: 1, token: 5, other: unread }),
+    /nothing would be left of the picture/,
+  );
+  const donor = [{ kind: "transplant", patches: "cls", layer: 1, from: "example-dog" }];
+  const lost = async () => granted(undefined);
+  await assert.rejects(
+    backend.change({ source: held, interventions: donor, layer: 1, token: 5, other: lost }),
+    /the visitor is asked/,
   );
   assert.equal(asked.length, 1);
 });
@@ -475,6 +488,22 @@ test("an explainer that Python alone has is the host's, and a page without a hos
     if (ask) assert.equal(await answer, "host");
     else await assert.rejects(/** @type {any} */ (answer), { status: "no host" });
   }
+});
+
+test("a likeness to a picture that was closed meanwhile is asked of nobody", async () => {
+  const backend = backendOf({
+    weights: { mnist: "there" },
+    running: async () => running,
+    fetchWeights: async () => new Uint8Array(WEIGHTS).buffer,
+    ask: async () => assert.fail("the host is asked"),
+  });
+  const source = Object.assign(shownOf(MODEL), { explanations: { other: null } });
+  const answer = backend.answererOf(source);
+  await assert.rejects(answer("late", { id: "here-1", name: "explain-generic-0-like" }), /no longer/);
+  const question = { id: "here-1", explainers: ["generic"], token: 0, target: "like", other: { id: "b" } };
+  source.grid = { prefix: 1 };
+  source.explanations.other = { asked: { id: "c" } };
+  await assert.rejects(answer("fair", question), /no longer/);
 });
 
 test("what this page does not explain is the host's", async () => {

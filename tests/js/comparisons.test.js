@@ -11,7 +11,7 @@ const MODEL = { key: { name: "mnist", untrained: false, image_size: null } };
 const LIKE = { model: MODEL, pass: { id: "like" }, itself: { key: "example-dog" } };
 
 /** A page that shows a photo of the visitor's, and what was asked of whom. */
-function page(template = LIKE) {
+function page(template = LIKE, others = {}) {
   const photos = new PhotoStore();
   const mine = photos.create({ file: new Blob(["a"]), name: "mine.png" });
   photos.keep(mine);
@@ -26,7 +26,11 @@ function page(template = LIKE) {
       return { model: MODEL, manifest: key };
     },
     takeHome: async () => told.push(["takeHome"]),
-    send: async () => told.push(["send"]),
+    send: async (file) => {
+      told.push(["send"]);
+      return { name: file.name, file };
+    },
+    share: async () => {},
     operate: async (interventions) => ({ pass: { changes: interventions, here: true }, files: {} }),
     weights: { mnist: new ArrayBuffer(0) },
     running: async () => ({
@@ -36,6 +40,7 @@ function page(template = LIKE) {
         return "made";
       },
     }),
+    ...others,
   };
   const manifest = {
     model: MODEL,
@@ -48,8 +53,8 @@ function page(template = LIKE) {
   const passes = (error) => {
     throw error;
   };
-  const consent = () => {
-    told.push(["visitor"]);
+  const consent = (...ids) => {
+    told.push(["visitor", ...ids]);
     throw new Error("asked");
   };
   const on = { fetchFile: async () => new ArrayBuffer(0), noticing: passes, photos, consent };
@@ -65,7 +70,8 @@ test("what only the host can do with a photo asks the visitor, and no host", asy
   await assert.rejects(backend.takeHome({ id: "here-1" }), /asked/);
   await assert.rejects(comparisons.send(/** @type {any} */ (null)), /asked/);
   await assert.rejects(comparisons.manifestOf("untrained", null), /asked/);
-  assert.deepEqual(told, Array(5).fill(["visitor"]));
+  const asked = ["visitor"];
+  assert.deepEqual(told, [[...asked, ["here-1"]], [...asked, ["here-1"]], asked, asked, asked]);
   // What a panel asks for by itself is awaited: it comes with the analysis of the host.
   const late = backend.ask("late", { id: "here-1", name: "statistics" });
   assert.equal(await Promise.race([late, new Promise((done) => setTimeout(done, 5, "waits"))]), "waits");
@@ -116,6 +122,27 @@ test("beside a picture of the host's a photo that stays is the page's, too", asy
     ["beside", "untrained", "server"],
     ["ask", "figure", "server"],
   ]);
+});
+
+test("a photo that stays stands beside others in models of this page alone", async () => {
+  const { comparisons, manifest, told } = page(null);
+  const offered = (name) => {
+    const model = { key: { ...MODEL.key, name } };
+    const other = { ...manifest, model, upload: undefined };
+    return comparisons.besides(other).filter(({ kind }) => kind === "photo").length;
+  };
+  assert.deepEqual([offered("mnist"), offered("vit_base")], [1, 0]);
+  const { upload } = manifest;
+  manifest.model = { key: { ...MODEL.key, name: "vit_base" } };
+  await assert.rejects(comparisons.manifestOf(upload.address), /asked/);
+  assert.deepEqual(told, [["visitor", [upload.address]]]); // it is not the photo on the board
+});
+
+test("a page that sends nothing puts any photo beside another", async () => {
+  const { comparisons, told } = page(LIKE, { share: undefined });
+  const key = await comparisons.send(new File(["a"], "other.png"));
+  assert.equal(await comparisons.manifestOf(key), "made");
+  assert.deepEqual(told, [["send"], ["here", LIKE, "other.png", false]]);
 });
 
 test("a pass keeps the files that its changes leave as they are", async () => {

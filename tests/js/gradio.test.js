@@ -100,7 +100,7 @@ async function page({ model = "photos", awaited = false, digitsHere = false } = 
     host = given;
     return {
       update: () => did.push(["update"]),
-      askConsent: () => did.push(["askConsent"]),
+      askConsent: ({ name }) => did.push(["askConsent", name]),
       release: () => released.push(photos.shown?.name),
       over: () => did.push(["over"]),
       learned: () => learned.model,
@@ -218,7 +218,9 @@ test("light and dark of a photo whose model the page cannot run: it stays, and t
   await come("vit_tiny");
   did.length = 0;
   await host.look({ inverted: true, stretched: false });
-  assert.deepEqual([photos.shown.name, did], ["a.jpg", [["askConsent"]]]);
+  assert.deepEqual([photos.shown.name, did], ["a.jpg", [["askConsent", "a.jpg"]]]);
+  await host.share(photos.shown);
+  assert.deepEqual(did.at(-1), ["photo", { path: "/a.jpg", inverted: true, stretched: false }]);
   photos.leave();
   await come("vit_tiny");
   await host.look({ inverted: false, stretched: true });
@@ -260,6 +262,15 @@ test("the server's file is not offered while a model is shown that has learned i
   shows("cup, pen");
   shows("");
   assert.deepEqual(offered, [true, false, true, true]);
+});
+
+test("a photo behind a model that has learned in this page is not asked about: another picture is shown", async () => {
+  const { did, photos, learned, draws, come } = await page();
+  await draws("a.jpg");
+  learned.model = true;
+  did.length = 0;
+  await come("vit_base");
+  assert.deepEqual([did, photos.shown], [[["update"]], null]);
 });
 
 test("the untrained twin of a model has no weights in this page", async () => {

@@ -15,7 +15,7 @@ const FILE = new Blob(["a"]);
 /** An app in whose panel "explain" a photo is shown, or none. */
 function consentOf(photos, photo, host = { share: () => {} }) {
   const upload = photo && { address: photo.id, name: photo.name };
-  const manifest = /** @type {any} */ ({ model: {}, ...(photo && { upload }) });
+  const manifest = /** @type {any} */ ({ model: {}, pass: { id: "here-1" }, ...(photo && { upload }) });
   const app = { source: { manifest }, selection: { panel: "explain" } };
   const did = [];
   const consent = createConsent(app, host, photos, {
@@ -85,7 +85,7 @@ test("a no holds for the photo in all panels, until something else is chosen for
   const before = did.length;
   assert.throws(consent.require, /stays|kept|sent/);
   assert.deepEqual([consent.isAsked(), consent.isRefused(), did.length > before], [true, true, true]);
-  consent.ask();
+  consent.ask(photo);
   assert.deepEqual([photo.consent, consent.isRefused()], ["unasked", false]);
   consent.forget();
   assert.equal(consent.isAsked(), false);
@@ -115,9 +115,45 @@ test("a host that takes no photos is never asked, and a photo in place of an exa
   assert.throws(consent.require);
   assert.equal(consent.isAsked(), false);
   // Its model is one of the host's: the photo is shown nowhere yet.
-  photos.shown = photos.create({ file: FILE, name: "cat.jpg" });
-  consentOf(photos, null).consent.refuse();
-  assert.equal(photos.shown.consent, "no");
+  const photo = photos.create({ file: FILE, name: "cat.jpg" });
+  const other = consentOf(photos, null).consent;
+  other.ask(photo);
+  other.refuse();
+  assert.equal(photo.consent, "no");
+});
+
+test("the question is about the photo on the board, whatever is on its way there", async () => {
+  const photos = new PhotoStore();
+  const [shown, next] = ["a.jpg", "b.jpg"].map((name) => photos.create({ file: FILE, name }));
+  for (const photo of [shown, next]) photos.keep(photo);
+  photos.shown = shown;
+  const { app, consent } = consentOf(photos, shown);
+  assert.throws(consent.require, { key: "needsServer" });
+  photos.shown = next;
+  assert.equal(consent.photo(), shown);
+  consent.refuse();
+  assert.deepEqual([shown.consent, next.consent], ["no", "unasked"]);
+  app.source.manifest.upload.address = next.id;
+  assert.throws(consent.require, { key: "needsServer" });
+  assert.equal(consent.photo(), next);
+});
+
+test("a photo that stands beside the shown one is not asked about: one that is sent would be shown", () => {
+  const photos = new PhotoStore();
+  const photo = photos.create({ file: FILE, name: "a.jpg" });
+  photos.keep(photo);
+  const { app, consent } = consentOf(photos, photo);
+  assert.throws(() => consent.require(["here-2"]), { key: "photoKept" });
+  assert.equal(consent.isAsked(), false);
+  const beside = (address) => {
+    const manifest = { pass: { id: "here-2" }, upload: { address } };
+    Object.assign(app, { second: { app: { source: { manifest } } } });
+  };
+  beside("another photo");
+  assert.throws(() => consent.require(["here-2"]), { key: "photoKept" });
+  beside(photo.id); // in another model
+  assert.throws(() => consent.require(["here-2"]), { key: "needsServer" });
+  assert.equal(consent.isAsked(), true);
 });
 
 test("while a photo is sent nobody is asked again, until the host has answered or it could not be sent", async () => {
@@ -126,7 +162,7 @@ test("while a photo is sent nobody is asked again, until the host has answered o
   photos.keep(photo);
   const sent = [];
   const app = {
-    source: { manifest: { model: {}, upload: { address: photo.id } } },
+    source: { manifest: { model: {}, pass: { id: "here-1" }, upload: { address: photo.id } } },
     selection: { panel: "explain" },
   };
   const fails = { now: false };
@@ -137,6 +173,7 @@ test("while a photo is sent nobody is asked again, until the host has answered o
     },
     render: () => {},
   });
+  assert.throws(consent.require);
   await consent.send();
   assert.deepEqual([sent, consent.isSending()], [[photo], true]);
   consent.over(); // the host has refused the analysis

@@ -48,6 +48,7 @@ function page(manifest = /** @type {any} */ (EXAMPLE)) {
     tab,
     asked,
     history,
+    restore,
     /** An analysis is shown, as session/opening.js does it. */
     shows(shown) {
       const entry = restore.entry(shown);
@@ -139,6 +140,19 @@ test("what stands in place of a forgotten photo takes its entry, and the next on
   assert.deepEqual([tab.entries[1].link, tab.entries[1].photo], [EXAMPLE.link, ""]);
   shows(cat);
   assert.deepEqual([tab.at, tab.entries[2].link], [2, cat.link]);
+});
+
+test("a model that has learned in this page is not replaced when files of its template are gone", (t) => {
+  const { app, history, restore } = page();
+  t.after(history.stop);
+  let again = 0;
+  app.page.again = () => (again += 1);
+  app.source.manifest = { ...EXAMPLE, model: { saved_as: "own-cup-pen.safetensors" } };
+  restore.renew();
+  assert.equal(again, 0);
+  app.source.manifest = { ...EXAMPLE, model: {} };
+  restore.renew();
+  assert.equal(again, 1);
 });
 
 test("what comes late is not written over an entry that can still be shown", (t) => {

@@ -90,7 +90,7 @@ export interface Pointer {
 /** Analyses that stand beside the first one (session/comparisons.js). */
 interface Comparisons {
   besides: () => import("./types.js").Beside[];
-  manifestOf: (key: string) => Promise<Manifest>;
+  manifestOf: (key: string, signal?: AbortSignal, first?: Manifest) => Promise<Manifest>;
   /** The results after an experiment that is not shown; null: nobody makes any. */
   results: any;
   /** Keeps the analysis that is shown, and puts it beside. */

@@ -109,7 +109,7 @@ interface Offers {
   /** Sends the photo that is shown to the host, which shows it then. */
   share?: (photo: OwnPhoto | null) => Promise<any>;
   /** Hears that the photo is not to be sent. */
-  refused?: () => void;
+  refused?: (photo: OwnPhoto) => void;
   /** Analyzes a drawing; the first in the model of digits. */
   draw?: (picture: Blob, name: string, first: boolean) => Promise<void>;
   /** Shows a picture of the camera as any photo is shown. */
@@ -128,8 +128,8 @@ export interface Mounted {
   learned: () => boolean;
   /** Shows it a photo; false and rejected as `analyse`. */
   give: (photo: PhotoFile) => Promise<boolean>;
-  /** Asks whether the photo that is shown may be sent. */
-  askConsent: () => void;
+  /** Asks whether a photo may be sent. */
+  askConsent: (photo: OwnPhoto) => void;
   /** Asks whether a photo may be sent whose file only the host can open. */
   askToOpen: (photo: import("./state/photos.js").OwnPhoto) => void;
   /** What the host was asked for has come, or will not. */

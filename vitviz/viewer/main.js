@@ -161,9 +161,9 @@ export function mount(host) {
     learned: playing.learned,
     give: playing.give,
     askToOpen: consent.askToOpen,
-    askConsent() {
+    askConsent(photo) {
       Object.assign(app.page, { resizing: "", widening: false });
-      consent.ask();
+      consent.ask(photo);
     },
     update: (manifest, selection) => {
       pending.end();
@@ -207,7 +207,7 @@ export function mount(host) {
     liked.close();
   }
 
-  /** Sends the photo that is shown; it is shown again, as it is now, when the host has analyzed it. */
+  /** Sends a photo; it is shown again, as it is now, when the host has analyzed it. */
   function share(photo) {
     restore.expect();
     return backend.share(photo);

@@ -28,10 +28,13 @@ function passOf({ source: { manifest, picture } }) {
   };
 }
 
+/** The error for a result that nobody waits for any more, so that no host is asked. @param {string} what */
+const gone = (what) => Object.assign(new Error(what + " is shown no longer"), { gone: true });
+
 /** The picture beside, before its normalisation. @param {import("./source.js").Source} source */
 async function besideOf({ explanations: { other } }) {
   await other?.picture.fetch();
-  if (!other?.picture.here) throw other?.picture.error ?? new Error("the picture beside is shown no longer");
+  if (!other?.picture.here) throw other?.picture.error ?? gone("the picture beside");
   return other.picture.here.pixels;
 }
 
@@ -96,7 +99,7 @@ async function step(question, wanted) {
   const { grid } = source;
   const { model, pass } = source.manifest;
   const beside = source.explanations.other;
-  if (other && beside?.asked.id !== other.id) throw new Error("the picture beside is shown no longer");
+  if (other && beside?.asked.id !== other.id) throw gone("the picture beside");
   const key = keyOf(question);
   const test =
     tests.get(source)?.key === key
@@ -108,7 +111,7 @@ async function step(question, wanted) {
   if (missing) {
     const file = source.explanations.of({ key: missing, token, target });
     await file.fetch();
-    if (!file.here) throw file.error ?? new Error("this analysis is shown no longer");
+    if (!file.here) throw file.error ?? gone("this analysis");
     test.maps[missing] = file.here.values.subarray(grid.prefix);
   }
   const patches = Array.from({ length: grid.rows * grid.cols }, (_, patch) => patch).filter(

@@ -157,9 +157,9 @@ export function open(viewer, component, page, texts) {
       else if (sent) mounted.over(); // a newer photo was taken, which stays
       return sent;
     },
-    refused() {
+    refused(photo) {
       wanted = {};
-      if (photos.shown) photos.keep(photos.shown);
+      photos.keep(photo);
       if (!runs(template.model)) trigger("reopen"); // resets the menu to the model that is shown
     },
     async look(look) {
@@ -167,15 +167,16 @@ export function open(viewer, component, page, texts) {
       if (!photo) trigger("look", look);
       else if (!(await take({ ...photo, ...look }))) {
         photos.shown = photo; // its model is one of the server's
-        mounted.askConsent();
+        wanted = { ...wanted, ...look };
+        mounted.askConsent(photo);
       }
     },
     resize(size) {
       // a photo that has not left this page is analyzed here in the new size, too
       if (!onBoard || runs(template.model)) trigger("resize", size);
       else {
-        wanted = { size };
-        mounted.askConsent();
+        wanted = { ...wanted, size };
+        mounted.askConsent(onBoard);
       }
     },
   });
@@ -221,6 +222,7 @@ export function open(viewer, component, page, texts) {
     // something else may be shown by now
     if (done && photos.shown === photo) {
       onBoard = photo;
+      wanted = {};
       announce(null);
       here(true);
       scroll(true);
@@ -318,9 +320,9 @@ export function open(viewer, component, page, texts) {
   async function showOwn(photo) {
     try {
       if (runs(template.model) && (await analyse(photo))) return;
-      if (element.querySelector(".vv-board")) mounted.askConsent();
+      if (element.querySelector(".vv-board") && !mounted.learned()) mounted.askConsent(photo);
       else {
-        // nothing stands there that could be asked about
+        // Nothing can be asked: nothing is shown yet, or a model that learned in this page, with another picture.
         photos.leave();
         await show();
       }

@@ -26,9 +26,9 @@ const isHeld = (photo) => photo !== null && photo.consent !== "given";
  * @param {import("../types.js").Host} host
  * @param {{fetchFile: (file: any, signal: AbortSignal) => Promise<ArrayBuffer>,
  *   noticing: (error: Error) => never, photos: import("../state/photos.js").PhotoStore,
- *   consent: () => never}} on
- *   noticing: hears of each refusal of the host; consent: asks the visitor whether the photo may be sent, and
- *   refuses until then
+ *   consent: (ids?: string[]) => never}} on
+ *   noticing: hears of each refusal of the host; consent: asks the visitor whether the shown photo may be sent, and
+ *   refuses until then; `ids`: of the analyses that the host needs
  * @param {() => void} render  the state of a model has changed
  */
 export function createBackend(host, { fetchFile, noticing, photos, consent }, render) {
@@ -46,6 +46,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     where,
     prepare: models.prepare,
     model: models.get,
+    has: models.has,
     stop: models.stop,
     pixelsOf: local.pixelsOf,
     /** The change below which half precision kept the answers of this page's model; undefined: no change. */
@@ -63,7 +64,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     send:
       host.send && remote.compares
         ? // two photos would be sent, and the visitor was asked about one
-          async (manifest, file) => (manifest.template ? consent() : remote.send(file))
+          async (manifest, file) => (manifest.template && host.share ? consent() : remote.send(file))
         : null,
   };
 
@@ -124,8 +125,10 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     try {
       return await local.change(model, question);
     } catch (error) {
-      if (changes) return there(); // the host says in every language what cannot be done
-      if (!error.key) throw error;
+      const isImpossible = Boolean(error.key && !error.reasons); // and not the refusal of a donor
+      // Of a picture that it has, the host says in every language what cannot be done.
+      if (changes && !(template && isImpossible)) return there();
+      if (!isImpossible) throw error;
       const errors = /** @type {any} */ (model.tools).said({
         key: "experiment." + error.key,
         values: error.values,
@@ -171,7 +174,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
     try {
       return await local.answer(model, name, params, source, onShare);
     } catch (error) {
-      if (!remote.answers || source.disposed) throw error;
+      if (!remote.answers || source.disposed || error.gone || error.cause?.gone) throw error;
       return null; // the host says in every language what cannot be done
     }
   }
@@ -191,10 +194,11 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
 
   /** A question to the host about a pass. */
   async function ask(name, params) {
-    if (!isHere(params) && !isHere(params.other)) return remote.answer(name, params);
+    const here = [params, params.other].filter(isHere);
+    if (here.length === 0) return remote.answer(name, params);
     // Explanations are computed one after another, so one that waits would block the rest: it fails instead.
     try {
-      return consent();
+      return consent(here.map(({ id }) => id));
     } catch (error) {
       const waits = UNASKED.includes(name) && !params.name?.startsWith("explain-");
       if (!waits || error.key === LEARNED_HERE) throw error;
@@ -217,7 +221,7 @@ export function createBackend(host, { fetchFile, noticing, photos, consent }, re
       return (await analyze(twin.like, { ...twin.photo, ...look })) ?? consent();
     }
     const own = photos.find(key);
-    if (own && isHeld(own)) return (await analyze(template ?? manifest, own)) ?? consent();
+    if (own && isHeld(own)) return (await analyze(template ?? manifest, own)) ?? consent([own.id]);
     const fetched = async () => completed(await remote.beside(request, (template ?? manifest).pass.id));
     if (!template) return fetched();
     if (key === template.itself?.key) return template;

@@ -39,7 +39,11 @@ export function createComparisons(app, backend, photos, fetchFile, render) {
     /** The results after an experiment that is not shown. */
     results: backend.changes ? results : null,
     /** The analyses that can be put beside one. @param {import("../types.js").Manifest} manifest */
-    besides: (manifest) => besidesOf(manifest, kept, backend.compares, backend.changes, photos.all),
+    besides(manifest) {
+      // a photo that the host may not have needs a model of this page
+      const own = photos.all.filter(({ consent }) => consent === "given" || backend.has(manifest.model));
+      return besidesOf(manifest, kept, backend.compares, backend.changes, own);
+    },
     /** @param {import("../types.js").Manifest} manifest */
     keep(manifest) {
       kept = manifest;
@@ -68,12 +72,12 @@ export function createComparisons(app, backend, photos, fetchFile, render) {
     return readResults(buffer, { model, pass });
   }
 
-  /** The manifest of what stands beside, by its key. */
-  async function manifestOf(key, signal = new AbortController().signal) {
+  /** The manifest of what stands beside, by its key; `first`: of what it stands beside. */
+  async function manifestOf(key, signal = new AbortController().signal, first = app.source.manifest) {
     if (key === OPERATED) return changed(app.selection.experiment, signal);
     if (key === KEPT) return kept;
     if (key === ITSELF) return app.source.manifest;
-    return backend.beside(app.source.manifest, key, askedOf(photos, key));
+    return backend.beside(first, key, askedOf(photos, key));
   }
 
   /**

@@ -6,23 +6,27 @@
 
 import { LEARNED_HERE, isOnHost, refusal } from "../text/refusal.js";
 
-/** @typedef {ReturnType<typeof createConsent>} Consent */
+/**
+ * @typedef {ReturnType<typeof createConsent>} Consent
+ * @typedef {import("../state/photos.js").OwnPhoto} OwnPhoto
+ */
 
 /**
  * @param {import("../main.js").App} app
  * @param {import("../types.js").Host} host
  * @param {import("../state/photos.js").PhotoStore} photos
- * @param {{share: (photo: import("../state/photos.js").OwnPhoto|null) => Promise<any>, render: () => void}} on
+ * @param {{share: (photo: OwnPhoto|null) => Promise<any>, render: () => void}} on
  *   share: sends a photo
  */
 export function createConsent(app, host, photos, { share, render }) {
   const panels = new Set(); // those that need the host for the photo that is shown
   let sending = false;
-  let unopened = /** @type {import("../state/photos.js").OwnPhoto|null} */ (null);
+  let unopened = /** @type {OwnPhoto|null} */ (null);
+  let about = /** @type {OwnPhoto|null} */ (null); // another one can be on its way to the board meanwhile
   return {
     /** Whether the selected panel needs it, or a photo that only the host can open. */
     isAsked: () => unopened !== null || panels.has(app.selection.panel),
-    /** The photo that only the host can open; null: the question is about the one that is shown. */
+    /** The photo that only the host can open; null: the question is about another one. */
     unopened: () => unopened,
     /** The photo that the question is about. */
     photo,
@@ -41,7 +45,7 @@ export function createConsent(app, host, photos, { share, render }) {
     /** Another analysis is shown. */
     forget() {
       sending = false;
-      unopened = null;
+      unopened = about = null;
       panels.clear();
     },
   };
@@ -58,50 +62,58 @@ export function createConsent(app, host, photos, { share, render }) {
   }
 
   function photo() {
-    return unopened ?? photos.shown ?? photos.find(app.source?.manifest.upload?.address);
+    return unopened ?? about;
   }
 
   function isRefused() {
     return photo()?.consent === "no";
   }
 
-  /** Asks for what the visitor has just chosen, also after a no to something else. */
-  function ask() {
-    const shown = photo();
-    if (shown?.consent === "no") shown.consent = "unasked";
+  /** Asks for what the visitor has just chosen, also after a no to something else. @param {OwnPhoto} photo */
+  function ask(photo) {
+    about = photo;
+    if (photo.consent === "no") photo.consent = "unasked";
     mark();
   }
 
-  /** @param {import("../state/photos.js").OwnPhoto} photo */
+  /** @param {OwnPhoto} photo */
   function askToOpen(photo) {
     unopened = photo;
     render();
   }
 
   /**
-   * Asks unless the visitor has said no, and throws a refusal until the photo may be sent. A model that has learned
-   * in this page is on no host, so nothing is asked.
+   * Asks about the shown photo unless the visitor has said no, and throws a refusal until it may be sent. A model
+   * that has learned in this page is on no host, so nothing is asked; nor about another photo that stands beside,
+   * because a photo that is sent is shown.
+   * @param {string[]} [ids]  of the analyses that the host needs; default: the shown one
    * @returns {never}
    */
-  function require() {
-    if (app.source && !isOnHost(app.source.manifest.model)) throw refusal(LEARNED_HERE);
+  function require(ids) {
+    const shown = app.source?.manifest;
+    if (shown && !isOnHost(shown.model)) throw refusal(LEARNED_HERE);
+    if (!host.share) throw refusal("error_no_host");
+    const address = shown?.upload?.address;
+    const shows = ({ manifest }) => manifest.upload?.address === address && ids?.includes(manifest.pass.id);
+    if (ids && ![app.source, app.second?.app?.source].some((source) => source && shows(source)))
+      throw refusal("photoKept");
+    about = photos.shown?.id === address ? photos.shown : photos.find(address);
     mark();
     throw refusal(isRefused() ? "photoKept" : "needsServer");
   }
 
   /** The visitor says no. A photo that only the host can open is forgotten. */
   function refuse() {
-    const shown = photo();
     if (unopened) unopened = null;
-    else {
-      if (shown) shown.consent = "no";
-      host.refused?.();
+    else if (about) {
+      about.consent = "no";
+      host.refused?.(about);
     }
     render();
   }
 
   function mark() {
-    if (host.share) panels.add(app.selection.panel);
+    panels.add(app.selection.panel);
     render();
   }
 }

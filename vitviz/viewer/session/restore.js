@@ -3,6 +3,8 @@
  * again.
  */
 
+import { isOnHost } from "../text/refusal.js";
+
 /** An expired analysis is made again by itself, at most once in this time. */
 const RENEWED_MS = 60_000;
 
@@ -48,7 +50,9 @@ export function createRestore(app, screen, address, history, reopen) {
     },
     /** Makes an analysis again that the host has forgotten; not in turn one that it forgets at once. */
     renew() {
-      if (!app.page.again || performance.now() - renewedAt < RENEWED_MS) return;
+      const isAgain = performance.now() - renewedAt < RENEWED_MS;
+      // The host would show something else in place of a model that has learned in this page.
+      if (!app.page.again || isAgain || (app.source && !isOnHost(app.source.manifest.model))) return;
       renewedAt = performance.now();
       this.expect();
       app.page.again();
