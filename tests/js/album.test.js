@@ -6,8 +6,10 @@ import test from "node:test";
 import { errorOf } from "../../vitviz/viewer/engine/client.js";
 import { serving } from "../../vitviz/viewer/engine/serving.js";
 import { MOST, createAlbum, together } from "../../vitviz/viewer/many/album.js";
+import { createMany } from "../../vitviz/viewer/many/sheet.js";
 import { MODELS, bytesOf, checkpointOf } from "./engine.js";
 import { assertClose } from "./fixture.js";
+import { openPage, settled } from "./page.js";
 
 // Two tokens of a model without CLS, but with a register: one layer, one head, of one number each.
 const model = /** @type {any} */ ({
@@ -77,6 +79,36 @@ const item = (name, value) =>
       return new Uint8Array([value]);
     },
   });
+
+test("examples are those beside the picture that was shown when they were asked for", async (context) => {
+  const { body, button } = openPage(context);
+  const unsound = Object.assign(new Error("too large"), { kind: "unsound" });
+  const engine = { run: async () => Promise.reject(unsound) };
+  const runner = { engine, known: { facts: { preprocess: null, labels: null } } };
+  const first = { model, itself: { key: "example-dog", kind: "example", name: "dog" } };
+  const looked = [];
+  const app = {
+    language: "en",
+    t: (key) => key,
+    taste: { colours: "" },
+    source: { manifest: first },
+    backend: {
+      async pixelsOf(manifest) {
+        looked.push(manifest);
+        app.source = { manifest: { model } }; // a photo of the visitor's is shown from now on
+        return new Uint8Array([1]);
+      },
+    },
+    comparisons: {
+      besides: () => [{ key: "example-cat", kind: "example", name: "cat" }],
+      manifestOf: async (...asked) => asked,
+    },
+  };
+  body.append(createMany(/** @type {any} */ (app), /** @type {any} */ (runner)).root);
+  button("The examples").click();
+  await settled();
+  assert.deepEqual(looked, [first, ["example-cat", undefined, first]]);
+});
 
 test("without CLS the map is of all tokens, and of each picture the numbers of its model are kept", async () => {
   const many = album();

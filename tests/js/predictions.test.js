@@ -29,6 +29,9 @@ for (const { name, classes, labels, logits, by_hand: byHand, ...wanted } of EXAM
       5,
     );
     assertSame(found, others, "results");
+    const one = resultsOf(Float32Array.from(logits), classes, labels ?? classes.labels, 1);
+    assertSame(one.answer, others.answer, "the answer without a list");
+    assert.deepEqual(one.predictions, found.predictions.slice(0, 1));
     for (const [language, text] of Object.entries(texts ?? {})) {
       const model = { ...classes, num_classes: logits.length, words: {} };
       const app = {

@@ -12,10 +12,11 @@ import { readStatistics } from "../../vitviz/viewer/data/analysis.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { OVERLAYS } from "../../vitviz/viewer/state/overlays.js";
 import { stageSaves } from "../../vitviz/viewer/state/saves.js";
-import { captionOf } from "../../vitviz/viewer/saving/saving.js";
+import { captionOf, createSaving } from "../../vitviz/viewer/saving/saving.js";
 import { sizeOf } from "../../vitviz/viewer/saving/snapshot.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, appOf, assertClose, fixtureOf } from "./fixture.js";
+import { openPage } from "./page.js";
 
 const savesOf = (id) => PANELS.find((panel) => panel.id === id).saves;
 const [attentionSaves, featuresSaves, modelSaves, patchesSaves, positionsSaves, predictionsSaves, qkSaves] = [
@@ -225,6 +226,40 @@ test("what was measured of a model is saved beside chance, and nothing where not
   assert.deepEqual(figures, ["measured"]);
   assert.deepEqual(saved({}), { tables: {}, figures: [] });
   assert.deepEqual(saved({ nll: 1.5 }).figures, []);
+});
+
+test("the changed analysis is saved, and nothing else that stands beside, nor one of an experiment before", (context) => {
+  openPage(context);
+  const { manifest } = fixtureOf("cls");
+  const t = (key) => key;
+  const offered = (second) => {
+    const app = {
+      t,
+      language: "en",
+      source: { manifest: { ...manifest, photo: { name: "dog.jpg" } } },
+      selection: { layer: 0, head: "mean", direction: "from", overlay: "attention" },
+      second: { app: { source: { manifest: { save: () => {} } } }, coming: false, ...second },
+      backend: { takeHome: null, ask: null },
+    };
+    const view = { token: 0, shown: { values: null } };
+    const panel = { id: "experiment", page: null, saves: () => ({ tables: {}, figures: [] }) };
+    const saving = createSaving(/** @type {any} */ (app), () => /** @type {any} */ ({ view, panel }));
+    saving.button.click();
+    return saving.dialog.querySelectorAll("button").some(({ textContent }) => textContent === "saveAnalysis");
+  };
+  assert.equal(offered({ key: "experiment" }), true);
+  assert.equal(offered({ key: "experiment", coming: true }), false);
+  assert.equal(offered({ key: "untrained" }), false);
+});
+
+test("an album is saved while the model that looked at its pictures is shown", () => {
+  const [runner, other] = [{}, {}];
+  const album = { runner, tables: () => ({ distances: { columns: [], rows: [] } }) };
+  const saved = (shown) => {
+    const app = { album, backend: { model: () => shown }, source: { manifest: { model: {} } } };
+    return Object.keys(savesOf("many")(/** @type {any} */ (app)).tables);
+  };
+  assert.deepEqual([saved(runner), saved(other), saved(undefined)], [["distances"], [], []]);
 });
 
 test("a PNG names its colours where there are any, and the choice of a scale for attention only", () => {

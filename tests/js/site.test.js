@@ -149,7 +149,7 @@ function opened(
       ? new Promise((resolve, reject) => Object.assign(come, { resolve: () => resolve(viewer), reject }))
       : lost.includes(path)
         ? Promise.reject(new Error("no file at " + path))
-        : Promise.resolve({ file: path });
+        : Promise.resolve({ file: path, pass: { id: path } });
   const opening = open(/** @type {any} */ ({ element: null, strip, site, viewer: "viewer.js", read }));
   const nodes = strip.children.flatMap((node) => [node, ...(node.children ?? [])]);
   const button = (text) => nodes.find(({ textContent }) => textContent === text);
@@ -177,6 +177,20 @@ test("a site opens with the picture of its address", async () => {
   come.resolve();
   await opening;
   assert.deepEqual(did, [["update", "dog.js"]]);
+});
+
+test("what stands beside an analysis is in its model, whatever is shown by then", async () => {
+  const digits = { ...SITE.models.photos, path: "digits.js", examples: { dog: "grey-dog.js" } };
+  const models = { ...SITE.models, digits };
+  const { did, come, host, opening, menu } = opened([], undefined, { ...SITE, models });
+  come.resolve();
+  await opening;
+  menu().value = "digits";
+  menu().listeners.change();
+  await rest();
+  assert.deepEqual(did.at(-1), ["update", "grey-dog.js"]);
+  assert.equal((await host.given.beside("example-cat", "dog.js")).file, "cat.js");
+  assert.equal((await host.given.beside("example-dog", "grey-dog.js")).file, "grey-dog.js");
 });
 
 test("a site for a web server alone says so where nobody serves it", async () => {

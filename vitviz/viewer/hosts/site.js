@@ -68,6 +68,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   if (entry) history.replaceState(entry.view, "", entry.place);
   let [shown, isEmpty] = [/** @type {Shown} */ (named()), true];
   const last = { turn: 0, asked: shown }; // the last choice, shown or on its way, and its number
+  const links = /** @type {Map<string, Shown>} */ (new Map()); // by the ids of analyses
   const bar = createBar(strip, site, {
     choose: (wanted) => choose(wanted),
     take,
@@ -218,6 +219,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     const { path, examples } = site.models[model];
     const [subject, analyzed] = await Promise.all([read(path), read(examples[example])]);
     const manifest = { ...analyzed, model: subject };
+    links.set(manifest.pass?.id, { model, example });
     return site.links
       ? {
           ...manifest,
@@ -228,10 +230,10 @@ export async function open({ element, strip, site, viewer: given, read = readBes
       : manifest;
   }
 
-  /** @param {string} key */
-  function beside(key) {
+  /** @param {string} key @param {string} id  of the analysis beside which it stands; another can be shown by now */
+  function beside(key, id) {
     const [, kind, name] = /** @type {RegExpExecArray} */ (/^(example|model)-(.*)$/.exec(key));
-    return manifestOf({ ...shown, [kind]: name });
+    return manifestOf({ ...(links.get(id) ?? shown), [kind]: name });
   }
 
   /** The file of a picture. @param {Shown} wanted @returns {Promise<any>} */

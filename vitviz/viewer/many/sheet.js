@@ -137,14 +137,15 @@ export function createMany(app, runner) {
   async function addExamples() {
     if (adding) return;
     adding = true;
-    const { itself } = app.source.manifest;
+    const { manifest } = app.source; // another one may be shown when their turn comes
+    const { itself } = manifest;
     const keys = [
       ...(itself?.kind === "example" ? [itself] : []),
       ...app.comparisons.besides().filter(({ kind }) => kind === "example"),
     ];
     const fresh = keys.filter(({ key }) => !album.items().some((item) => item.key === key));
-    const manifestOf = (key) =>
-      key === itself?.key ? Promise.resolve(app.source.manifest) : app.comparisons.manifestOf(key);
+    const manifestOf = async (key) =>
+      key === itself?.key ? manifest : app.comparisons.manifestOf(key, undefined, manifest);
     await add(
       fresh.map(({ key, name, names }) => ({
         key,

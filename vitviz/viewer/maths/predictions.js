@@ -41,7 +41,8 @@ export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MO
     logit: logits[index],
     probability: probabilities && probabilities[index],
   });
-  const predictions = firstOf(logits, k, classes.outputs).map(predicted);
+  const first = firstOf(logits, Math.max(k, 2), classes.outputs).map(predicted); // a second one for "none of these"
+  const predictions = first.slice(0, k);
   if (classes.outputs !== "one_of") {
     const answer = predictions.length > 0 ? separateAnswer(logits, probabilities, predicted, classes) : null;
     return { probabilities, predictions, groups: [], answer, known_or_not: null };
@@ -49,7 +50,7 @@ export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MO
   const groups = logits.length > 0 && classes.groups ? groupsOf(probabilities, classes.groups) : [];
   const known_or_not = logits.length > 0 ? knownOrNot(logits, classes, predictions[0]?.index) : null;
   // a picture that is refused is answered by its nearest class, never by "none of these"
-  const best = predictions.find(({ index }) => known_or_not?.known !== false || index !== classes.none);
+  const best = first.find(({ index }) => known_or_not?.known !== false || index !== classes.none);
   const answer = best ? answerOf(best, groups[0], known_or_not, classes) : null;
   return { probabilities, predictions, groups: groups.slice(0, k), answer, known_or_not };
 }

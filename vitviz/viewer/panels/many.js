@@ -32,9 +32,10 @@ function code({ album = [] }, { manifest }) {
   });
 }
 
-/** @param {import("../main.js").App} app */
-function saves({ album }) {
-  return { tables: album?.tables() ?? {}, figures: [] };
+/** The album can be of a model that was shown before. @param {import("../main.js").App} app */
+function saves({ album, backend, source }) {
+  const isOfModel = album && album.runner === backend.model(source.manifest.model);
+  return { tables: isOfModel ? album.tables() : {}, figures: [] };
 }
 
 /** @param {import("../main.js").App} app */

@@ -5,6 +5,7 @@ import { fileName } from "../maths/csv.js";
 import { SPOTLIGHT } from "../maths/colour.js";
 import { LIKE } from "../data/explanations.js";
 import { mainExplainer, shownExplainers, targetOf } from "../state/explaining.js";
+import { OPERATED } from "../state/experiment.js";
 import { overlayNamed } from "../state/overlays.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createDialog } from "../parts/dialog.js";
@@ -77,12 +78,8 @@ export function createSaving(app, look) {
         direction,
         "token" + now.view.token,
       );
-    const made =
-      what === "picture"
-        ? manifest.save
-        : what === "experiment"
-          ? app.second.app?.source.manifest.save
-          : null;
+    const isChanged = what === "experiment" && app.second.key === OPERATED && !app.second.coming;
+    const made = what === "picture" ? manifest.save : isChanged ? app.second.app?.source.manifest.save : null;
     const item = (text, save) => button({ text, title: title + ": " + text, onClick: () => run(text, save) });
     // If there is only one table or figure, its button needs no name.
     const named = (text, name, all) =>
