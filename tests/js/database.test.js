@@ -219,9 +219,9 @@ test("words are kept for an hour, never older ones than those that found no room
 });
 
 /** The own things of a tab as a page of it finds them; touch keeps them. */
-async function things() {
+async function things(side = 1) {
   const set = new OwnSet();
-  const own = createKept(set, { height: 1, width: 1, channels: 3 });
+  const own = createKept(set, { height: side, width: side, channels: 3 });
   await own.restore();
   const shown = () => set.things.map(({ name, pictures }) => `${name}:${pictures.length}`).join();
   return { set, shown, touch: own.touch };
@@ -261,6 +261,22 @@ test("own things are those of the last moment before the page went, while the da
   assert.deepEqual(ids(), []);
 });
 
+test("own things of one model stay while another one, which sees another size, has things of its own", async () => {
+  tab().here();
+  const { set, touch } = await things();
+  set.add(set.things[0], { group: 1, pixels: Uint8Array.of(1, 2, 3), file: null });
+  set.things[0].name = "cup";
+  await touch();
+  const other = await things(2);
+  assert.equal(other.shown(), ":0,:0");
+  await other.touch(); // nothing is in it
+  other.set.add(other.set.things[0], { group: 1, pixels: new Uint8Array(12), file: null });
+  other.set.things[0].name = "hat";
+  await other.touch();
+  assert.equal((await things()).shown(), "cup:1,:0");
+  assert.equal((await things(2)).shown(), "hat:1,:0");
+});
+
 test("own things are restored from their pictures where the words of another version lie", async () => {
   const one = tab();
   one.here();
@@ -268,7 +284,7 @@ test("own things are restored from their pictures where the words of another ver
   set.add(set.things[0], { group: 1, pixels: Uint8Array.of(1, 2, 3), file: null });
   set.things[0].name = "cup";
   await touch();
-  const name = Object.keys(one.session).find((item) => item.endsWith("own"));
+  const name = Object.keys(one.session).find((item) => item.endsWith("own-1x1x3"));
   for (const text of ["{", "3", JSON.stringify({ at: Date.now(), things: 3 })]) {
     one.session.setItem(name, text);
     assert.equal((await things()).shown(), "cup:1,:0", text);

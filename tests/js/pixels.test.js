@@ -14,6 +14,7 @@ import {
   levelsOf,
   pictureOf,
   tableOf,
+  uncropped,
 } from "../../vitviz/viewer/maths/pixels.js";
 import { PIXELS } from "./fixture.js";
 
@@ -47,6 +48,8 @@ for (const [name, { height, width, rgba, seen }] of Object.entries(PIXELS.pictur
         const picture = pictureOf(inChannels(photo, preprocess.channels, tableOf(look, levels)), preprocess);
         assert.deepEqual([picture.height, picture.width], preprocess.size);
         assert.equal(hashOf(picture.data), hashes[at], way + JSON.stringify(look));
+        const again = pictureOf(picture, uncropped(preprocess)); // what a model has seen is not cropped again
+        assert.equal(hashOf(again.data), hashes[at], way + JSON.stringify(look));
       });
     }
   });

@@ -199,8 +199,10 @@
  */
 
 /**
- * A photo as this page analyzes it; id: of a photo that it keeps (state/photos.js).
- * @typedef {Partial<import("./maths/photolevels.js").Look> & {file: Blob, name: string, id?: string}} PhotoFile
+ * A photo as this page analyzes it; id: of a photo that it keeps (state/photos.js); cropped: it is what the model
+ * sees already.
+ * @typedef {Partial<import("./maths/photolevels.js").Look>
+ *   & {file: Blob, name: string, id?: string, cropped?: boolean}} PhotoFile
  */
 
 /** @typedef {import("./host.d.ts").Host} Host */

@@ -9,7 +9,7 @@ import { HERE } from "./files.js";
 import { savedOf } from "./saved.js";
 import { gridOf, startToken } from "../maths/geometry.js";
 import { isDarkOnLight } from "../maths/ink.js";
-import { canStretch, isDark } from "../maths/pixels.js";
+import { canStretch, isDark, uncropped } from "../maths/pixels.js";
 import { isOfLook, linkOfLook, lookOf } from "../maths/photolevels.js";
 
 /** Files that say nothing of a photo. */
@@ -17,11 +17,12 @@ const OF_MODEL = ["positions", "untrained", "filters", "inside", "film"];
 
 /**
  * A photo to analyse. `template`: any intact analysis of the same model; it gives all that is true of every
- * picture. `id`: of a photo that this page keeps, "" otherwise; `first`: the rows that are shown first.
+ * picture. `id`: of a photo that this page keeps, "" otherwise; `cropped`: it is what the model sees already;
+ * `first`: the rows that are shown first.
  * @typedef {{file: Blob, name: string, template: import("../types.js").Manifest,
  *   engine: import("../engine/client.js").Engine,
  *   known: import("./localpayload.js").Known, say: (told: import("./decoding.js").Told) => Record<string, string>,
- *     inverted?: boolean, stretched?: boolean, id?: string,
+ *     inverted?: boolean, stretched?: boolean, id?: string, cropped?: boolean,
  *   first?: {layer: number, token: number}}} Wanted
  */
 
@@ -39,12 +40,14 @@ export async function analysed({
   known,
   say,
   id: photoId = "",
+  cropped = false,
   first,
   ...photoLook
 }) {
   const look = lookOf(photoLook);
   const name = cleaned(called);
-  const { preprocess, labels } = known.facts;
+  const { labels } = known.facts;
+  const preprocess = cropped ? uncropped(known.facts.preprocess) : known.facts.preprocess;
   const { model } = template;
   const photo = await decoded(file, name);
   if (!photo) return null;

@@ -135,6 +135,9 @@ export function pictureOf(photo, preprocess) {
   return framed(part, top, left, preprocess);
 }
 
+/** For a picture that is what a model sees already. @param {Preprocess} preprocess @returns {Preprocess} */
+export const uncropped = (preprocess) => ({ ...preprocess, uncut: undefined, crop_pct: 1 });
+
 /** The size of the whole photo before the crop, (height, width). */
 function fullSize({ width, height }, { size, uncut = size, crop_pct: share, crop_mode: mode }) {
   const [high, wide] = uncut.map((side) => Math.max(1, Math.floor(side / share)));

@@ -275,7 +275,8 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
     const frame = await live.take();
     const shown = live.shown() ?? found.pictures[0];
     const name = labels.filter((label) => label !== NONE).join("-") + ".png";
-    const file = frame ?? shown.file ?? (await fileOf(shown.pixels, template.model.image, name));
+    const taken = frame ?? shown.file;
+    const file = taken ?? (await fileOf(shown.pixels, template.model.image, name));
     close();
     await adopt({
       template: templateOf(template, {
@@ -286,7 +287,7 @@ export function createOwn({ trunk: fetchTrunk, picture, adopt, close }) {
         found,
       }),
       buffer,
-      photo: { file, name },
+      photo: { file, name, cropped: !taken },
       pictures: picturesOf(found, labels, template.model.image),
       all: true,
     });

@@ -73,7 +73,8 @@ export function picturesOf({ things }, labels, image) {
         label: labels[at],
         number: place + 1,
         pixels,
-        file: async () => ({ file: file ?? (await fileOf(pixels, image, name)), name }),
+        file: async () =>
+          file ? { file, name } : { file: await fileOf(pixels, image, name), name, cropped: true },
       };
     }),
   );

@@ -13,18 +13,19 @@ export function createKept(set, image) {
   const database = new Database();
   let id = KIND + "-" + random();
   const sees = [image.height, image.width, image.channels].join("x");
+  const words = KIND + "-" + sees;
   const keys = /** @type {WeakMap<object, string>} */ (new WeakMap());
   const write = oneAfterTheOther(() => (set.isEmpty ? database.delete(id) : put()));
   return {
-    /** Brings back what was kept, unless something was added meanwhile or another model saw it. */
+    /** Brings back what was kept, unless something was added meanwhile. Pictures of another size stay kept for it. */
     async restore() {
       let pictured = /** @type {any} */ (null);
       await database.read((one) => {
-        if (one.kind === KIND) pictured = one;
+        if (one.kind === KIND && one.sees === sees) pictured = one;
       });
       if (pictured) id = pictured.id;
-      const kept = latest(pictured, database.words(KIND));
-      if (kept?.sees !== sees || set.count > 0) return;
+      const kept = latest(pictured, database.words(words));
+      if (!kept || set.count > 0) return;
       set.restore(kept.things, kept.card);
       kept.things.forEach(({ key }, at) => keys.set(set.things[at], key));
       if (set.isEmpty) await write(); // it was forgotten, and the page went before that was stored
@@ -32,7 +33,7 @@ export function createKept(set, image) {
     /** Keeps the words now, and the pictures once the last write has ended; an empty set is forgotten. */
     touch() {
       const things = set.isEmpty ? [] : set.things.map(wordsOf);
-      database.putWords(KIND, { sees, things, card: set.card });
+      database.putWords(words, { things, card: set.card });
       return write();
     },
   };
@@ -63,7 +64,7 @@ export function createKept(set, image) {
  */
 function latest(pictured, words) {
   if (!Array.isArray(words?.things)) return pictured; // another version may have stored something else
-  const stored = pictured?.sees === words.sees ? pictured.things : [];
+  const stored = pictured?.things ?? [];
   const picturesOf = (key) => stored.find((thing) => thing.key === key)?.pictures ?? [];
   return { ...words, things: words.things.map((thing) => ({ ...thing, pictures: picturesOf(thing.key) })) };
 }

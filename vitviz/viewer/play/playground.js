@@ -238,6 +238,7 @@ export function createPlayground({ element, address, fetchDigits, ...around }) {
    * @param {import("./signs.js").Kind[]} kinds
    */
   function learn(kinds) {
+    chosen = 0; // there may be fewer signs than before
     tasks.signs?.stop();
     tasks.signs = taskOf(setOf(kinds), {
       ...(tasks.signs?.runs.current.settings ?? DEFAULTS),
