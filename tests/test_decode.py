@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from tests.running import at_once
-from vitviz.errors import ImageError, VitvizError
+from vitviz.errors import ImageError
 from vitviz.model import decode as decoding
 from vitviz.model.decode import TooSlowError, decode
 from vitviz.model.photo import open_photo
@@ -131,7 +131,7 @@ def test_an_upload_of_many_bytes_is_opened_elsewhere_and_not_even_searched(monke
 def test_an_upload_that_takes_too_long_is_refused_in_a_sentence(monkeypatch):
     monkeypatch.setattr(limits, "LARGE_PHOTO_MEGAPIXELS", 0.001)
     monkeypatch.setattr(limits, "OPENING_SECONDS", 0.001)
-    with pytest.raises(VitvizError, match=r"'a\.jpg' takes too long to open here"):
+    with pytest.raises(ImageError, match=r"'a\.jpg' takes too long to open here"):
         open_upload(encoded(), "a.jpg")
 
 

@@ -256,6 +256,15 @@ def test_a_site_is_replaced_and_nothing_else_is(deit: Path, tmp_path: Path) -> N
     assert (other / "files/mine.txt").read_text() == "kept"
 
 
+def test_a_site_is_the_same_whenever_it_is_written(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        write_site(tmp_path / name, ["mnist"])
+    one, other = tmp_path / "one", tmp_path / "other"
+    assert written(one) == written(other)
+    for name in written(one):
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+
+
 def test_an_error_without_a_number_is_told_by_its_text(tmp_path: Path, monkeypatch) -> None:
     """A full folder for temporary files was told as "cannot be written: None"."""
     monkeypatch.setattr("vitviz.site.site._claimed", Mock(side_effect=OSError("it is full")))

@@ -319,6 +319,7 @@ def _twin(
     manifest = payload.manifest
     manifest["model"] = _here(manifest["model"])
     manifest["model"]["key"]["name"] = key
+    manifest["pass"]["id"] = f"{key}/untrained"  # the same site whenever it is written
     manifest["files"] = {
         name: _placed(writer, f"{stem}-{name}.js", payload.files[file["path"]])
         for name, file in manifest["files"].items()

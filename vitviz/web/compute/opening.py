@@ -5,7 +5,7 @@ a process of its own, which is killed when it takes too long: a decoder in this 
 stopped.
 """
 
-from ...errors import VitvizError
+from ...errors import ImageError, VitvizError
 from ...languages import Message
 from ...model.decode import TooSlowError, decode
 from ...model.photo import Photo, open_photo
@@ -18,8 +18,8 @@ _large = Turns(limits.LARGE_PHOTOS, limits.COMPUTING_LINE)
 
 
 def open_upload(data: bytes, name: str, stretch: bool = False) -> Photo:
-    """`open_photo` of a visitor's file. Raises `VitvizError` if it takes too long, or if too many
-    large photos wait.
+    """`open_photo` of a visitor's file. Raises `ImageError` if it takes too long, too, and
+    `VitvizError` if too many large photos wait.
     """
     busy = VitvizError(Message("web.busy"))
     if _is_quick(data):
@@ -29,7 +29,7 @@ def open_upload(data: bytes, name: str, stretch: bool = False) -> Photo:
         try:
             return decode(data, name, limits.OPENING_SECONDS, stretch)
         except TooSlowError as error:
-            raise VitvizError(Message("web.slow_photo", name=repr(name))) from error
+            raise ImageError(Message("web.slow_photo", name=repr(name))) from error
 
 
 def _is_quick(data: bytes) -> bool:
