@@ -21,7 +21,6 @@ from tests.browser.conftest import (
     middle_in,
     number,
     plain,
-    stop_time,
 )
 from vitviz import PatchGrid
 from vitviz.probe.measure import numbers
@@ -253,13 +252,15 @@ def test_very_many_tokens_another_model_and_one_that_is_not_there(visit, picture
     seen.ready("second photo.png · tiny-grey")
 
 
-def walked_to(seen, token: int) -> None:
-    """Let the time that was stopped pass until the walk is here, and no longer."""
-    # Its first step was set when time still ran, and comes by itself.
-    give_up = time.monotonic() + PATIENCE_MS / 1000
-    while seen.page.locator(STATE).get_attribute("data-token") != str(token):
-        assert time.monotonic() < give_up, token
-        seen.page.clock.run_for(100)
+# Notes each token under the hand of the walk, with the place of the hand; at `touches` a key is pressed.
+WALK = """const walked = (window.walked = []);
+new MutationObserver(([{ target }]) => {
+  const hand = document.querySelector(".vv-cursor");
+  if (!hand || hand.offsetParent === null) return;
+  const [token, { top, left }] = [Number(target.dataset.token), hand.style];
+  if (walked.length === 0 || walked.at(-1)[0] !== token) walked.push([token, parseFloat(top), parseFloat(left)]);
+  if (token === touches) document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Shift", bubbles: true }));
+}).observe(document, { subtree: true, attributeFilter: ["data-token"] });"""
 
 
 def test_the_page_begins_where_fur_looks_at_fur_and_walks_once_unless_it_is_touched(visit):
@@ -268,23 +269,21 @@ def test_the_page_begins_where_fur_looks_at_fur_and_walks_once_unless_it_is_touc
     seen.is_(**begun, pinned="false")
     seen.go("?model=photos&layer=4", "red-panda.jpg")  # a link wins
     seen.is_(layer=4, head="mean", token=0)
-    for touched in (False, True):
-        seen = visit("?model=photos")
-        stop_time(seen.page)
-        cursor = seen.page.locator(".vv-cursor")
-        for token in START["walk"][1:]:
-            walked_to(seen, token)
-            assert cursor.is_visible()
+    for touches, walk in ((0, START["walk"]), (START["walk"][1], START["walk"][:2])):
+
+        def notes(page, touches=touches) -> None:
+            page.context.spent = True
+            page.clock.install()  # however long the page takes to come, the walk is noted from its begin
+            page.add_init_script(f"{{const touches = {touches}; {WALK}}}")
+
+        seen = visit("?model=photos", before=notes)
+        seen.page.clock.run_for(12_000)
+        for (token, *place), wanted in zip(seen.page.evaluate("walked"), walk, strict=True):
+            assert token == wanted
             row, col = divmod(token - 1, 12)
-            style = cursor.evaluate("node => [node.style.top, node.style.left].map(parseFloat)")
-            assert style == pytest.approx([100 * row / 12, 100 * col / 12], abs=0.01)
-            if touched:
-                seen.page.keyboard.press("Shift")
-                break
-        else:
-            walked_to(seen, begun["token"])  # after the last one
+            assert place == pytest.approx([100 * row / 12, 100 * col / 12], abs=0.01)
         seen.is_(**begun)
-        assert not cursor.is_visible()
+        assert not seen.page.locator(".vv-cursor").is_visible()
     assert "token=" not in address(seen.page)  # a walk is no selection
 
 
