@@ -161,6 +161,15 @@ def test_a_shipped_model_is_explained_and_tested_in_the_page(visit):
     assert not [url for url in seen.requests if "explain-" in url]
 
 
+def test_an_untrained_model_is_explained_by_its_own_weights(visit):
+    """It was explained by the weights of the trained model, which the page had."""
+    link = "?model=mnist&example=digit&untrained=1&panel=explain&maps=occlusion&explainer=occlusion"
+    page = visit(link, wait_for="digit.png").page
+    page.wait_for_function(DRAWN, arg=1)
+    analysis = analyze(load("mnist", pretrained=False), FOLDER / "digit.png")
+    under(page, analysis, "occlusion", analysis.class_index(None))
+
+
 def test_a_page_of_one_file_has_what_was_made_beforehand(open_page, ours, pictures):
     tab = open_page(page_of(ours(pictures["first"])))
     tab.locator("[data-state=ready]").wait_for()
