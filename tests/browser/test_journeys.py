@@ -252,14 +252,15 @@ def test_very_many_tokens_another_model_and_one_that_is_not_there(visit, picture
     seen.ready("second photo.png · tiny-grey")
 
 
-# Notes each token under the hand of the walk, with the place of the hand; at `touches` a key is pressed.
+# Notes each token under the hand of the walk, and its place; at `touches` a key is pressed.
 WALK = """const walked = (window.walked = []);
 new MutationObserver(([{ target }]) => {
   const hand = document.querySelector(".vv-cursor");
   if (!hand || hand.offsetParent === null) return;
   const [token, { top, left }] = [Number(target.dataset.token), hand.style];
-  if (walked.length === 0 || walked.at(-1)[0] !== token) walked.push([token, parseFloat(top), parseFloat(left)]);
-  if (token === touches) document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Shift", bubbles: true }));
+  if (walked.at(-1)?.[0] !== token) walked.push([token, parseFloat(top), parseFloat(left)]);
+  const press = new KeyboardEvent("keydown", { key: "Shift", bubbles: true });
+  if (token === touches) document.body.dispatchEvent(press);
 }).observe(document, { subtree: true, attributeFilter: ["data-token"] });"""
 
 
@@ -273,7 +274,7 @@ def test_the_page_begins_where_fur_looks_at_fur_and_walks_once_unless_it_is_touc
 
         def notes(page, touches=touches) -> None:
             page.context.spent = True
-            page.clock.install()  # however long the page takes to come, the walk is noted from its begin
+            page.clock.install()  # noted from its begin, however long the page takes to come
             page.add_init_script(f"{{const touches = {touches}; {WALK}}}")
 
         seen = visit("?model=photos", before=notes)
