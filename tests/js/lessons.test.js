@@ -12,6 +12,7 @@ import { insideMeans } from "../../vitviz/viewer/maths/inside.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
+import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
 import { push, startHistory, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { optionText, stepText, written } from "../../vitviz/viewer/text/lesson.js";
@@ -457,6 +458,36 @@ test("a pupil guesses, sees the gap, goes on, comes back, and guesses again", as
   assert.deepEqual([course.guess(), app.selection.overlay], [undefined, "none"]);
   course.leave();
   assert.deepEqual([app.selection.lesson, course.lesson(), course.shows()], ["", null, null]);
+});
+
+test("a guess about one photo is none about the next with the same name, and goes home with its own", async () => {
+  const [storage, photos] = [storageOf(new Map()), new PhotoStore()];
+  const guessesOf = async (/** @type {any} */ photo, token = -1) => {
+    const source = await open("cls");
+    source.manifest = { ...source.manifest, photo: { ...source.manifest.photo, name: "image.jpg" } };
+    if (photo) source.manifest.upload = { address: photo.address ?? photo.id };
+    const app = appOf(source, { storage, photos });
+    await openStep(app, ask, 2);
+    if (token >= 0) app.course.take(token);
+    return app.course;
+  };
+  const [cat, dog] = [photos.create({ name: "image.jpg" }), photos.create({ name: "image.jpg" })];
+  photos.keep(cat);
+  photos.keep(dog);
+  await guessesOf(cat, 7);
+  assert.equal((await guessesOf(dog)).guess(), undefined, "another photo");
+  await guessesOf(dog, 8);
+  photos.sent(cat, "/kept/image.jpg");
+  assert.equal((await guessesOf(cat)).guess(), 7, "the host has it now");
+  const home = Object.values((await guessesOf(cat)).guesses()).map(({ guess }) => guess);
+  assert.deepEqual(home.sort(), [7, 8]);
+  const page = appOf(await open("cls"), { brought: (await guessesOf(cat)).guesses() });
+  page.source.manifest = {
+    ...page.source.manifest,
+    photo: { ...page.source.manifest.photo, name: "image.jpg" },
+  };
+  await openStep(page, ask, 2);
+  assert.equal(page.course.guess(), 7, "in the page that was taken home");
 });
 
 test("a step with another model travels there, but a picture of one's own stays within a lesson", async () => {

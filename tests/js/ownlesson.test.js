@@ -23,6 +23,7 @@ import {
 import { createCourse, originOf } from "../../vitviz/viewer/lessons/course.js";
 import { createShelf } from "../../vitviz/viewer/lessons/shelf.js";
 import { fitsLink, written } from "../../vitviz/viewer/state/experiment.js";
+import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
 import { lessonBook } from "../../vitviz/viewer/state/memory.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { codeOf } from "../../vitviz/viewer/lessons/codes.js";
@@ -232,6 +233,7 @@ test("an own lesson is played: words are kept, a patch is compared with the trut
     app,
     [own],
     { recall: (key) => guesses.get(key), keep: (key, entry) => guesses.set(key, entry) },
+    new PhotoStore(),
     () => false,
     NO_OUTCOMES,
     () => {},

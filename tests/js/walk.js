@@ -5,6 +5,7 @@ import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { optionsOf, paintable } from "../../vitviz/viewer/lessons/steps.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
+import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { gapText, optionText, stepText, sayings } from "../../vitviz/viewer/text/lesson.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
@@ -19,6 +20,8 @@ export function appOf(
       throw new Error("no storage");
     },
     besides = ["untrained", "example-dog", "example-goldfish", "experiment"],
+    brought = {},
+    photos = new PhotoStore(),
     outcomes = { of: () => ({ manifest: source.manifest }), retry() {} },
   } = {},
 ) {
@@ -39,7 +42,8 @@ export function appOf(
   app.course = createCourse(
     app,
     LESSONS,
-    guessBook(storage),
+    guessBook(storage, brought),
+    photos,
     (origin) => {
       app.travelled.push(origin);
       return false;

@@ -93,6 +93,7 @@ export function mount(host) {
     app,
     host,
     comparisons.results,
+    photos,
     storage,
     screen.root,
     render,

@@ -29,21 +29,23 @@ import { TRUTHS, holds, truthOf } from "./truths.js";
  * @param {import("./steps.js").Lesson[]} lessons
  * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void,
  *   of: (lesson: string) => Record<string, any>}} notebook
+ * @param {import("../state/photos.js").PhotoStore} photos
  * @param {(origin: {model: string, example: string, lesson: string, step: number}) => boolean} travel  opens
  *   another picture or model; false where it cannot
  * @param {import("./outcomes.js").Outcomes} outcomes
  * @param {() => void} render
  */
-export function createCourse(app, lessons, notebook, travel, outcomes, render) {
+export function createCourse(app, lessons, notebook, photos, travel, outcomes, render) {
   const lesson = () => lessons.find(({ id }) => id === app.selection?.lesson) ?? null;
   const number = () => app.selection.step;
   const isShown = (origin) => isFrom(origin, app.source.manifest);
   const step = () => stepIn(stepAt(lesson(), number()), app.source);
   const question = () => step()?.question ?? null;
   const isOfPatches = () => ["patch", "patches"].includes(question()?.kind);
-  // A guess belongs to a question about one picture in one model.
-  const key = () =>
-    [lesson().id, step().id, app.source.manifest.model.name, app.source.manifest.photo.name].join("/");
+  // A guess belongs to a question about one picture in one model. Photos of the visitor's own often share a
+  // name (image.jpg from every camera of a phone): they go by their ids.
+  const photoKey = () => photos.idOf(app.source.manifest) || app.source.manifest.photo.name;
+  const key = () => [lesson().id, step().id, app.source.manifest.model.name, photoKey()].join("/");
   const entry = () => (question() && notebook.recall(key())) || {};
   const value = (/** @type {import("./truths.js").Operand} */ { truth, at }) =>
     truthOf(truth, app.source, course.at(at), other(), outcomeOf);
@@ -63,6 +65,16 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     first: () => firstOf(lesson()),
     closed: () => step()?.id === CARD, // all steps are done, and the card with their findings is open
     found: () => foundIn(lesson(), notebook),
+    /** The guesses of the lesson as a page of this analysis alone finds them, where the photo has no id. */
+    guesses() {
+      const [ending, there] = [photoKey(), app.source.manifest.photo.name].map((name) => "/" + name);
+      return Object.fromEntries(
+        Object.entries(notebook.of(lesson().id)).map(([name, guess]) => [
+          name.endsWith(ending) ? name.slice(0, -ending.length) + there : name,
+          guess,
+        ]),
+      );
+    },
     following: () => lessons[lessons.indexOf(lesson()) + 1] ?? null, // in the list
     /** The names of controls that are shown; null outside of lessons: all. */
     shows() {
@@ -111,6 +123,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
         there,
         lessons,
         { recall: () => undefined, keep() {}, of: () => ({}) },
+        photos,
         () => false,
         outcomes,
         () => {},

@@ -155,7 +155,7 @@ export function createTakeHome(app, download, nameOf) {
       outcomes,
       // An experiment is made again by the model of the page.
       selection: { ...app.selection, beside: engine && app.selection.beside === OPERATED ? OPERATED : "" },
-      guesses: open ? app.teaching.guesses.of(open.id) : {},
+      guesses: open ? app.course.guesses() : {},
       lesson: open?.id === OWN ? (app.teaching.shelf.brought() ?? app.teaching.shelf.draft()) : null,
       sheet: open ? worksheet(app, false) : "",
       sheetTitle: t("lessonSheet"),

@@ -105,8 +105,8 @@ export function createHistory(app, screen, { onSelect = null, address = null }, 
    * What makes an analysis again: model and example, and the id of a photo.
    * @param {import("../types.js").Manifest} manifest
    */
-  function originOf({ link = {}, upload }) {
-    return { link, photo: photos.find(upload?.address)?.id ?? "" };
+  function originOf(manifest) {
+    return { link: manifest.link ?? {}, photo: photos.idOf(manifest) };
   }
 
   /** Identity of a history entry. Successive drawings share one. */

@@ -87,6 +87,14 @@ export class PhotoStore {
     return this.#photos.find(({ id }) => id === wanted) ?? null;
   }
 
+  /**
+   * The id of the photo that an analysis is of; "" where it is of none of these.
+   * @param {{upload?: {address: string}}} manifest
+   */
+  idOf({ upload }) {
+    return this.find(upload?.address)?.id ?? "";
+  }
+
   /** @returns {readonly OwnPhoto[]}  the newest first */
   get all() {
     return this.#photos;

@@ -18,6 +18,7 @@ import { createMoments } from "./moments.js";
  * @param {import("../main.js").App} app
  * @param {import("../types.js").Host} host
  * @param {Parameters<typeof createOutcomes>[0]} results  of an experiment in a lesson
+ * @param {import("../state/photos.js").PhotoStore} photos
  * @param {() => Storage} storage
  * @param {HTMLElement} root  gets the list of lessons, and where the class is
  * @param {() => void} render
@@ -26,6 +27,7 @@ export function createCurriculum(
   app,
   { address = null, go = null, taken = null, texts = null, room = null },
   results,
+  photos,
   storage,
   root,
   render,
@@ -40,6 +42,7 @@ export function createCurriculum(
     app,
     lessons,
     guesses,
+    photos,
     travel,
     createOutcomes(results, taken?.outcomes ?? {}, render),
     render,
