@@ -100,6 +100,7 @@ async function page({ model = "photos", awaited = false, digitsHere = false } = 
     host = given;
     return {
       update: () => did.push(["update"]),
+      askToOpen: ({ name }) => did.push(["askToOpen", name]),
       askConsent: ({ name }) => did.push(["askConsent", name]),
       release: () => released.push(photos.shown?.name),
       over: () => did.push(["over"]),
@@ -225,6 +226,21 @@ test("light and dark of a photo whose model the page cannot run: it stays, and t
   await come("vit_tiny");
   await host.look({ inverted: false, stretched: true });
   assert.deepEqual(did.at(-1), ["look", { inverted: false, stretched: true }]);
+});
+
+test("a frame of the camera for a model of the server is asked about, and the photo before it stays", async () => {
+  const { did, answers, photos, host, draws, come } = await page();
+  const frame = new Blob(["a"], { type: "image/png" });
+  const keeping = host.take(frame, "first.png");
+  await turn();
+  answers["first.png"].done(true);
+  await keeping;
+  assert.deepEqual([photos.shown.name, did], ["first.png", []], "the page has its model");
+  await draws("a.jpg");
+  await come("vit_base");
+  did.length = 0;
+  await host.take(frame, "webcam.png");
+  assert.deepEqual([photos.shown.name, did], ["a.jpg", [["askToOpen", "webcam.png"]]]);
 });
 
 test("light and dark are of the picture that is drawn, also when another one was refused", async () => {

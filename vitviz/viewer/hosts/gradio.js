@@ -137,7 +137,7 @@ export function open(viewer, component, page, texts) {
     room: room && { ...room, ask: (question) => backend.ask("room", question) },
     send: async (file) => ({ address: (await upload(file)).path, name: file.name, file }),
     draw,
-    take: (picture, name) => draw(picture, name, false),
+    take: keep,
     wide: props.wide && { ...props.wide, open: () => trigger("model", props.wide.name) },
     again: () => trigger("again"),
     reopen: () => trigger("reopen"),
@@ -259,6 +259,19 @@ export function open(viewer, component, page, texts) {
     }
     photos.leave();
     return false;
+  }
+
+  /**
+   * Takes a frame of the live camera. The camera says that nothing is sent, so a frame for a model that only the
+   * server has is asked about.
+   * @param {Blob} picture
+   */
+  async function keep(picture, name) {
+    const before = photos.shown;
+    const photo = photos.create({ file: new File([picture], name, { type: picture.type }), name });
+    if (await take(photo)) return;
+    photos.shown = before; // it stays on the board
+    mounted.askToOpen(photo);
   }
 
   /** Takes a drawing, like any photo. The first drawing of a page goes to the model of digits. */
