@@ -83,6 +83,28 @@ test("all heads are drawn anew beside another analysis, whose maps share the sca
   assert.ok(drew());
 });
 
+test("all heads are drawn anew when the selected map stands beside one of another number", async (t) => {
+  openPage(t);
+  const [source, flatter] = [sourceOf(registers), sourceOf(cls, "b")]; // 5 layers, and 3
+  await Promise.all([source, flatter].map((one) => one.loaded(false).then(() => one.store.ensure(1))));
+  const app = Object.assign(appOf(source), { t: translator("en") });
+  const other = secondApp(app, flatter).app;
+  app.second = { app: other };
+  const heads = createAllHeads(/** @type {any} */ (app));
+  const map = t.mock.method(source.maps, "of");
+  const drew = () => {
+    const had = map.mock.callCount();
+    heads.render(1);
+    return map.mock.callCount() > had;
+  };
+  app.select({ layer: 3 });
+  drew();
+  app.select({ layer: 4 });
+  assert.notEqual(other.selection.layer, 4);
+  assert.ok(drew());
+  assert.ok(!drew(), "nothing has changed");
+});
+
 test("what is selected in one is selected in the other, at its place", () => {
   const app = appOf(sourceOf(cls)); // 4 x 4 patches, 1 prefix token, 3 layers, 2 heads
   const other = secondApp(app, sourceOf(registers)).app; // 4 x 6, 5 prefix tokens, 5 layers, 2 heads

@@ -9,6 +9,8 @@ import { Trainer } from "../../vitviz/viewer/learn/trainer.js";
 import { DEFAULTS } from "../../vitviz/viewer/learn/defaults.js";
 import { averaged } from "../../vitviz/viewer/play/curves.js";
 import { digitAt, digitsOf } from "../../vitviz/viewer/play/digits.js";
+import { createOneStep } from "../../vitviz/viewer/play/onestep.js";
+import { createOwnResult } from "../../vitviz/viewer/play/ownresult.js";
 import { TEXTS } from "../../vitviz/viewer/play/playtexts.js";
 import { MOST_RUNS, Runs, confusions, guessOf } from "../../vitviz/viewer/play/runs.js";
 import { textsIn } from "../../vitviz/viewer/play/texts.js";
@@ -25,6 +27,7 @@ import {
   setOf,
   varied,
 } from "../../vitviz/viewer/play/signs.js";
+import { openPage } from "./page.js";
 
 const ROOM = new URL("../../vitviz/viewer/play/", import.meta.url);
 
@@ -197,6 +200,59 @@ test("a run whose learner dies when a step is taken apart has failed, and says w
   };
   assert.equal(await runs.apart(0), null);
   assert.deepEqual([runs.current.state, runs.current.why], ["failed", "died"]);
+});
+
+test("one step that is pressed twice shows the second digit alone, with its own numbers", async (t) => {
+  const { body, button } = openPage(t);
+  const say = textsIn("en");
+  const weight = { name: "w", at: "0", value: 1, gradient: 1, finite: 1, update: -1 };
+  const answers = [];
+  const ask = () => new Promise((done) => answers.push(done));
+  const train = { pixels: new Uint8Array(4 * 28 * 28), labels: Uint8Array.of(0, 1, 0, 1) };
+  body.append(createOneStep({ train, classes: ["cat", "dog"] }, say, ask).root);
+  button(say("apart")).click();
+  button(say("apart")).click();
+  const shown = () => body.querySelectorAll("li").map(({ textContent }) => textContent);
+  const [first, second] = [0, 1].map((label) => ({
+    label,
+    probabilities: [0.25, 0.75],
+    loss: 1,
+    rate: 1,
+    shorter: 0.5,
+    weight,
+  }));
+  answers[0](first);
+  await new Promise(setImmediate);
+  assert.deepEqual(shown(), []);
+  answers[1](second);
+  await new Promise(setImmediate);
+  assert.equal(shown()[0], say("apartForward", { label: "dog", share: "75.0%" }));
+});
+
+test("the pair that a head confuses is that of the last learning, also where the counts are the same", (t) => {
+  const { body } = openPage(t);
+  const say = textsIn("en");
+  const result = createOwnResult({
+    say,
+    nameOf: ({ name }) => name,
+    image: { height: 1, width: 1, channels: 3 },
+  });
+  body.append(result.root);
+  const things = [{ name: "cup" }, { name: "pen" }];
+  const learned = (share) => ({
+    things,
+    right: [1, 2],
+    count: [2, 2],
+    pair: { classes: [0, 1], times: 1, pictures: [0, -1] },
+    pictures: [{ pixels: new Uint8Array(3) }],
+    shares: [[1 - share, share]],
+  });
+  const render = (found) =>
+    result.render(/** @type {any} */ ({ found, set: { content: () => ({ things }) }, state: {} }));
+  for (const share of [0.6, 0.9]) {
+    render(learned(share));
+    assert.match(body.querySelector("figcaption").textContent, new RegExp(100 * share + "\\.0%"));
+  }
 });
 
 test("a curve has its points at the same steps however often a run was asked", async () => {

@@ -28,8 +28,9 @@ export function createOneStep({ train, classes }, say, ask) {
   return { root };
 
   async function take() {
-    index = (index + STRIDE) % train.labels.length;
-    const found = await ask(index);
+    const mine = (index = (index + STRIDE) % train.labels.length);
+    const found = await ask(mine);
+    if (mine !== index) return; // pressed again meanwhile
     if (!found) {
       list.replaceChildren(el("li", { text: say("apartNone") }));
       return;
@@ -37,7 +38,7 @@ export function createOneStep({ train, classes }, say, ask) {
     const { label, probabilities, loss, rate, shorter } = found;
     const { name, at, value, gradient, finite, update } = found.weight;
     const right = probabilities[label];
-    picture.replaceChildren(pictureOf(digitAt(train, index)));
+    picture.replaceChildren(pictureOf(digitAt(train, mine)));
     list.replaceChildren(
       ...[
         say("apartForward", { label: classes[label], share: percent(right) }),

@@ -19,7 +19,7 @@ export function createOwnResult({ say, nameOf, image }) {
     el("div", { class: "vv-own-pair" }),
   ];
   const about = el("p", { class: "vv-note", text: say("ownGoodNote") });
-  let drawn = "";
+  let drawn = { names: "", found: /** @type {import("./ownmodel.js").Found|null} */ (null) };
   return {
     root: el("div", {}, el("h3", { text: say("ownGood") }), progress, missing, big, counts, about, pair),
     /**
@@ -41,9 +41,9 @@ export function createOwnResult({ say, nameOf, image }) {
       const count = found ? sumOf(found.count) : 0;
       for (const node of [big, counts, about]) show(node, count > 0);
       setText(all, say("ownOf", { right, count }));
-      const key = JSON.stringify([found?.things.map(nameOf), found?.right, found?.count, found?.pair]);
-      if (key === drawn) return;
-      drawn = key;
+      const names = JSON.stringify(found?.things.map(nameOf));
+      if (names === drawn.names && found === drawn.found) return;
+      drawn = { names, found };
       counts.replaceChildren(
         ...(found?.things ?? []).flatMap((thing, at) =>
           found && found.count[at] > 0

@@ -60,12 +60,18 @@ export function createAllHeads(app) {
   }
 
   function draw(token) {
-    const { direction } = app.selection;
+    const { direction, layer: selected, head: of } = app.selection;
     const { colours, scale } = app.taste;
     const present = Array.from({ length: depth }, (_, layer) => Boolean(app.source.store.ready.has(layer)));
-    const other = app.facing()?.source ?? null;
+    const facing = app.facing();
+    const other = facing?.source ?? null;
     const beside = [...(other?.store.ready.keys() ?? [])].sort();
-    const key = [token, direction, colours, scale, present.join(), beside.join()].join("/");
+    // The selected map shares the scale of the one that is selected beside it, which can have another number.
+    const [layers, heads] = [
+      [selected, facing?.selection.layer],
+      [of, facing?.selection.head],
+    ].map((pair) => (facing && pair[0] !== pair[1] ? pair.join() : ""));
+    const key = [token, direction, colours, scale, present.join(), beside.join(), layers, heads].join("/");
     if (key === drawn && other === faced) return;
     [drawn, faced] = [key, other];
     const missing = present.filter((here) => !here).length;
