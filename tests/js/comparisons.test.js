@@ -60,7 +60,7 @@ function page(template = LIKE, others = {}) {
   const on = { fetchFile: async () => new ArrayBuffer(0), noticing: passes, photos, consent };
   const backend = createBackend(/** @type {any} */ (host), /** @type {any} */ (on), () => {});
   const comparisons = createComparisons(/** @type {any} */ (app), backend, photos, on.fetchFile, () => {});
-  return { backend, comparisons, told, app, manifest };
+  return { backend, comparisons, told, app, manifest, photos };
 }
 
 test("what only the host can do with a photo asks the visitor, and no host", async () => {
@@ -122,6 +122,15 @@ test("beside a picture of the host's a photo that stays is the page's, too", asy
     ["beside", "untrained", "server"],
     ["ask", "figure", "server"],
   ]);
+});
+
+test("the photo that is shown is not forgotten for photos that stand beside it", async () => {
+  const { comparisons, photos, manifest } = page(null);
+  let sent = "";
+  for (let at = 0; at < 8; at++) sent = await comparisons.send(new File(["b"], `${at}.png`));
+  assert.equal(photos.all.length, 6);
+  assert.ok(photos.find(sent));
+  assert.ok(photos.find(manifest.upload.address));
 });
 
 test("a photo that stays stands beside others in models of this page alone", async () => {

@@ -32,6 +32,8 @@ export function createComparisons(app, backend, photos, fetchFile, render) {
       send &&
       (async (file) => {
         const photo = photos.create(await send(app.source.manifest, file));
+        const board = photos.find(app.source.manifest.upload?.address);
+        if (board) photos.keep(board); // of many photos the oldest are forgotten: not the one that is shown
         photos.keep(photo);
         render();
         return photo.id;
