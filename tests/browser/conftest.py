@@ -123,6 +123,17 @@ class Held:
             route.continue_()
 
 
+def time_stands(page) -> None:
+    """No message of Gradio goes by itself and no drawing is sent again, both of which happen after
+    ten seconds: a busy machine needs longer for what a journey does meanwhile.
+    """
+    page.add_init_script(
+        """const later = setTimeout;
+        window.setTimeout = (run, wait, ...rest) =>
+            later(run, wait === 10000 ? 1e8 : wait, ...rest);"""
+    )
+
+
 def middle(page, grid, row: int, col: int, picture: str = ".vv-picture") -> tuple[float, float]:
     """The middle of a patch of the picture, in the window. `grid` has its rows and cols."""
     return middle_in(page.locator(picture).first.bounding_box(), grid, row, col)

@@ -168,6 +168,7 @@ def plain(tmp_path_factory):
 def test_little_travels_until_the_viewer_is_ready_and_less_on_a_second_visit(browser, plain):
     for locale in ("en-US", "ko-KR"):
         context = browser.new_context(locale=locale, **LAPTOP)
+        context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         page.add_init_script(WATCH_READY)
         document, first, *_ = arrived(page, plain, None, 1)
@@ -209,6 +210,7 @@ def test_a_viewer_that_is_blocked_is_said_and_tried_again(visit, pictures):
         assert shown[-1] == again
         assert len(shown) == 2
         # A photo that the viewer would have kept in the page is not sent.
+        page.locator(".vv-skip").wait_for(state="attached")  # the page hears of photos before
         page.locator("#vv-photo input[type=file]").set_input_files(pictures["first"])
         page.unroute(VIEWER)
         seen.photo_is("red-panda.jpg")  # Gradio would complain of an answer that breaks off
@@ -295,6 +297,7 @@ def test_a_page_below_the_path_of_a_proxy_finds_the_viewer(browser, tmp_path):
     environ = {"VITVIZ_ROOT_PATH": "/vitviz"}
     with running_app(tmp_path, save_tiny(tmp_path, "cls"), environ=environ) as url:
         context = browser.new_context()
+        context.set_default_timeout(PATIENCE_MS)
         context.add_init_script(ALL_PANELS)
         try:
             page = context.new_page()

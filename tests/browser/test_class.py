@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import TimeoutError, expect
 
-from tests.browser.conftest import ALL_PANELS, LEFT, stop_time, tap
+from tests.browser.conftest import ALL_PANELS, LEFT, PATIENCE_MS, stop_time, tap
 from tests.running import running_app, until
 
 PANDA = "red-panda.jpg"
@@ -131,6 +131,7 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     tap(pupils[1], 0, 0)
     expect(told[1]).to_contain_text("You have seen the answer")
     second = pupils[0].context.new_page()
+    second.set_default_timeout(PATIENCE_MS)
     second.goto(pupils[0].url)
     second.locator(".vv-lesson-where").wait_for()
     numbers = [tab.evaluate("localStorage.getItem('vitviz-voter')") for tab in (pupils[0], second)]
@@ -155,7 +156,7 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     expect(poll.get_by_role("status")).to_have_text("Guesses: 1.")
     press(poll, "New class")
     expect(poll.get_by_role("status")).to_have_text("Guesses: 1.")
-    press(poll, "Forget all guesses?")
+    begin_anew(poll)
     expect(poll.get_by_role("status")).to_have_text("Guesses: 0.")
     expect(poll.get_by_text("Polls until now")).to_be_hidden()
 
@@ -216,6 +217,7 @@ def test_no_guess_of_before_is_counted_by_itself_in_an_emptied_vote_or_another_c
         "aria-disabled", "true"
     )
     second = pupil.context.new_page()  # another tab, or a reload, sends nothing either
+    second.set_default_timeout(PATIENCE_MS)
     second.goto(pupil.url)
     both = second.locator(".vv-ballot-said")
     expect(both).to_contain_text("this guess is not counted")

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import TimeoutError, expect
 
-from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held, speak
+from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held, speak, time_stands
 from tests.browser.test_fold import TABS, inside, project, top
 from vitviz import analyze, load
 
@@ -65,7 +65,7 @@ def answered(seen) -> Iterator[None]:
 
 
 def test_a_digit_is_drawn_by_keys_and_mouse_answered_undone_drawn_dark_and_moved(visit) -> None:
-    seen = visit()
+    seen = visit(before=time_stands)
     page = seen.page
     page.locator("#vv-draw").click()
     # What is drawn meanwhile is asked after it.

@@ -216,8 +216,7 @@ def test_the_question_is_in_sight_wherever_its_cause_was_pressed(visit, own, sma
         if size is PHONE:
             page.locator("summary", has_text="Head, colours, saving").click()
         else:
-            page.mouse.wheel(0, 2000)
-            page.wait_for_function("scrollY > 100")
+            page.evaluate("scrollTo(0, 2000)")
         page.locator("select", has=page.locator("option[value=untrained]")).select_option(
             "untrained"
         )

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.browser.conftest import PATIENCE_MS
 from tests.models import photo, tiny
 from vitviz import analyze
 
@@ -41,6 +42,7 @@ def test_a_cell_follows_the_theme_of_its_notebook(browser, tmp_path):
     cell = tmp_path / "cell.html"
     cell.write_text(f"{START}{analyze(tiny('cls'), photo())._repr_html_()}", encoding="utf-8")
     context = browser.new_context(color_scheme="null")  # else a frame has what is emulated
+    context.set_default_timeout(PATIENCE_MS)
     try:
         tab = context.new_page()
         tab.goto(cell.as_uri())

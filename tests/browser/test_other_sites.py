@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.conftest import STATE
+from tests.browser.conftest import PATIENCE_MS, STATE
 from tests.browser.test_site import ENTRY
 from tests.models import photo
 from tests.running import answering, pictures, running_app, save_tiny, until
@@ -84,6 +84,7 @@ def guarded(place: Path, site: int) -> Iterator[int]:
 def tab(browser) -> Iterator:
     """A page that shows no analysis, in a context of its own."""
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
     yield context.new_page()
     context.close()
 

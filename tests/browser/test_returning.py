@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from tests.browser.conftest import PATIENCE_MS, address, comes_to, stop_time
+from tests.browser.conftest import PATIENCE_MS, address, comes_to, stop_time, time_stands
 from tests.browser.test_drawing import answered, draw
 from tests.browser.test_links import JOIN, LAYER, address_says
 from tests.running import app_process, free_port
@@ -244,7 +244,7 @@ def test_a_browser_that_keeps_nothing_says_nothing_and_goes_back_all_the_same(vi
 
 
 def test_a_failed_upload_is_said_and_the_language_of_the_page_is_remembered(visit, pictures):
-    seen = visit()
+    seen = visit(before=time_stands)
     page = seen.page
     said = page.locator("#vv-said")
     assert not said.is_visible()

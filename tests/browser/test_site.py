@@ -261,6 +261,7 @@ def a_reload_keeps_it_until_it_is_forgotten(page, mine: Path) -> None:
     assert "experiment=remove" in page.url
     # No link holds it, which whoever opens one is told.
     other = page.context.new_page()
+    other.set_default_timeout(PATIENCE_MS)
     other.goto(page.url)
     other.locator(".vv-names", has_text=begins).wait_for()
     other.get_by_text("made with somebody's own photo").wait_for()

@@ -51,6 +51,7 @@ def test_a_class_is_steered_toward_undone_and_in_the_link(visit, panda) -> None:
     named = re.compile(f"^2 times the direction of class {near.label} added to CLS")
     expect(done).to_have_text([named])
     expect(page).to_have_url(re.compile(f"experiment=add_cls_3_{near.index}_2"))
+    page.wait_for_function("() => !document.querySelector('.vv-coming')")  # which is pale
     assert faults(page) == []
     # Each control changes the one entry: by keys, another layer, all tokens, another class.
     factor.focus()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import LAPTOP, numbers, open_panel
+from tests.browser.conftest import LAPTOP, Held, numbers, open_panel
 from tests.browser.test_here import HERE, own, sent
 from tests.models import save_in_cache
 from tests.running import running_app
@@ -48,10 +48,13 @@ def test_a_photo_is_shown_to_a_model_of_a_thousand_things_and_never_leaves_the_p
     assert len({one.bounding_box()["y"] for one in dares}) == 1  # one row
     known = page.locator(".vv-why summary").bounding_box()
     assert known["y"] + known["height"] <= 768
+    asked = Held()
+    page.route("**/queue/join*", asked.hold)
     with page.expect_request("**/gradio_api/weights?*"):
         dare.click()
         expect(dare).to_have_attribute("aria-busy", "true")
         expect(page.locator(".vv-says")).to_contain_text("is on its way")
+        asked.go()
     seen.ready(f"my photo.jpg · {WIDE}")
     page.get_by_text(HERE).wait_for()
     expect(dare).to_be_hidden()
