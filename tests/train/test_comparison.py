@@ -9,7 +9,9 @@ import torch
 
 from tests.models import tiny
 from tests.running import save_between, save_tiny
-from vitviz import EXPLAINERS, load
+from vitviz import EXPLAINERS, analyze, load, save
+from vitviz.model.loaded import build
+from vitviz.model.vit import ViT
 from vitviz.model.weights import WEIGHTS_DIR
 from vitviz.probe.explain.fairness import removal
 from vitviz.train import comparison
@@ -114,6 +116,29 @@ def test_the_command_writes_the_table(tmp_path, capsys, monkeypatch) -> None:
     assert len(told["sha256"]) == 64
     assert "tiny-cls.safetensors on 2 pictures of some" in capsys.readouterr().out
     assert load(str(path)).card.labels == some.labels
+
+
+def test_a_patch_that_does_not_divide_the_picture_is_no_reason_not_to_measure(
+    tmp_path, capsys, monkeypatch
+) -> None:
+    """The model takes 28 pixels of 32, and was given all."""
+    config = replace(tiny("cls").card.config, image_size=(28, 28), patch_size=(14, 14))
+    card = replace(tiny("cls").card, config=config)
+    loaded = build(ViT(config).state_dict(), card, tiny("cls").preprocess)
+    save(loaded, path := tmp_path / "margin.safetensors")
+    some = pictures()
+    monkeypatch.setattr("vitviz.train.measure.read", lambda *_, **__: some)
+    words = ["--evaluate", str(path), "--data", "some"]
+    assert main([*words, "--json", str(tmp_path / "j")]) == 0
+    best = [
+        analyze(loaded, image.permute(1, 2, 0).numpy()).predictions(1)[0].index
+        for image in some.images
+    ]
+    right = [one == target for one, target in zip(best, some.targets.tolist(), strict=True)]
+    measured = json.loads((tmp_path / "j").read_text("utf-8"))
+    assert measured["top1"] == pytest.approx(sum(right) / 4)
+    options = ["--explainers", "centre", "--pictures", "1", "--out", str(tmp_path / "out")]
+    assert main([*words, *options]) == 0
 
 
 def test_all_explainers_are_those_that_the_model_has(tmp_path, monkeypatch) -> None:

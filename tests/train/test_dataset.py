@@ -46,10 +46,15 @@ def write_jpeg_pack(path: Path, images: list[Image.Image], targets: list[int], *
     for image in images:
         with io.BytesIO() as file:
             image.save(file, "JPEG", quality=95)
-            files.append(np.frombuffer(file.getvalue(), dtype=np.uint8))
-    offsets = np.cumsum([0, *map(len, files)])
+            files.append(file.getvalue())
+    write_pack(path, files, targets, **more)
+
+
+def write_pack(path: Path, files: list[bytes], targets: list[int], **more) -> None:
+    arrays = [np.frombuffer(file, dtype=np.uint8) for file in files]
+    offsets = np.cumsum([0, *map(len, arrays)])
     labels = np.array(targets, dtype=np.uint8)
-    np.savez(path, jpeg=np.concatenate(files), offsets=offsets, labels=labels, **more)
+    np.savez(path, jpeg=np.concatenate(arrays), offsets=offsets, labels=labels, **more)
 
 
 def test_a_folder_of_folders(tmp_path):
@@ -116,6 +121,42 @@ def test_jpeg_packs_come_out_in_order_with_boxes_and_groups(tmp_path):
     colour = train.images[3].float().mean((1, 2))
     assert (colour - torch.from_numpy(images[3, 0, 0]).float()).abs().max() < 4
     assert len(read(str(tmp_path), "test", cut(8, 3))) == 1
+
+
+def test_the_files_of_a_pack_are_opened_as_those_of_a_folder(tmp_path):
+    """Pictures of a phone lay on their sides, hidden colours were seen, and 16 bits were white."""
+    exif = Image.Exif()
+    exif[274] = 6  # turned by a quarter
+    halves = np.zeros((8, 8, 3), dtype=np.uint8)
+    halves[:4] = 200
+    clear = np.zeros((8, 8, 4), dtype=np.uint8)
+    deep = np.full((8, 8), 30000, dtype=np.uint16)
+    folder, files = tmp_path / "folder", []
+    for name, image, more in (
+        ("0.jpg", Image.fromarray(halves), {"exif": exif, "quality": 95}),
+        ("1.png", Image.fromarray(clear), {}),
+        ("2.png", Image.fromarray(deep), {}),
+    ):
+        for part in ("train", "val"):
+            for label in LABELS:
+                (folder / part / label).mkdir(parents=True, exist_ok=True)
+                image.save(folder / part / label / name, **more)
+        files.append((folder / "train" / LABELS[0] / name).read_bytes())
+    (tmp_path / "pack").mkdir()
+    write_pack(tmp_path / "pack" / "x_train.npz", files, [0, 0, 0])
+    packed = read(str(tmp_path / "pack"), "train", cut(8, 3)).images
+    assert torch.equal(packed, read(str(folder), "train", cut(8, 3)).images[:3])
+    assert packed[0, 0, 0, 0] < 20 < 180 < packed[0, 0, 0, 7]
+    assert packed[1].unique().tolist() == [255]
+    assert packed[2].unique().tolist() == [117]
+
+
+def test_the_deviation_of_an_empty_channel_can_be_in_a_file_of_weights():
+    """It was refused when all steps were done, and the model could not be written."""
+    images = torch.randint(0, 256, (4, 3, 8, 8), dtype=torch.uint8)
+    images[:, 2] = 0
+    mean, std = Pictures("some", images, torch.arange(4) % 2, LABELS).mean_std()
+    assert replace(cut(8, 3), mean=mean, std=std).std == std
 
 
 def test_boxes_grow_and_shrink_with_the_pictures_they_are_in(tmp_path):
@@ -253,6 +294,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path):
         {"images": noise(3)[..., :1], "labels": np.zeros(3)},
         {"images": noise(3), "labels": np.array(0)},
         {"images": noise(3), "labels": np.zeros((3, 1))},
+        {"jpeg": np.zeros(9, dtype=np.uint8), "offsets": np.array([0.0, 9]), "labels": np.zeros(1)},
     ],
     ids=[
         "no labels",
@@ -263,6 +305,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path):
         "one channel",
         "one label",
         "labels in a column",
+        "broken offsets",
     ],
 )
 def test_a_damaged_pack_is_refused_by_name(tmp_path, arrays):

@@ -1,6 +1,7 @@
 """The auxiliary tasks: pictures of none of the classes, and the prediction of neighbours."""
 
 import json
+import math
 import os
 import signal
 
@@ -245,6 +246,20 @@ def test_a_step_of_others_alone_is_refused():
     recipe = TINY.changed(BESIDE | {"others_share": 0.8, "batch_size": 2})
     with pytest.raises(TrainError, match=r"a batch of 2 with others_share 0\.8 has no picture of"):
         Run(recipe, PICTURES, CPU, others=OTHERS)
+
+
+def test_a_share_of_others_that_makes_no_picture_is_refused():
+    recipe = TINY.changed(BESIDE | {"others_share": 0.2, "batch_size": 2})
+    with pytest.raises(TrainError, match=r"a batch of 2 .* 0\.2 has no picture of others"):
+        Run(recipe, PICTURES, CPU, others=OTHERS)
+
+
+def test_a_run_can_be_measured_with_others_that_it_is_never_shown(tmp_path):
+    """The mean loss of none of them was no number, and ended the run at its first step."""
+    recipe = TINY.changed(BESIDE | {"others_share": 0.0, "epochs": 1})
+    trained = train(recipe, PICTURES, TEST, tmp_path, others=OTHERS)
+    assert trained.steps == 5
+    assert math.isfinite(trained.scores["nll"])
 
 
 def test_a_step_shows_its_share_of_others_and_every_picture_gets_its_turn():

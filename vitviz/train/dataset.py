@@ -3,7 +3,6 @@
 The sets are small, so no loader processes are needed.
 """
 
-import io
 import json
 import re
 import zipfile
@@ -24,7 +23,7 @@ from torch import Tensor
 from ..errors import ImageError
 from ..languages import Message
 from ..model.photo import ENDINGS, Photo, open_photo, picture_files
-from ..model.preprocess import Preprocess
+from ..model.preprocess import LEAST_STD, Preprocess
 from .errors import TrainError
 from .names import Words, names_of, read_names
 from .progress import watched
@@ -43,7 +42,10 @@ UNKNOWN_TERMS = Message("training.terms")
 # Digits that come with vitviz: a sheet of each split, with its rows in the order of the classes.
 DIGITS = Path(__file__).parent / "digits"
 # What numpy raises for a file that is no pack, was cut off, or holds something else.
-DAMAGED = (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile, zlib.error)
+DAMAGED = (
+    *(OSError, ValueError, TypeError, KeyError, IndexError, EOFError),
+    *(zipfile.BadZipFile, zlib.error, ImageError),
+)
 ROOTS = {"train": ("train",), "test": ("val", "validation", "test")}
 
 
@@ -100,7 +102,9 @@ class Pictures:
         return self.take(order[:n])
 
     def mean_std(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Mean and standard deviation of each channel over all pictures, for values in [0, 1]."""
+        """Mean and standard deviation of each channel over all pictures, for values in [0, 1]; at
+        least the `LEAST_STD` that a file of weights may have, as where a channel is empty.
+        """
         levels = torch.arange(256, dtype=torch.float64) / 255
         means, stds = [], []
         for channel in self.images.unbind(1):
@@ -108,7 +112,7 @@ class Pictures:
             mean = (share * levels).sum()
             means.append(round(mean.item(), 4))
             stds.append(round((share * (levels - mean) ** 2).sum().sqrt().item(), 4))
-        return tuple(means), tuple(max(std, 1e-4) for std in stds)
+        return tuple(means), tuple(max(std, LEAST_STD) for std in stds)
 
 
 def read(
@@ -269,10 +273,10 @@ def _read_pack(pack: Path, cut: Preprocess) -> tuple[Tensor, Tensor, Tensor | No
     """
     sizes: list[tuple[int, int]] = []  # (width, height)
 
-    def images() -> Iterator[Image.Image]:
-        for image in _decode(arrays):
-            sizes.append(image.size)
-            yield image
+    def images() -> Iterator[Photo]:
+        for photo in _decode(arrays):
+            sizes.append(photo.image.size)
+            yield photo
 
     with _opened(pack) as file:
         arrays = {name: file[name] for name in file.files if name != "names"}
@@ -307,8 +311,9 @@ def _numbers(packs: Sequence[Path]) -> tuple[str, ...]:
 
 
 def scale_boxes(boxes: np.ndarray, sizes: list[tuple[int, int]], cut: Preprocess) -> Tensor | None:
-    """Published boxes (xmin, ymin, xmax, ymax: all four pixels inside) as edges in the cut
-    pictures. (n, 4), n times (width, height) -> (n, 4), or None if the cut is not a plain resize.
+    """Published boxes (xmin, ymin, xmax, ymax of the upright picture: all four pixels inside) as
+    edges in the cut pictures. (n, 4), n times (width, height) -> (n, 4), or None if the cut is not
+    a plain resize.
     """
     if boxes.shape != (len(sizes), 4):
         raise ValueError(f"boxes of shape {boxes.shape} for {len(sizes)} pictures")
@@ -321,17 +326,17 @@ def scale_boxes(boxes: np.ndarray, sizes: list[tuple[int, int]], cut: Preprocess
     return edges * scale.repeat(1, 2)
 
 
-def _decode(arrays: dict[str, np.ndarray]) -> Iterator[Image.Image]:
+def _decode(arrays: dict[str, np.ndarray]) -> Iterator[Photo]:
     if "images" in arrays:
         for pixels in arrays["images"]:
             try:
-                yield Image.fromarray(pixels)
+                yield Photo(Image.fromarray(pixels), "", ())
             except TypeError as error:
                 raise ValueError(f"pictures of shape {pixels.shape}, {pixels.dtype}") from error
     else:
         jpeg = arrays["jpeg"]
         for start, end in pairwise(arrays["offsets"]):
-            yield Image.open(io.BytesIO(jpeg[start:end].tobytes()))
+            yield open_photo(jpeg[start:end].tobytes())
 
 
 def _read_classes(path: Path) -> tuple[tuple[str, ...], tuple[str, ...] | None] | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..model.checkpoints import rewrite
 from ..model.loaded import KNOWN_OR_NOT
@@ -32,14 +33,28 @@ from .scores import logits_of
 HELD_BACK = "held back"  # the threshold in a checkpoint that was set without photographs
 
 
+def seen(loaded: LoadedModel, images: Tensor) -> Tensor:
+    """Pictures without the margin that a patch size leaves which does not divide them.
+    (n, C, h, w) -> (n, C, rows * ph, cols * pw)
+    """
+    height, width = loaded.card.config.image_size
+    return images[..., :height, :width]
+
+
+def read_test(loaded: LoadedModel, data: str, args: argparse.Namespace) -> Pictures:
+    """The test pictures of a data set, as the model sees them."""
+    where = {"data_dir": args.data_dir, "download": args.download}
+    test = read(data, "test", loaded.preprocess, **where)
+    return replace(test, images=seen(loaded, test.images))
+
+
 def evaluate(args: argparse.Namespace) -> None:
     """Measure a checkpoint on the test pictures, with its own preprocessing and temperature."""
     if not args.data:
         raise TrainError("--evaluate needs --data: which pictures to measure the model on")
     loaded = load(args.evaluate)
     cut = loaded.preprocess
-    test = read(args.data, "test", cut, data_dir=args.data_dir, download=args.download)
-    test = in_order_of(loaded, test)
+    test = in_order_of(loaded, read_test(loaded, args.data, args))
     if args.explainers:
         if args.others or args.photographs or args.calibrate:
             raise TrainError("--explainers goes alone; ask for --others and --photographs apart")
@@ -96,7 +111,7 @@ def photographs_of(
     held_back = json.loads(loaded.card.details["others"]).get(HELD_BACK, own)
     photographs = read_photographs(args.photographs, cut, loaded.card.labels or ())
     known, strangers = (
-        logits_of(loaded.vit, images, cut.mean, cut.std)
+        logits_of(loaded.vit, seen(loaded, images), cut.mean, cut.std)
         for images in (photographs.known.images, photographs.strangers)
     )
     lower = lowered(held_back, known_or_not(known))
@@ -140,8 +155,7 @@ def unseen_by(
     if not args.others:
         return None, None
     check_score(loaded)
-    where = {"data_dir": args.data_dir, "download": args.download}
-    test = read(args.others, "test", loaded.preprocess, **where)
+    test = read_test(loaded, args.others, args)
     facts = json.loads(loaded.card.details.get("others", "{}"))
     if missing := sorted(set(facts.get("unseen", ())) - set(test.labels)):
         raise TrainError(

@@ -66,6 +66,11 @@ class Run:
                 f"a batch of {unknown} with others_share {recipe.others_share:g} has no picture of "
                 "the classes: raise batch_size"
             )
+        if others is not None and recipe.others_share and not unknown:
+            raise TrainError(
+                f"a batch of {recipe.batch_size} with others_share {recipe.others_share:g} has no "
+                "picture of others: raise batch_size or others_share"
+            )
         self.order = Sampler(len(self.pictures), recipe.batch_size - unknown, recipe.seed)
         if others is not None:
             self.others_order = Sampler(len(others.taught), unknown, recipe.seed)
@@ -229,7 +234,7 @@ class Run:
             is_known = (torch.arange(every, device=x.device) < known).float()
             known_loss = F.binary_cross_entropy_with_logits(known_or_not(logits), is_known)
             losses["known"] = recipe.others_weight * known_loss
-        if names is not None and outputs.others is not None:
+        if names is not None and len(names) and outputs.others is not None:
             named = F.cross_entropy(outputs.others[known:].float(), names)
             losses["others"] = recipe.others_names * named * (1 - known / every)
         if outputs.neighbours is not None and outputs.kept is not None:

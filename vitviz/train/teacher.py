@@ -125,7 +125,7 @@ def soft_losses(
         targets = labels.logits(scores.mean((2, 3))) / recipe.soft_temperature
         parts = [F.cross_entropy(outputs.logits[:known].float(), targets[:known, :own].softmax(1))]
         parts[0] = parts[0] * (known / every)
-        if outputs.others is not None:
+        if outputs.others is not None and known < every:
             theirs = targets[known:, own:].softmax(1)
             named = F.cross_entropy(outputs.others[known:].float(), theirs)
             parts.append(named * (1 - known / every))
