@@ -714,6 +714,7 @@ def test_the_likeness_to_a_picture_or_a_vector_is_that_of_python(
         ),
         (["--like", "none.png", "--explain", "generic"], "none.png"),
         (["--like", "none.npy", "--explain", "generic"], "none.npy is no vector that can be read"),
+        (["--like", "cut.npy", "--explain", "generic"], "cut.npy is no vector that can be read"),
         (["--like", "wide.npy", "--explain", "generic"], "must have shape (24,), as the features"),
         (
             ["--like", "flat.npy", "--explain", "generic"],
@@ -727,6 +728,7 @@ def test_a_likeness_that_cannot_be_is_refused(
     monkeypatch.chdir(tmp_path)
     np.save("wide.npy", np.ones(25))
     np.save("flat.npy", np.ones((2, 3)))
+    Path("cut.npy").write_bytes(b"PK\3\4 an archive that was cut off")
     assert sentence in refused(capsys, picture, "--model", model, *options)
     assert not [*tmp_path.glob("vitviz-*")]
 

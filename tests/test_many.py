@@ -590,6 +590,16 @@ def test_labels_are_numbers_of_any_kind(tiny_vit: LoadedModel, kind: str) -> Non
     assert {type(label) for label in made.labels} == {int}
 
 
+@pytest.mark.parametrize(("count", "says"), [(2, "more than 2 pictures came"), (4, "3 pictures")])
+def test_labels_of_pictures_that_come_one_by_one_are_counted_too(
+    tiny_vit: LoadedModel, count: int, says: str
+) -> None:
+    """It was "zip() argument 2 is longer than argument 1"."""
+    for found in (vitviz.survey, vitviz.features):
+        with pytest.raises(VitvizError, match=says):
+            found(tiny_vit, iter(pictures(3)), labels=[0] * count, progress=False)
+
+
 @pytest.mark.parametrize(
     "labels", [[1.5, 2, 3], [1, [2], 3], {1: 2, 3: 4, 5: 6}, {1, 2, 3}, torch.tensor(1)]
 )
@@ -603,12 +613,14 @@ def test_a_negative_class_is_none(tiny_vit: LoadedModel) -> None:
         def __getitem__(self, place: int) -> tuple[Any, int]:
             return pictures(4)[place], (0, -1, 1, -1)[place]
 
-    for classes in (("class 1", "class 2"), ()):
+    names = ["class 1", "class 2"]
+    for classes in (tuple(names), np.array(names), (), 2, dict):
         items = Unlabelled()
         items.classes = classes
         found = vitviz.survey(tiny_vit, items, progress=False)
         labels = [one.label for one in found.pictures]
-        first, second = classes or ("class 0", "class 1")
+        named = isinstance(classes, np.ndarray) or classes == tuple(names)
+        first, second = names if named else ("class 0", "class 1")
         assert labels == [first, None, second, None]
         assert [one.right is None for one in found.pictures] == [False, True, False, True]
 

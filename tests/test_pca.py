@@ -116,8 +116,9 @@ def test_what_does_not_fit_is_said(tmp_path) -> None:
         ([one], {"foreground": "object"}, "positive, negative or None, not 'object'"),
         ([one], {"layer": 99}, "layer"),
     ):
-        with pytest.raises(SelectionError, match=words):
-            pca(given, **options)
+        for made in (pca, draw.pca):
+            with pytest.raises(SelectionError, match=words):
+                made(given, **options)
     one.save(path := tmp_path / "one.safetensors")
     again = Analysis.load(path)
     with pytest.raises(VitvizError, match="normed_tokens"):
@@ -136,5 +137,6 @@ def test_the_figure_shows_each_picture_above_its_colours() -> None:
     share = pca(made, foreground="positive")[0].explained[0]
     assert f"{share:.1%}" in figure.get_suptitle()
     assert "positive side" in figure.get_suptitle()
+    assert len(draw.pca(one for one in made).axes) == 2 * len(made)
     with pytest.raises(SelectionError, match="12 pictures, and 13 came"):
         draw.pca([made[0]] * 13)

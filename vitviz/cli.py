@@ -385,7 +385,8 @@ def survey_options() -> Arguments:
         default=[],
         metavar="NAME",
         help="besides answers and distances: entropy, norms, prefix, fooled, or the key of an "
-        "explainer, whose maps are averaged; what each costs is said first",
+        "explainer; of each picture they are in MODEL.jsonl, and vitviz.survey averages them; what "
+        "each costs is said first",
     )
     add(
         "--labels-of-folders",

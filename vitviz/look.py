@@ -495,7 +495,8 @@ def liked(loaded: LoadedModel, arguments: argparse.Namespace) -> Target:
     if not isinstance(like, str) or not like.endswith(".npy"):
         return analyze(loaded, like)
     try:
-        return np.load(like, allow_pickle=False)
+        with Path(like).open("rb") as file:
+            return np.lib.format.read_array(file, allow_pickle=False)
     except (OSError, ValueError, EOFError, MemoryError) as error:
         raise VitvizError(f"{like} is no vector that can be read: {error}") from error
 

@@ -1,6 +1,6 @@
 """Similarity of tokens: their learned positions, and their features after a layer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -108,7 +108,7 @@ def features(analysis: Analysis, layer: int, token: int = 0) -> Figure:
 
 
 def pca(
-    analyses: Sequence[Analysis],
+    analyses: Iterable[Analysis],
     layer: int = -1,
     *,
     normed: bool = True,
@@ -119,8 +119,11 @@ def pca(
     The parameters are those of `vitviz.pca`, which names the errors; more than `MOST_PICTURES`
     pictures are a `SelectionError`, too.
     """
-    if len(analyses) > MOST_PICTURES:
-        raise SelectionError(f"a figure holds {MOST_PICTURES} pictures, and {len(analyses)} came")
+    if isinstance(analyses, Iterable):  # else vitviz.pca says what came
+        analyses = list(analyses)
+        if len(analyses) > MOST_PICTURES:
+            came = f"{len(analyses)} came"
+            raise SelectionError(f"a figure holds {MOST_PICTURES} pictures, and {came}")
     found = shared_pca(analyses, layer, normed=normed, foreground=foreground)
     first = analyses[0]
     height = 2 * PICTURE * ratio_of(first.grid.image_size) + 0.9

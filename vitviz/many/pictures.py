@@ -114,9 +114,22 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
         return found
     if isinstance(found, list) and len(found) != len(given):
         raise VitvizError(f"{len(found)} pictures need as many labels, got {len(given)}")
-    pairs = zip(found, given, strict=True)
-    labelled = (with_label(picture, label) for picture, label in pairs)
+    labelled = _with_labels(found, given)
     return list(labelled) if isinstance(found, list) else labelled
+
+
+def _with_labels(found: Iterable[Picture], given: Sequence[Label]) -> Iterator[Picture]:
+    """Each picture with its class. Raises `VitvizError` where the classes are too few or too many,
+    which is known only at the end of pictures that come one by one.
+    """
+    count = 0
+    for picture in found:
+        if count == len(given):
+            raise VitvizError(f"more than {count} pictures came, and {count} labels")
+        yield with_label(picture, given[count])
+        count += 1
+    if count < len(given):
+        raise VitvizError(f"{count} pictures need as many labels, got {len(given)}")
 
 
 def _found(source: Any, by_folder: bool) -> Iterable[Picture]:
@@ -304,7 +317,9 @@ def _item(source: Any, place: int) -> tuple[Any, Label]:
     """
     picture, label = _pair(source[place])
     names = getattr(source, "classes", ())  # as data sets of torchvision have them
-    if not names or not isinstance(label, int) or label >= len(names):
+    if hasattr(names, "tolist"):  # an array, or an Index of pandas
+        names = names.tolist()
+    if not isinstance(names, list | tuple) or not isinstance(label, int) or label >= len(names):
         return picture, label
     if label < 0:
         return picture, None
