@@ -321,6 +321,23 @@ def test_no_folder_of_the_host_is_in_an_answer_to_a_program_or_its_file(desk, up
     assert b"lovelace" not in Path(file).read_bytes()
 
 
+def test_a_program_hears_the_name_that_it_gave_of_two_files_of_one_name(folder, tmp_path):
+    """Both were "tiny-cls" in every answer but that of a survey."""
+    paths = []
+    for name, seed in (("a", "1"), ("b", "2")):
+        (tmp_path / name).mkdir()
+        paths.append(str(save_tiny(tmp_path / name, "cls", seed=seed)))
+    models = Models(paths)
+    desk = Service(Local(models), models, Cache(folder / "cache"))
+    programs, photo = Programs(desk.analyses, desk._store), uploaded(desk).address
+    second = "tiny-cls (2)"
+    assert programs.analyze(photo, second)["model"] == second
+    assert programs.explain(photo, second)["model"] == second
+    assert programs.intervene(photo, [], second)["model"] == second
+    both = programs.compare(photo, "tiny-cls", other_model=second)
+    assert (both["first"]["model"], both["second"]["model"]) == ("tiny-cls", second)
+
+
 @pytest.mark.parametrize("address", ["http://[", "x://[a]/a.png", "http://\u2100/a.png"])
 def test_an_address_that_cannot_be_read_is_refused_as_one_elsewhere(desk, address):
     """It was an error of ours, with a traceback in the log."""

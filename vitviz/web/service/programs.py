@@ -109,17 +109,13 @@ class Programs:
         sentence: no picture or a broken one, an unknown model, a token, layer or head it lacks.
         """
         selection = Selection(token, layer, head)
-        result = self._compute(
-            photo,
-            self._key(model, untrained, image_size),
-            selection,
-            look=_look(invert, stretch),
-        )
+        key = self._key(model, untrained, image_size)
+        result = self._compute(photo, key, selection, look=_look(invert, stretch))
         summary = result.summary
         values = summary["selection"]
         attention = values["attention"]
         prefix = len(summary["prefix_tokens"])
-        selected = {key: values[key] for key in ("token", "layer", "head")}
+        selected = {name: values[name] for name in ("token", "layer", "head")}
         selected["attention"] = strongest(attention, summary)
         selected["attention_on_special_tokens"] = short(sum(attention[:prefix]))
         for name in ("rollout", "pooling"):
@@ -131,7 +127,7 @@ class Programs:
                 for name in ("attention", "rollout", "pooling")
                 if name in values
             }
-        return {**facts_of(summary), "selection": selected}
+        return {**facts_of(summary, key), "selection": selected}
 
     def explain(
         self,
@@ -169,7 +165,7 @@ class Programs:
             answer["against"] = strongest([-value for value in values], summary, sign=-1)
         if _flag(rows, "rows"):
             answer["rows"] = shortened(values)
-        return {**facts_of(summary), "relevance": answer}
+        return {**facts_of(summary, key), "relevance": answer}
 
     def intervene(
         self,
@@ -188,7 +184,7 @@ class Programs:
         plain = self._compute(photo, key).summary
         changes = self._with_pictures(interventions)
         changed = self._compute(photo, key, changes=changes).summary
-        facts, after = facts_of(plain), facts_of(changed)["predictions"]
+        facts, after = facts_of(plain, key), facts_of(changed, key)["predictions"]
         before = facts.pop("predictions")
         return {
             **facts,
@@ -234,9 +230,10 @@ class Programs:
             common = [short(each.common) for each in maps]
         classes = both.first.card.head == both.second.card.head == "classes"
         facts: dict[str, Any] = {"same_grid": both.same_grid, "token": token, "layer": layer}
-        for name, result in zip(("first", "second"), results, strict=True):
-            answer = facts_of(result.summary)
-            facts[name] = {key: answer[key] for key in ("model", "trained", "photo", "grid")}
+        sides = zip(("first", "second"), results, (first, second), strict=True)
+        for name, result, key in sides:
+            answer = facts_of(result.summary, key)
+            facts[name] = {field: answer[field] for field in ("model", "trained", "photo", "grid")}
         return {
             **facts,
             "answers": [row_of(answer) for answer in both.answers(3)] if classes else [],

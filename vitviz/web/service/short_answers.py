@@ -4,14 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ...model.key import ModelKey
 from ..host import limits
 
 
-def facts_of(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The main facts of an analysis, in some hundred bytes."""
+def facts_of(summary: Mapping[str, Any], key: ModelKey) -> dict[str, Any]:
+    """The main facts of an analysis, in some hundred bytes; of the model the name that it has on
+    the menu, where two files of one name differ.
+    """
     photo, known, answer = summary["photo"], summary["known_or_not"], summary["answer"]
     facts = {
-        "model": summary["model"]["name"],
+        "model": key.name,
         "trained": summary["model"]["trained"],
         "photo": str(photo["name"])[:80],
         "grid": {"rows": summary["grid"][0], "columns": summary["grid"][1]},
