@@ -55,6 +55,17 @@ test("a slider in the middle is no guess until it is pressed, also where it stan
   assert.ok(!slider.classList.contains("vv-blank"));
 });
 
+test("the answer that is still worked out cannot be shown, and nothing is written down of it", async (context) => {
+  const { button } = openPage(context);
+  const outcomes = { of: () => null, failure: () => null, retry() {} };
+  const { app, bar } = await barOf({ outcomes, find: ({ truth }) => truth === "hurtsMost" });
+  app.course.put(app.course.question().options[0]);
+  bar.render();
+  assert.deepEqual([app.course.complete(), app.course.truth()], [true, null]);
+  button(app.t("lessonReveal")).click();
+  assert.deepEqual([app.course.revealed(), app.course.found()], [false, []]);
+});
+
 test("a pupil's page asks no more once its board or its lesson is gone", async (context) => {
   openPage(context);
   for (const leave of [({ bar }) => bar.destroy(), ({ app, bar }) => (app.course.leave(), bar.render())]) {

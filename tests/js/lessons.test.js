@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { changesPhoto, originOf, stepLink } from "../../vitviz/viewer/lessons/course.js";
+import { codeOf } from "../../vitviz/viewer/lessons/codes.js";
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { experimentIn } from "../../vitviz/viewer/lessons/experiments.js";
 import { gapOf, isGuess, painted, stateOf } from "../../vitviz/viewer/lessons/steps.js";
@@ -490,6 +491,36 @@ test("a guess about one photo is none about the next with the same name, and goe
   assert.equal(page.course.guess(), 7, "in the page that was taken home");
 });
 
+test("a guess about one model is none about its twin, another size or another look of the photo", async () => {
+  const storage = storageOf(new Map());
+  const guessesOf = async (key = {}, photo = {}, token = -1) => {
+    const source = await open("cls");
+    const { model } = source.manifest;
+    source.manifest = {
+      ...source.manifest,
+      model: { ...model, key: { ...model.key, ...key } },
+      photo: { ...source.manifest.photo, ...photo },
+    };
+    const app = appOf(source, { storage });
+    await openStep(app, ask, 2);
+    if (token >= 0) app.course.take(token);
+    return [app.course.guess(), codeOf(/** @type {any} */ (app), source.grid.prefix)];
+  };
+  const [, code] = await guessesOf({}, {}, 7);
+  const others = [
+    await guessesOf({ untrained: true }),
+    await guessesOf({ image_size: [64, 64] }),
+    await guessesOf({}, { inverted: true }),
+    await guessesOf({}, { stretched: true }),
+  ];
+  assert.deepEqual(
+    others.map(([guess]) => guess),
+    [undefined, undefined, undefined, undefined],
+  );
+  assert.ok(others.some(([, other]) => other !== code));
+  assert.equal((await guessesOf())[0], 7);
+});
+
 test("a step with another model travels there, but a picture of one's own stays within a lesson", async () => {
   const where = LESSONS.find(({ id }) => id === "where");
   const source = await open("cls");
@@ -605,11 +636,26 @@ test("a model that learned no positions has steps of its own, of what is true of
   const source = await open("cls");
   const other = await open("cls");
   const { grid, manifest } = source;
+  const opened = async (number) => {
+    const app = appOf(source, { other });
+    await openStep(app, where, number);
+    return app;
+  };
   const walk = async (kinds, sent) => {
     manifest.model.position_kinds = kinds;
     /** @type {any} */ (source).inside = { exists: sent !== null, error: null, get: () => sent };
     const steps = [];
     for (const step of [1, 2, 3, 4]) steps.push(await visitStep(appOf(source, { other }), where, step));
+    const { course } = await opened(2);
+    if (course.question() && ![null, undefined].includes(course.truth())) {
+      course.put(course.question().options[0]);
+      course.reveal(["What?", "This."]);
+      assert.deepEqual(
+        course.found().map(({ told: words }) => words),
+        [["What?", "This."]],
+        "the card has it",
+      );
+    }
     return steps;
   };
   // A number for each way: 1 beside each other, less and less farther away; of the second head 1 more.

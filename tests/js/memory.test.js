@@ -20,6 +20,20 @@ test("guesses of two tabs stand beside each other, and each forgets its own", ()
   assert.deepEqual(guessBook(storage).of("ask"), { "ask/three": { guess: 4 } }, "a forgotten one stays so");
 });
 
+test("guesses that are forgotten are the oldest, and never the self-check or what a class agreed on", () => {
+  const book = guessBook(storageOf());
+  const lasting = ["check/kept2", "class/polls", "class/since", "class/began"];
+  for (const key of [...lasting, "class/guessed/0", "ask/first/photos/dog.jpg"]) book.keep(key, { guess: 1 });
+  for (let at = 0; at < 500; at++) book.keep(`ask/one/photos/${at}.jpg`, { guess: at });
+  assert.deepEqual(
+    lasting.filter((key) => book.recall(key) === undefined),
+    [],
+  );
+  assert.equal(book.recall("ask/first/photos/dog.jpg"), undefined);
+  assert.equal(book.recall("class/guessed/0"), undefined);
+  assert.equal(Object.keys(book.of("ask")).length, 400 - lasting.length);
+});
+
 test("of the records of two tabs the better one is kept", () => {
   const storage = storageOf();
   const [one, other] = [recordBook(storage), recordBook(storage)];

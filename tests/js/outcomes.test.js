@@ -77,6 +77,22 @@ test("every experiment of a lesson is one that can be read, in every model that 
   }
 });
 
+test("an outcome that came with a page is of its photo, and another photo has its own", async () => {
+  const [brought, other] = [await sourceOf("cls"), await sourceOf("cls")];
+  const template = brought.manifest;
+  other.manifest = { ...other.manifest, template, pass: { ...other.manifest.pass, id: "here-1" } };
+  const text = "positions_off_0";
+  const outcomes = createOutcomes(
+    async () => step(2).manifest.pass,
+    { [text]: step(1).manifest.pass },
+    () => {},
+  );
+  assert.deepEqual(outcomes.of(text, brought), step(1));
+  assert.equal(outcomes.of(text, other), null);
+  await turn();
+  assert.deepEqual(outcomes.of(text, other), step(2));
+});
+
 test("each outcome is asked for once, one after another; a failure is asked for again with the next step", async () => {
   const source = await sourceOf("cls");
   const asked = [];

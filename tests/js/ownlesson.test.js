@@ -215,7 +215,7 @@ test("an own lesson is played: words are kept, a patch is compared with the trut
     checkedLesson({
       title: "<img src=x>",
       steps: [
-        step({ question: "Where?", way: "patch" }),
+        step({ question: "Where?", way: "patch", view: { ...view, direction: "to" } }),
         step({ question: "Why?", way: "write", answer: "Because." }),
         step({ text: "Look." }),
         step({ question: "What?", way: "choose", right: "fur\n* <b>grass\nsky" }),
@@ -240,6 +240,7 @@ test("an own lesson is played: words are kept, a patch is compared with the trut
   );
   app.course.start("own");
   assert.equal(titleOf(app, own), "<img src=x>");
+  assert.equal(app.selection.direction, "from", "the patch is one that the token looks at");
   assert.deepEqual([app.selection.overlay, app.course.shows(), app.course.takes()], ["none", [], true]);
   app.course.take(source.grid.prefix);
   app.course.reveal();

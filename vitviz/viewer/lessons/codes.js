@@ -2,7 +2,7 @@
 
 import { quantile } from "../maths/quantile.js";
 import { markOf, Misfit } from "./own.js";
-import { gapOf, isGuess, optionsOf, paintable } from "./steps.js";
+import { gapOf, isGuess, optionsOf, paintable, subjectOf } from "./steps.js";
 
 /** Crockford's letters: none that looks like another. */
 const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -112,7 +112,7 @@ function nameOf({ course, source: { manifest, grid } }) {
   return [
     course.lesson().id,
     course.step().id,
-    manifest.model.name,
+    ...subjectOf(manifest),
     manifest.photo.name,
     grid.rows,
     grid.cols,

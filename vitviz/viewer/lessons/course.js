@@ -14,6 +14,7 @@ import {
   stateOf,
   stepAt,
   stepIn,
+  subjectOf,
 } from "./steps.js";
 import { OPERATED } from "../state/experiment.js";
 import { HOSTS } from "../state/link.js";
@@ -45,7 +46,7 @@ export function createCourse(app, lessons, notebook, photos, travel, outcomes, r
   // A guess belongs to a question about one picture in one model. Photos of the visitor's own often share a
   // name (image.jpg from every camera of a phone): they go by their ids.
   const photoKey = () => photos.idOf(app.source.manifest) || app.source.manifest.photo.name;
-  const key = () => [lesson().id, step().id, app.source.manifest.model.name, photoKey()].join("/");
+  const key = () => [lesson().id, step().id, ...subjectOf(app.source.manifest), photoKey()].join("/");
   const entry = () => (question() && notebook.recall(key())) || {};
   const value = (/** @type {import("./truths.js").Operand} */ { truth, at }) =>
     truthOf(truth, app.source, course.at(at), other(), outcomeOf);
@@ -289,7 +290,10 @@ function outcomesOf(texts, outcomeOf) {
  */
 function foundIn({ id, steps }, notebook) {
   const entries = Object.entries(notebook.of(id)).filter(([, { told: words }]) => Array.isArray(words));
-  return steps.map((step) => entries.findLast(([key]) => key.split("/")[1] === step.id)?.[1]).filter(Boolean);
+  return steps
+    .map((step) => [step, ...Object.values(step.instead ?? {})].map(({ id: name }) => name))
+    .map((ids) => entries.findLast(([key]) => ids.includes(key.split("/")[1]))?.[1])
+    .filter(Boolean);
 }
 
 /**

@@ -19,7 +19,7 @@ import { read } from "../state/experiment.js";
  *   operate
  *   gives the results of an analysis after an experiment; null where nobody can
  * @param {Record<string, Outcome["manifest"]["pass"]>} brought  those that came with the page, by their texts
- *   in the lesson
+ *   in the lesson; of the analysis that came with the page alone
  * @param {() => void} onProgress
  */
 export function createOutcomes(operate, brought, onProgress) {
@@ -36,7 +36,9 @@ export function createOutcomes(operate, brought, onProgress) {
      * @returns {Outcome|null|undefined}
      */
     of(text, source) {
-      if (Object.hasOwn(brought, text)) return { manifest: { pass: brought[text] } };
+      // a photo that is analysed here has its own
+      if (!source.manifest.template && Object.hasOwn(brought, text))
+        return { manifest: { pass: brought[text] } };
       const experiment = operate ? experimentIn(text, source) : undefined;
       if (!experiment) return /** @type {null|undefined} */ (experiment);
       const key = keyOf(experiment, source);

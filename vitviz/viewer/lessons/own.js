@@ -200,10 +200,12 @@ export function played({ title, steps }) {
       const id = markOf(JSON.stringify(step));
       if (!question) return { id, texts, state: view, shows: SHOWN };
       const open = way === "look";
+      // the patch that is asked for is one that the token looks at
+      const shown = way === "patch" ? { ...view, direction: "from" } : view;
       return {
         id,
         texts,
-        state: open ? view : { ...view, overlay: "none", beside: "" },
+        state: open ? shown : { ...shown, overlay: "none", beside: "" },
         shows: open ? SHOWN : [],
         question: prompt,
         reveal: { state: { overlay: view.overlay ?? "attention", beside: view.beside ?? "" }, shows: SHOWN },

@@ -3,6 +3,7 @@
 import { experimentIn } from "./experiments.js";
 import { strongest } from "../maths/attention.js";
 import { middleToken, tokenOf } from "../maths/geometry.js";
+import { lookOf } from "../maths/photolevels.js";
 import { HOSTS } from "../state/link.js";
 import { startSelection } from "../state/state.js";
 import { TRUTHS } from "./truths.js";
@@ -87,6 +88,18 @@ export function stepAt(lesson, number) {
     : number > lesson.steps.length
       ? cardOf(lesson)
       : lesson.steps[number - 1];
+}
+
+/**
+ * What a guess is about, but for the photo: the model, and what makes its twin, another size and another look
+ * of the photo differ from it.
+ * @param {import("../types.js").Manifest} manifest
+ * @returns {string[]}
+ */
+export function subjectOf({ model: { name, key }, photo }) {
+  const looks = Object.entries(lookOf(photo)).flatMap(([look, on]) => (on ? [look] : []));
+  const size = key.image_size ? [key.image_size.join("x")] : [];
+  return [name, ...(key.untrained ? ["untrained"] : []), ...size, ...looks];
 }
 
 /**

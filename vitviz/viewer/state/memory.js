@@ -11,6 +11,8 @@ const LESSON = "vitviz-lesson";
 const RECORDS = "vitviz-records";
 /** At most this many guesses are remembered; the oldest are forgotten first. */
 const MOST_GUESSES = 400;
+/** Keys of few entries, which are not guesses: the self-check, and what a class has agreed on. */
+const LASTING = /^(check|class)\/(?!guessed\/)/;
 const MOST_RECORDS = 100;
 
 /**
@@ -55,13 +57,14 @@ export function guessBook(open, brought = {}) {
   };
 }
 
-/** Puts a guess behind all others; an undefined one is taken out. @param {Map<string, any>} guesses */
+/**
+ * Puts a guess behind all others; an undefined one is taken out. The oldest guesses are forgotten. @param {Map<string, any>} guesses */
 function put(guesses, key, entry) {
   guesses.delete(key);
   if (entry !== undefined) guesses.set(key, entry);
   for (const oldest of guesses.keys()) {
     if (guesses.size <= MOST_GUESSES) break;
-    guesses.delete(oldest);
+    if (!LASTING.test(oldest)) guesses.delete(oldest);
   }
 }
 

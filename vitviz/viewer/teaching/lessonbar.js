@@ -62,8 +62,9 @@ export function createLessonBar(app) {
   const reveal = button({
     text: t("lessonReveal"),
     onClick: () => {
-      if (course.complete() && !ballot.waits())
-        course.reveal([question.textContent, gapText(app, course.truth())]);
+      const value = course.complete() && !ballot.waits() ? course.truth() : null;
+      // a hidden button says by ARIA alone that the truth is not there yet
+      if (value !== null && value !== undefined) course.reveal([question.textContent, gapText(app, value)]);
     },
   });
   const again = button({
