@@ -37,7 +37,7 @@ import { MOST_CODES } from "../../vitviz/viewer/lessons/codes.js";
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { csvText } from "../../vitviz/viewer/maths/csv.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
-import { itemTitle, wordsOf } from "../../vitviz/viewer/teaching/selfcheck.js";
+import { itemTitle, voterOf, wordsOf } from "../../vitviz/viewer/teaching/selfcheck.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES, sourceOf, storageOf } from "./fixture.js";
 import { appOf } from "./walk.js";
@@ -331,6 +331,15 @@ test("a class hands its codes in as numbers, and what is none breaks nothing", (
   const { guesses, wrong } = readResults(strange.join("\n"));
   assert.equal(guesses.length, 0);
   for (const { key } of wrong) assert.ok(key in STRINGS.en, key);
+});
+
+test("two pupils of one device are two voters, and one who hands in again is one", () => {
+  const codes = [0, 1].map((seed) => checkCode(result("a", seed, BEFORE, AFTER)));
+  const [one, other] = codes.map((code) => voterOf("0123456789abcdef", code));
+  assert.notEqual(one, other);
+  assert.equal(voterOf("0123456789abcdef", codes[0]), one);
+  assert.notEqual(voterOf("fedcba9876543210", codes[0]), one);
+  for (let at = 0; at < 100; at++) assert.match(voterOf(String(at), codes[0]), /^[0-9a-f]{16}$/);
 });
 
 test("the pages say how long a code is", () => {

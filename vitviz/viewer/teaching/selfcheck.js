@@ -17,6 +17,7 @@ import {
 } from "../lessons/check.js";
 import { HANDED, checkCode, marksOf, numbersOf } from "../lessons/checkcodes.js";
 import { LESSONS } from "../lessons/index.js";
+import { markOf } from "../lessons/own.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createMarked } from "../parts/marked.js";
 import { allow, button, choice, entitle } from "../parts/widgets.js";
@@ -274,6 +275,20 @@ function createSelfCheck(app, round) {
   }
 }
 
+/**
+ * The voter that hands in a code: another one for every code, because pupils can share a device, and a class
+ * keeps one answer of each voter.
+ * @param {string} voter  of the device @param {string} code @returns {string} 16 hexadecimal digits
+ */
+export const voterOf = (voter, code) =>
+  ["a", "b"]
+    .map((half) =>
+      parseInt(markOf(half + voter + code), 36)
+        .toString(16)
+        .padStart(8, "0"),
+    )
+    .join("");
+
 /** Hands a code to the class of the room; null where there is none. @param {App} app @param {string} code */
 function handing(app, code) {
   const { t } = app;
@@ -284,7 +299,7 @@ function handing(app, code) {
   return el("div", {}, el("div", { class: "vv-lesson-buttons" }, hand), said);
 
   async function send() {
-    const sent = { do: "vote", voter: room.voter, question: HANDED, guess: numbersOf(code) };
+    const sent = { do: "vote", voter: voterOf(room.voter, code), question: HANDED, guess: numbersOf(code) };
     const reply = await heard(room.ask(sent));
     setText(said, replyText(app, reply, t("check.handed"), t("check.silent")));
   }
