@@ -34,7 +34,7 @@ class Storage {
 function fakeDatabase() {
   const rows = new Map();
   const idle = { put: () => ({}), delete: () => ({}), openCursor: () => ({}) };
-  const made = { rows, busy: false, open: () => later({}, base) };
+  const made = { rows, busy: false, room: (_row) => true, open: () => later({}, base) };
   const later = (request, result) => {
     Promise.resolve().then(() => {
       request.result = result;
@@ -59,8 +59,13 @@ function fakeDatabase() {
   const base = {
     transaction() {
       const { busy } = made;
-      const transaction = /** @type {any} */ ({ objectStore: () => (busy ? idle : table) });
-      if (!busy) setTimeout(() => transaction.oncomplete?.({}), 0);
+      let full = false;
+      const put = (row) => {
+        full = !made.room(row);
+        return full ? {} : table.put(row);
+      };
+      const transaction = /** @type {any} */ ({ objectStore: () => (busy ? idle : { ...table, put }) });
+      if (!busy) setTimeout(() => transaction[full ? "onabort" : "oncomplete"]?.({}), 0);
       return transaction;
     },
   };
@@ -275,6 +280,29 @@ test("own things of one model stay while another one, which sees another size, h
   await other.touch();
   assert.equal((await things()).shown(), "cup:1,:0");
   assert.equal((await things(2)).shown(), "hat:1,:0");
+});
+
+test("own things stay without their photos where the browser has no room for these", async () => {
+  tab().here();
+  const { set, touch } = await things();
+  const file = new File([new Uint8Array(9)], "cup.jpg");
+  set.add(set.things[0], { group: 1, pixels: Uint8Array.of(1, 2, 3), file });
+  await touch();
+  const photos = () => [...shared.database.rows.values()].flatMap((row) => row.things[0].pictures);
+  assert.deepEqual(
+    photos().map((one) => one.file),
+    [file],
+  );
+  shared.database.room = (row) => row.things.every(({ pictures }) => pictures.every((one) => !one.file));
+  set.add(set.things[0], { group: 2, pixels: Uint8Array.of(4, 5, 6), file });
+  await touch();
+  assert.deepEqual(
+    photos().map((one) => [one.pixels[0], one.file]),
+    [
+      [1, null],
+      [4, null],
+    ],
+  );
 });
 
 test("own things are restored from their pictures where the words of another version lie", async () => {

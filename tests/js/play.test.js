@@ -9,6 +9,8 @@ import { Trainer } from "../../vitviz/viewer/learn/trainer.js";
 import { DEFAULTS } from "../../vitviz/viewer/learn/defaults.js";
 import { averaged } from "../../vitviz/viewer/play/curves.js";
 import { digitAt, digitsOf } from "../../vitviz/viewer/play/digits.js";
+import { createInside } from "../../vitviz/viewer/play/inside.js";
+import { createKeptSigns } from "../../vitviz/viewer/play/signskept.js";
 import { createOneStep } from "../../vitviz/viewer/play/onestep.js";
 import { createOwnResult } from "../../vitviz/viewer/play/ownresult.js";
 import { TEXTS } from "../../vitviz/viewer/play/playtexts.js";
@@ -390,6 +392,56 @@ test("a run that was replaced goes on where it was, and one from a file does not
   runs.play(); // the picture of a model from a file stays
   await settled();
   assert.deepEqual([runs.current.name, runs.playing], ["mine", false]);
+});
+
+test("where the selected run has ended, one that was set aside goes on", async () => {
+  const { made, runs, first } = await setAside();
+  made[1].told({ state: "done", step: 100, steps: 100, loss: 1, rate: 0, seconds: 2 });
+  assert.equal(first.learner, null);
+  assert.ok(runs.canPlay());
+  runs.play();
+  await settled();
+  assert.deepEqual([runs.current, first.state], [first, "playing"]);
+});
+
+test("a step of a run that is dropped while it is set aside leaves no learner behind", async () => {
+  const { made, runs, learns } = begun();
+  await settled();
+  learns(made[0], 40);
+  const [first] = runs.all;
+  runs.start({ ...DEFAULTS, patch: 14 });
+  runs.choose(first);
+  const stepping = runs.step();
+  runs.again();
+  await stepping;
+  await settled();
+  const working = made.filter(({ asked }) => !asked.includes("stop")).length;
+  assert.equal(working, runs.all.filter(({ learner }) => learner).length);
+});
+
+test("a kind of signs that is removed leaves the choice where it is", () => {
+  globalThis.sessionStorage = /** @type {any} */ ({ getItem: () => null, setItem() {} });
+  const kinds = createKeptSigns(() => {});
+  kinds.more();
+  const [first, second, third] = kinds.all();
+  kinds.choose(second);
+  kinds.remove(first);
+  assert.equal(kinds.chosen(), second);
+  kinds.remove(second);
+  assert.equal(kinds.chosen(), third);
+  delete globalThis.sessionStorage;
+});
+
+test("what one run confuses does not stand under the next, which has not answered yet", (t) => {
+  openPage(t);
+  const { root, confuse } = createInside(digits, textsIn("en"));
+  confuse(Float32Array.of(0, 1, 1, 0));
+  assert.equal(root.querySelectorAll("li").length, 1);
+  confuse(null);
+  assert.deepEqual(
+    [root.querySelectorAll("li"), root.querySelectorAll(".vv-play-axes")].map(({ length }) => length),
+    [0, 0],
+  );
 });
 
 test("what runs have learned can be kept, and goes on in others", async () => {

@@ -136,8 +136,13 @@ export function createInside({ test, classes }, say) {
 
   /** @param {Float32Array|null} answers */
   function confuse(answers) {
-    if (!answers || answers === drawn) return;
+    if (answers === drawn) return;
     drawn = answers;
+    if (!answers) {
+      confused.place.replaceChildren();
+      pairs.replaceChildren();
+      return;
+    }
     const count = classes.length;
     const { counts, pairs: found } = confusions(answers, test.labels, count);
     const wrong = Float32Array.from(counts, (times, at) =>

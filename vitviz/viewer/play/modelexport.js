@@ -55,7 +55,8 @@ export function createModelExport(runs, digits, adopt) {
       return null; // it was stopped meanwhile
     });
     if (!weights || run !== runs.current) return null;
-    return { ...(await inspecting().look(weights, pixels)), step };
+    const found = await inspecting().look(weights, pixels);
+    return run === runs.current ? { ...found, step } : null;
   }
 
   /**

@@ -45,13 +45,19 @@ export function createKept(set, image) {
     return { key, name: thing.name, none: thing.none };
   }
 
-  function put() {
+  /** Stores all; where the browser has no room for the photos, at least what the model sees of them. */
+  async function put() {
+    if (!(await stored(LARGEST))) await stored(0);
+  }
+
+  /** @param {number} largest  bytes of a photo that is stored with its pixels @returns {Promise<boolean>} */
+  function stored(largest) {
     const things = set.things.map((thing) => ({
       ...wordsOf(thing),
       pictures: thing.pictures.map(({ group, pixels, file }) => ({
         group,
         pixels,
-        file: file && file.size <= LARGEST ? file : null,
+        file: file && file.size <= largest ? file : null,
       })),
     }));
     return database.put(/** @type {any} */ ({ id, kind: KIND, sees, things, card: { ...set.card } }));

@@ -185,9 +185,10 @@ export function createOwnModel({ template, known }, set, changed) {
   async function work() {
     if (state.working) return;
     Object.assign(state, { working: true, since: performance.now(), share: 0, failed: "" });
+    let mine = wanted;
     try {
       while (wanted !== done) {
-        const mine = wanted;
+        mine = wanted;
         const content = set.content();
         changed();
         for (const [at, picture] of content.pictures.entries()) {
@@ -204,11 +205,15 @@ export function createOwnModel({ template, known }, set, changed) {
         done = mine;
       }
     } catch (error) {
-      done = wanted;
+      done = mine; // what was added meanwhile is tried
       state.failed = error.message;
       throw error;
     } finally {
       state.working = false;
+      if (wanted !== done) {
+        clearTimeout(timer);
+        timer = setTimeout(() => work(), REST_MS);
+      }
       changed();
     }
   }

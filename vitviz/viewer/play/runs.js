@@ -206,7 +206,10 @@ export class Runs {
    */
   play() {
     if (!this.canPlay()) return;
-    if (!this.canLearn(this.current)) this.current = this.#learning().findLast(this.canLearn) ?? this.current;
+    if (!this.canLearn(this.current)) {
+      const able = this.all.filter(this.canLearn); // without a learner, too: a reload or another run took it
+      this.current = able.findLast(({ learner }) => learner) ?? able.at(-1) ?? this.current;
+    }
     const saved = this.#retiring.get(this.current.learner);
     if (saved) {
       saved.then(() => this.play());
@@ -261,6 +264,7 @@ export class Runs {
     if (!this.canLearn(run)) return;
     this.pause();
     await this.#retiring.get(run.learner);
+    if (!this.all.includes(run)) return; // it was dropped meanwhile
     if (!run.learner) this.#wake(run);
     await run.begun;
     await this.#attempt(run, () => run.learner.step());

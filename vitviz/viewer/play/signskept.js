@@ -89,8 +89,9 @@ export function createKeptSigns(changed) {
         kinds.splice(place, 0, kind);
         at = place;
       };
+      const chosen = kinds[at];
       kinds = filled(kinds.filter((other) => other !== kind));
-      at = Math.min(at, kinds.length - 1);
+      at = kinds.includes(chosen) ? kinds.indexOf(chosen) : Math.min(at, kinds.length - 1);
       keep();
     },
     /** @param {Kind} kind @param {string} wanted */

@@ -58,7 +58,9 @@ export function guessBook(open, brought = {}) {
 }
 
 /**
- * Puts a guess behind all others; an undefined one is taken out. The oldest guesses are forgotten. @param {Map<string, any>} guesses */
+ * Puts a guess behind all others; an undefined one is taken out. The oldest guesses are forgotten.
+ * @param {Map<string, any>} guesses
+ */
 function put(guesses, key, entry) {
   guesses.delete(key);
   if (entry !== undefined) guesses.set(key, entry);
