@@ -34,7 +34,12 @@ class Storage {
 function fakeDatabase() {
   const rows = new Map();
   const idle = { put: () => ({}), delete: () => ({}), openCursor: () => ({}) };
-  const made = { rows, busy: false, room: (_row) => true, open: () => later({}, base) };
+  const made = {
+    rows,
+    busy: false,
+    room: (/** @type {any} */ row) => Boolean(row),
+    open: () => later({}, base),
+  };
   const later = (request, result) => {
     Promise.resolve().then(() => {
       request.result = result;

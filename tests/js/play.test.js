@@ -224,10 +224,10 @@ test("one step that is pressed twice shows the second digit alone, with its own 
     weight,
   }));
   answers[0](first);
-  await new Promise(setImmediate);
+  await settled();
   assert.deepEqual(shown(), []);
   answers[1](second);
-  await new Promise(setImmediate);
+  await settled();
   assert.equal(shown()[0], say("apartForward", { label: "dog", share: "75.0%" }));
 });
 
