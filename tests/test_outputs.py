@@ -253,7 +253,9 @@ def test_the_text_of_the_answer_is_everywhere_the_same(tmp_path: Path) -> None:
     assert asked_of(analysis, "ko") == korean  # a question has one answer
     assert text in repr(analysis)
     summary = json.loads(json.dumps(analysis.summary()))
-    assert summary["answer"]["text"] == facts_of(summary)["answer"]["text"] == text
+    assert (
+        summary["answer"]["text"] == facts_of(summary, analysis.card.key)["answer"]["text"] == text
+    )
     assert summary["answer"]["level"] == "answer"
     assert summary["model"]["outputs"] == "any_of"
     assert [part["label"] for part in summary["answer"]["parts"]] == [one.label for one in true[:3]]
@@ -262,7 +264,7 @@ def test_the_text_of_the_answer_is_everywhere_the_same(tmp_path: Path) -> None:
 
 def test_programs_get_values_and_no_probability() -> None:
     analysis = looked(with_outputs("cls", "value"))
-    facts = facts_of(json.loads(json.dumps(analysis.summary())))
+    facts = facts_of(json.loads(json.dumps(analysis.summary())), analysis.card.key)
     first = float(analysis.trace.logits[0])
     assert facts["outputs"] == "value"
     assert facts["predictions"][0]["probability"] is None
@@ -271,7 +273,7 @@ def test_programs_get_values_and_no_probability() -> None:
     assert facts["answer"]["value"] == facts["predictions"][0]["value"]
     assert facts["answer"]["text"].startswith(f"class 0 {digits(first)}, class 1 ")
     one = looked(tiny("cls"))
-    assert "outputs" not in facts_of(one.summary())
+    assert "outputs" not in facts_of(one.summary(), one.card.key)
 
 
 def test_whether_an_answer_stays_is_asked_of_all_classes_that_are_true() -> None:

@@ -217,6 +217,7 @@ def test_the_question_is_in_sight_wherever_its_cause_was_pressed(visit, own, sma
             page.locator("summary", has_text="Head, colours, saving").click()
         else:
             page.evaluate("scrollTo(0, 2000)")
+            assert page.evaluate("scrollY") > 100
         page.locator("select", has=page.locator("option[value=untrained]")).select_option(
             "untrained"
         )

@@ -319,7 +319,9 @@ def _item(source: Any, place: int) -> tuple[Any, Label]:
     names = getattr(source, "classes", ())  # as data sets of torchvision have them
     if hasattr(names, "tolist"):  # an array, or an Index of pandas
         names = names.tolist()
-    if not isinstance(names, list | tuple) or not isinstance(label, int) or label >= len(names):
+    if isinstance(names, Mapping):  # names by their numbers
+        names = [names.get(number, number) for number in range(len(names))]
+    if not isinstance(names, Sequence) or not isinstance(label, int) or label >= len(names):
         return picture, label
     if label < 0:
         return picture, None

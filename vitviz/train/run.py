@@ -230,7 +230,7 @@ class Run:
         logits = outputs.logits.float()
         kinds = F.cross_entropy(logits[:known], targets, label_smoothing=recipe.label_smoothing)
         losses = {"kinds": kinds * (known / every)}
-        if names is not None:
+        if names is not None and len(names):
             is_known = (torch.arange(every, device=x.device) < known).float()
             known_loss = F.binary_cross_entropy_with_logits(known_or_not(logits), is_known)
             losses["known"] = recipe.others_weight * known_loss

@@ -262,8 +262,8 @@ export function open(viewer, component, page, texts) {
   }
 
   /**
-   * Takes a frame of the live camera. The camera says that nothing is sent, so a frame for a model that only the
-   * server has is asked about.
+   * Takes a frame of the live camera, which says that nothing is sent, or one of Many pictures: for a model that
+   * only the server has, the visitor is asked.
    * @param {Blob} picture
    */
   async function keep(picture, name) {

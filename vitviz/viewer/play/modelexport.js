@@ -54,9 +54,10 @@ export function createModelExport(runs, digits, adopt) {
       if (run.learner) throw error;
       return null; // it was stopped meanwhile
     });
-    if (!weights || run !== runs.current) return null;
-    const found = await inspecting().look(weights, pixels);
-    return run === runs.current ? { ...found, step } : null;
+    const found = weights && run === runs.current && (await inspecting().look(weights, pixels));
+    if (found && run === runs.current) return { ...found, step };
+    if (last === wanted) forget(); // another run is looked at: this one is looked at again when it is chosen
+    return null;
   }
 
   /**

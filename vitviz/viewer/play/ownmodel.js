@@ -106,7 +106,7 @@ export function createOwnModel({ template, known }, set, changed) {
     },
   });
   const state = { found: /** @type {Found|null} */ (null), working: false, since: 0, share: 0, failed: "" };
-  let [wanted, done, timer] = [0, 0, 0];
+  let [wanted, done, timer, stopped] = [0, 0, 0, false];
   return {
     /** Learned from the set, or from an earlier one while that is under way. */
     found: () => state.found,
@@ -169,6 +169,7 @@ export function createOwnModel({ template, known }, set, changed) {
       });
     },
     stop() {
+      stopped = true;
       clearTimeout(timer);
       engine.stop();
       filming?.stop();
@@ -210,7 +211,7 @@ export function createOwnModel({ template, known }, set, changed) {
       throw error;
     } finally {
       state.working = false;
-      if (wanted !== done) {
+      if (wanted !== done && !stopped) {
         clearTimeout(timer);
         timer = setTimeout(() => work(), REST_MS);
       }

@@ -142,7 +142,7 @@ ANALYSES_KNOWN = 1000  # analyses that a viewer can ask about
 SESSIONS_KNOWN = 200  # sessions with a state in Gradio; a forgotten page still shows its picture
 PILLOW_BLOCK_BYTES = 64 * 2**20  # blocks this large go back to the system when freed
 MEMORY_BLOCK_BYTES = 4 * 2**20  # tensors this large go back to the system when freed
-VOTERS = 200  # pages in a class; further ones read that it is full
+VOTERS = 200  # pages and handed-in self-checks in a class; further ones read that it is full
 VOTER_GUESSES = 60  # questions of a voter, and closed ones of a teacher; the oldest are forgotten
 VOTE_SHOWN_SECONDS = 5  # a vote that the teacher's page asked for counts as shown for this long
 # Longest time between the last contact of a teacher's page and a start of the app for which guesses

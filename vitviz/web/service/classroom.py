@@ -71,10 +71,10 @@ Guess = int | float | list[int]
 class Classroom:
     """The guesses of a class, until the app ends; without names or texts, and never on a disk.
 
-    A voter is a random number of a browser, with one guess for each question. In a full class the
-    last voter of the address that has the most gives way to one of an address with fewer, so that
-    nobody can keep others out with made-up voters. Only those who know
-    `secret` can see the guesses, close, reopen or empty a vote, call the class to a step of a
+    A voter is a number of a browser, or of a self-check that is handed in there, with one guess for
+    each question. In a full class the last voter of the address that has the most gives way to one
+    of an address with fewer, so that nobody can keep others out with made-up voters. Only those who
+    know `secret` can see the guesses, close, reopen or empty a vote, call the class to a step of a
     lesson, and begin with another class. While their page shows an open vote, pupils who have voted
     wait for the answer.
 
