@@ -105,8 +105,15 @@ export function createOwnModel({ template, known }, set, changed) {
       changed();
     },
   });
-  const state = { found: /** @type {Found|null} */ (null), working: false, since: 0, share: 0, failed: "" };
-  let [wanted, done, timer, stopped] = [0, 0, 0, false];
+  const state = {
+    found: /** @type {Found|null} */ (null),
+    working: false,
+    since: 0,
+    share: 0,
+    failed: "",
+    stopped: false,
+  };
+  let [wanted, done, timer] = [0, 0, 0];
   return {
     /** Learned from the set, or from an earlier one while that is under way. */
     found: () => state.found,
@@ -169,7 +176,7 @@ export function createOwnModel({ template, known }, set, changed) {
       });
     },
     stop() {
-      stopped = true;
+      state.stopped = true;
       clearTimeout(timer);
       engine.stop();
       filming?.stop();
@@ -211,7 +218,7 @@ export function createOwnModel({ template, known }, set, changed) {
       throw error;
     } finally {
       state.working = false;
-      if (wanted !== done && !stopped) {
+      if (wanted !== done && !state.stopped) {
         clearTimeout(timer);
         timer = setTimeout(() => work(), REST_MS);
       }
