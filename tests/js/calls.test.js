@@ -4,9 +4,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
+import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
 import { el } from "../../vitviz/viewer/parts/dom.js";
+import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { createCallState, createCalling, createCalls } from "../../vitviz/viewer/teaching/calls.js";
+import { createCurriculum } from "../../vitviz/viewer/teaching/curriculum.js";
 import { createMoments } from "../../vitviz/viewer/teaching/moments.js";
 import { openPage, settled } from "./page.js";
 
@@ -169,6 +172,46 @@ test("a page that is seen again while a request is out goes on with one request 
     assert.equal(waiting.length, 1);
   }
   calls.stop();
+});
+
+test("texts of lessons that could not be loaded are asked for again with a later look at the call", async (t) => {
+  const { body } = openPage(t);
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  Object.assign(globalThis, { innerHeight: 800 });
+  t.after(() => delete globalThis.innerHeight);
+  Object.assign(globalThis.document, { addEventListener() {}, removeEventListener() {} });
+  const rest = async () => {
+    for (let at = 0; at < 50; at++) await null;
+  };
+  const { "lesson.cut": known } = STRINGS.ko;
+  t.after(() => Object.assign(STRINGS.ko, { "lesson.cut": known }));
+  delete STRINGS.ko["lesson.cut"];
+  let [asked, reply] = [0, null];
+  const texts = async () => {
+    asked += 1;
+    return reply ?? Promise.reject(new Error("no network"));
+  };
+  const call = { lesson: "cut", step: 1, call: "0a0a0a0a" };
+  const room = { teacher: null, voter: "0", ask: async () => ({ run: "1", call, at: 9, since: 0 }) };
+  const app = /** @type {any} */ ({ selection: {}, source: {}, language: "ko", t: translator("ko") });
+  const host = /** @type {any} */ ({ texts, room });
+  const draw = () => app.teaching.calls.render();
+  app.teaching = createCurriculum(app, host, null, new PhotoStore(), STORED(), body, draw);
+  app.course = app.teaching.course;
+  const banner = () => body.querySelector(".vv-called");
+  t.mock.timers.tick(1);
+  await rest();
+  assert.deepEqual([asked, banner().hidden], [1, true]);
+  t.mock.timers.tick(4000);
+  await rest();
+  assert.equal(asked, 1, "not with every look: the host tells each failure");
+  reply = { STRINGS: { "lesson.cut": known }, GLOSSARY: {} };
+  for (let look = 0; look < 6; look++) {
+    t.mock.timers.tick(4000);
+    await rest();
+  }
+  assert.deepEqual([asked, banner().hidden], [2, false]);
+  app.teaching.calls.stop();
 });
 
 test("a call that was lost is told until the next press; ✕ of a call keeps the focus in the page", async (t) => {

@@ -18,7 +18,7 @@ import {
   rightOf,
 } from "../../vitviz/viewer/lessons/codes.js";
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
-import { optionsOf, paintable } from "../../vitviz/viewer/lessons/steps.js";
+import { optionsOf, paintable, rangeOf } from "../../vitviz/viewer/lessons/steps.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES, sourceOf } from "./fixture.js";
 import { anyGuess, appOf, openStep } from "./walk.js";
@@ -43,10 +43,11 @@ test("the code of every kind of guess is read back, in every model", async () =>
           (_, back) => grid.tokens - 1 - back,
         ),
       }[step.question.kind];
-      const most = { choose: 2, patch: 4, number: step.question.worked ? 4 : 3, patches: 16 }[
+      const most = { choose: 2, patch: 4, number: step.question.worked ? 5 : 4, patches: 16 }[
         step.question.kind
       ];
-      for (const guess of [anyGuess(app), last]) {
+      const outermost = step.question.kind === "number" ? [rangeOf(step.question).high] : [];
+      for (const guess of [anyGuess(app), last, ...outermost]) {
         const code = codeOf(app, guess);
         const letters = code.replaceAll("-", "");
         assert.ok(letters.length <= most && letters.length === lengthOf(app), lesson.id + " " + code);
@@ -61,6 +62,23 @@ test("the code of every kind of guess is read back, in every model", async () =>
       }
     }
   }
+});
+
+test("a code of a number beyond the line stands for that number", async () => {
+  const app = /** @type {any} */ (appOf(await sourceOf("cls")));
+  const find = (wanted) =>
+    LESSONS.flatMap((lesson) => lesson.steps.map((step, at) => ({ lesson, step, at }))).find(
+      ({ step: { question } }) => question && wanted(question),
+    );
+  const counted = find(({ truth }) => truth === "patchNumbers");
+  await openStep(app, counted.lesson, counted.at + 1);
+  assert.equal(counted.step.question.max, 400);
+  const { guesses } = readCodes(app, [768, 192].map((guess) => codeOf(app, guess)).join(" "));
+  assert.equal(rightOf(app, guesses, 768), 1, "768 numbers in a patch, of which the line shows 400");
+  assert.deepEqual(guesses.map(Math.round), [768, 192]);
+  const below = find(({ truth }) => truth === "handedOn");
+  await openStep(app, below.lesson, below.at + 1);
+  assert.ok(Math.abs(guessOf(app, codeOf(app, -7.25)) + 7.25) < 0.001);
 });
 
 test("choices are A, B, C, with a letter that belongs to the question", async () => {

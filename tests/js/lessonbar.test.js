@@ -225,6 +225,20 @@ test("an answer that failed says why, and is asked for again", async (context) =
   assert.deepEqual([asked, again.hidden, globalThis.document.activeElement.tag], [1, true, "h3"]);
 });
 
+test("what a step compares with is put beside again where it was closed", async (context) => {
+  const { body, button } = openPage(context);
+  const { app, bar } = await barOf({ find: ({ truth }) => truth === "morePushed" });
+  assert.equal(app.selection.beside, "example-dog");
+  app.select({ beside: "" });
+  bar.render();
+  assert.ok(body.textContent.includes(app.t("lessonMoved")));
+  assert.ok(body.querySelector(".vv-lesson-question").hidden);
+  button(app.t("lessonPutBack")).click();
+  bar.render();
+  assert.deepEqual([app.selection.beside, button(app.t("tryAgain")).hidden], ["example-dog", true]);
+  assert.ok(!body.textContent.includes(app.t("lessonMoved")));
+});
+
 test("the mark of a wrong answer stays under the focus while the model is not sure", (context) => {
   const { body, button } = openPage(context);
   const mistaken = createMistaken((key) => key);

@@ -161,6 +161,33 @@ test("what keeps a step from its answer is known, and where nobody can compute i
   assert.equal(alone.course.failure(), null);
 });
 
+test("a step compares with what it put beside, and with nothing else that stands there", async () => {
+  const [source, dog] = [await sourceOf("cls"), await sourceOf(FIXTURES[1].name)];
+  const lesson = LESSONS.find(({ id }) => id === "learn");
+  const at = lesson.steps.findIndex(({ id }) => id === "which");
+  let [error, retried] = [null, 0];
+  const app = /** @type {any} */ (appOf(source, { other: dog, besides: ["untrained", "example-cat"] }));
+  Object.defineProperty(app, "second", {
+    get: () => ({ error, retry: () => (retried += 1) }),
+  });
+  await openStep(app, lesson, at + 1);
+  const { course } = app;
+  assert.deepEqual([app.selection.beside, course.moved()], ["example-cat", false]);
+  assert.notEqual(course.truth(), undefined);
+  for (const beside of ["untrained", ""]) {
+    app.select({ beside });
+    assert.deepEqual([course.truth(), course.moved(), course.failure()], [undefined, true, null], beside);
+    course.retry();
+    assert.deepEqual([app.selection.beside, course.moved(), retried], ["example-cat", false, 0]);
+  }
+  error = new Error("no network");
+  assert.deepEqual([course.truth(), course.failure()], [undefined, error]);
+  course.retry();
+  assert.equal(retried, 1);
+  await openStep(app, lesson, 1);
+  assert.deepEqual([course.moved(), course.failure()], [false, null], "a step that puts nothing beside");
+});
+
 test("truths of several outcomes wait for all of them, and are missing where one is", () => {
   const source = /** @type {any} */ ({
     manifest: {

@@ -45,7 +45,7 @@ IN_LESSONS = re.compile(
     r"lesson(sIntro|Minutes|Gap_\w+|Right|Close|Far|Wrong|TeacherLinks|TeacherHelp|StepLink"
     r"|Blank|Answer|OnPage|sKept|sSent|NoOther|Elsewhere|Waiting|Failed|Cannot|Found|Recall|Own"
     r"|Range|Meant|MeantTitle|Painted|Is|Your?|Model|Block|Step|Following|Skip|Done"
-    r"|Layer\w+)|key(Tells|Elsewhere)|sheet[A-Z]\w+"
+    r"|Moved|PutBack|Layer\w+)|key(Tells|Elsewhere)|sheet[A-Z]\w+"
     r"|polls?(?!Title|Code$)[A-Z]\w+|room[A-Z]\w+|evidence\w+"
     r"|own(Help|Added|Photo|Way\w*|Lacks_\w+|TryTitle|Up|Down|Remove|Start|Saved|Opened|Take|Clear\w*)"
     r"|own_\w+|own(Title|Add|Link|Open|(Long|No|Many|Large|Broken)[A-Z]\w+)"

@@ -2,7 +2,7 @@
 
 import { quantile } from "../maths/quantile.js";
 import { markOf, Misfit } from "./own.js";
-import { gapOf, isGuess, optionsOf, paintable, subjectOf } from "./steps.js";
+import { gapOf, isGuess, optionsOf, paintable, rangeOf, subjectOf } from "./steps.js";
 
 /** Crockford's letters: none that looks like another. */
 const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -10,10 +10,10 @@ const ALIKE = { O: "0", I: "1", L: "1" };
 /** Choices have a letter each, A first, while these are enough. */
 const FIRST = LETTERS.indexOf("A");
 /**
- * Number of steps between the ends of a number line; finer where the number is worked out, because it has to
- * be nearly exact.
+ * Letters of a number on its line: more where it is worked out, because it has to be nearly exact, and one
+ * more where guesses beyond the line are possible.
  */
-const STEPS = { guessed: 32 ** 2, worked: 32 ** 3 };
+const NUMBER_LETTERS = { guessed: 2, worked: 3, beyond: 1 };
 /** Codes that are read at once, and letters of a code. */
 export const MOST_CODES = 200;
 const LONGEST = 60;
@@ -97,13 +97,15 @@ function numbering(question, source) {
       guess: (number) => options[Number(number) - first],
     };
   }
-  const { min, max } = question;
-  const steps = question.worked ? STEPS.worked : STEPS.guessed;
-  const step = (max - min) / (steps - 1);
+  const { low, high } = rangeOf(question);
+  const { guessed, worked, beyond } = NUMBER_LETTERS;
+  const isWider = low < question.min || high > question.max;
+  const steps = 32 ** ((question.worked ? worked : guessed) + (isWider ? beyond : 0));
+  const step = (high - low) / (steps - 1);
   return {
     size: BigInt(steps),
-    number: (guess) => BigInt(Math.round((Math.min(max, Math.max(min, guess)) - min) / step)),
-    guess: (number) => min + Number(number) * step,
+    number: (guess) => BigInt(Math.round((guess - low) / step)),
+    guess: (number) => low + Number(number) * step,
   };
 }
 

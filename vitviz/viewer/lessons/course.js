@@ -90,13 +90,17 @@ export function createCourse(app, lessons, notebook, photos, travel, outcomes, r
     revealed: () => Boolean(entry().shown) && course.complete(),
     /** The truth of the open question: see `Truth`. */
     truth: () => (question().kind === "write" ? "" : value(question())),
+    /** Whether the visitor has closed or exchanged what the step put beside, which its truth compares with. */
+    moved: () => wantedBeside() !== "" && app.selection.beside !== wantedBeside(),
     /** Why the truth cannot be worked out, where something went wrong; null where nobody failed. */
     failure: () =>
       experimentsOf(step(), app.source.manifest.model)
         .map((text) => outcomes.failure(text, app.source))
-        .find(Boolean) ?? null,
+        .find(Boolean) ?? (wantedBeside() === "" ? null : (app.second?.error ?? null)),
     retry() {
       outcomes.retry();
+      if (course.moved()) app.select({ beside: wantedBeside() });
+      else if (app.second?.error) app.second.retry();
       render();
     },
     gap: () => gapOf(question(), course.guess(), course.truth(), app.source.grid),
@@ -211,10 +215,16 @@ export function createCourse(app, lessons, notebook, photos, travel, outcomes, r
   function other() {
     const { experiment, beside } = step()?.state ?? {};
     if (experiment) return outcomeOf(experiment);
-    return (
-      app.facing()?.source ??
-      (beside && !app.shape().besides.includes(besideOf({ beside }, app.shape().besides)) ? undefined : null)
-    );
+    const isMissing = beside && (wantedBeside() === "" || course.moved() || app.second?.error);
+    return isMissing ? undefined : (app.facing()?.source ?? null);
+  }
+
+  /** The key of the analysis that the truths of the step compare with; "" without one. */
+  function wantedBeside() {
+    const { experiment, beside = "" } = step()?.state ?? {};
+    const { besides } = app.shape();
+    const key = experiment ? "" : besideOf({ beside }, besides);
+    return besides.includes(key) ? key : "";
   }
 
   /** @type {import("./truths.js").OutcomeOf} */

@@ -104,6 +104,7 @@ export function createCalls(app, room, notebook, moments, root, render) {
     if (!root.isConnected || mine !== turn) return;
     if (!document.hidden) timer = setTimeout(look, LOOK_MS);
     if ([state.call()?.call, moments.since()].join() !== before) render();
+    else if (state.open()) draw(); // the texts of lessons may have failed to come
   }
 
   function draw() {

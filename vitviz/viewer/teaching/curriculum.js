@@ -13,6 +13,9 @@ import { createCalls } from "./calls.js";
 import { createLessonList } from "./lessonlist.js";
 import { createMoments } from "./moments.js";
 
+/** Pause before texts that could not be loaded are asked for again: the host tells each failure. */
+const AGAIN_MS = 20_000;
+
 /**
  * The part of the app that has the lessons.
  * @param {import("../main.js").App} app
@@ -47,8 +50,9 @@ export function createCurriculum(
     createOutcomes(results, taken?.outcomes ?? {}, render),
     render,
   );
-  // lost: the language whose texts could not be loaded
+  // lost: the language whose texts could not be loaded, until they may be asked for again
   let [coming, lost] = [/** @type {Promise<string>|null} */ (null), ""];
+  let until = 0;
   return {
     shelf,
     guesses,
@@ -70,7 +74,8 @@ export function createCurriculum(
    * Whether the texts of lessons are loaded. If not, fetches them, and draws the page again afterwards.
    */
   function speaksLessons() {
-    if (!knowsLessons(app.language) && lost !== app.language) fetchTexts().then(render);
+    if (!knowsLessons(app.language) && (lost !== app.language || Date.now() > until))
+      fetchTexts().then(render);
     return knowsLessons(app.language);
   }
 
@@ -83,6 +88,7 @@ export function createCurriculum(
         coming = null;
       });
     lost = await coming;
+    until = Date.now() + AGAIN_MS;
   }
 
   /** Puts the own lesson after the others, where there is one. */

@@ -152,24 +152,26 @@ export function createLessonBar(app) {
     show(answer, current !== null && value !== undefined && input !== null);
     input?.render(revealed);
     show(play, Boolean(step.play && app.page.play));
-    const failure = value === undefined && current ? course.failure() : null;
-    show(retry, failure);
-    setText(
-      waiting,
-      value === undefined && current
-        ? failure
-          ? t("lessonFailed", { reason: reasonOf(failure, app.language).replace(/\.$/, "") })
-          : t("lessonCannot")
-        : value === null && current && course.complete()
-          ? t("lessonWaiting")
-          : "",
-    );
-    show(waiting, waiting.textContent !== "");
+    renderWaiting(current, value);
     ballot.render();
     renderTruth(revealed, value);
     renderButtons(current, revealed, value);
     calling.render();
     teacher.render();
+  }
+
+  /** Says why there is no truth yet, and offers what helps. */
+  function renderWaiting(current, value) {
+    const isMissing = current !== null && value === undefined;
+    const [failure, moved] = isMissing ? [course.failure(), course.moved()] : [null, false];
+    show(retry, failure || moved);
+    setText(retry, t(moved ? "lessonPutBack" : "tryAgain"));
+    const reason = failure && reasonOf(failure, app.language).replace(/\.$/, "");
+    if (moved) setText(waiting, t("lessonMoved"));
+    else if (failure) setText(waiting, t("lessonFailed", { reason }));
+    else if (isMissing) setText(waiting, t("lessonCannot"));
+    else setText(waiting, value === null && current && course.complete() ? t("lessonWaiting") : "");
+    show(waiting, waiting.textContent !== "");
   }
 
   function renderTruth(revealed, value) {

@@ -176,7 +176,7 @@ export function createPoll(app) {
     const place = (value) => (100 * (value - low)) / (high - low) + "%";
     const pile = new Map(); // dots at nearly the same place stand on each other
     const dots = guesses.map((value) => {
-      // A guess beyond the line stands at its end, as one that is typed as a code does.
+      // A guess beyond the line stands at its end.
       const column = Math.round((60 * (Math.min(Math.max(value, low), high) - low)) / (high - low));
       const above = pile.get(column) ?? 0;
       pile.set(column, above + 1);
