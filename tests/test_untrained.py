@@ -7,9 +7,11 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+import vitviz
 from tests.models import photo, tiny
 from tests.running import at_once
 from vitviz import analyze, load
+from vitviz.model.key import ModelKey
 from vitviz.model.preprocess import Preprocess
 from vitviz.model.untrained import draw, first_seed
 from vitviz.model.weights import CURATED, list_models, save_checkpoint
@@ -101,6 +103,20 @@ def test_the_card_of_a_twin_says_so_and_claims_nothing(tmp_path) -> None:
     assert not {"accuracy", "temperature"} & set(card.details)
     assert (card.config, card.labels) == (trained.config, trained.labels)
     assert type(card).from_dict(card.to_dict()) == card
+
+
+@pytest.mark.parametrize(("name", "size"), [("mnist", 56), ("vit_tiny_patch16_224", 64)])
+def test_a_twin_that_was_saved_is_untrained_still(tmp_path, name, size) -> None:
+    """Its answers would be printed as those of a trained model."""
+    twin = load(name, pretrained=False, image_size=size, device="cpu")
+    vitviz.save(twin, tmp_path / "twin.safetensors")
+    for pretrained in (True, False):
+        read = load(tmp_path / "twin.safetensors", pretrained=pretrained, device="cpu")
+        assert not read.card.trained
+        assert read.card.key == ModelKey("twin", untrained=True, image_size=(size, size))
+        assert same(read.vit, twin.vit)
+    vitviz.save(load("mnist", device="cpu"), tmp_path / "trained.safetensors")
+    assert load(tmp_path / "trained.safetensors", device="cpu").card.trained
 
 
 SHIPPED = [name for name in list_models() if name not in CURATED]

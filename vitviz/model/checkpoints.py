@@ -45,8 +45,9 @@ def save_checkpoint(
     """Write the file that `load` reads: weights, and in its metadata all it takes to use them.
 
     A "temperature" in `details` divides the logits before the softmax. `words` and `outputs` are
-    those of `ModelCard`, `more` its `assumed`, `left_out` and `resized_from`, and `no_film` of
-    `describe`. Raises `OSError` if the file cannot be written; no part of it is left then.
+    those of `ModelCard`, `more` its `assumed`, `left_out`, `resized_from` and `trained`, and
+    `no_film` of `describe`. Raises `OSError` if the file cannot be written; no part of it is left
+    then.
     """
     text = describe(config, preprocess, labels, details, words, outputs, **more)
     tensors = {name: tensor.detach().to("cpu", dtype) for name, tensor in state_dict.items()}
@@ -55,9 +56,9 @@ def save_checkpoint(
 
 def save(loaded: LoadedModel, path: str | Path) -> None:
     """Write a model as a .safetensors file that `load` opens: weights in float32, architecture,
-    preprocessing, classes, details of its card and what was assumed; the film of its training, if
-    there is one, beside it. Files of these names are replaced; the film of another model that lies
-    there stays, and is not taken for that of this one.
+    preprocessing, classes, details of its card, what was assumed and whether it is trained; the
+    film of its training, if there is one, beside it. Files of these names are replaced; the film of
+    another model that lies there stays, and is not taken for that of this one.
 
     Raises `WeightsError` for another ending, or if the file cannot be written.
     """
@@ -91,6 +92,7 @@ def write_model(path: Path, loaded: LoadedModel, dtype: torch.dtype, no_film: bo
         assumed=card.assumed,
         left_out=card.left_out,
         resized_from=card.resized_from,
+        trained=card.trained,
         no_film=no_film,
     )
 
@@ -105,10 +107,12 @@ def describe(
     assumed: tuple[str, ...] = (),
     left_out: tuple[str, ...] = (),
     resized_from: tuple[int, int] | None = None,
+    trained: bool = True,
     no_film: bool = False,
 ) -> str:
     """The description of a checkpoint's weights, in JSON.
 
+    trained  False for random weights
     no_film  whether a film that lies beside the file is of another model
     """
     more = {
@@ -127,6 +131,7 @@ def describe(
             "words": dict(words or {}),
             **({} if outputs is None else {"outputs": outputs}),
             **{name: value for name, value in more.items() if value},
+            **({} if trained else {"trained": False}),
         }
     )
 
@@ -186,6 +191,7 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
             details=details,
             words=meta.get("words", {}),
             outputs=meta.get("outputs", ""),
+            trained=meta.get("trained", True),
             assumed=assumed,
             left_out=left_out,
             resized_from=None if resized_from is None else tuple(resized_from),
