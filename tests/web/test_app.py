@@ -265,6 +265,14 @@ def test_a_path_in_the_data_of_an_event_is_none_for_gradio(url, log, event, path
     assert len(new) < 2000  # the line of an analysis, and no path
 
 
+@pytest.mark.parametrize("event", ["again", "look", "resize", "model"])
+def test_what_needs_the_photo_sends_it_again_where_it_was_deleted(url, event):
+    config = httpx.get(f"{url}/config", timeout=60).json()
+    viewer = next(c["id"] for c in config["components"] if c["props"].get("elem_id") == "vv-viewer")
+    found = next(d["js"] for d in config["dependencies"] if [viewer, event] in d["targets"])
+    assert "vitviz.photos.alive(photo)" in str(found)
+
+
 @pytest.mark.parametrize("what", ["log", "of the folder", "", ".", "cache", "link", "upload/.."])
 def test_no_file_is_given_out_for_the_path_of_a_photo(url, log, app_folder, what):
     """Gradio copied any file of its working or temporary folder into the cache, such as one with

@@ -195,6 +195,9 @@ def test_compare_takes_the_twin_unless_something_else_differs(client, model, pic
     other = client.predict("dog", "tiny-cls", "cat", api_name="/compare")
     assert [other["first"]["photo"], other["second"]["photo"]] == ["dog.jpg", "cat.jpg"]
     assert other["second"]["trained"] is True
+    for same in ({"other_model": "tiny-cls"}, {"other_photo": "dog"}):  # each field is filled in
+        found = client.predict("dog", "tiny-cls", **same, api_name="/compare")
+        assert found["second"]["trained"] is False
     unlike = client.predict("dog", "tiny-cls", "", "photos", api_name="/compare")
     assert unlike["same_grid"] is False
     assert unlike["attention_in_common"] is None

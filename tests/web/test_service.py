@@ -4,6 +4,7 @@ import base64
 import errno
 import json
 import re
+import unicodedata
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -1025,6 +1026,15 @@ def test_a_stretched_photo_is_in_its_link_and_stays_in_another_model(desk):
     assert twin.shown.look == Look(stretch=True)
     back = desk.look(Look(), stretched.shown)
     assert "stretch" not in back.manifest["link"]
+
+
+def test_a_stretched_photo_stays_so_whatever_a_request_calls_its_file(desk, upload):
+    """Names from a Mac are decomposed; the picture input names the file, whose name is composed."""
+    named = Upload(upload.address, unicodedata.normalize("NFD", "Röntgen.png"))
+    drawn = desk.draw(named, CLS, START, first=False, look=Look(stretch=True))
+    again = Upload(upload.address, Path(upload.address).name)
+    twin = desk.show(again, ModelKey("tiny-cls", True), drawn.shown)
+    assert (twin.shown.look, twin.shown.photo) == (Look(stretch=True), drawn.shown.photo)
 
 
 def test_a_program_can_invert(desk, models, upload):

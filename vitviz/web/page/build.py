@@ -276,7 +276,7 @@ def _build_page(
     untrained.input(show, chosen, **latest, js=ALIVE)
     view.again(show, chosen, **once, js=ALIVE)
     view.reopen(open_, [photo, model, shown], **latest, js=FROM_HISTORY).then(None, js=OVER)
-    view.look(look, chosen, **once)
+    view.look(look, chosen, **once, js=ALIVE)
     # "always_last" would send the data of an earlier event; the service drops outdated answers.
     view.photo(draw, chosen[1:], **once, trigger_mode="multiple").then(None, js=OVER)
     for event, ask in ((view.resize, resize), (view.model, ask_model)):

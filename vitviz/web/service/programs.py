@@ -211,13 +211,13 @@ class Programs:
         in one layer, and rollout through all, of one token have in common. Refused with a sentence:
         what "analyze" refuses; a share that needs equal grids is null where the grids differ.
         """
-        untrained = _flag(other_untrained, "other_untrained") or not (
-            other_photo or other_model or other_image_size
-        )
+        untrained = _flag(other_untrained, "other_untrained")
         first = self._key(model, False, image_size)
-        second = replace(first.named(other_model or first.name), untrained=untrained)
+        second = first.named(other_model or first.name)
         if other_image_size:
             second = replace(second, image_size=_size(other_image_size))
+        is_same = second == first and (other_photo or photo) == photo
+        second = replace(second, untrained=untrained or is_same)
         results = self._compute(photo, first), self._compute(other_photo or photo, second)
         both = compare(*(Analysis.from_bytes(result.saved) for result in results))
         if layer == -1:

@@ -132,6 +132,8 @@ class Service:
         known = self._remembered(shown, page)
         with self._requests.begin(page) as request:
             upload = self._ours(upload, known)
+            if known.photo is not None and upload.address == known.photo.address:
+                upload = known.photo  # with the visitor's own name of it
             if look is None:
                 look = known.look if upload == known.photo else AS_IT_IS
             wanted = Shown(upload, key, None, look)
