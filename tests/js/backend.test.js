@@ -14,6 +14,7 @@ import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
 import { expectTensor, parseSafetensors, writeSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 import { running } from "../../vitviz/viewer/localengine.js";
 import { granted, reasonOf } from "../../vitviz/viewer/text/refusal.js";
+import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { drained } from "./engine.js";
 import { assertClose } from "./fixture.js";
 
@@ -152,6 +153,20 @@ test("what a browser says of its network is said in the language of the page", (
   ];
   for (const error of lost) assert.equal(reasonOf(error, "en"), "the server does not answer");
   assert.equal(reasonOf(new TypeError("x is not a function"), "en"), "x is not a function");
+});
+
+test("why a photo cannot stand beside is said in the language of the page", () => {
+  const said = { en: "It is no picture.", ko: "사진이 아닙니다." };
+  const unread = Object.assign(new Error("no_picture"), { said });
+  assert.deepEqual(
+    ["en", "ko", "fr"].map((language) => reasonOf(unread, language)),
+    [said.en, said.ko, said.en],
+  );
+  const lost = Object.assign(new Error("the model did not come"), { modelLost: true });
+  assert.deepEqual(
+    ["en", "ko"].map((language) => reasonOf(lost, language)),
+    ["en", "ko"].map((language) => STRINGS[language].error_network),
+  );
 });
 
 test("without a host the page names all classes, and refuses what cannot be done in a sentence of every language", async () => {

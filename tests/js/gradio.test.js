@@ -65,7 +65,7 @@ const MANIFEST = { model: { key: { name: "photos", untrained: false, image_size:
 /** A page that shows an example; `answers` are those of the page's own analyses, settled by the test. */
 async function page({ model = "photos", awaited = false, digitsHere = false } = {}) {
   const [did, released] = [[], []];
-  const learned = { model: false, error: null };
+  const learned = { model: false, error: null, opens: true };
   const answers = {}; // by the name of a photo: {done, failed}
   const value = {
     text: JSON.stringify({ ...MANIFEST, model: { key: { ...MANIFEST.model.key, name: model } } }),
@@ -108,7 +108,7 @@ async function page({ model = "photos", awaited = false, digitsHere = false } = 
       give: async ({ name }) => {
         did.push(["give", name]);
         if (learned.error) throw learned.error;
-        return true;
+        return learned.opens;
       },
       analyse: (template, { name }) =>
         new Promise((done, failed) => {
@@ -118,7 +118,7 @@ async function page({ model = "photos", awaited = false, digitsHere = false } = 
     };
   };
   open(
-    /** @type {any} */ ({ mount }),
+    /** @type {any} */ ({ mount, learnedHere: () => ({ en: "No server has this model." }) }),
     /** @type {any} */ (component),
     /** @type {any} */ (head),
     async () => ({}),
@@ -173,6 +173,16 @@ test("a photo goes to the model that has learned in this page, and what is no pi
     ["give", "text.jpg"],
   ]);
   assert.deepEqual(Object.keys(answers), []);
+});
+
+test("a file that a model of this page cannot open is not sent: no server has that model", async () => {
+  for (const model of ["photos", "vit_base"]) {
+    const { did, head, learned } = await page({ model });
+    Object.assign(learned, { model: true, opens: false });
+    said.length = 0;
+    assert.equal(await head.taker.take(file("scan.tiff")), true, model);
+    assert.deepEqual([did, said], [[["give", "scan.tiff"]], [{ en: "No server has this model." }]]);
+  }
 });
 
 test("a photo that stays does not wait for the analysis that Back led to", async () => {

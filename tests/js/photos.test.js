@@ -91,6 +91,27 @@ test("a no holds for the photo in all panels, until something else is chosen for
   assert.equal(consent.isAsked(), false);
 });
 
+test("a question about a model that was chosen stays in every panel; that of a panel in its own", () => {
+  const photos = new PhotoStore();
+  const photo = photos.create({ file: FILE, name: "cat.jpg" });
+  photos.keep(photo);
+  const { app, consent } = consentOf(photos, photo);
+  const asksIn = (panel) => ((app.selection = { panel }), consent.isAsked());
+  consent.ask(photo);
+  assert.deepEqual([asksIn("explain"), asksIn("rollout")], [true, true]);
+  consent.refuse();
+  assert.deepEqual([asksIn("explain"), asksIn("rollout")], [true, false]);
+  consent.forget();
+  assert.throws(consent.require, { key: "photoKept" });
+  assert.deepEqual([asksIn("rollout"), asksIn("explain")], [true, false]);
+  photo.consent = "unasked";
+  consent.ask(photo);
+  assert.throws(consent.require, { key: "needsServer" });
+  assert.equal(asksIn("rollout"), true, "a panel needs it, too");
+  consent.forget();
+  assert.equal(asksIn("explain"), false);
+});
+
 test("a photo that only the host can open is asked about alone, in all panels, and a no forgets it", () => {
   const photos = new PhotoStore();
   const shown = photos.create({ file: FILE, name: "cat.jpg" });

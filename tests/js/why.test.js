@@ -28,3 +28,30 @@ test("what light and dark mean is said under the spotlight, and not in other col
   draw();
   assert.equal(note().hidden, true);
 });
+
+test("a larger model is not offered beside a model of this page: its photo would not go along", async (context) => {
+  for (const saved_as of [undefined, "own-cup.safetensors"]) {
+    const { button } = openPage(context);
+    const source = await sourceOf("cls");
+    const model = { ...source.manifest.model, saved_as };
+    const manifest = { ...source.manifest, model };
+    const app = /** @type {any} */ (
+      appOf(/** @type {any} */ (Object.create(source, { manifest: { value: manifest } })))
+    );
+    const wide = { name: "deit", megabytes: 11, open() {} };
+    const parts = {
+      bench: { marks: () => false },
+      backend: { changes: false },
+      page: { play: null, wide, widening: false },
+    };
+    Object.assign(app, parts, { taste: { colours: SPOTLIGHT } });
+    const panel = /** @type {any} */ (why).create(app);
+    globalThis.document.body.append(panel.root);
+    panel.render({ token: 0 });
+    const dare = panel.root
+      .querySelectorAll("button")
+      .find((node) => node.textContent.includes(app.t("dareWide")));
+    assert.equal(dare.hidden, saved_as !== undefined);
+    assert.ok(button);
+  }
+});

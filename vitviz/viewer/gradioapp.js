@@ -1,7 +1,7 @@
 /** The viewer and its host in Gradio's page: they come as one file. */
 
 import { open } from "./hosts/gradio.js";
-import { mount, prepare } from "./main.js";
+import { learnedHere, mount, prepare } from "./main.js";
 import { languageHere } from "./text/latetexts.js";
 
 /**
@@ -13,5 +13,5 @@ import { languageHere } from "./text/latetexts.js";
  */
 export async function start(component, page, texts) {
   if (!(await prepare(document.documentElement.lang, texts))) document.documentElement.lang = languageHere();
-  return () => open({ mount }, component, page, texts);
+  return () => open({ learnedHere, mount }, component, page, texts);
 }

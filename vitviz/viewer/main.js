@@ -32,6 +32,7 @@ import { startTaste, validTaste } from "./state/taste.js";
 import { createCurriculum } from "./teaching/curriculum.js";
 import { languageOf, nextLanguage } from "./text/language.js";
 import { learn } from "./text/latetexts.js";
+import { LEARNED_HERE, refusal } from "./text/refusal.js";
 import { translator } from "./text/words.js";
 
 /** Delay after which the page shows that an answer is pending; a faster answer needs no such note. */
@@ -278,6 +279,9 @@ export function mount(host) {
 
 /** Adds texts of a host's own; to be called before `mount`. */
 export const prepare = learn;
+
+/** Why no host can do something with a model that has learned in the page, by language. */
+export const learnedHere = () => refusal(LEARNED_HERE).reasons;
 
 /** For a page that has its files in it. */
 export const fromBase64 = ofBase64;

@@ -106,7 +106,7 @@ function createBackend({ props, server, load, files }) {
 
 /**
  * Mounts the viewer in the component, and shows there what Gradio sends.
- * @param {Pick<typeof import("../main.js"), "mount">} viewer
+ * @param {Pick<typeof import("../main.js"), "mount"|"learnedHere">} viewer
  * @param {Component} component
  * @param {ReturnType<typeof import("./gradiohead.js").createHead>} page
  * @param {(name: string) => Promise<any>} texts
@@ -235,7 +235,11 @@ export function open(viewer, component, page, texts) {
     photos.taken += 1;
     await first.opened;
     try {
-      if (mounted.learned() && (await mounted.give(photo))) return true;
+      if (mounted.learned()) {
+        // A file that only the server could open stays here, too: no server has this model.
+        if (!(await mounted.give(photo))) announce(viewer.learnedHere());
+        return true;
+      }
     } catch (error) {
       if (!error.said) throw error;
       announce(error.said);

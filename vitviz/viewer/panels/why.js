@@ -11,6 +11,7 @@ import { attention } from "./attention.js";
 import { createKnown } from "./model.js";
 import { answerOf, isAnswer, nameOf } from "../text/answer.js";
 import { attentionFinding } from "../text/findings.js";
+import { isOnHost } from "../text/refusal.js";
 
 /** Squares that are named with their share. */
 const SQUARES = 4;
@@ -160,9 +161,15 @@ function createDares(app) {
   };
 }
 
-/** Whether to offer the model of a thousand classes: another model of colour pictures is shown. */
+/**
+ * Whether to offer the model of a thousand classes: another model of colour pictures is shown. A photo that a
+ * model of this page has been given does not go with the change to a model of the host.
+ */
 const asksWide = ({ page: { wide }, source: { manifest } }) =>
-  wide !== null && manifest.model.key.name !== wide.name && manifest.model.image.channels === 3;
+  wide !== null &&
+  manifest.model.key.name !== wide.name &&
+  manifest.model.image.channels === 3 &&
+  isOnHost(manifest.model);
 
 /** How much each square counts for the most probable class; null where that cannot be said. */
 function fileOfBright({ source: { explanations, grid, manifest } }) {

@@ -23,9 +23,10 @@ export function createConsent(app, host, photos, { share, render }) {
   let sending = false;
   let unopened = /** @type {OwnPhoto|null} */ (null);
   let about = /** @type {OwnPhoto|null} */ (null); // another one can be on its way to the board meanwhile
+  let isChosen = false; // the question is about a choice for the whole page, not about a panel
   return {
-    /** Whether the selected panel needs it, or a photo that only the host can open. */
-    isAsked: () => unopened !== null || panels.has(app.selection.panel),
+    /** Whether the selected panel needs it, a model that was chosen, or a photo that only the host can open. */
+    isAsked: () => unopened !== null || isChosen || panels.has(app.selection.panel),
     /** The photo that only the host can open; null: the question is about another one. */
     unopened: () => unopened,
     /** The photo that the question is about. */
@@ -44,7 +45,7 @@ export function createConsent(app, host, photos, { share, render }) {
     },
     /** Another analysis is shown. */
     forget() {
-      sending = false;
+      sending = isChosen = false;
       unopened = about = null;
       panels.clear();
     },
@@ -72,6 +73,7 @@ export function createConsent(app, host, photos, { share, render }) {
   /** Asks for what the visitor has just chosen, also after a no to something else. @param {OwnPhoto} photo */
   function ask(photo) {
     about = photo;
+    isChosen = true;
     if (photo.consent === "no") photo.consent = "unasked";
     mark();
   }
@@ -97,7 +99,9 @@ export function createConsent(app, host, photos, { share, render }) {
     const shows = ({ manifest }) => manifest.upload?.address === address && ids?.includes(manifest.pass.id);
     if (ids && ![app.source, app.second?.app?.source].some((source) => source && shows(source)))
       throw refusal("photoKept");
+    const before = about;
     about = photos.shown?.id === address ? photos.shown : photos.find(address);
+    isChosen &&= about === before;
     mark();
     throw refusal(isRefused() ? "photoKept" : "needsServer");
   }
@@ -107,6 +111,7 @@ export function createConsent(app, host, photos, { share, render }) {
     if (unopened) unopened = null;
     else if (about) {
       about.consent = "no";
+      isChosen = false;
       host.refused?.(about);
     }
     render();

@@ -61,13 +61,16 @@ export function granted(reply) {
 
 /**
  * The reason of a failure, in the language of the page if it is known in it.
- * @param {Error} error
+ * @param {Error & {said?: Record<string, string>, modelLost?: boolean}} error  said: a sentence by language;
+ *   modelLost: the weights of a model did not come
  * @param {string} language
  * @returns {string}
  */
 export function reasonOf(error, language) {
-  const { cause } = error;
+  const { cause, said } = error;
+  if (said) return said[languageOf(language)] || said.en;
   if (!(error instanceof Refusal)) {
+    if (error.modelLost) return translator(language)("error_network");
     if (cause instanceof Refusal) return reasonOf(cause, language); // of a file that the host makes
     return isUnanswered(error) ? translator(language)("noReply") : error.message;
   }
