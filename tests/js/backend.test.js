@@ -521,6 +521,26 @@ test("a likeness to a picture that was closed meanwhile is asked of nobody", asy
   await assert.rejects(answer("fair", question), /no longer/);
 });
 
+test("an explanation of an analysis that was closed meanwhile is asked of nobody; another failure is the host's", async () => {
+  for (const closes of [true, false]) {
+    const backend = backendOf({
+      weights: { mnist: "there" },
+      running: async () => running,
+      fetchWeights: async () => new Uint8Array(WEIGHTS).buffer,
+      ask: async () => "host",
+    });
+    const source = shownOf(MODEL);
+    const fetchPicture = async () => {
+      source.disposed = closes;
+      throw new Error("it was closed");
+    };
+    source.picture = /** @type {any} */ ({ here: null, fetch: fetchPicture, get: () => null });
+    const answer = backend.answererOf(source)("late", { id: "a", name: "explain-generic-0-3" });
+    if (closes) await assert.rejects(answer, /it was closed/);
+    else assert.equal(await answer, "host");
+  }
+});
+
 test("what this page does not explain is the host's", async () => {
   const fetched = [];
   const backend = backendOf({
@@ -627,6 +647,30 @@ test("a large model comes unasked only where no host has it", async () => {
   assert.equal(alone.requests, 1);
   hosted.backend.stop();
   alone.backend.stop();
+});
+
+test("a model that is coming stays, however many others begin meanwhile", async () => {
+  const names = [...Array(8).keys()].map((at) => "own-" + at);
+  let open = /** @type {any} */ (null);
+  const gate = new Promise((done) => {
+    open = done;
+  });
+  const started = async () => ({
+    engine: { stop() {} },
+    known: { facts: { unknown: [], simd: true } },
+  });
+  const backend = backendOf({
+    weights: Object.fromEntries(names.map((name) => [name, new ArrayBuffer(1)])),
+    running: async () => (await gate, { started }),
+  });
+  const models = names.map((name) => ({ ...MODEL, key: { ...KEY, name } }));
+  const coming = models.map((model) => backend.prepare(model));
+  open();
+  await Promise.all(coming.map(({ ready }) => ready));
+  assert.deepEqual(
+    models.map((model) => backend.model(model)?.state),
+    models.map(() => "here"),
+  );
 });
 
 test("a model whose engine has stopped for good has failed, and the engines of old models end", async () => {
