@@ -23,6 +23,7 @@ import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES, sourceOf } from "./fixture.js";
 import { anyGuess, appOf, openStep } from "./walk.js";
 
+const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const questions = LESSONS.flatMap((lesson) => lesson.steps.map((step, at) => ({ lesson, step, at }))).filter(
   ({ step }) => step.question,
 );
@@ -76,6 +77,13 @@ test("a code of a number beyond the line stands for that number", async () => {
   const { guesses } = readCodes(app, [768, 192].map((guess) => codeOf(app, guess)).join(" "));
   assert.equal(rightOf(app, guesses, 768), 1, "768 numbers in a patch, of which the line shows 400");
   assert.deepEqual(guesses.map(Math.round), [768, 192]);
+  const code = codeOf(app, 768).replaceAll("-", "");
+  for (let place = 0; place < code.length; place++) {
+    for (const letter of LETTERS.replace(code[place], "")) {
+      const slip = code.slice(0, place) + letter + code.slice(place + 1);
+      assert.throws(() => guessOf(app, slip), { key: "pollOther" }, slip);
+    }
+  }
   const below = find(({ truth }) => truth === "handedOn");
   await openStep(app, below.lesson, below.at + 1);
   assert.ok(Math.abs(guessOf(app, codeOf(app, -7.25)) + 7.25) < 0.001);
@@ -149,9 +157,8 @@ test("a wrong letter, another question and nonsense are told apart", async () =>
   await openStep(app, ask, 3);
   const other = codeOf(app, anyGuess(app));
   await openStep(app, ask, 2);
-  const letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
   for (let at = 0; at < right.length; at++) {
-    for (const letter of letters.replace(right[at], "")) {
+    for (const letter of LETTERS.replace(right[at], "")) {
       const wrong = right.slice(0, at) + letter + right.slice(at + 1);
       assert.equal(readCodes(app, wrong).wrong[0]?.key, "pollOther", wrong + " for " + right);
     }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
-import { Database } from "../../vitviz/viewer/data/database.js";
+import { Database, oneAfterTheOther } from "../../vitviz/viewer/data/database.js";
 import { createKept } from "../../vitviz/viewer/play/ownkept.js";
 import { OwnSet } from "../../vitviz/viewer/play/ownset.js";
 
@@ -193,6 +193,35 @@ test("what a resting tab keeps, and that it rests, is gone after an hour", async
   context.mock.method(Date, "now", () => now);
   await tab().load();
   assert.deepEqual([ids(), Object.keys(shared.local)], [[], []]);
+});
+
+test("what an open tab keeps is gone for itself, too, after an hour", async (context) => {
+  const one = await keeping("a");
+  const now = Date.now();
+  context.mock.method(Date, "now", () => now + 3_599_000);
+  assert.deepEqual((await one.load()).found, ["a"]);
+  context.mock.restoreAll();
+  context.mock.method(Date, "now", () => now + 3_602_000);
+  assert.deepEqual([(await one.load()).found, ids()], [[], []]);
+});
+
+test("work that is asked for while it runs runs once more, and once again after a failure", async () => {
+  const ends = /** @type {any[]} */ ([]);
+  const write = oneAfterTheOther(() => new Promise((done, fail) => ends.push({ done, fail })));
+  const turn = () => new Promise((done) => setTimeout(done, 0));
+  const first = write();
+  for (let call = 0; call < 3; call++) await write();
+  assert.equal(ends.length, 1, "never two at a time");
+  ends[0].done();
+  await turn();
+  assert.equal(ends.length, 2, "what came meanwhile is written");
+  ends[1].fail(new Error("full"));
+  await assert.rejects(first, /full/);
+  write();
+  assert.equal(ends.length, 3);
+  ends[2].done();
+  await turn();
+  assert.equal(ends.length, 3);
 });
 
 test("a tab forgets what it keeps, and nothing of another", async () => {

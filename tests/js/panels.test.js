@@ -72,6 +72,8 @@ test("a panel that nobody has heard of is visited, linked, remembered and left",
 
   const left = validSelection(visitPanel("model", looked, shape), looked, shape);
   assert.deepEqual([left.panel, left.token, left.layer], ["model", 0, 3], "what it borrowed is given back");
+  const pinned = { ...looked, pinned: true };
+  assert.equal(visitPanel("model", pinned, shape).token, undefined, "what was pinned meanwhile stays");
   const elsewhere = new URL(writeLink(href, left, fond, {}, shape)).searchParams;
   assert.deepEqual(
     ["dose", "grain", "partner"].filter((name) => elsewhere.has(name)),
