@@ -79,6 +79,31 @@ test("back within one analysis brings the compared token back", (t) => {
   assert.deepEqual(asked, []);
 });
 
+test("successive drawings share an entry, and photos have one each", (t) => {
+  const own = (name, id) => ({
+    link: { model: MODEL },
+    photo: { name },
+    upload: { address: id },
+    template: {},
+  });
+  const entriesAfter = (...names) => {
+    const { photos, tab, history, shows } = page();
+    t.after(history.stop);
+    history.record();
+    for (const name of names) {
+      const photo = photos.create({ file: new Blob(["a"]), name });
+      photos.keep(photo);
+      shows(own(name, photo.id));
+      history.record();
+    }
+    return tab.entries.length;
+  };
+  assert.deepEqual(
+    [entriesAfter("drawing-1.png", "drawing-2.png"), entriesAfter("cat.jpg", "dog.jpg")],
+    [2, 3],
+  );
+});
+
 test("back to the analysis before a failure asks for it again, for a message stands in its place", (t) => {
   const { app, screen, tab, history, back, asked } = page();
   t.after(history.stop);
