@@ -4,8 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { createHistory } from "../../vitviz/viewer/session/history.js";
+import { createPendingPhoto } from "../../vitviz/viewer/session/pendingphoto.js";
 import { createRestore } from "../../vitviz/viewer/session/restore.js";
 import { PhotoStore } from "../../vitviz/viewer/state/photos.js";
+import { openPage } from "./page.js";
 
 const MODEL = "photos";
 const EXAMPLE = { link: { model: MODEL, example: "dog" }, photo: { name: "dog.jpg" } };
@@ -102,6 +104,48 @@ test("successive drawings share an entry, and photos have one each", (t) => {
     [entriesAfter("drawing-1.png", "drawing-2.png"), entriesAfter("cat.jpg", "dog.jpg")],
     [2, 3],
   );
+});
+
+test("an analysis that the host has forgotten is made again once in a minute, not in turn for ever", (t) => {
+  const { app, restore, history } = page(/** @type {any} */ ({ ...EXAMPLE, model: {} }));
+  t.after(history.stop);
+  let [asked, now] = [0, 1000];
+  app.page.again = () => (asked += 1);
+  t.mock.method(globalThis.performance, "now", () => now);
+  restore.renew();
+  now += 59_000;
+  restore.renew();
+  assert.equal(asked, 1);
+  now += 2000;
+  restore.renew();
+  assert.equal(asked, 2);
+});
+
+test("of two photos that are computed the later one is shown, and the other is not sent", async (t) => {
+  openPage(t);
+  const pending = createPendingPhoto(
+    /** @type {any} */ ({ t: (key) => key }),
+    /** @type {any} */ ({ board: null }),
+    () => {},
+  );
+  const shown = [];
+  const begin = (name) => {
+    let end = /** @type {any} */ (null);
+    const making = new Promise((done) => {
+      end = done;
+    });
+    const photo = /** @type {any} */ ({ file: new Blob(["a"]), name });
+    const done = pending.during(/** @type {any} */ ({ model: {} }), photo, making, () => shown.push(name));
+    return { end, done };
+  };
+  const [first, second] = [begin("cat.jpg"), begin("dog.jpg")];
+  first.end(null); // the host would have to open it, but another one is wanted
+  assert.equal(await first.done, true);
+  second.end({});
+  assert.deepEqual([await second.done, shown], [true, ["dog.jpg"]]);
+  const third = begin("scan.tiff");
+  third.end(null);
+  assert.equal(await third.done, false);
 });
 
 test("back to the analysis before a failure asks for it again, for a message stands in its place", (t) => {
